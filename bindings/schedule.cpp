@@ -34,6 +34,13 @@ py::array_t<std::uint64_t> operations_of(const Schedule& s, std::uint32_t rank) 
   return out;
 }
 
+py::tuple operation(const Schedule& s, std::uint32_t rank, std::uint32_t number) {
+  if (rank >= s.ranks() || number >= s.rank(rank).count)
+    throw std::invalid_argument("there is no such operation");
+  const schedule::Operation& o = s.rank(rank).operations[number];
+  return py::make_tuple(o.kind, o.size, o.peer, o.tag, o.cpu, o.nic, o.line);
+}
+
 // (operation, what it waits for, whether for its start only) of a rank.
 py::array_t<std::uint32_t> requirements_of(const Schedule& s, std::uint32_t rank) {
   if (rank >= s.ranks()) throw std::invalid_argument("there is no such rank");
@@ -64,7 +71,9 @@ schedule::PollActions make_action_poll() {
 
 std::unique_ptr<PlannedSchedule> make_plan(const Schedule& s, const Program& program,
                                            const Ticks& wire, const Ticks& cpu,
-                                           std::uint64_t largest_eager) {
+                                           std::uint64_t largest_eager,
+                                           const Array<std::uint32_t>& mark_of,
+                                           std::uint32_t marks) {
   if (wire.size() != cpu.size())
     throw std::invalid_argument("wire and cpu must have an entry for each size of messages");
   auto made = std::make_unique<PlannedSchedule>(s);
@@ -72,7 +81,9 @@ std::unique_ptr<PlannedSchedule> make_plan(const Schedule& s, const Program& pro
     made->network.bytes.push_back({wire.data()[i], cpu.data()[i]});
   made->network.largest_eager = largest_eager;
   const schedule::PollActions poll = make_action_poll();
-  without_gil([&] { made->plan = schedule::make_plan(s, program, made->network, poll); });
+  schedule::Marks kept{marks, to_vector<std::uint32_t>(mark_of)};
+  without_gil(
+      [&] { made->plan = schedule::make_plan(s, program, made->network, std::move(kept), poll); });
   return made;
 }
 
@@ -81,7 +92,7 @@ Ticks simulate_schedule(const PlannedSchedule& planned, const Program& program, 
                         const std::optional<py::function>& progress, bool arrival_order) {
   check_realizations(first, count);
   check_threads(threads);
-  Ticks out({static_cast<py::ssize_t>(count), py::ssize_t{2}});
+  Ticks out({static_cast<py::ssize_t>(count), 2 + py::ssize_t{planned.plan.marks.count}});
   Tick* data = out.mutable_data();
   const Poll poll = make_poll(progress);
   without_gil([&] {
@@ -99,10 +110,12 @@ Ticks operation_times(const Schedule& s, const PlannedSchedule& planned, const P
   Tick* data = out.mutable_data();
   const Poll poll = make_poll();
   const auto number = static_cast<std::uint32_t>(realization);
+  std::vector<Tick> marks(planned.plan.marks.count);
   without_gil([&] {
     if (arrival_order)
       schedule::check_end(schedule::run_in_arrival_order(s, program, planned.network, planned.plan,
-                                                         seed, number, data, [&] { poll(0); })
+                                                         seed, number, marks.data(), data,
+                                                         [&] { poll(0); })
                               .time);
     else
       schedule::operation_times(s, program, planned.network, planned.plan, seed, number, data,
@@ -115,6 +128,48 @@ std::int64_t schedule_memory(const PlannedSchedule& planned, const Program& prog
                              std::int64_t count, int threads) {
   check_threads(threads);
   return schedule::memory(program, planned.plan, {0, 0, count, false, threads});
+}
+
+using Numbers = Array<std::uint32_t>;
+
+// See PathSums: what is written for each realization; of operations how often and for how long they
+// are on paths; of ranks.
+py::tuple explain_schedule(const Schedule& s, const PlannedSchedule& planned,
+                           const Program& program, std::uint64_t seed, const Numbers& realizations,
+                           bool quiet, int threads, const std::optional<py::function>& progress) {
+  check_threads(threads);
+  const auto operations = static_cast<py::ssize_t>(s.operations());
+  Ticks out({realizations.size(), py::ssize_t{schedule::kPathWords}});
+  Numbers counts(operations);
+  Ticks times({operations, py::ssize_t{2}});
+  Ticks ranks({static_cast<py::ssize_t>(s.ranks()), py::ssize_t{2 * schedule::kRankSums + 1}});
+  const schedule::PathSums sums{counts.mutable_data(), times.mutable_data(), ranks.mutable_data()};
+  std::fill_n(sums.of_operations, counts.size(), 0);
+  std::fill_n(sums.times_of_operations, times.size(), 0);
+  std::fill_n(sums.of_ranks, ranks.size(), 0);
+  const schedule::PathRequest request{seed, realizations.data(), realizations.size(), threads,
+                                      quiet};
+  Tick* const data = out.mutable_data();
+  const Poll poll = make_poll(progress);
+  without_gil([&] {
+    schedule::explain(s, program, planned.network, planned.plan, request, data, sums, poll);
+  });
+  return py::make_tuple(out, counts, times, ranks);
+}
+
+Ticks critical_path(const Schedule& s, const PlannedSchedule& planned, const Program& program,
+                    std::uint64_t seed, std::int64_t realization, bool quiet) {
+  check_realizations(realization, 1);
+  const auto number = static_cast<std::uint32_t>(realization);
+  const Poll poll = make_poll();
+  const std::vector<Tick> words = without_gil([&] {
+    return schedule::critical_path(s, program, planned.network, planned.plan,
+                                   {seed, &number, 1, 1, quiet}, poll);
+  });
+  Ticks out({static_cast<py::ssize_t>(words.size()) / schedule::kStepWords,
+             py::ssize_t{schedule::kStepWords}});
+  std::copy(words.begin(), words.end(), out.mutable_data());
+  return out;
 }
 
 }  // namespace
@@ -131,7 +186,9 @@ void bind_schedule(py::module_& m) {
       .def_property_readonly("bytes", &Schedule::bytes)
       .def_property_readonly("longest_calculation", &Schedule::longest_calculation, "ns")
       .def_property_readonly("sizes", &Schedule::sizes)
+      .def_property_readonly("begins", &Schedule::begins)
       .def("write", &Schedule::write, py::arg("file"), py::call_guard<py::gil_scoped_release>())
+      .def("operation", &operation, py::arg("rank"), py::arg("number"), "One row of operations_of.")
       .def("operations_of", &operations_of, py::arg("rank"),
            "uint64 (n, 7): kind (1 send, 2 recv, 3 calc), size, peer, tag, cpu, nic, line")
       .def("requirements_of", &requirements_of, py::arg("rank"),
@@ -142,7 +199,10 @@ void bind_schedule(py::module_& m) {
 
   py::class_<PlannedSchedule>(m, "SchedulePlan", "A schedule in the order of its execution.")
       .def(py::init(&make_plan), py::arg("schedule"), py::arg("program"), py::arg("wire"),
-           py::arg("cpu"), py::arg("largest_eager"), py::keep_alive<1, 2>())
+           py::arg("cpu"), py::arg("largest_eager"),
+           py::arg("mark_of") = Array<std::uint32_t>(py::ssize_t{0}), py::arg("marks") = 0,
+           py::keep_alive<1, 2>())
+      .def_property_readonly("reached", [](const PlannedSchedule& p) { return p.plan.reached; })
       .def_property_readonly("actions",
                              [](const PlannedSchedule& p) { return p.plan.actions.size(); })
       .def_property_readonly("events", [](const PlannedSchedule& p) { return p.plan.events; })
@@ -156,12 +216,27 @@ void bind_schedule(py::module_& m) {
   m.def("simulate_schedule", &simulate_schedule, py::arg("plan"), py::arg("program"),
         py::arg("seed"), py::arg("first"), py::arg("count"), py::arg("threads") = 0,
         py::arg("progress") = py::none(), py::arg("arrival_order") = false,
-        "int64 (count, 2): when the last CPU is free, and of which rank it is");
+        "int64 (count, 2 + marks): when the last CPU is free, of which rank it is, and marks");
   m.def("operation_times", &operation_times, py::arg("schedule"), py::arg("plan"),
         py::arg("program"), py::arg("seed"), py::arg("realization"),
         py::arg("arrival_order") = false, "int64 (operations, 2): begin and end");
   m.def("schedule_memory", &schedule_memory, py::arg("plan"), py::arg("program"), py::arg("count"),
         py::arg("threads") = 0, "Bytes that simulate_schedule holds.");
+  m.def("explain_schedule", &explain_schedule, py::arg("schedule"), py::arg("plan"),
+        py::arg("program"), py::arg("seed"), py::arg("realizations"), py::arg("quiet") = false,
+        py::arg("threads") = 0, py::arg("progress") = py::none(),
+        "int64 (count, words), of operations uint32 (n,) and int64 (n, 2), of ranks int64: see "
+        "cuda/schedule/plan.h");
+  m.def("critical_path", &critical_path, py::arg("schedule"), py::arg("plan"), py::arg("program"),
+        py::arg("seed"), py::arg("realization"), py::arg("quiet") = false,
+        "int64 (steps, words): see cuda/schedule/plan.h");
+  m.def(
+      "memory_to_explain",
+      [](const PlannedSchedule& planned, const Program& program) {
+        return schedule::memory_to_explain(program, planned.network, planned.plan);
+      },
+      py::arg("plan"), py::arg("program"),
+      "Bytes that a thread of explain_schedule holds at most.");
 }
 
 }  // namespace jf

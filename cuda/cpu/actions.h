@@ -22,7 +22,7 @@ struct ActionJob {
   void* ways;        // [rank][nic][out, in], T; null if they can not matter
   void* slots;       // T
   void* cursors;     // [rank][source], CursorOf<T>; or null
-  Tick* out;         // [realization][time at which the last CPU is free, its rank]
+  Tick* out;         // [realization][time at which the last CPU is free, its rank, marks]
   // Null, or begin and end of each operation of the first realization, by where those of a rank
   // begin.
   Tick* times;
@@ -39,7 +39,13 @@ void run_actions_plain(const ActionJob& job);
 
 namespace {
 
-template <class T, class Noise, class Network, bool kLinks, class R>
+// What is told of each action, in order, beside its times: nothing. schedule/explain.cpp has
+// another.
+struct NoRecord {
+  static constexpr bool on = false;
+};
+
+template <class T, class Noise, class Network, bool kLinks, class R, class Record = NoRecord>
 class ActionRun {
   using Action = schedule::Action;
   using Processor = schedule::Processor<T>;
@@ -47,8 +53,9 @@ class ActionRun {
 
  public:
   ActionRun(const ActionJob& job, const Noise& noise, const Network& network, R realizations,
-            SeedOf<R> seed)
-      : job_(job),
+            SeedOf<R> seed, Record record = {})
+      : record_(record),
+        job_(job),
         p_(*job.program),
         plan_(*job.plan),
         noise_(noise),
@@ -61,6 +68,7 @@ class ActionRun {
 
   void run() {
     for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) begin(rank);
+    std::fill_n(slots_, plan_.marks.count, T{});
     const Action* const end = plan_.actions.data() + plan_.actions.size();
     const std::uint32_t* words = plan_.words.data();
     for (const Action* a = plan_.actions.data(); a < end;) {
@@ -86,7 +94,10 @@ class ActionRun {
   void begin(std::uint32_t rank) const {
     T late{};
     for (std::int32_t k = 0; k < p_.rank_delay_count; ++k)
-      late = late + rank_delay(p_, k, seed_, 0, id(rank), realizations_);
+      if constexpr (Record::on)
+        late = late + rank_delay(p_, k, seed_, 0, Tick{rank}, realizations_);
+      else
+        late = late + rank_delay(p_, k, seed_, 0, id(rank), realizations_);
     late = schedule::capped(late);
     T next = begin_noise(noise_, seed_, realizations_, id(rank));
     seek(noise_, next, late, false);
@@ -98,6 +109,7 @@ class ActionRun {
   }
 
   JF_HD void one(const Action& a, const std::uint32_t* words) const {
+    if constexpr (Record::on) record_.begin(a, processor(a).busy);
     if (a.words == 0) return plain(a);
     with_words(a, words, words + a.words);
   }
@@ -124,6 +136,8 @@ class ActionRun {
       schedule::take<kLinks>(noise_, m, job_.bytes[a.message.cost], a.draw, cpu,
                              kLinks ? way(a, true) : unused, arrival, at, id(a.rank));
     }
+    if constexpr (Record::on)
+      record_.end(at, cpu.busy, kLinks && a.kind == schedule::kDoTake ? way(a, true) : unused);
   }
 
   // Reads all its words before it writes any slot: one that is read may be written anew.
@@ -136,6 +150,8 @@ class ActionRun {
     T* const keep_meets = next((a.flags & kKeepMeets) != 0);
     T* const keep_first = next((a.flags & kFirstHalf) != 0);
     T* const keep_second = next((a.flags & kFirstHalf) != 0 && a.kind == kDoTake);
+    T* const mark_done = next((a.flags & kMarkDone) != 0);
+    T* const mark_meets = next((a.flags & kMarkMeets) != 0);
     const bool meets = a.kind == kDoMatch || (a.flags & kSecondHalf) != 0;
     T posted{};
     if (meets) posted = slots_[*word++];
@@ -151,10 +167,15 @@ class ActionRun {
       end_time = cpu.busy;
       note(a, at, end_time);
     }
-    if (a.kind == kDoPost) end_time = at;
+    if (a.kind == kDoPost) {
+      if constexpr (Record::on) record_.post(at);
+      end_time = at;
+    }
     if (keep_start != nullptr) *keep_start = at;
     if (keep_done != nullptr) *keep_done = meets ? later(posted, end_time) : end_time;
     if (keep_meets != nullptr) *keep_meets = later(posted, at);
+    if (mark_done != nullptr) *mark_done = later(*mark_done, later(posted, end_time));
+    if (mark_meets != nullptr) *mark_meets = later(*mark_meets, later(posted, at));
     if (keep_first != nullptr) *keep_first = at;
     if (keep_second != nullptr) *keep_second = end_time;
   }
@@ -177,11 +198,15 @@ class ActionRun {
           which = i;
         }
       }
-      job_.out[2 * k] = last;
-      job_.out[2 * k + 1] = static_cast<Tick>(which / plan_.cpus);
+      Tick* const out = job_.out + k * (2 + std::int64_t{plan_.marks.count});
+      out[0] = last;
+      out[1] = static_cast<Tick>(which / plan_.cpus);
+      for (std::uint32_t mark = 0; mark < plan_.marks.count; ++mark)
+        out[2 + mark] = reinterpret_cast<const Tick*>(&slots_[mark])[k];
     }
   }
 
+  [[no_unique_address]] const Record record_;
   const ActionJob& job_;
   const ProgramView& p_;
   const schedule::Plan& plan_;

@@ -41,8 +41,11 @@ enum ActionFlag : std::uint8_t {
   // The message is taken before its receive is posted, or the other way round. A post keeps its
   // time, a take its start and its end, for the other one.
   kFirstHalf = 8,
-  kSecondHalf = 16  // of a take: reads the time of the post. (A match reads post, start and end.)
-};  // and then those slots that it waits for.
+  kSecondHalf = 16,  // of a take: reads the time of the post. (A match reads post, start and end.)
+  // When the operation is done, or a send with rendezvous is, counts for a mark.
+  kMarkDone = 32,
+  kMarkMeets = 64
+};  // The slots of marks stand before that of the post; behind it those that the action waits for.
 
 struct Action {
   std::uint8_t kind, flags, cpu, nic;

@@ -20,6 +20,8 @@ std::string named(const Operation& o, std::uint32_t rank) {
 // Slots of times that later actions need.
 class Slots {
  public:
+  explicit Slots(std::uint32_t kept) : readers_(kept, 1) {}  // which are never given to others
+
   std::uint32_t take(std::uint32_t readers) {
     if (free_.empty()) {
       readers_.push_back(readers);
@@ -103,7 +105,7 @@ class ArrivalRun {
  public:
   ArrivalRun(const Schedule& schedule, const ProgramView& p, const Network& network,
              const Noise& noise, const Delays& delays, std::uint32_t realization, Plan* record,
-             const Plan* plan, Tick* times, const PollActions& poll)
+             const Plan* plan, Tick* marks, Tick* times, const PollActions& poll)
       : s_(schedule),
         p_(p),
         network_(network),
@@ -112,9 +114,12 @@ class ArrivalRun {
         realization_(realization),
         record_(record),
         plan_(plan),
+        mark_of_((kRecords ? record : plan)->marks.of),
+        marks_(marks),
         times_(times),
         poll_(poll),
-        posts_(s_.cpus() > 1 || (!s_.sizes().empty() && s_.sizes().back() > network.largest_eager)),
+        posts_(s_.cpus() > 1 || !mark_of_.empty() ||
+               (!s_.sizes().empty() && s_.sizes().back() > network.largest_eager)),
         left_(s_.operations()),
         ready_(s_.operations()),
         floats_(s_.operations()),
@@ -404,6 +409,9 @@ class ArrivalRun {
     release(rank, operation, true, t, slot);
   }
   void finished(std::uint32_t rank, std::uint32_t operation, Tick t, std::uint32_t slot) {
+    if (!mark_of_.empty())
+      if (const std::uint32_t mark = mark_of_[number(rank, operation)]; mark != kNoMark)
+        marks_[mark] = later(marks_[mark], t);
     release(rank, operation, false, t, slot);
   }
   void release(std::uint32_t rank, std::uint32_t operation, bool on_start, Tick t,
@@ -508,6 +516,11 @@ class ArrivalRun {
     word(slot);
     return slot;
   }
+  void mark(Action& action, ActionFlag flag, std::uint64_t n) {
+    if (mark_of_.empty() || mark_of_[n] == kNoMark) return;
+    action.flags |= flag;
+    word(mark_of_[n]);
+  }
   void add(Action action) {
     action.words = static_cast<std::uint32_t>(record_->words.size() - words_begin_);
     record_->actions.push_back(action);
@@ -531,6 +544,7 @@ class ArrivalRun {
     start_slot = keep(action, kKeepStart, count_explicit(event.rank, event.operation, true));
     if (!rendezvous)
       done_slot = keep(action, kKeepDone, count_explicit(event.rank, event.operation, false));
+    if (!rendezvous) mark(action, kMarkDone, number(event.rank, event.operation));
     for (const std::uint32_t slot : waits) word(slot);
     if (o.kind == kSend)
       action.message = {entry_of(o.size), message_slot_};
@@ -586,6 +600,8 @@ class ArrivalRun {
                    std::uint32_t send, bool rendezvous) {
     done_slot_ = keep(action, kKeepDone, count_explicit(rank, receive, false));
     meets_slot_ = rendezvous ? keep(action, kKeepMeets, count_explicit(sender, send, false)) : 0;
+    mark(action, kMarkDone, number(rank, receive));
+    if (rendezvous) mark(action, kMarkMeets, number(sender, send));
   }
 
   const Schedule& s_;
@@ -596,6 +612,8 @@ class ArrivalRun {
   const std::uint32_t realization_;
   Plan* const record_;
   const Plan* const plan_;
+  const std::vector<std::uint32_t>& mark_of_;
+  Tick* const marks_;
   Tick* const times_;
   const PollActions& poll_;
   const bool posts_;                 // whether the times at which receives are posted can matter
@@ -610,7 +628,7 @@ class ArrivalRun {
   std::unordered_map<Channel, Halves, HashChannel> halves_;
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> waits_;
   std::unordered_map<std::uint64_t, std::uint32_t> start_slots_;
-  Slots slots_;
+  Slots slots_{(kRecords ? record_ : plan_)->marks.count};
   std::uint64_t made_ = 0, done_ = 0, last_size_ = ~std::uint64_t{0};
   std::uint32_t last_entry_ = 0, message_slot_ = 0, done_slot_ = 0, meets_slot_ = 0;
   std::size_t words_begin_ = 0;
@@ -643,9 +661,15 @@ ProgramView view_of(const Program& program, std::uint64_t seed) {
 }
 
 Plan make_plan(const Schedule& schedule, const Program& program, const Network& network,
-               const PollActions& poll) {
+               Marks marks, const PollActions& poll) {
   check_costs(schedule, program, network);
+  if (!marks.of.empty() && marks.of.size() != schedule.operations())
+    throw std::invalid_argument("marks must have an entry for each operation");
+  for (const std::uint32_t mark : marks.of)
+    if (mark != kNoMark && mark >= marks.count)
+      throw std::invalid_argument("there are fewer marks than an operation names");
   Plan plan;
+  plan.marks = std::move(marks);
   plan.ranks = schedule.ranks();
   plan.cpus = schedule.cpus();
   plan.nics = schedule.nics();
@@ -660,26 +684,29 @@ Plan make_plan(const Schedule& schedule, const Program& program, const Network& 
   view.rank_delay_count = 0;
   const NoNoise quiet;
   const NoJitter direct;
+  plan.reached.resize(plan.marks.count);
   ArrivalRun<NoNoise, NoJitter, true>(schedule, view, network, quiet, direct, 0, &plan, nullptr,
-                                      nullptr, poll)
+                                      plan.reached.data(), nullptr, poll)
       .run();
   return plan;
 }
 
 Ended run_in_arrival_order(const Schedule& schedule, const Program& program, const Network& network,
                            const Plan& plan, std::uint64_t seed, std::uint32_t realization,
-                           Tick* times, const PollActions& poll) {
+                           Tick* marks, Tick* times, const PollActions& poll) {
   check_costs(schedule, program, network);
   if (plan.receive_of.size() != schedule.operations())
     throw std::invalid_argument("the plan is of another schedule");
   const ProgramView view = view_of(program, seed);
+  std::fill_n(marks, plan.marks.count, 0);
   std::vector<Cursor> cursors(program.intervals.size() * schedule.ranks(),
                               Cursor{0, 0, 0, 0, ~realization});
   return with_message_noise(
       view, [&]<class Noise, class Delays>(const Noise& noise, const Delays& delays) {
         const auto bound = bind(noise, realization, cursors.data());
         return ArrivalRun<std::decay_t<decltype(bound)>, Delays, false>(
-                   schedule, view, network, bound, delays, realization, nullptr, &plan, times, poll)
+                   schedule, view, network, bound, delays, realization, nullptr, &plan, marks,
+                   times, poll)
             .run();
       });
 }

@@ -16,6 +16,14 @@
 
 namespace jf::schedule {
 
+// Marks: which operations count for which one. A mark is reached when the last of its operations is
+// done: a receive when it is posted and its message is taken.
+constexpr std::uint32_t kNoMark = ~std::uint32_t{0};
+struct Marks {
+  std::uint32_t count = 0;
+  std::vector<std::uint32_t> of;  // of each operation, by its number in the schedule; or empty
+};
+
 // What messages cost: an entry for each of Schedule::sizes(). MessageCost stands in a Program, with
 // the noise; the rest here.
 struct Network {
@@ -31,10 +39,13 @@ struct Plan {
   bool links = false;        // whether ways in and out can delay anything
   // Of each send, by its number in the schedule: which receive of its peer takes its message.
   std::vector<std::uint32_t> receive_of;
-  Tick completion = 0;  // of the last CPU
+  Marks marks;                // whose times are the first slots
+  std::vector<Tick> reached;  // when each is reached, without noise
+  Tick completion = 0;        // of the last CPU
   std::uint32_t last_rank = 0;
   std::uint64_t bytes() const {
-    return actions.capacity() * sizeof(Action) + 4 * (words.capacity() + receive_of.capacity());
+    return actions.capacity() * sizeof(Action) +
+           4 * (words.capacity() + receive_of.capacity() + marks.of.capacity());
   }
 };
 
@@ -42,7 +53,7 @@ using PollActions = std::function<void()>;  // called now and then; what it thro
 
 // Throws Malformed where operations are left that never can be executed.
 Plan make_plan(const Schedule& schedule, const Program& program, const Network& network,
-               const PollActions& poll);
+               Marks marks, const PollActions& poll);
 
 // When the last CPU of all is free, and its rank.
 struct Ended {
@@ -53,17 +64,17 @@ struct Ended {
 // Throws where a realization ends at kLatest: its times are not those that they would be.
 void check_end(Tick end);
 
-// One realization in the order of arrival: CPUs take what comes first. times: null, or begin and
-// end of each operation (of a receive: of taking its message).
+// One realization in the order of arrival: CPUs take what comes first. marks: their times. times:
+// null, or begin and end of each operation (of a receive: of taking its message).
 Ended run_in_arrival_order(const Schedule& schedule, const Program& program, const Network& network,
                            const Plan& plan, std::uint64_t seed, std::uint32_t realization,
-                           Tick* times, const PollActions& poll);
+                           Tick* marks, Tick* times, const PollActions& poll);
 
 // The program's noise, as an engine of schedules sees it: its operations take CPU time.
 ProgramView view_of(const Program& program, std::uint64_t seed);
 
-// out: count x 2, the time at which the last CPU is free, and its rank. arrival_order: CPUs take
-// what comes first in every realization.
+// out: count x (2 + marks), the time at which the last CPU is free, its rank, and when marks are
+// reached. arrival_order: CPUs take what comes first in every realization.
 void simulate(const Schedule& schedule, const Program& program, const Network& network,
               const Plan& plan, const Request& request, bool arrival_order, Tick* out,
               const Poll& poll);
@@ -71,6 +82,62 @@ void simulate(const Schedule& schedule, const Program& program, const Network& n
 void operation_times(const Schedule& schedule, const Program& program, const Network& network,
                      const Plan& plan, std::uint64_t seed, std::uint32_t realization, Tick* times,
                      const Poll& poll);
+
+// --- Critical paths (explain.cpp), in the order without noise.
+
+// What the time along a path consists of; behind these each source of noise, as in core/engine.h.
+enum PathPart : std::int32_t {
+  kComputes,
+  kMessageCpuTime,  // o and (n - 1) O
+  kLatency,         // L
+  kBytes,           // (n - 1) G for which a CPU waits
+  kWayTaken,        // the gap of the message before it
+  kPathParts
+};
+static_assert(std::int32_t{kPathParts} == std::int32_t{kQuietCauses});
+// By what an operation was held up last, before it began.
+enum Bound : std::int32_t {
+  kByStart,       // nothing, or its rank began late
+  kByCpu,         // an operation that took its CPU before it
+  kByRequired,    // one that it requires
+  kByMessage,     // its message came
+  kByRendezvous,  // a send that it requires was met by its receive
+  kByWayOut,      // the way out, or in, was taken
+  kByWayIn
+};
+constexpr std::int32_t kBounds = 7;
+// Of a realization: as kExplained numbers of a collective, and how many operations of the path were
+// bound by each.
+constexpr std::int32_t kPathWords = kExplained + kBounds;
+// An operation on a path: rank, its number there, when it is entered and left, by what it is bound,
+// and of what the time from the one before it consists.
+constexpr std::int32_t kStepWords = 5 + kCauses;
+// Of a rank, over all realizations: its time, as that of a collective's (RankTime), what of the
+// path is on it, and what of that is noise: sums as hi * 2^32 + lo; and on how many paths it is.
+constexpr std::int32_t kRankSums = kRankParts + 2;
+struct PathSums {
+  std::uint32_t* of_operations;  // [operation], on how many paths it is
+  Tick* times_of_operations;     // [operation][hi, lo]: for how long
+  Tick* of_ranks;                // [rank][2 * kRankSums + 1]
+};
+struct PathRequest {
+  std::uint64_t seed;
+  const std::uint32_t* realizations;
+  std::int64_t count;
+  int threads;  // 0: all
+  bool quiet;   // without noise
+};
+// out: [realization][kPathWords]. Sums are added to.
+void explain(const Schedule& schedule, const Program& program, const Network& network,
+             const Plan& plan, const PathRequest& request, Tick* out, const PathSums& sums,
+             const Poll& poll);
+// The path of one realization, from its begin: kStepWords numbers for each operation.
+std::vector<Tick> critical_path(const Schedule& schedule, const Program& program,
+                                const Network& network, const Plan& plan,
+                                const PathRequest& request, const Poll& poll);
+// Bytes that a thread of explain holds at most.
+std::int64_t memory_to_explain(const Program& program, const Network& network, const Plan& plan);
+
 // Bytes that simulate holds besides the plan.
 std::int64_t memory(const Program& program, const Plan& plan, const Request& request);
 

@@ -82,6 +82,7 @@ class Run {
         view_(view_of(program, request.seed)),
         runner_(choose_runner()),
         sizes_(program, plan, runner_.lanes),
+        row_(2 + std::int64_t{plan.marks.count}),
         out_(out),
         times_(times),
         begins_(begins) {
@@ -119,7 +120,7 @@ class Run {
       runner_.run({&view_, &plan_, network_.bytes.data(),
                    static_cast<std::uint32_t>(request_.first + i), static_cast<int>(count),
                    state.processors.get(), plan_.links ? state.ways.get() : nullptr,
-                   state.slots.get(), state.cursors.get(), out_ + 2 * i, times_, begins_,
+                   state.slots.get(), state.cursors.get(), out_ + row_ * i, times_, begins_,
                    &pool_.stop});
       pool_.done += count;
     }
@@ -129,11 +130,12 @@ class Run {
       if (pool_.stop) throw Cancelled();
     };
     for (std::int64_t i; !pool_.stop && (i = pool_.claimed++) < request_.count; ++pool_.done) {
+      Tick* const out = out_ + row_ * i;
       const Ended ended = schedule::run_in_arrival_order(
           *schedule_, *program_, network_, plan_, request_.seed,
-          static_cast<std::uint32_t>(request_.first + i), nullptr, ask);
-      out_[2 * i] = ended.time;
-      out_[2 * i + 1] = ended.rank;
+          static_cast<std::uint32_t>(request_.first + i), out + 2, nullptr, ask);
+      out[0] = ended.time;
+      out[1] = ended.rank;
     }
   }
 
@@ -143,6 +145,7 @@ class Run {
   const ProgramView view_;
   const Runner runner_;
   const Sizes sizes_;
+  const std::int64_t row_;  // ticks of a realization in out_
   Tick* const out_;
   Tick* const times_;
   const std::uint64_t* const begins_;
@@ -174,8 +177,8 @@ void operation_times(const Schedule& schedule, const Program& program, const Net
   check(program, network, plan);
   if (plan.receive_of.size() != schedule.operations())
     throw std::invalid_argument("the plan is of another schedule");
-  Tick out[2];
-  Run(program, network, plan, {seed, realization, 1, false, 1}, out, times,
+  std::vector<Tick> out(2 + plan.marks.count);
+  Run(program, network, plan, {seed, realization, 1, false, 1}, out.data(), times,
       schedule.begins().data())
       .simulate(poll);
   check_end(out[0]);

@@ -38,7 +38,14 @@ from .observables import (
     Target,
 )
 from .renames import no_attribute
-from .schedule import Schedule, ScheduleResult, simulate_schedule
+from .schedule import (
+    CriticalPath,
+    Schedule,
+    ScheduleExplanation,
+    ScheduleResult,
+    explain_schedule,
+    simulate_schedule,
+)
 from .simulate import Result, noise_intervals, ready_times, simulate
 from .slowdown import SlowdownTable, slowdown
 from .store import Store, export, merge
@@ -56,6 +63,7 @@ __all__ = [
     "BackendError",
     "Case",
     "Completion",
+    "CriticalPath",
     "Explanation",
     "Gain",
     "Hierarchy",
@@ -71,6 +79,7 @@ __all__ = [
     "Recovery",
     "Result",
     "Schedule",
+    "ScheduleExplanation",
     "ScheduleResult",
     "SinceArrival",
     "Slowdown",
@@ -88,6 +97,7 @@ __all__ = [
     "congestion",
     "distributions",
     "explain",
+    "explain_schedule",
     "export",
     "imbalance",
     "inference",

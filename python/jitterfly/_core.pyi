@@ -143,6 +143,9 @@ class Schedule:
     def bytes(self) -> int: ...
     @property
     def sizes(self) -> list[int]: ...
+    @property
+    def begins(self) -> list[int]: ...
+    def operation(self, rank: int, number: int) -> tuple[int, int, int, int, int, int, int]: ...
     def write(self, file: int) -> None: ...
     def operations_of(self, rank: int) -> Words: ...
     def requirements_of(self, rank: int) -> npt.NDArray[np.uint32]: ...
@@ -153,8 +156,17 @@ def read_schedule(path: str, file: int) -> Schedule: ...
 
 class SchedulePlan:
     def __init__(
-        self, schedule: Schedule, program: Program, wire: Ticks, cpu: Ticks, largest_eager: int
+        self,
+        schedule: Schedule,
+        program: Program,
+        wire: Ticks,
+        cpu: Ticks,
+        largest_eager: int,
+        mark_of: npt.NDArray[np.uint32] = ...,
+        marks: int = 0,
     ) -> None: ...
+    @property
+    def reached(self) -> list[int]: ...
     @property
     def actions(self) -> int: ...
     @property
@@ -189,6 +201,25 @@ def operation_times(
     arrival_order: bool = False,
 ) -> Ticks: ...
 def schedule_memory(plan: SchedulePlan, program: Program, count: int, threads: int = 0) -> int: ...
+def explain_schedule(
+    schedule: Schedule,
+    plan: SchedulePlan,
+    program: Program,
+    seed: int,
+    realizations: npt.NDArray[np.uint32],
+    quiet: bool = False,
+    threads: int = 0,
+    progress: Callable[[int], object] | None = None,
+) -> tuple[Ticks, npt.NDArray[np.uint32], Ticks, Ticks]: ...
+def critical_path(
+    schedule: Schedule,
+    plan: SchedulePlan,
+    program: Program,
+    seed: int,
+    realization: int,
+    quiet: bool = False,
+) -> Ticks: ...
+def memory_to_explain(plan: SchedulePlan, program: Program) -> int: ...
 def simulate(
     program: Program,
     seed: int,

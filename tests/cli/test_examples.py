@@ -69,7 +69,8 @@ def kept(tmp_path_factory):
     (folder / "times.txt").write_text("\n".join(str(8 + 0.1 * i) for i in range(200)))
     (folder / "curve.csv").write_text("ranks,latency_us\n2,3.9\n4,8.1\n8,12.2\n16,16.0\n32,20.1\n")
     (folder / "app.goal").write_text(
-        "num_ranks 2\nrank 0 {\ncalc 100000\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
+        "num_ranks 2\nrank 0 {\ncalc 100000\nsend 8b to 1 tag 7\n}\nrank 1 {\n"
+        "recv 8b from 0 tag 7\n}\n"
     )
     sizes = 2 ** np.arange(0, 21, 2)
     rows = "\n".join(f"{n}    {1.4 + 0.25e-3 * (n - 1):.6f}" for n in sizes)

@@ -19,6 +19,7 @@ EXAMPLES = {
         "jitterfly run redundancy --realizations 100 --out copies",
         "jitterfly run mine.toml --target 'mean of slowdown +- 5 %' --dry-run",
         "jitterfly run app.goal --noise node.noise --picture app.png",
+        "jitterfly run app.goal --noise node.noise --marks tag=7 --marks-csv iterations.csv",
     ],
     "status": ["jitterfly status copies --open"],
     "plot": ["jitterfly plot copies --kind distribution --out copies.svg"],
@@ -53,6 +54,7 @@ EXAMPLES = {
         "jitterfly explain --noise node.noise --noise kind=step,delay=14us,probability=0.001 "
         "--ranks 1024 --picture causes.png",
         "jitterfly explain mine.toml --at ranks=64 --json",
+        "jitterfly explain app.goal --noise node.noise --slowest 5% --path-picture path.png",
     ],
     "fit": ["jitterfly fit curve.csv --step 3.9us --delay 1us --out fit"],
     "budget": [

@@ -1,4 +1,7 @@
-"""The command `jitterfly explain`: by what a collective is delayed, on its critical path."""
+"""The command `jitterfly explain`: by what a collective is delayed, on its critical path.
+
+Of a schedule of an application see `schedule.explain_schedule`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from ..case import MOST_CYCLES, Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer
 from ..files import check_replaceable, write_whole
 from ..syntax import read_count
+from . import schedule
 from .one_case import add_case, read_case
 from .options import integer, noises, pairs, size, tell_understood, value
 from .output import add_json, print_json, show_phases
@@ -38,17 +42,20 @@ def add_parser(commands: Any) -> None:
         description="A table of causes: arrivals, each noise source, and the path itself. In each "
         "realization they add up to what the last rank is delayed. A table of ranks: how long each "
         "waited, and what of it for others. The case comes from a file (a "
-        "case, or a cell of a study) or from the options.",
+        "case, or a cell of a study) or from the options. Of a schedule of an application "
+        "(APP.goal) also: which ranks and operations are on the critical path, in what share of "
+        "realizations.",
     )
     add_case(parser, "?")
     add_case_options(parser)
     add = parser.add_argument
-    add("--realizations", metavar="N", help=f"default {_USUAL_REALIZATIONS:,}")
+    add("--realizations", metavar="N", help=f"default {_USUAL_REALIZATIONS:,}; of a schedule 100")
     add("--seed", metavar="N", help="default: the study's, or 0")
     add("--threads", metavar="N", help="default: all")
     add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
     add("--ranks-csv", type=Path, metavar="FILE", help="what each rank did with its time, all of "
         "them; the table and --json have those that wait least and most for others")  # fmt: skip
+    schedule.add_explain_options(parser)
     add_json(parser)
     parser.set_defaults(run=_run)
 
@@ -72,7 +79,12 @@ def add_case_options(parser: argparse.ArgumentParser) -> None:
 def _run(chosen: argparse.Namespace) -> None:
     from ..explain import explain
     from ..plots import draw
+    from ..schedule.schedule import looks_like_schedule
 
+    if chosen.file is not None and looks_like_schedule(chosen.file):
+        schedule.explain_schedule(chosen)
+        return
+    schedule.check_case_options(chosen)
     started = time.monotonic()
     if chosen.picture is not None:
         draw.check_path(chosen.picture)  # before the work, not after

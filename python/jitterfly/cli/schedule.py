@@ -1,4 +1,4 @@
-"""`jitterfly run app.goal`: an application's schedule under noise."""
+"""`jitterfly run app.goal` and `explain app.goal`: an application's schedule under noise."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
+from ..files import check_replaceable, write_whole
 from .options import integer, noises, tell_understood
 from .output import in_options, print_json, show_phases
 
@@ -29,7 +30,15 @@ _OF_SCHEDULES = {
     "picture": None,
     "order": None,
     "order_checks": None,
+    "marks": None,
+    "marks_csv": None,
 }
+# Options of `explain` that are for cases alone, and those for schedules alone.
+_OF_CASES = (
+    "at", "arrival", "speed", "ranks", "algorithm", "bytes", "cycles", "compute_time",
+)  # fmt: skip
+_OF_EXPLAINED = ("slowest", "path_picture", "operations_csv", "path_csv")
+_MOST_ROWS = 1024
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -43,8 +52,35 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "a CPU are executed: that without noise (default), or of arrival (slower)")  # fmt: skip
     add("--order-checks", metavar="N", help="so many realizations are executed in the order of "
         "arrival, too, to see whether that matters (default: 5; 0: none)")  # fmt: skip
+    add("--marks", metavar="FILE|tag=N,...", help="which operations end iterations: a file of "
+        "lines NAME RANK LABEL (#N: number N of the rank, from 0), or those with a tag: tag=7, "
+        "tag=7,every=2,kind=recv")  # fmt: skip
+    add("--marks-csv", type=Path, metavar="FILE", help="when each mark is reached, and the time "
+        "since the one before")  # fmt: skip
     add("--picture", type=Path, metavar="FILE", help="a picture of the distribution: .png, .pdf "
         "or .svg")  # fmt: skip
+
+
+def add_explain_options(parser: argparse.ArgumentParser) -> None:
+    """What `explain` takes for a schedule alone."""
+    group = parser.add_argument_group("of a schedule (APP.goal)")
+    add = group.add_argument
+    add("--slowest", metavar="P%", help="explain this part of the realizations, the slowest ones")
+    add("--path-picture", type=Path, metavar="FILE", help="which operations are on the critical "
+        "path in what share of realizations, over ranks and time: .png, .pdf or .svg")  # fmt: skip
+    add("--operations-csv", type=Path, metavar="FILE", help="all operations that are on any "
+        "critical path, with that share")  # fmt: skip
+    add("--path-csv", type=Path, metavar="FILE", help="the critical path of the slowest "
+        "realization, operation by operation")  # fmt: skip
+
+
+def check_case_options(chosen: argparse.Namespace) -> None:
+    """Raise ValueError where `explain` was given options of a schedule for a case."""
+    for name in _OF_EXPLAINED:
+        if getattr(chosen, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise ValueError(f"{option} is for a schedule (APP.goal), and a case is given: "
+                             "leave it out")  # fmt: skip
 
 
 def check_study_options(chosen: argparse.Namespace) -> None:
@@ -85,22 +121,17 @@ def _check_started_once() -> None:
 
 def run_schedule(chosen: argparse.Namespace) -> int:
     """Run the schedule that `chosen.study` names; the exit status."""
-    from ..network import Network
     from ..noise import Noise
     from ..plots import draw
     from ..schedule import Schedule, simulate_schedule
     from ..schedule.simulate import USUAL_ORDER_CHECKS
-    from ..slowdown import USUAL_NETWORK
-    from ..syntax import read_network
 
     _refuse(chosen, _OF_STUDIES, "is for a study", "a schedule")
     if chosen.backend == "cuda":
         raise ValueError("--backend must be auto or cpu for a schedule, which no GPU runs yet")
     _check_started_once()
     started = time.monotonic()
-    network: Any = USUAL_NETWORK
-    if chosen.network is not None:
-        network = Network.from_dict(read_network(chosen.network, "--network"), "--network")
+    network = _network(chosen)
     if chosen.picture is not None:
         draw.check_path(chosen.picture)  # before the work, not after
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS) or 1000
@@ -111,6 +142,10 @@ def run_schedule(chosen: argparse.Namespace) -> int:
         raise ValueError(
             "--order-checks is for --order noise-free, and --order is arrival: give one"
         )
+    if chosen.marks_csv is not None:
+        if chosen.marks is None:
+            raise ValueError("--marks-csv needs --marks, which says what marks are")
+        check_replaceable(chosen.marks_csv)
     noise = [Noise.from_dict(one, "--noise") for one in noises(chosen.noise or [])]
     with show_phases(begun=started) as phases:
         phases(f"reading {chosen.study}")
@@ -124,19 +159,22 @@ def run_schedule(chosen: argparse.Namespace) -> int:
         found = simulate_schedule(
             schedule, network, noise, realizations, seed, threads=threads, progress=show,
             order=chosen.order or "noise-free",
-            order_checks=USUAL_ORDER_CHECKS if checks is None else checks,
+            order_checks=USUAL_ORDER_CHECKS if checks is None else checks, marks=chosen.marks,
         )  # fmt: skip
         if chosen.picture is not None:
             phases("drawing the picture")
             found.plot(chosen.picture)
     written = [] if chosen.picture is None else [chosen.picture]
+    if chosen.marks_csv is not None:
+        write_whole(chosen.marks_csv, found.marks_to_csv().encode())
+        written.append(chosen.marks_csv)
     if chosen.json:
         print_json("run", **contents(found), written=written)
         return 0
     notes = [in_options(note) for note in found.notes()]
     print("\n".join([found.title(), "", *found.lines(), "", *notes]), flush=True)
     if written:
-        print(f"\nwritten: {chosen.picture}")
+        print("\nwritten: " + ", ".join(map(str, written)))
     return 0
 
 
@@ -165,4 +203,119 @@ def contents(found: Any) -> dict[str, Any]:
         "unchecked": found.unchecked,
         "samples": found.samples,
         "last_rank": found.last_rank,
+        "marks": [row._asdict() for row in found.mark_rows()],
+    }  # fmt: skip
+
+
+def explain_schedule(chosen: argparse.Namespace) -> None:
+    """Explain the schedule that `chosen.file` names."""
+    from ..noise import Noise
+    from ..plots import draw
+    from ..schedule import Schedule
+    from ..schedule import explain_schedule as explain
+    from ..schedule.explain import USUAL_EXPLAINED
+
+    for name in _OF_CASES:
+        if getattr(chosen, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise ValueError(f"{option} is for a case, and {chosen.file} is a schedule: leave it "
+                             "out")  # fmt: skip
+    started = time.monotonic()
+    network = _network(chosen)
+    pictures = {"picture": "plot", "path_picture": "plot_paths"}
+    tables = {
+        "ranks_csv": lambda: found.ranks_to_csv(),
+        "operations_csv": lambda: found.operations_to_csv(),
+        "path_csv": lambda: found.critical_path().to_csv(),
+    }
+    for name in pictures:
+        if getattr(chosen, name) is not None:
+            draw.check_path(getattr(chosen, name))  # before the work, not after
+    for name in tables:
+        if getattr(chosen, name) is not None:
+            check_replaceable(getattr(chosen, name))
+    realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
+    seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
+    threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
+    slowest = _share(chosen.slowest)
+    if realizations is None:
+        realizations = USUAL_EXPLAINED if slowest is None else 1000
+    noise = [Noise.from_dict(one, "--noise") for one in noises(chosen.noise or [])]
+    with show_phases(begun=started) as phases:
+        phases(f"reading {chosen.file}")
+        schedule = Schedule.read(chosen.file)
+        tell_understood(network, noise, chosen.network is not None)
+        phases(f"ordering {schedule.operations:,} operations")
+
+        def show(done: int, count: int) -> None:
+            phases(f"following {schedule.ranks:,} ranks", done, count)
+
+        found = explain(
+            schedule, network, noise, realizations, seed, slowest=slowest, threads=threads,
+            progress=show,
+        )  # fmt: skip
+        written = []
+        for name, draws in pictures.items():
+            if getattr(chosen, name) is not None:
+                phases("drawing the picture")
+                getattr(found, draws)(getattr(chosen, name))
+                written.append(getattr(chosen, name))
+        for name, table in tables.items():
+            if getattr(chosen, name) is not None:
+                write_whole(getattr(chosen, name), table().encode())
+                written.append(getattr(chosen, name))
+    if chosen.json:
+        print_json("explain", **_explained(found), written=written)
+        return
+    tables_of = [found.lines(), found.rank_lines(), found.path_lines()]
+    body = [line for table in tables_of for line in ["", *table]]
+    print("\n".join([found.title(), *body, "", *found.notes()]))
+    if written:
+        print("\nwritten: " + ", ".join(map(str, written)))
+
+
+def _network(chosen: argparse.Namespace) -> Any:
+    from ..network import Network
+    from ..slowdown import USUAL_NETWORK
+    from ..syntax import read_network
+
+    if chosen.network is None:
+        return USUAL_NETWORK
+    return Network.from_dict(read_network(chosen.network, "--network"), "--network")
+
+
+def _share(text: str | None) -> float | None:
+    """A part of the realizations: "5%", "5 %" or 0.05."""
+    if text is None:
+        return None
+    number = text.strip().removesuffix("%")
+    try:
+        share = float(number) / (100 if "%" in text else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise ValueError(f"--slowest must be a part of the realizations, such as 5%, got {text!r}")
+    return share
+
+
+def _explained(found: Any) -> dict[str, Any]:
+    """The answer of `explain` for programs."""
+    schedule = found.schedule
+    return {
+        "schedule": {"name": schedule.name, "ranks": schedule.ranks, "cpus": schedule.cpus,
+                     "operations": schedule.operations, "messages": schedule.messages},
+        "network": found.network.to_dict(),
+        "noise": [one.to_dict() for one in found.noise],
+        "seed": found.seed,
+        "realizations": len(found.ticks),
+        "simulated": found.simulated,
+        "on_time": found.on_time * 1e-12,
+        "mean_delay": float(found.delay.mean()) * 1e-12,
+        "causes": [row._asdict() for row in found.rows()],
+        "path": [row._asdict() for row in found.path_rows()],
+        "ranks": [row._asdict() for row in found.rank_rows(_MOST_ROWS // 2)],
+        "path_ranks": [row._asdict() for row in found.path_rank_rows(_MOST_ROWS)],
+        "path_operations": [row._asdict() for row in found.operation_rows(_MOST_ROWS)],
+        "path_kinds": [row._asdict() for row in found.kind_rows()],
+        "culprits": [{"rank": rank, "share": share} for rank, share in found.culprits()],
     }  # fmt: skip

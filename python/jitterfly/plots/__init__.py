@@ -14,6 +14,7 @@ __all__ = [
     "bench",
     "causes",
     "congestion",
+    "critical_path",
     "curves",
     "distribution",
     "draw",

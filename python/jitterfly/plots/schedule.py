@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from ..schedule import ScheduleResult
 from ..slowdown import in_words
+from ..units import from_ticks
 from . import style
 
 
 def draw(result: ScheduleResult) -> Figure:
-    """The share of realizations that takes longer; above it as slowdown."""
-    figure, axes = style.new_figure([2.2], 1)
+    """The share of realizations that takes longer; below it the time between marks."""
+    rows = [2.2, 1.8] if result.marks else [2.2]
+    figure, axes = style.new_figure(rows, 1, sharex=False)
     panel, look = axes[0, 0], style.SERIES[0]
     times = np.sort(result.samples)
     share = 1 - np.arange(len(times)) / len(times)  # from a sample on: it and all later ones
@@ -30,6 +36,8 @@ def draw(result: ScheduleResult) -> Figure:
         Line2D([], [], color=mean.get_color(), linewidth=0.8, linestyle=":", label="mean"),
         Line2D([], [], color=style.GREY, linewidth=0.8, label="without noise"),
     ]
+    if result.marks:
+        handles += _draw_iterations(axes[1, 0], result)
     noise = "; ".join(map(in_words, result.noise)) or "none"
     told = [
         f"network: {in_words(result.network)}",
@@ -38,3 +46,25 @@ def draw(result: ScheduleResult) -> Figure:
     ]
     style.finish(figure, f"{result.schedule.name}: {result.schedule.summary()}", told, handles)
     return figure
+
+
+def _draw_iterations(panel: Axes, result: ScheduleResult) -> list[Any]:
+    """The time before each mark: mean, the middle 90 % of realizations, and without noise."""
+    times = from_ticks(result.iteration_ticks)
+    numbers = np.arange(1, len(result.marks) + 1)
+    low, high = np.quantile(times, (0.05, 0.95), axis=0)
+    look = style.SERIES[0]
+    band = panel.fill_between(
+        numbers, low, high, step="mid", color=look.color, alpha=0.25, linewidth=0,
+        label="time before a mark: 5-95 % of realizations",
+    )  # fmt: skip
+    (mean,) = panel.step(numbers, times.mean(axis=0), where="mid", color=look.color,
+                         label="its mean")  # fmt: skip
+    panel.step(numbers, np.diff(from_ticks(result.marks_noise_free), prepend=0.0), where="mid",
+               color=style.GREY, linewidth=0.8)  # fmt: skip
+    panel.set_xlim(0.5, len(numbers) + 0.5)
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    panel.set_xlabel("mark")
+    panel.set_ylabel("time since the\nmark before it")
+    style.unit_axis(panel, "s")
+    return [band, mean]

@@ -1,9 +1,18 @@
 """Whole applications: schedules of calculations and messages, many realizations of noise at once.
 
-`Schedule` reads one (GOAL), `simulate_schedule` runs it under noise.
+`Schedule` reads one (GOAL), `simulate_schedule` runs it under noise, and `explain_schedule` says
+who made it wait.
 """
 
+from .explain import CriticalPath, ScheduleExplanation, explain_schedule
 from .schedule import Schedule
 from .simulate import ScheduleResult, simulate_schedule
 
-__all__ = ["Schedule", "ScheduleResult", "simulate_schedule"]
+__all__ = [
+    "CriticalPath",
+    "Schedule",
+    "ScheduleExplanation",
+    "ScheduleResult",
+    "explain_schedule",
+    "simulate_schedule",
+]

@@ -48,9 +48,10 @@ class Schedule:
     Schedule('two.goal': 2 ranks, 2 operations, 1 message)
     """
 
-    def __init__(self, name: str, mapped: core.Schedule) -> None:
+    def __init__(self, name: str, mapped: core.Schedule, path: Path | None = None) -> None:
         self.name = name
         self._mapped = mapped
+        self._path = path  # of a text: where its labels stand
 
     @classmethod
     def read(cls, path: str | Path) -> Schedule:
@@ -81,8 +82,10 @@ class Schedule:
         """
         path = Path(path)
         try:
-            with open_input(path), _temporary_file(path) as file:
-                return cls(path.name, core.read_schedule(str(path), file.fileno()))
+            with open_input(path) as given, _temporary_file(path) as file:
+                text = not given.read(8).startswith(_BEGINNINGS)
+                mapped = core.read_schedule(str(path), file.fileno())
+                return cls(path.name, mapped, path.absolute() if text else None)
         except OSError as error:
             raise ValueError(f"{path} can not be read ({error.strerror})") from None
         except core.NotWritten as error:

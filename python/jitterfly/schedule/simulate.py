@@ -28,6 +28,7 @@ from ..slowdown import in_words
 from ..stats import Estimate
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, from_ticks, show_seconds, to_ticks
 from .longest import check_operations
+from .marks import Marks, read_marks
 from .schedule import Schedule, in_file
 
 if TYPE_CHECKING:
@@ -77,6 +78,12 @@ class ScheduleResult:
         None where there was none.
     unchecked : str
         How much memory the order check would have taken, where there was not enough; else "".
+    marks : tuple of str
+        The names of the marks, in their order.
+    mark_ticks : int64 array, shape (realizations, marks)
+        When each mark was reached, in ticks.
+    marks_noise_free : int64 array, shape (marks,)
+        The same without noise.
     """
 
     schedule: Schedule
@@ -90,6 +97,13 @@ class ScheduleResult:
     order: str
     order_check: OrderCheck | None
     unchecked: str = ""
+    marks: tuple[str, ...] = ()
+    mark_ticks: npt.NDArray[np.int64] = dataclasses.field(
+        default_factory=lambda: np.zeros((0, 0), dtype=np.int64)
+    )
+    marks_noise_free: npt.NDArray[np.int64] = dataclasses.field(
+        default_factory=lambda: np.zeros(0, dtype=np.int64)
+    )
 
     @cached_property
     def samples(self) -> npt.NDArray[np.float64]:
@@ -142,6 +156,28 @@ class ScheduleResult:
         alone = share / (1 - share)
         return _scaled(self.slowdown(confidence), lambda ratio: (ratio - 1) / alone)
 
+    def mark_rows(self, confidence: float = 0.95) -> list[MarkRow]:
+        """A row for each mark."""
+        noisy = any(one.random for one in self.noise)
+        times, since = from_ticks(self.mark_ticks), from_ticks(self.iteration_ticks)
+        quiet = from_ticks(self.marks_noise_free)
+        steps = np.diff(quiet, prepend=0.0)
+        return [
+            MarkRow(
+                name, float(quiet[i]), float(steps[i]),
+                stats.mean(times[:, i], confidence, noisy=noisy),
+                *stats.quantiles(times[:, i], (0.5, 0.99), confidence),
+                stats.mean(since[:, i], confidence, noisy=noisy),
+                *stats.quantiles(since[:, i], (0.5, 0.99), confidence),
+            )
+            for i, name in enumerate(self.marks)
+        ]  # fmt: skip
+
+    @property
+    def iteration_ticks(self) -> npt.NDArray[np.int64]:
+        """The time from each mark to the next one, from 0 to the first, shape as `mark_ticks`."""
+        return np.diff(self.mark_ticks, prepend=0, axis=1)
+
     def title(self) -> str:
         """What was simulated, under which noise."""
         noise = "; ".join(map(in_words, self.noise)) or "none"
@@ -166,8 +202,30 @@ class ScheduleResult:
             ("most often last", f"rank {ranks[most]}, in {counts[most] / len(self.ticks):.1%} of "
              "realizations")
         )  # fmt: skip
+        rows += self._marks_in_words()
         width = max(len(name) for name, _ in rows)
         return [f"{name:<{width}}  {value}" for name, value in rows]
+
+    def _marks_in_words(self) -> list[tuple[str, str]]:
+        """Of all iterations together; the slowest on average."""
+        if not self.marks:
+            return []
+        each = from_ticks(self.iteration_ticks).mean(axis=0)
+        # Iterations of one realization depend on each other: its mean is one sample.
+        noisy = any(one.random for one in self.noise)
+        whole = stats.mean(from_ticks(self.iteration_ticks).mean(axis=1), noisy=noisy)
+        p99 = float(np.quantile(from_ticks(self.iteration_ticks), 0.99))
+        quiet = float(from_ticks(self.marks_noise_free[-1])) / len(self.marks)
+        slowest = int(np.argmax(each))
+        return [
+            ("marks", f"{len(self.marks):,}, the last one ({self.marks[-1]}) at "
+             f"{_show_times(stats.mean(from_ticks(self.mark_ticks[:, -1]), noisy=noisy))}"),
+            ("time between marks, mean", f"{_show_times(whole)}; without noise "
+             f"{show_seconds(quiet)}"),
+            ("time between marks, p99", show_seconds(p99)),
+            ("longest before mark", f"{self.marks[slowest]}: {show_seconds(float(each[slowest]))} "
+             "on average"),
+        ]  # fmt: skip
 
     def notes(self) -> list[str]:
         """Network, realizations, and whether the order of operations could matter."""
@@ -240,6 +298,20 @@ class ScheduleResult:
         writer.writerows(zip(numbers, self.samples.tolist(), self.last_rank.tolist(), strict=True))
         return text.getvalue()
 
+    def marks_to_csv(self) -> str:
+        """A line for each mark: when it is reached, and the time since the one before, seconds."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        head = [
+            f"{what}{end}_s" for what in ("mean", "p50", "p99") for end in ("", "_low", "_high")
+        ]
+        writer.writerow(["mark", "noise_free_s", "since_noise_free_s", *head,
+                         *(f"since_{name}" for name in head)])  # fmt: skip
+        for name, quiet, step, *estimates in self.mark_rows():
+            ends = [end for one in estimates for end in (one.value, one.low, one.high)]
+            writer.writerow([name, quiet, step, *ends])
+        return text.getvalue()
+
     def plot(self, path: str | Path | None = None) -> Figure:
         """The share of realizations that takes longer; written to `path`, too, where it is given.
 
@@ -254,6 +326,24 @@ class ScheduleResult:
         return notebook.text([self.title(), "", *self.lines(), "", *self.notes()])
 
 
+class MarkRow(NamedTuple):
+    """When a mark is reached, and the time since the mark before it (or since 0), in seconds.
+
+    `noise_free`, `since_noise_free`: without noise. `mean`, `p50`, `p99`: over the realizations;
+    with `since_` of the time since the mark before.
+    """
+
+    mark: str
+    noise_free: float
+    since_noise_free: float
+    mean: Estimate
+    p50: Estimate
+    p99: Estimate
+    since_mean: Estimate
+    since_p50: Estimate
+    since_p99: Estimate
+
+
 class CompiledSchedule(NamedTuple):
     """What the engine takes: the plan, and a program that holds costs and noise."""
 
@@ -262,7 +352,7 @@ class CompiledSchedule(NamedTuple):
 
 
 def compile_schedule(
-    schedule: Schedule, network: LogGOPS, noise: Sequence[Noise]
+    schedule: Schedule, network: LogGOPS, noise: Sequence[Noise], marks: Marks | None = None
 ) -> CompiledSchedule:
     """The plan of a schedule, and the program with the costs of its messages and the noise.
 
@@ -296,11 +386,79 @@ def compile_schedule(
     try:
         plan = core.SchedulePlan(
             schedule._mapped, program, np.array(wire, dtype=np.int64),
-            np.array(cpu, dtype=np.int64), largest,
+            np.array(cpu, dtype=np.int64), largest, *_marked(marks),
         )  # fmt: skip
     except ValueError as error:
         raise ValueError(in_file(schedule.name, error)) from None
     return CompiledSchedule(plan, program)
+
+
+class Prepared(NamedTuple):
+    """A schedule that is ready to run, and its arguments, checked."""
+
+    schedule: Schedule
+    network: LogGOPS
+    noise: tuple[Noise, ...]
+    realizations: int
+    seed: int
+    first_realization: int
+    compiled: CompiledSchedule
+    marks: tuple[str, ...]
+
+
+def _marked(marks: Marks | None) -> tuple[npt.NDArray[np.uint32], int]:
+    if marks is None:
+        return np.zeros(0, dtype=np.uint32), 0
+    return marks.of, len(marks.names)
+
+
+def prepare(
+    schedule: Schedule | str | Path,
+    network: LogGOPS | str,
+    noise: str | Noise | Sequence[Noise | str],
+    realizations: int,
+    seed: int,
+    threads: int | None,
+    progress: Callable[[int, int], object] | None,
+    first_realization: int,
+    marks: str | Path | None = None,
+) -> Prepared:
+    """Check the arguments of `simulate_schedule`, and plan its schedule; errors as there."""
+    if not isinstance(schedule, Schedule):
+        schedule = Schedule.read(schedule)
+    network = _check_network(network)
+    sources = check_sources([noise] if isinstance(noise, (str, Noise)) else noise)
+    _check_sources(sources)
+    if schedule.operations:
+        work = _exposed_work(schedule, network)
+        warn_of_idle_sources(sources, work, schedule.ranks, remedies=False)
+    realizations, seed, first_realization = check_run(
+        realizations, seed, "cpu", threads, progress, first_realization
+    )
+    if threads is not None:
+        check_integer(threads, "threads", 1, MOST_THREADS)
+    available = memory.available_bytes()
+    memory.check_memory(
+        _plan_bytes(schedule) + 24 * realizations,
+        f"the order of {schedule.operations:,} operations, and {realizations:,} results", available,
+    )  # fmt: skip
+    kept = None if marks is None else read_marks(schedule, marks)
+    if kept is not None:
+        needed = 24 * schedule.operations + 8 * (2 * realizations + 32) * len(kept.names)
+        memory.check_memory(needed, f"{len(kept.names):,} marks", available)
+    compiled = compile_schedule(schedule, network, sources, kept)
+    plan = compiled.plan
+    if plan.completion > LONGEST_TICKS:
+        raise ValueError(
+            f"the schedule must take less than 2^62 ps (53 days), without noise it takes "
+            f"{plan.completion / TICKS_PER_SECOND:.3g} s"
+        )
+    for source in sources:
+        source.check_length(plan.completion)
+    names = () if kept is None else kept.names
+    return Prepared(
+        schedule, network, sources, realizations, seed, first_realization, compiled, names
+    )
 
 
 def simulate_schedule(
@@ -314,6 +472,7 @@ def simulate_schedule(
     first_realization: int = 0,
     order: Literal["noise-free", "arrival"] = "noise-free",
     order_checks: int = USUAL_ORDER_CHECKS,
+    marks: str | Path | None = None,
 ) -> ScheduleResult:
     """Run an application's schedule under many realizations of noise.
 
@@ -336,6 +495,12 @@ def simulate_schedule(
         So many realizations in the order without noise are executed in the order of arrival once
         more, on one processor: half of them are the first, the others those that take longest.
         0: none. There is none either where memory is short, which `ScheduleResult.notes` say.
+    marks : str or Path, optional
+        Which operations end iterations: a file of lines ``NAME RANK LABEL``, where LABEL is that
+        of the text, or #N for the operation with number N of its rank, from 0. All with the same
+        name are one mark, reached when the last of them is done. Or a pattern: "tag=7": the first
+        send or receive with tag 7 of each rank is of the first mark, the second of the second, and
+        so on; "tag=7,every=2": two of each rank are of one mark; "tag=7,kind=recv": receives alone.
 
     Returns
     -------
@@ -396,36 +561,14 @@ def simulate_schedule(
     >>> print(f"{found.slowdown():.3f}")
     1.198 [1.197, 1.200]
     """
-    if not isinstance(schedule, Schedule):
-        schedule = Schedule.read(schedule)
-    network = _check_network(network)
-    sources = check_sources([noise] if isinstance(noise, (str, Noise)) else noise)
-    _check_sources(sources)
-    if schedule.operations:
-        work = _exposed_work(schedule, network)
-        warn_of_idle_sources(sources, work, schedule.ranks, remedies=False)
-    realizations, seed, first_realization = check_run(
-        realizations, seed, "cpu", threads, progress, first_realization
-    )
-    if threads is not None:
-        check_integer(threads, "threads", 1, MOST_THREADS)
     check_choice(order, "order", ORDERS)
     check_integer(order_checks, "order_checks", 0, 10**6)
-    available = memory.available_bytes()
-    memory.check_memory(
-        _plan_bytes(schedule) + 24 * realizations,
-        f"the order of {schedule.operations:,} operations, and {realizations:,} results", available,
-    )  # fmt: skip
-    checks = min(order_checks, realizations) if sources and order == "noise-free" else 0
-    compiled = compile_schedule(schedule, network, sources)
+    prepared = prepare(
+        schedule, network, noise, realizations, seed, threads, progress, first_realization, marks
+    )
+    schedule, network, sources, realizations, seed, first_realization, compiled, names = prepared
     plan, program = compiled
-    if plan.completion > LONGEST_TICKS:
-        raise ValueError(
-            f"the schedule must take less than 2^62 ps (53 days), without noise it takes "
-            f"{plan.completion / TICKS_PER_SECOND:.3g} s"
-        )
-    for source in sources:
-        source.check_length(plan.completion)
+    checks = min(order_checks, realizations) if sources and order == "noise-free" else 0
     available = memory.available_bytes()  # of which the plan has taken some
     if order == "arrival":
         most = min(threads or processors(), realizations)
@@ -456,6 +599,9 @@ def simulate_schedule(
         order=order,
         order_check=_check_order(schedule, compiled, seed, first_realization, chosen),
         unchecked=memory.show_bytes(needed) if unchecked else "",
+        marks=names,
+        mark_ticks=np.ascontiguousarray(raw[:, 2:]),
+        marks_noise_free=np.array(plan.reached, dtype=np.int64),
     )
 
 

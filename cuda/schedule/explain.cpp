@@ -1,0 +1,585 @@
+// What bound each operation of a schedule: critical paths, of what their time consists, and which
+// operations are on them in how many realizations.
+//
+// The actions are executed as always (cpu/actions.h), with a time that remembers how it came about:
+// the last entry of a log. Of two times the later one is kept, with its entry. So the last CPU's
+// time leads back to the begin, and the entries on the way add up to it exactly. The order is that
+// without noise.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "cpu/actions.h"
+
+namespace jf::schedule {
+namespace {
+
+constexpr std::uint32_t kNoEntry = ~std::uint32_t{0};
+
+struct Traced {
+  Tick t = 0;
+  std::uint32_t entry = kNoEntry;  // the last one; what was added after it is on no entry
+};
+Traced operator+(Traced a, Tick b) { return {a.t + b, a.entry}; }
+// b: delays, whose entries follow that of a.
+Traced operator+(Traced a, Traced b) {
+  return {a.t + b.t, b.entry != kNoEntry ? b.entry : a.entry};
+}
+Traced operator-(Traced a, Traced b) { return {a.t - b.t, kNoEntry}; }  // of a time and itself
+bool operator<(Traced a, Traced b) { return a.t < b.t; }
+bool operator>(Traced a, Traced b) { return a.t > b.t; }
+
+// An action begins at t (kBegins, `by` is its number), or `by` ticks are added by a cause.
+constexpr std::uint32_t kBegins = ~std::uint32_t{0};
+struct Entry {
+  Tick t, by;
+  std::uint32_t before, cause;
+};
+
+// It grows without being copied: it is most of the memory.
+class Entries {
+  static constexpr std::uint32_t kBits = 16;
+
+ public:
+  void clear() { count_ = 0; }
+  const Entry& operator[](std::uint32_t i) const {
+    return chunks_[i >> kBits][i & ((1u << kBits) - 1)];
+  }
+  std::uint32_t add(const Entry& entry) {
+    if (count_ == kNoEntry) throw std::invalid_argument("the schedule is too long to be explained");
+    if (count_ >> kBits == chunks_.size())
+      chunks_.push_back(std::make_unique_for_overwrite<Entry[]>(std::size_t{1} << kBits));
+    chunks_[count_ >> kBits][count_ & ((1u << kBits) - 1)] = entry;
+    return count_++;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Entry[]>> chunks_;
+  std::uint32_t count_ = 0;
+};
+
+struct RankTimes {
+  Tick of[kRankParts] = {};
+};
+
+// The log of a realization, and what ranks do with their CPUs.
+class Log {
+ public:
+  explicit Log(const Plan& plan) : plan_(plan), ranks_(plan.ranks) {}
+
+  void clear() {
+    entries_.clear();
+    std::fill(ranks_.begin(), ranks_.end(), RankTimes());
+  }
+  const Entry& operator[](std::uint32_t i) const { return entries_[i]; }
+  RankTimes& rank(std::size_t i) { return ranks_[i]; }
+
+  // The action of an entry: that of a message's delay is the send.
+  const Action& action_of(std::uint32_t entry) const {
+    while (entries_[entry].cause != kBegins) entry = entries_[entry].before;
+    return plan_.actions[static_cast<std::size_t>(entries_[entry].by)];
+  }
+
+  Traced add(Traced t, Tick by, std::int32_t cause) {
+    if (by == 0) return t;
+    t.t += by;
+    t.entry = entries_.add({t.t, by, t.entry, static_cast<std::uint32_t>(cause)});
+    return t;
+  }
+
+  // The action at hand.
+  void begin(const Action& action, const Traced& busy) {
+    action_ = &action;
+    before_ = busy.t;
+    done_ = left_ = 0;
+    begun_ = kNoEntry;
+  }
+  Traced at(Traced t) {
+    if (begun_ == kNoEntry)
+      begun_ = entries_.add({t.t, action_ - plan_.actions.data(), t.entry, kBegins});
+    return {t.t, begun_};
+  }
+  // CPU time, of which `held` is noise.
+  void spend(Tick work, Tick held) {
+    ranks_[action_->rank].of[kWorks] += work;
+    ranks_[action_->rank].of[kHeld] += held;
+    done_ += work + held;
+  }
+  void message_left(Tick t) { left_ = t; }
+  // What began at `begun` keeps the CPU until `busy`. way: in, of a message that is taken.
+  void end(Traced& begun, Traced& busy, Traced& way) {
+    const std::uint32_t before = begun.entry;
+    begun = at(begun);
+    if (busy.entry == before) busy.entry = begun_;
+    if (action_->kind == kDoTake) way.entry = begun_;
+    const Tick waited = busy.t - before_ - done_;
+    if (waited == 0) return;
+    Tick for_others = 0;
+    if (action_->kind == kDoTake) {
+      for_others = std::clamp<Tick>(left_ - before_, 0, waited);
+    } else {
+      const std::uint32_t bound = entries_[begun_].before;
+      if (bound != kNoEntry && action_of(bound).rank != action_->rank) for_others = waited;
+    }
+    RankTimes& times = ranks_[action_->rank];
+    times.of[kWaitsForSender] += for_others;
+    times.of[kWaitsForMessage] += waited - for_others;
+  }
+
+ private:
+  const Plan& plan_;
+  Entries entries_;
+  std::vector<RankTimes> ranks_;
+  const Action* action_ = nullptr;
+  Tick before_ = 0, done_ = 0, left_ = 0;
+  std::uint32_t begun_ = kNoEntry;  // the entry of its begin
+};
+
+// What ActionRun tells.
+struct Record {
+  static constexpr bool on = true;
+
+  Log* log;
+
+  void begin(const Action& action, const Traced& busy) const { log->begin(action, busy); }
+  void end(Traced& at, Traced& busy, Traced& way) const { log->end(at, busy, way); }
+  void post(Traced& at) const { at = log->at(at); }
+};
+
+// Noise of the CPU, as the arithmetic asks for it (noise/sources.h).
+struct TracedNoise {
+  static constexpr bool general = true, in_communication = true;
+
+  Sources sources;
+  std::int32_t first_interval, first_step;  // their causes
+  Log* log;
+
+  Traced first(Traced id) const { return {sources.first(id.t), kNoEntry}; }
+  void seek(Traced& next, bool back) const { sources.seek(next.t, back); }
+  Traced advance(Traced& next, Traced t, Traced w, Traced id, bool compute) const {
+    return work(next, t, w.t, 0, id.t, compute, kMessageCpuTime);
+  }
+  Traced step(StepRole role, std::int32_t draw, Traced& next, Traced t, Tick w, Traced id) const {
+    t = log->at(t);
+    const Tick begin = t.t;
+    Tick added = 0;
+    if ((sources.roles >> role & 1) != 0)
+      for (std::int32_t j = 0; j < sources.step_count; ++j) {
+        if (!sources.steps[j].acts(role)) continue;
+        const Tick by = sources.steps[j].of(sources.keys, role, static_cast<std::uint32_t>(draw),
+                                            id.t, sources.realization, begin, sources.words);
+        t = log->add(t, by, first_step + j);
+        added += by;
+      }
+    const bool computes = role == kComputeRole;
+    return work(next, t, w, added, id.t, computes, computes ? kComputes : kMessageCpuTime);
+  }
+
+ private:
+  // CPU time w, and `added` by delays, which t holds already.
+  Traced work(Traced& next, Traced t, Tick w, Tick added, Tick rank, bool compute,
+              std::int32_t cause) const {
+    Tick held[kMaxExplained] = {};
+    Tick left = w + added, at = t.t - added;
+    if (sources.interval_count > 0 && left > 0 && at + left > next.t) {
+      Cursor* mine = sources.cursors_of(rank);
+      for (;;) {
+        IntervalSource::Interval<Tick> soonest{kNever, kNever};
+        std::int32_t which = -1;
+        next.t = kNever;
+        for (std::int32_t j = 0; j < sources.interval_count && at < kLatest; ++j) {
+          const auto found = sources.intervals[j].at(mine[j], at, sources.keys, sources.realization,
+                                                     rank, sources.words);
+          next.t = earlier(next.t, found.begin);
+          if (found.begin >= soonest.begin || !sources.intervals[j].acts(compute)) continue;
+          soonest = found;
+          which = j;
+        }
+        const Tick quiet = soonest.begin - at;
+        if (quiet >= left) break;
+        if (quiet > 0) {
+          left -= quiet;
+          at += quiet;
+        }
+        held[which] += soonest.end - at;
+        at = soonest.end;
+      }
+    }
+    Tick sum = added;
+    t = log->add(t, w, cause);
+    for (std::int32_t j = 0; j < sources.interval_count; ++j) {
+      t = log->add(t, held[j], first_interval + j);
+      sum += held[j];
+    }
+    log->spend(w, sum);
+    return t;
+  }
+};
+
+// Noise of the network.
+struct TracedNetwork {
+  static constexpr bool general = true, on = true;
+
+  const MessageDelay* delays;
+  std::int32_t count;
+  const std::uint64_t* words;
+  const Loads* loads = nullptr;  // no congestion
+  Log* log;
+  bool quiet;
+
+  Traced delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Traced rank,
+               std::uint32_t realization, Traced left) const {
+    log->message_left(left.t);
+    Traced sum{left.t, left.entry};
+    for (std::int32_t j = 0; j < count && !quiet; ++j)
+      sum = log->add(sum, delays[j].of(seed, purpose, draw, rank.t, realization, left.t, words),
+                     kPathParts + j);
+    return {sum.t - left.t, sum.entry};
+  }
+};
+
+// An operation on a path.
+struct PathStep {
+  const Action* action;
+  Tick begin, end;
+  Bound bound;
+  Tick of[kCauses];  // of what the time since the end of the one before it consists
+};
+
+class PathFinder {
+  using Run = ActionRun<Traced, TracedNoise, TracedNetwork, true, std::uint32_t, Record>;
+
+ public:
+  PathFinder(const Schedule& schedule, const Program& program, const Network& network,
+             const Plan& plan, const PathRequest& request)
+      : schedule_(schedule),
+        network_(network),
+        plan_(plan),
+        quiet_(request.quiet),
+        view_(view_of(program, request.seed)),
+        log_(plan),
+        processors_(std::size_t{plan.ranks} * plan.cpus),
+        ways_(2 * std::size_t{plan.ranks} * plan.nics),
+        slots_(plan.slots),
+        cursors_(program.intervals.size() * plan.ranks),
+        ended_(2 + plan.marks.count),
+        first_arrival_(kPathParts + view_.messages.count),
+        first_interval_(first_arrival_ + view_.rank_delay_count) {
+    if (quiet_) {
+      view_.rank_delay_count = 0;
+      view_.sources.interval_count = view_.sources.step_count = view_.sources.roles = 0;
+    }
+  }
+
+  // Executes a realization. False: it was stopped.
+  bool run(std::uint32_t realization, const std::atomic<bool>& stop) {
+    log_.clear();
+    std::fill(cursors_.begin(), cursors_.end(), Cursor{0, 0, 0, 0, ~realization});
+    realization_ = realization;
+    Sources sources = view_.sources.bound(realization, cursors_.data(), view_.seed);
+    const TracedNoise noise{sources, first_interval_, first_interval_ + sources.interval_count,
+                            &log_};
+    const TracedNetwork delays{
+        view_.messages.delays, view_.messages.count, view_.messages.words, nullptr, &log_, quiet_};
+    const ActionJob job{&view_,
+                        &plan_,
+                        network_.bytes.data(),
+                        realization,
+                        1,
+                        processors_.data(),
+                        ways_.data(),
+                        slots_.data(),
+                        cursors_.data(),
+                        ended_.data(),
+                        nullptr,
+                        nullptr,
+                        &stop};
+    Run(job, noise, delays, realization, view_.seed, Record{&log_}).run();
+    return !stop;
+  }
+
+  // Follows the path of the last run, from its end back; `visit` is given each of its operations.
+  template <class Visit>
+  void walk(Visit&& visit) {
+    const Processor<Traced>* last = processors_.data();
+    for (const auto& one : processors_)
+      if (one.busy.t > last->busy.t) last = &one;
+    Traced at = last->busy;
+    PathStep step{};
+    if (at.entry == kNoEntry) return;  // its rank began late, and did nothing
+    step.end = at.t;
+    Tick unsent = 0;  // see way_out
+    for (;;) {
+      // Bytes that the CPU has waited for.
+      step.of[kBytes] += at.t - log_[at.entry].t;
+      step.of[kMessageCpuTime] -= unsent;
+      unsent = 0;
+      std::uint32_t i = at.entry;
+      for (; log_[i].cause != kBegins; i = log_[i].before) step.of[log_[i].cause] += log_[i].by;
+      const Entry& begun = log_[i];
+      step.action = &plan_.actions[static_cast<std::size_t>(begun.by)];
+      step.begin = begun.t;
+      if (begun.before == kNoEntry) {
+        start(step);
+        visit(step);
+        return;
+      }
+      const Tick way = begun.t - log_[begun.before].t;
+      std::uint32_t from = begun.before;
+      for (; is_delay(log_[from].cause); from = log_[from].before)
+        step.of[log_[from].cause] += log_[from].by;
+      const Action& before = log_.action_of(from);
+      step.bound = bound_by(*step.action, before, way, log_[from].cause == kBegins);
+      Tick end = log_[from].t;
+      if (step.bound == kByMessage) {
+        step.of[kLatency] += way;
+      } else if (step.bound == kByWayOut) {
+        // The way was taken from o before the message left, so o counts as part of the gap.
+        unsent = view_.message_costs[before.message.cost].send;
+        step.of[kWayTaken] += way + unsent;
+      } else if (step.bound == kByWayIn) {
+        step.of[kWayTaken] += way;
+      } else {
+        end = begun.t;
+      }
+      at = {end, from};
+      visit(step);
+      step = {};
+      step.end = end;
+    }
+  }
+
+  std::uint64_t number(const Action& a) const { return schedule_.begins()[a.rank] + a.draw; }
+
+  // Writes kPathWords numbers, and adds to the sums, which `hold` protects.
+  void count(Tick* out, const PathSums& sums, std::mutex& hold) {
+    const auto causes = out + kExplained - kCauses;
+    std::fill_n(out, kPathWords, 0);
+    out[0] = ended_[0];
+    out[1] = ended_[1];
+    out[3] = out[4] = -1;
+    struct Part {
+      std::uint64_t operation;
+      std::uint32_t rank;
+      Tick time, noise;
+    };
+    std::vector<Part> parts;
+    const auto longest = [&](Tick by, Tick rank, std::int32_t cause) {
+      if (by == 0 || by < out[2]) return;  // of equal ones the first
+      out[2] = by;
+      out[3] = rank;
+      out[4] = cause;
+    };
+    walk([&](const PathStep& step) {
+      Tick time = 0, noise = 0;
+      for (std::int32_t k = 0; k < kCauses; ++k) {
+        causes[k] += step.of[k];
+        time += step.of[k];
+        if (k < kPathParts) continue;
+        noise += step.of[k];
+        longest(step.of[k], step.action->rank, k);
+      }
+      ++out[kExplained + step.bound];
+      parts.push_back({number(*step.action), step.action->rank, time, noise});
+    });
+    if (parts.empty())
+      late(static_cast<std::uint32_t>(ended_[1]), [&](std::int32_t k, Tick by) {
+        causes[k] += by;
+        longest(by, ended_[1], k);
+      });
+    for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank)
+      late(rank,
+           [&](std::int32_t, Tick by) { log_.rank(rank).of[kArrivesLate] += by * plan_.cpus; });
+    // An operation may be there twice: where it is posted, and where its message is taken.
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const Part& a, const Part& b) { return a.operation < b.operation; });
+    const std::lock_guard lock(hold);
+    const auto add = [](Tick* sum, Tick t) {
+      sum[0] += t >> 32;
+      sum[1] += t & 0xffffffff;
+    };
+    const Part* before = nullptr;
+    for (const Part& part : parts) {
+      Tick* const of_rank = sums.of_ranks + std::size_t{part.rank} * (2 * kRankSums + 1);
+      add(of_rank + 2 * kRankParts, part.time);
+      add(of_rank + 2 * kRankParts + 2, part.noise);
+      if (before == nullptr || before->rank != part.rank) ++of_rank[2 * kRankSums];
+      add(sums.times_of_operations + 2 * part.operation, part.time);
+      if (before == nullptr || before->operation != part.operation)
+        ++sums.of_operations[part.operation];
+      before = &part;
+    }
+    for (std::size_t i = 0; i < plan_.ranks; ++i)
+      for (int k = 0; k < kRankParts; ++k)
+        add(sums.of_ranks + i * (2 * kRankSums + 1) + 2 * k, log_.rank(i).of[k]);
+  }
+
+ private:
+  bool is_delay(std::uint32_t cause) const {
+    return cause != kBegins && static_cast<std::int32_t>(cause) >= kPathParts &&
+           static_cast<std::int32_t>(cause) < first_arrival_;
+  }
+
+  template <class Visit>
+  void late(std::uint32_t rank, Visit&& visit) const {
+    for (std::int32_t k = 0; k < view_.rank_delay_count; ++k)
+      visit(first_arrival_ + k, rank_delay(view_, k, view_.seed, 0, Tick{rank}, realization_));
+  }
+  void start(PathStep& step) const {
+    step.bound = kByStart;
+    late(step.action->rank, [&](std::int32_t k, Tick by) { step.of[k] += by; });
+  }
+
+  // way: since the last entry, which is the begin of `before` or not.
+  Bound bound_by(const Action& action, const Action& before, Tick way, bool at_begin) const {
+    const bool takes = action.kind == kDoTake;
+    if (before.rank != action.rank) return takes ? kByMessage : kByRendezvous;
+    if (before.kind == kDoSend && action.kind == kDoSend && way != 0) return kByWayOut;
+    if (before.kind == kDoTake && takes && at_begin) return kByWayIn;
+    if (takes) return kByCpu;
+    const RankView view = schedule_.rank(action.rank);
+    for (std::uint32_t k = view.first[before.draw]; k < view.first[before.draw + 1]; ++k)
+      if ((view.dependents[k] & ~kOnStart) == action.draw) return kByRequired;
+    return kByCpu;
+  }
+
+  const Schedule& schedule_;
+  const Network& network_;
+  const Plan& plan_;
+  const bool quiet_;
+  ProgramView view_;
+  Log log_;
+  std::vector<Processor<Traced>> processors_;
+  std::vector<Traced> ways_, slots_;
+  std::vector<Cursor> cursors_;
+  std::vector<Tick> ended_;                            // and when marks are reached
+  const std::int32_t first_arrival_, first_interval_;  // causes
+  std::uint32_t realization_ = 0;
+};
+
+void check(const Schedule& schedule, const Program& program, const Network& network,
+           const Plan& plan) {
+  if (program.ranks() != plan.ranks || program.message_costs.size() != network.bytes.size() ||
+      plan.receive_of.size() != schedule.operations())
+    throw std::invalid_argument("the program is not that of the plan: ranks or messages differ");
+  if (program.intervals.size() + program.delays.size() + program.messages.size() +
+          program.rank_delays.size() >
+      kMaxExplained)
+    throw std::invalid_argument("at most 12 noise sources can be explained");
+}
+
+}  // namespace
+
+void explain(const Schedule& schedule, const Program& program, const Network& network,
+             const Plan& plan, const PathRequest& request, Tick* out, const PathSums& sums,
+             const Poll& poll) {
+  check(schedule, program, network, plan);
+  const int wanted = request.threads > 0 ? request.threads : cpu::hardware_threads();
+  const auto threads = static_cast<int>(std::clamp<std::int64_t>(request.count, 1, wanted));
+  std::atomic<std::int64_t> claimed{0}, done{0};
+  std::atomic<int> active{0};
+  std::atomic<bool> stop{false};
+  std::mutex hold;
+  std::exception_ptr error;
+  const auto fail = [&](const std::exception_ptr& what) {
+    const std::lock_guard lock(hold);
+    if (!error) error = what;
+    stop = true;
+  };
+  const auto work = [&] {
+    try {
+      PathFinder finder(schedule, program, network, plan, request);
+      for (std::int64_t i; !stop && (i = claimed++) < request.count; ++done)
+        if (finder.run(request.realizations[i], stop))
+          finder.count(out + i * kPathWords, sums, hold);
+    } catch (...) {
+      fail(std::current_exception());
+    }
+    --active;
+  };
+  // As many threads as the system allows: the result does not depend on their number.
+  std::vector<std::thread> workers;
+  try {
+    for (int t = 0; t < threads; ++t) {
+      ++active;
+      workers.emplace_back(work);
+    }
+  } catch (const std::exception& failure) {
+    --active;
+    if (workers.empty())
+      throw std::invalid_argument(std::string("threads: none could be started: ") + failure.what());
+  }
+  while (active > 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    try {
+      if (!stop && poll && !poll(done)) fail(std::make_exception_ptr(Cancelled()));
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
+  for (std::thread& worker : workers) worker.join();
+  if (error) std::rethrow_exception(error);
+  if (poll && !poll(done)) throw Cancelled();
+}
+
+std::vector<Tick> critical_path(const Schedule& schedule, const Program& program,
+                                const Network& network, const Plan& plan,
+                                const PathRequest& request, const Poll& poll) {
+  check(schedule, program, network, plan);
+  PathFinder finder(schedule, program, network, plan, request);
+  std::atomic<bool> stop{false}, done{false};
+  std::exception_ptr error, failure;
+  std::thread worker([&] {
+    try {
+      finder.run(request.realizations[0], stop);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    done = true;
+  });
+  while (!done) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    try {
+      if (!stop && poll && !poll(0)) error = std::make_exception_ptr(Cancelled());
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (error) stop = true;
+  }
+  worker.join();
+  if (error) std::rethrow_exception(error);
+  if (failure) std::rethrow_exception(failure);
+  std::vector<PathStep> steps;
+  finder.walk([&](const PathStep& step) { steps.push_back(step); });
+  std::vector<Tick> words;
+  words.reserve(steps.size() * kStepWords);
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    const Tick head[] = {step->action->rank, step->action->draw, step->begin, step->end,
+                         step->bound};
+    words.insert(words.end(), std::begin(head), std::end(head));
+    words.insert(words.end(), std::begin(step->of), std::end(step->of));
+  }
+  return words;
+}
+
+std::int64_t memory_to_explain(const Program& program, const Network& network, const Plan& plan) {
+  const bool copies = std::any_of(network.bytes.begin(), network.bytes.end(),
+                                  [](const ByteCost& b) { return b.cpu > 0; });
+  const auto intervals = static_cast<std::int64_t>(program.intervals.size());
+  const auto others = static_cast<std::int64_t>(program.delays.size() + program.messages.size());
+  const std::int64_t entries = 2 + others + intervals + (copies ? 1 + intervals : 0);
+  const auto of_rank = static_cast<std::int64_t>(
+      plan.cpus * sizeof(Processor<Traced>) + 2 * plan.nics * sizeof(Traced) + sizeof(RankTimes));
+  return static_cast<std::int64_t>(plan.actions.size()) * entries *
+             static_cast<std::int64_t>(sizeof(Entry)) +
+         plan.ranks * (of_rank + intervals * static_cast<std::int64_t>(sizeof(Cursor))) +
+         static_cast<std::int64_t>(plan.slots * sizeof(Traced));
+}
+
+}  // namespace jf::schedule

@@ -1,0 +1,621 @@
+"""Who made an application wait: critical paths of its schedule under noise.
+
+The last rank ends when it does because of what lies on one path through the schedule: its last
+operation, what that waited for, and so on. What the time along it consists of adds up to the run
+time, exactly. Which operations are on the path is another in each realization.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import memory, notebook
+from ..engine import core, reporting
+from ..explain import HEAD, OF_RANKS, PATH, DelayByCause, aligned, causes_of, means_of_sums
+from ..fields import check_integer, shorten
+from ..info import processors
+from ..network import LogGOPS
+from ..noise import Noise
+from ..simulate import check_times
+from ..slowdown import in_words
+from ..stats import Estimate
+from ..stats.distributions import clopper_pearson
+from ..units import from_ticks, show_seconds
+from .schedule import Schedule
+from .simulate import CompiledSchedule, prepare
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+USUAL_EXPLAINED = 100
+PATH_PARTS = ("compute", "message CPU", "latency", "bytes", "gap")
+BOUND_BY = ("start", "CPU", "required", "message", "rendezvous", "way out", "way in")
+"""By what an operation can be held up last, in the order of the engine's numbers."""
+_MOST = 12  # sources
+_CAUSES = len(PATH_PARTS) + _MOST
+_STEP = 5  # words of a step before its causes
+_RANK_PARTS = 6
+_SHOWN = 8  # rows of a table
+_KINDS = {1: "send", 2: "recv", 3: "calc"}
+
+Ticks = npt.NDArray[np.int64]
+
+
+class OperationRow(NamedTuple):
+    """An operation, and how often it is on the critical path.
+
+    Attributes
+    ----------
+    rank, number : int
+        Its rank, and which operation of the rank it is: from 0, in the order of the file.
+    line : int
+        Of the text; 0 where the schedule was no text.
+    what : str
+        As GOAL says it: "calc 500", "send 8b to 1", "recv 8b from 0".
+    share : Estimate
+        Of the realizations in which it is on the critical path; Clopper and Pearson's interval.
+    time : float
+        How much of the run time it is: mean over all realizations, seconds.
+    noise_free : bool
+        Whether it is on the path without noise.
+    """
+
+    rank: int
+    number: int
+    line: int
+    what: str
+    share: Estimate
+    time: float
+    noise_free: bool
+
+
+class PathRankRow(NamedTuple):
+    """A rank, and how often it is on the critical path.
+
+    `share`: of the realizations in which one of its operations is on it. `time`: how much of the
+    run time that is, `noise`: how much of that is noise, and its late start; means over all
+    realizations, seconds.
+    """
+
+    rank: int
+    share: Estimate
+    time: float
+    noise: float
+
+
+class KindRow(NamedTuple):
+    """A cause of delay, or what can bind an operation, and how often it is on the critical path.
+
+    `kind`: one of `ScheduleExplanation.causes` but the path itself, of `path_parts`, or "bound by"
+    and one of `BOUND_BY`. `share`: of the realizations in which it is on the path.
+    """
+
+    kind: str
+    share: Estimate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CriticalPath:
+    """The critical path of one realization, from its begin.
+
+    Attributes
+    ----------
+    realization : int or None
+        None: without noise.
+    completion : int
+        The run time, in ticks of 1 ps.
+    rank, number : int array, shape (operations,)
+        The operations: their rank, and their number in it. A receive is where its message is
+        taken, or where it is posted.
+    begin, end : int array, shape (operations,)
+        From when to when the path is on it, in ticks.
+    bound_by : tuple of str
+        Why each did not begin earlier, one of `BOUND_BY`: its rank's start; an operation that took
+        its CPU; one that it requires; its message; a rendezvous; the way out or in.
+    parts : tuple of str
+    ticks : int array, shape (operations, parts)
+        Of what the time since the end of the operation before it consists, in ticks. All of them
+        add up to `completion`. (Only a path without operations has none: that of a rank that does
+        nothing but begin late.)
+    """
+
+    schedule: Schedule
+    realization: int | None
+    completion: int
+    rank: Ticks
+    number: Ticks
+    begin: Ticks
+    end: Ticks
+    bound_by: tuple[str, ...]
+    parts: tuple[str, ...]
+    ticks: Ticks
+
+    def __len__(self) -> int:
+        return len(self.rank)
+
+    def __repr__(self) -> str:
+        which = "without noise" if self.realization is None else f"realization {self.realization}"
+        return f"CriticalPath({which}: {len(self):,} operations)"
+
+    def to_csv(self) -> str:
+        """A line for each operation; times in seconds, parts as `path_parts` and causes."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["rank", "operation", "line", "what", "bound_by", "begin_s", "end_s",
+                         *(f"{part}_s" for part in self.parts)])  # fmt: skip
+        columns = zip(
+            self.rank.tolist(), self.number.tolist(),
+            _named(self.schedule, self.rank, self.number), self.bound_by,
+            from_ticks(self.begin).tolist(), from_ticks(self.end).tolist(),
+            from_ticks(self.ticks).tolist(), strict=True,
+        )  # fmt: skip
+        for rank, number, (line, what), bound, begin, end, parts in columns:
+            writer.writerow([rank, number, line, what, bound, begin, end, *parts])
+        return text.getvalue()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScheduleExplanation(DelayByCause):
+    """What `explain_schedule` found.
+
+    Attributes
+    ----------
+    schedule : Schedule
+    network : LogGOPS
+    noise : tuple of Noise
+    seed : int
+    realizations : int array, shape (n,)
+        Which realizations of the seed are explained.
+    simulated : int
+        Of how many these are the slowest, or as many as `realizations`: all.
+    causes : tuple of str
+        "noise.0 (periodic)" and so on; "path": the difference that the path itself makes.
+    ticks : int array, shape (n, causes)
+        The delay by each cause on the critical path, in ticks of 1 ps. A row sums to the run time
+        less `on_time`.
+    completion : int array, shape (n,)
+        The run time in ticks.
+    on_time : int
+        The same without noise.
+    path_ticks : int array, shape (n, 5)
+        What the path's own part, the last column of `ticks`, is made of, and adds up to: more
+        calculations, CPU time of messages (o and O), latency (L), waits for further bytes (G) and
+        for gaps (g) than on the path without noise; negative where there is less. `path_parts` has
+        their names.
+    by_rank, by_rank_on_time : float array, shape (ranks, 6)
+        What each rank did with its time, on the critical path or not, in ticks: the mean over the
+        realizations, and without noise. See `jitterfly.explain`; of a rank with several CPUs the
+        sums of all, and waits for its other CPUs are among those for messages.
+    last_rank : int array, shape (n,)
+        The rank that is last; of several the first.
+    longest, longest_rank, longest_cause : int array, shape (n,)
+        The longest delay of one operation of the path by one source, in ticks, the rank that it
+        hit, and which of the causes it is; -1 where there is none.
+    bound_by : int array, shape (n, 7)
+        By what so many operations of the path were held up last: see `BOUND_BY`.
+    on_path : int array, shape (operations,)
+        In how many realizations each operation is on the critical path, rank by rank.
+    path_time : float array, shape (operations,)
+        For how much of the run time, in ticks: mean over all realizations.
+    on_path_noise_free : bool array, shape (operations,)
+        Which operations are on the path without noise.
+    rank_on_path : int array, shape (ranks,)
+        In how many realizations an operation of the rank is on the critical path.
+    rank_path_time, rank_path_noise : float array, shape (ranks,)
+        For how much of the run time, and what of that is noise, in ticks: means.
+    """
+
+    schedule: Schedule
+    network: LogGOPS
+    noise: tuple[Noise, ...]
+    seed: int
+    realizations: Ticks
+    simulated: int
+    causes: tuple[str, ...]
+    ticks: Ticks
+    completion: Ticks
+    on_time: int
+    last_rank: Ticks
+    longest: Ticks
+    longest_rank: Ticks
+    longest_cause: Ticks
+    path_ticks: Ticks
+    by_rank: npt.NDArray[np.float64]
+    by_rank_on_time: npt.NDArray[np.float64]
+    bound_by: Ticks
+    on_path: npt.NDArray[np.uint32]
+    path_time: npt.NDArray[np.float64]
+    on_path_noise_free: npt.NDArray[np.bool_]
+    rank_on_path: Ticks
+    rank_path_time: npt.NDArray[np.float64]
+    rank_path_noise: npt.NDArray[np.float64]
+    parts_on_path: npt.NDArray[np.int64] = field(repr=False)
+    _compiled: CompiledSchedule = field(repr=False)
+
+    path_parts: ClassVar[tuple[str, ...]] = PATH_PARTS
+
+    def _varies(self) -> dict[str, bool]:
+        can = {cause: one.random for cause, one in zip(self.causes, self.noise, strict=False)}
+        return {cause: can.get(cause, any(can.values())) for cause in self.causes}
+
+    def _share(self, count: int, confidence: float) -> Estimate:
+        n = len(self.ticks)
+        if not any(one.random for one in self.noise):  # all realizations are the same
+            return Estimate(count / n, count / n, count / n, confidence, n)
+        return _interval(int(count), n, confidence)
+
+    def operation_rows(
+        self, most: int | None = None, confidence: float = 0.95
+    ) -> list[OperationRow]:
+        """A row for each operation that is on any critical path; with `most`, so many of them.
+
+        Those that are on it in most realizations come first; of equal ones those that take longest.
+        """
+        there = np.flatnonzero(self.on_path)
+        order = np.lexsort((-self.path_time[there], -self.on_path[there].astype(np.int64)))
+        chosen = there[order[:most]]
+        begins = _begins(self.schedule)
+        ranks = np.searchsorted(begins, chosen, side="right") - 1
+        numbers = chosen - begins[ranks]
+        return [
+            OperationRow(
+                rank, number, line, what, self._share(count, confidence), time, bool(quiet)
+            )
+            for rank, number, (line, what), count, time, quiet in zip(
+                ranks.tolist(), numbers.tolist(), _named(self.schedule, ranks, numbers),
+                self.on_path[chosen].tolist(), from_ticks(self.path_time[chosen]).tolist(),
+                self.on_path_noise_free[chosen].tolist(), strict=True,
+            )
+        ]  # fmt: skip
+
+    def path_rank_rows(
+        self, most: int | None = None, confidence: float = 0.95
+    ) -> list[PathRankRow]:
+        """A row for each rank; with `most`, of so many on which the path is for longest."""
+        order = np.argsort(-self.rank_path_time, kind="stable")
+        ranks = np.arange(len(order)) if most is None else order[:most]
+        return [
+            PathRankRow(
+                rank, self._share(int(self.rank_on_path[rank]), confidence),
+                float(from_ticks(self.rank_path_time[rank])),
+                float(from_ticks(self.rank_path_noise[rank])),
+            )
+            for rank in ranks.tolist()
+        ]  # fmt: skip
+
+    def kind_rows(self, confidence: float = 0.95) -> list[KindRow]:
+        """How often causes, parts and bounds are on the critical path."""
+        noise = (self.ticks[:, :-1] > 0).sum(axis=0).tolist()
+        parts = (self.parts_on_path > 0).sum(axis=0).tolist()
+        bounds = (self.bound_by > 0).sum(axis=0).tolist()
+        names = [*self.causes[:-1], *self.path_parts, *(f"bound by {name}" for name in BOUND_BY)]
+        return [
+            KindRow(name, self._share(count, confidence))
+            for name, count in zip(names, [*noise, *parts, *bounds], strict=True)
+        ]
+
+    def critical_path(
+        self, realization: int | None = None, *, noise_free: bool = False
+    ) -> CriticalPath:
+        """The critical path of one realization, which is executed once more.
+
+        Parameters
+        ----------
+        realization : int, optional
+            Its number, any of the seed. Left out: the slowest of those that are explained.
+        noise_free : bool
+            The path without noise instead.
+
+        Raises
+        ------
+        ValueError
+            The number is out of range, or one was given together with `noise_free`.
+        KeyboardInterrupt
+            Ctrl-C.
+        """
+        if realization is not None:
+            if noise_free:
+                raise ValueError("realization must be left out where noise_free is True")
+            check_integer(realization, "realization", 0, 2**32 - 1)
+        else:
+            realization = int(self.realizations[np.argmax(self.completion)])
+        raw = core.critical_path(
+            self.schedule._mapped, *self._compiled, self.seed, realization, noise_free
+        )
+        places = [*range(len(PATH_PARTS)), *causes_of(self.noise)]
+        if len(raw):
+            completion = int(raw[:, _STEP:].sum())
+        else:
+            completion = self.on_time if noise_free else self._completion_of(realization)
+        return CriticalPath(
+            schedule=self.schedule,
+            realization=None if noise_free else realization,
+            completion=completion,
+            rank=raw[:, 0].copy(),
+            number=raw[:, 1].copy(),
+            begin=raw[:, 2].copy(),
+            end=raw[:, 3].copy(),
+            bound_by=tuple(BOUND_BY[i] for i in raw[:, 4].tolist()),
+            parts=(*PATH_PARTS, *self.causes[:-1]),
+            ticks=raw[:, _STEP:][:, places],
+        )
+
+    def _completion_of(self, realization: int) -> int:
+        plan, program = self._compiled
+        return int(core.simulate_schedule(plan, program, self.seed, realization, 1, 1)[0, 0])
+
+    def title(self) -> str:
+        """What was simulated, and the delay in all."""
+        return f"{self.schedule.name}: {self.schedule.summary()}: {self._delay_in_words()}"
+
+    def path_lines(self) -> list[str]:
+        """The tables of ranks, operations and kinds on the critical path, as text."""
+        ranks = [("rank", "on path in", "95 % interval", "time on path", "of it noise")]
+        for rank in self.path_rank_rows(_SHOWN):
+            ranks.append((f"{rank.rank:,}", *_show_share(rank.share), show_seconds(rank.time),
+                          show_seconds(rank.noise)))  # fmt: skip
+        operations = [("operation", "on path in", "95 % interval", "time on path", "without noise")]
+        for row in self.operation_rows(_SHOWN):
+            place = f"rank {row.rank:,}, {row.what}"
+            place += f", line {row.line:,}" if row.line else f", number {row.number:,}"
+            operations.append((place, *_show_share(row.share), show_seconds(row.time),
+                               "on path" if row.noise_free else "-"))  # fmt: skip
+        kinds = [("on the critical path", "in", "95 % interval")]
+        kinds += [(kind.kind, *_show_share(kind.share)) for kind in self.kind_rows()
+                  if kind.share.value > 0]  # fmt: skip
+        return [*aligned(ranks), "", *aligned(operations), "", *aligned(kinds)]
+
+    def notes(self) -> list[str]:
+        """Which realizations, how often which rank is to blame, and what the numbers are."""
+        n = len(self.ticks)
+        which = f"{n:,} realizations, seed {self.seed}"
+        if n < self.simulated:
+            which = f"the {n:,} slowest of {self.simulated:,} realizations, seed {self.seed}"
+        return [
+            f"network: {in_words(self.network)}",
+            f"{which}; causes along the critical path of the last rank add up to its delay in each",
+            self._culprits_in_words(),
+            OF_RANKS,
+            "order of competing operations: that without noise",
+        ]
+
+    def operations_to_csv(self) -> str:
+        """A line for each operation that is on any critical path, as `operation_rows`."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["rank", "operation", "line", "what", "share", "share_low", "share_high",
+                         "time_s", "noise_free"])  # fmt: skip
+        for rank, number, line, what, share, time, quiet in self.operation_rows():
+            writer.writerow([rank, number, line, what, share.value, share.low, share.high, time,
+                             int(quiet)])  # fmt: skip
+        return text.getvalue()
+
+    def ranks_to_csv(self) -> str:
+        """A line for each rank: what it did with its time, and how often it is on the path."""
+        head, *lines = super().ranks_to_csv().splitlines()
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([*head.split(","), "path_share", "path_share_low", "path_share_high",
+                         "path_time_s", "path_noise_s"])  # fmt: skip
+        for line, row in zip(lines, self.path_rank_rows(), strict=True):
+            share = row.share
+            writer.writerow([*line.split(","), share.value, share.low, share.high, row.time,
+                             row.noise])  # fmt: skip
+        return text.getvalue()
+
+    def plot_paths(self, path: str | Path | None = None) -> Figure:
+        """In what share of realizations operations are on the path: ranks over time, and ranks.
+
+        Time is that of the run without noise. Written to `path`, where it is given; errors as
+        `plot`.
+        """
+        return notebook.picture("critical_path", self, path=path)
+
+    def noise_free_times(self) -> Ticks:
+        """Begin and end of each operation without noise, in ticks, shape (operations, 2)."""
+        quiet = prepare(self.schedule, self.network, (), 1, 0, None, None, 0).compiled
+        return core.operation_times(self.schedule._mapped, *quiet, 0, 0)
+
+    def _repr_html_(self) -> str:
+        tables = [*self.lines(), "", *self.rank_lines(), "", *self.path_lines()]
+        return notebook.text([self.title(), "", *tables, "", *self.notes()])
+
+
+def explain_schedule(
+    schedule: Schedule | str | Path,
+    network: LogGOPS | str,
+    noise: str | Noise | Sequence[Noise | str] = (),
+    realizations: int = USUAL_EXPLAINED,
+    seed: int = 0,
+    *,
+    slowest: float | None = None,
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    first_realization: int = 0,
+) -> ScheduleExplanation:
+    """By what an application is delayed: the critical path of each realization, cause by cause.
+
+    Parameters
+    ----------
+    schedule, network, noise, seed, threads, progress, first_realization
+        As in `simulate_schedule`. At most 12 sources. The realizations are the same.
+    realizations : int
+        So many are explained; with `slowest`, simulated.
+    slowest : float, optional
+        Between 0 and 1: only this share of the realizations is explained, the slowest ones; at
+        least one of them.
+
+    Returns
+    -------
+    ScheduleExplanation
+
+    Raises
+    ------
+    ValueError
+        As `simulate_schedule`; more than 12 sources; `slowest` out of range.
+    KeyboardInterrupt
+        Ctrl-C.
+
+    Notes
+    -----
+    Operations that compete for a CPU keep the order that they have without noise (`order` of
+    `simulate_schedule`). Where two reasons to wait end at the same time, the path takes one of
+    them, in all realizations alike.
+
+    A thread executes one realization at a time, and remembers about 50 bytes of each operation and
+    24 of each that a source delays. There are as many threads as memory allows.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> text = '''num_ranks 2
+    ... rank 0 {
+    ... a: calc 500000
+    ... b: send 8b to 1
+    ... b requires a
+    ... }
+    ... rank 1 {
+    ... a: calc 499000
+    ... b: recv 8b from 0
+    ... c: calc 100
+    ... c requires b
+    ... }
+    ... '''
+    >>> noise = jf.PeriodicNoise("1ms", "100us")
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "two.goal"
+    ...     _ = path.write_text(text)
+    ...     found = jf.explain_schedule(path, "L=1us,o=200ns", noise)
+    >>> bool((found.ticks.sum(axis=1) == found.completion - found.on_time).all())
+    True
+    >>> path = found.critical_path(noise_free=True)
+    >>> list(zip(path.rank.tolist(), path.number.tolist(), path.bound_by))
+    [(0, 0, 'start'), (0, 1, 'required'), (1, 1, 'message'), (1, 2, 'required')]
+    """
+    if slowest is not None:
+        number = isinstance(slowest, (int, float)) and not isinstance(slowest, bool)
+        if not number or not 0 < slowest <= 1:
+            raise ValueError(f"slowest must be a share in (0, 1], got {shorten(slowest)}")
+    prepared = prepare(
+        schedule, network, noise, realizations, seed, threads, progress, first_realization
+    )
+    schedule, network, sources, realizations, seed, first, compiled, _ = prepared
+    if len(sources) > _MOST:
+        raise ValueError(f"noise must hold at most {_MOST} sources to be explained, "
+                         f"got {len(sources)}")  # fmt: skip
+    count = realizations if slowest is None else max(1, math.ceil(slowest * realizations))
+    fast = realizations if slowest is not None else 0
+    available = memory.available_bytes()
+    held = 21 * schedule.operations + 8 * (HEAD + _CAUSES + len(BOUND_BY)) * 2 * count + 24 * fast
+    each = core.memory_to_explain(*compiled)
+    memory.check_memory(held + each, f"the critical path of {schedule.operations:,} operations",
+                        available)  # fmt: skip
+    most = threads or processors()
+    if available is not None:
+        most = max(1, min(most, int((available - held) // max(each, 1))))
+    with reporting(progress, fast + count, "cpu") as report:
+
+        def second(done: int) -> None:
+            report(fast + done)  # type: ignore[misc]
+
+        numbers = np.arange(first, first + count, dtype=np.uint32)
+        if fast:
+            run = (seed, first, realizations, threads or 0, report)
+            raw = core.simulate_schedule(*compiled, *run)
+            check_times(raw[:, :1])
+            order = np.argsort(-raw[:, 0], kind="stable")[:count]
+            numbers = (first + np.sort(order)).astype(np.uint32)
+        found = core.explain_schedule(
+            schedule._mapped, *compiled, seed, numbers, False, most,
+            None if report is None else second,
+        )  # fmt: skip
+        quiet = core.explain_schedule(
+            schedule._mapped, *compiled, seed, np.zeros(1, dtype=np.uint32), True, 1
+        )
+    check_times(found[0][:, :1])
+    for source in sources:
+        source.check_length(int(found[0][:, 0].max()))
+    return _explanation(prepared._replace(schedule=schedule), numbers, fast or count, found, quiet)
+
+
+def _explanation(
+    prepared: Any, numbers: npt.NDArray[np.uint32], simulated: int, found: Any, quiet: Any
+) -> ScheduleExplanation:
+    """What the engine's numbers mean, under noise and without it."""
+    raw, on_path, times, ranks = found
+    n, count = len(raw), len(PATH_PARTS)
+    noise = prepared.noise
+    parts = raw[:, HEAD : HEAD + count]
+    path = parts - quiet[0][0, HEAD : HEAD + count]
+    places = causes_of(noise)
+    names = [f"noise.{i} ({one.kind})" for i, one in enumerate(noise)]
+    columns = [raw[:, HEAD + place] for place in places] + [path.sum(axis=1)]
+    which = {place: i for i, place in enumerate(places)} | {-1: -1}
+    sums = ranks[:, :-1].reshape(len(ranks), -1, 2)
+    means = means_of_sums(sums, n)
+    return ScheduleExplanation(
+        schedule=prepared.schedule,
+        network=prepared.network,
+        noise=noise,
+        seed=prepared.seed,
+        realizations=numbers.astype(np.int64),
+        simulated=simulated,
+        causes=(*names, PATH),
+        ticks=np.column_stack(columns),
+        completion=raw[:, 0].copy(),
+        on_time=int(quiet[0][0, 0]),
+        last_rank=raw[:, 1].copy(),
+        longest=raw[:, 2].copy(),
+        longest_rank=raw[:, 3].copy(),
+        longest_cause=np.array([which[cause] for cause in raw[:, 4].tolist()], dtype=np.int64),
+        path_ticks=path,
+        by_rank=means[:, :_RANK_PARTS],
+        by_rank_on_time=means_of_sums(quiet[3][:, :-1].reshape(len(ranks), -1, 2), 1)[
+            :, :_RANK_PARTS
+        ],
+        bound_by=raw[:, HEAD + _CAUSES :].copy(),
+        on_path=on_path,
+        path_time=means_of_sums(times, n),
+        on_path_noise_free=quiet[1] > 0,
+        rank_on_path=ranks[:, -1].copy(),
+        rank_path_time=means[:, _RANK_PARTS],
+        rank_path_noise=means[:, _RANK_PARTS + 1],
+        parts_on_path=parts.copy(),
+        _compiled=prepared.compiled,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _interval(count: int, n: int, confidence: float) -> Estimate:
+    low, high = clopper_pearson(count, n, confidence)
+    return Estimate(count / n, low, high, confidence, n)
+
+
+def _show_share(share: Estimate) -> tuple[str, str]:
+    return f"{share.value:.1%}", f"[{share.low:.1%}, {share.high:.1%}]"
+
+
+def _begins(schedule: Schedule) -> Ticks:
+    return np.array(schedule._mapped.begins, dtype=np.int64)
+
+
+def _named(schedule: Schedule, ranks: Ticks, numbers: Ticks) -> Iterator[tuple[int, str]]:
+    """The line of each operation, and what it does."""
+    for rank, number in zip(ranks.tolist(), numbers.tolist(), strict=True):
+        kind, size, peer, _, _, _, line = schedule._mapped.operation(rank, number)
+        told = f"{_KINDS[kind]} {size}"
+        if kind != 3:
+            told += f"b {'to' if kind == 1 else 'from'} {peer}"
+        yield line, told

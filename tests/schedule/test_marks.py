@@ -1,0 +1,259 @@
+"""Marks of a schedule: when iterations end, in every realization."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from reference.schedules import ArrivalOrder, InOrder
+from support.scale import scaled
+from support.schedule_cases import OPTIONS, Case, network_of
+
+import jitterfly as jf
+from jitterfly import _core
+from jitterfly.cli import main
+from jitterfly.schedule.marks import NO_MARK, Marks, read_marks
+from jitterfly.schedule.simulate import compile_schedule
+
+NUMBERS = [(kind, number) for kind in OPTIONS for number in range(scaled(100))]
+
+
+class Completions:
+    """When each operation is done, as the reference of an execution finds it."""
+
+    def __init__(self, *words, **options):
+        self.completed = {}
+        super().__init__(*words, **options)
+
+    def release(self, how, rank, i, time):
+        if how == "done":
+            self.completed[rank, i] = time
+        return super().release(how, rank, i, time)
+
+
+class Coming(Completions, ArrivalOrder):
+    pass
+
+
+def reached(completed, of, count, begins):
+    times = np.zeros(count, dtype=np.int64)
+    for (rank, i), time in completed.items():
+        mark = of[begins[rank] + i]
+        if mark != NO_MARK:
+            times[mark] = max(times[mark], time)
+    return times
+
+
+@pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
+@pytest.mark.parametrize(("kind", "number"), NUMBERS)
+def test_marks_against_the_reference(kind, number, tmp_path, monkeypatch):
+    """In both orders, and without noise; and marks change no other time."""
+    rng = random.Random(f"marks {kind} {number}")
+    case = Case(rng, tmp_path, **OPTIONS[kind])
+    quiet = Coming(case.ranks, case.costs)
+    try:
+        quiet.execute()
+    except AssertionError:
+        return
+    count, begins = rng.randint(1, 5), case.schedule._mapped.begins
+    share = rng.choice([0.1, 0.5, 1])
+    of = np.array([rng.randrange(count) if rng.random() < share else NO_MARK
+                   for _ in range(case.schedule.operations)], dtype=np.uint32)  # fmt: skip
+    marks = Marks(tuple(map(str, range(count))), of)
+    compiled = compile_schedule(case.schedule, network_of(case.costs), case.written, marks)
+    assert compiled.plan.reached == reached(quiet.completed, of, count, begins).tolist()
+
+    draw = case.meant, case.seed, case.realization
+    kept = InOrder(quiet, *draw)
+    last = kept.execute()
+    completed = {
+        (rank, i): kept.when_done(rank, i)
+        for rank, operations in enumerate(case.ranks)
+        for i in range(len(operations))
+    }
+    for isa in ("plain", ""):
+        if isa:
+            monkeypatch.setenv("JITTERFLY_ISA", isa)
+        else:
+            monkeypatch.delenv("JITTERFLY_ISA", raising=False)
+        (row,) = _core.simulate_schedule(*compiled, case.seed, case.realization, 1)
+        assert row[0] == last
+        np.testing.assert_array_equal(row[2:], reached(completed, of, count, begins))
+    alone = case.compiled()
+    several = 1 + min(20, 2**32 - 1 - case.realization)
+    run = case.seed, case.realization, several, 2
+    found = _core.simulate_schedule(*compiled, *run)
+    np.testing.assert_array_equal(found[:, :2], _core.simulate_schedule(*alone, *run))
+    monkeypatch.setenv("JITTERFLY_ISA", "plain")
+    np.testing.assert_array_equal(found, _core.simulate_schedule(*compiled, *run))
+
+    free = Coming(case.ranks, case.costs, *draw, matched=quiet.matched)
+    last = free.execute()
+    (row,) = _core.simulate_schedule(*compiled, case.seed, case.realization, 1, arrival_order=True)
+    assert row[0] == last
+    np.testing.assert_array_equal(row[2:], reached(free.completed, of, count, begins))
+    times = case.times(alone)
+    np.testing.assert_array_equal(case.times(compiled), times)
+    np.testing.assert_array_equal(case.times(compiled, arrival_order=True),
+                                  case.times(alone, arrival_order=True))  # fmt: skip
+
+
+RING = """/* two iterations:
+rank 9 { x: calc 1 } */
+num_ranks 2
+rank 0 {
+c: calc 1000 // x: calc 7
+s1: send 8b to 1 tag 7
+s1 requires c
+r1: recv 8b from 1 tag 7
+r1 requires s1
+work: calc 5000
+work requires r1
+s2: send 8b to 1 tag 7
+s2 requires work
+r2: recv 8b from 1 tag 7
+r2 requires s2
+} rank 1 {
+c: calc 1000
+s1: send 8b to 0 tag 7
+s1 requires c
+r1: recv 8b from 0 tag 7
+r1 requires s1
+work: calc 6000
+work requires r1
+s2: send 8b to 0 tag 7
+s2 requires work
+r2: recv 8b from 0 tag 7
+r2 requires s2
+}
+"""
+FILE = """# name rank label
+first 0 r1
+first 1 r1
+second 0 r2
+
+second 1 #5
+"""
+
+
+@pytest.fixture
+def ring(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ring.goal").write_text(RING)
+    (tmp_path / "marks.txt").write_text(FILE)
+    return jf.Schedule.read("ring.goal")
+
+
+def test_a_file_and_a_tag_say_the_same(ring):
+    file, tag = read_marks(ring, "marks.txt"), read_marks(ring, "tag=7,kind=recv")
+    assert file.names == ("first", "second")
+    assert tag.names == ("1", "2")
+    np.testing.assert_array_equal(file.of, tag.of)
+    assert [i for i, mark in enumerate(file.of) if mark == 0] == [2, 8]
+    whole = read_marks(ring, "tag=7,every=2")
+    assert whole.of.tolist() == 2 * [NO_MARK, 0, 0, NO_MARK, 1, 1]
+    found = [jf.simulate_schedule(ring, "L=1us,o=0", marks=marks) for marks in
+             ("marks.txt", "tag=7,kind=recv", "tag=7,every=2")]  # fmt: skip
+    for one in found:
+        assert one.mark_ticks.shape == (1000, 2)
+        assert one.marks_noise_free.tolist() == [2_000_000, 9_000_000]
+        np.testing.assert_array_equal(one.iteration_ticks[0], [2_000_000, 7_000_000])
+
+
+def test_rows(ring):
+    noise = jf.PeriodicNoise("20us", "2us", start="stationary")
+    found = jf.simulate_schedule(ring, "L=1us,o=0", noise, 300, marks="marks.txt")
+    rows = found.mark_rows()
+    assert [row.mark for row in rows] == ["first", "second"]
+    assert rows[0].noise_free == pytest.approx(2e-6)
+    assert rows[1].since_noise_free == pytest.approx(7e-6)
+    assert rows[1].mean.value == pytest.approx(found.samples.mean())
+    assert rows[1].since_mean.value == pytest.approx(
+        np.diff(found.mark_ticks, axis=1).mean() * 1e-12
+    )
+    assert (found.mark_ticks[:, 1] == found.ticks).all()
+    lines = found.marks_to_csv().splitlines()
+    assert lines[0].startswith("mark,noise_free_s,since_noise_free_s,mean_s,mean_low_s")
+    assert len(lines) == 3
+    told = "\n".join(found.lines())
+    assert "time between marks, mean" in told
+    assert "longest before mark" in told
+    assert found.plot().axes[1].get_ylabel().startswith("time since")
+    assert jf.simulate_schedule(ring, "L=1us,o=0").mark_rows() == []
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("a 0 r1 x\n", "marks.txt, line 1: expected NAME RANK LABEL"),
+        ("# a\na 2 r1\n", "marks.txt, line 2: there is no rank 2"),
+        ("a 0 r9\n", "line 1: rank 0 has no operation 'r9'"),
+        ("a 0 x\n", "line 1: rank 0 has no operation 'x'"),
+        ("a 0 #6\n", "line 1: rank 0 has 6 operations, counted from #0"),
+        ("a 0 #x\n", "rank 0 has 6 operations"),
+        ("a 0 r1\nb 0 #2\n", "line 2: the operation has a mark already"),
+        ("\n", "there are no marks"),
+        ("a 0 \xff\n", "can not be read"),
+    ],
+)
+def test_wrong_files(content, told, ring, tmp_path):
+    (tmp_path / "marks.txt").write_bytes(content.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"marks") as caught:
+        jf.simulate_schedule(ring, "L=1us,o=0", marks="marks.txt")
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        ("tag=8", "no operation of ring.goal has tag 8"),
+        ("tag=x", "tag must be an integer"),
+        ("tag=7,every=0", "every must be an integer of at least 1"),
+        ("tag=7,every=3", "which is no multiple of every = 3"),
+        ("tag=7,kind=calc", "kind must be send or recv"),
+        ("every=3", "must have tag"),
+        ("tag=7,last=3", "must have tag, and may have every and kind"),
+        ("missing.txt", "missing.txt can not be read"),
+    ],
+)
+def test_wrong_patterns(pattern, told, ring):
+    with pytest.raises(ValueError, match=r"^marks: ") as caught:
+        jf.simulate_schedule(ring, "L=1us,o=0", marks=pattern)
+    assert told in str(caught.value)
+
+
+def test_ranks_with_other_counts(ring, tmp_path):
+    (tmp_path / "odd.goal").write_text(RING.replace("to 0 tag 7\ns2", "to 0 tag 8\ns2"))
+    text = "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 7\nsend 8b to 1 tag 7\n}\nrank 1 {\n"
+    text += "recv 8b from 0 tag 7\nrecv 8b from 0 tag 7\nsend 8b to 0 tag 7\n}\n"
+    text = text.replace("send 8b to 1 tag 7\n}", "send 8b to 1 tag 7\nrecv 8b from 1 tag 7\n"
+                        "calc 1\n}").replace("recv 8b from 0 tag 7\nsend", "recv 8b from 0 tag 7\n"
+                        "calc 1\nsend")  # fmt: skip
+    (tmp_path / "odd.goal").write_text(text)
+    with pytest.raises(ValueError, match="rank 0 has 2 operations with tag 7, rank 1 has 1"):
+        jf.simulate_schedule("odd.goal", "L=1us,o=0", marks="tag=7,kind=send")
+
+
+def test_a_translated_schedule_has_no_labels(ring):
+    ring.write("ring.jf")
+    with pytest.raises(ValueError, match=r"ring\.jf is no text and has no labels"):
+        jf.simulate_schedule("ring.jf", "L=1us,o=0", marks="marks.txt")
+    found = jf.simulate_schedule("ring.jf", "L=1us,o=0", marks="tag=7,every=2")
+    assert found.marks_noise_free.tolist() == [2_000_000, 9_000_000]
+
+
+def test_command(ring, tmp_path, capsys):
+    words = ["run", "ring.goal", "--noise", "period=20us,duration=2us", "--network", "L=1us,o=0"]
+    assert main([*words, "--marks", "tag=7,every=2", "--marks-csv", "marks.csv", "--picture",
+                 "ring.png"]) == 0  # fmt: skip
+    told = capsys.readouterr().out
+    assert "time between marks, mean" in told
+    assert "written: ring.png, marks.csv" in told
+    assert len((tmp_path / "marks.csv").read_text().splitlines()) == 3
+    assert main([*words, "--marks", "marks.txt", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["mark"] for row in found["marks"]] == ["first", "second"]
+    assert main([*words, "--marks-csv", "marks.csv"]) == 2
+    assert "--marks-csv needs --marks" in capsys.readouterr().err
+    assert main([*words, "--marks", "missing.txt"]) == 2
+    assert "missing.txt" in capsys.readouterr().err
