@@ -235,7 +235,7 @@ class DelayByCause:
     def rank_lines(self) -> list[str]:
         """The table of ranks as text: those that wait least for others, and most."""
         head = ("rank", "arrives late", "own noise", "waits for others", "for messages", "on time")
-        rows = [head]
+        rows: list[tuple[str, ...]] = [head]
         for row in self.rank_rows(_SHOWN_RANKS):
             waits = (row.waits_for_others, row.waits_for_messages)
             quiet = (row.waits_for_others_on_time, row.waits_for_messages_on_time)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -223,10 +224,10 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
     started = time.monotonic()
     network = _network(chosen)
     pictures = {"picture": "plot", "path_picture": "plot_paths"}
-    tables = {
-        "ranks_csv": lambda: found.ranks_to_csv(),
-        "operations_csv": lambda: found.operations_to_csv(),
-        "path_csv": lambda: found.critical_path().to_csv(),
+    tables: dict[str, Callable[[Any], str]] = {
+        "ranks_csv": lambda found: found.ranks_to_csv(),
+        "operations_csv": lambda found: found.operations_to_csv(),
+        "path_csv": lambda found: found.critical_path().to_csv(),
     }
     for name in pictures:
         if getattr(chosen, name) is not None:
@@ -262,14 +263,13 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
                 written.append(getattr(chosen, name))
         for name, table in tables.items():
             if getattr(chosen, name) is not None:
-                write_whole(getattr(chosen, name), table().encode())
+                write_whole(getattr(chosen, name), table(found).encode())
                 written.append(getattr(chosen, name))
     if chosen.json:
         print_json("explain", **_explained(found), written=written)
         return
-    tables_of = [found.lines(), found.rank_lines(), found.path_lines()]
-    body = [line for table in tables_of for line in ["", *table]]
-    print("\n".join([found.title(), *body, "", *found.notes()]))
+    body = [*found.lines(), "", *found.rank_lines(), "", *found.path_lines()]
+    print("\n".join([found.title(), "", *body, "", *found.notes()]))
     if written:
         print("\nwritten: " + ", ".join(map(str, written)))
 

@@ -532,8 +532,10 @@ def explain_schedule(
 
         numbers = np.arange(first, first + count, dtype=np.uint32)
         if fast:
-            run = (seed, first, realizations, threads or 0, report)
-            raw = core.simulate_schedule(*compiled, *run)
+            plan, program = compiled
+            raw = core.simulate_schedule(
+                plan, program, seed, first, realizations, threads or 0, report
+            )
             check_times(raw[:, :1])
             order = np.argsort(-raw[:, 0], kind="stable")[:count]
             numbers = (first + np.sort(order)).astype(np.uint32)
