@@ -84,6 +84,7 @@ def test_paths_are_those_of_the_engine(kind, number, tmp_path):
     parts = found.path_ticks + found.critical_path(noise_free=True).ticks[:, :5].sum(axis=0)
     counts = np.zeros(case.schedule.operations, dtype=int)
     on_rank = np.zeros(len(case.ranks), dtype=int)
+    whole = 0.0
     begins = np.array(case.schedule._mapped.begins)
     for k in range(3):
         path = found.critical_path(first + k)
@@ -91,6 +92,7 @@ def test_paths_are_those_of_the_engine(kind, number, tmp_path):
         np.testing.assert_array_equal(path.ticks[:, :5].sum(axis=0), parts[k] if len(path) else 0)
         if not len(path):
             continue
+        whole += path.completion / 3
         np.testing.assert_array_equal(path.ticks[:, 5:].sum(axis=0), found.ticks[k, :-1])
         check_times(case, found, path, quiet, first + k)
         counts[np.unique(begins[path.rank] + path.number)] += 1
@@ -99,10 +101,9 @@ def test_paths_are_those_of_the_engine(kind, number, tmp_path):
         assert bounds == found.bound_by[k].tolist()
     np.testing.assert_array_equal(found.on_path, counts)
     np.testing.assert_array_equal(found.rank_on_path, on_rank)
-    whole = found.completion.mean()
-    if len(path):
-        assert found.path_time.sum() == pytest.approx(whole, abs=1)
-        assert found.rank_path_time.sum() == pytest.approx(whole, abs=1)
+    # A rank that does nothing but begin late may be last: then no operation is on the path.
+    assert found.path_time.sum() == pytest.approx(whole, abs=1)
+    assert found.rank_path_time.sum() == pytest.approx(whole, abs=1)
 
 
 def check_times(case, found, path, quiet, realization):
