@@ -70,18 +70,7 @@ struct Delay {
 
   // T, U: Tick and uint64, or Lanes and ULanes.
   template <class T, class U>
-  JF_HD T of(U u, const std::uint64_t* words) const {
-    if constexpr (sizeof(T) == sizeof(Tick)) {
-      return of_one(u, words);
-    } else {
-      const U high = u >> std::uint64_t{32};
-      if (!any_undecided(high, words)) return from_high<T>(high, words);
-      T each{};
-      for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
-        each[k] = of<Tick>(std::uint64_t{u[k]}, words);
-      return each;
-    }
-  }
+  JF_HD T of(U u, const std::uint64_t* words) const;
 
   // Whether a high half does not decide the delay.
   template <class U>
@@ -169,11 +158,6 @@ struct Delay {
   }
 
  private:
-  JF_HD_RARE Tick of_one(std::uint64_t u, const std::uint64_t* words) const {
-    const std::uint64_t high = u >> 32;
-    return any_undecided(high, words) ? from_both(u, words) : from_high<Tick>(high, words);
-  }
-
   JF_HD Samples samples(const std::uint64_t* words) const {
     return {words + (compact < 0 ? table : compact), static_cast<std::uint64_t>(count)};
   }
@@ -233,5 +217,25 @@ struct Delay {
     return equal;
   }
 };
+
+// Not inlined: renewal noise draws at a dozen places, and each copy has the code of all kinds.
+template <class T, class U>
+JF_HD_COLD T delay_at(const Delay& delay, U u, const std::uint64_t* words) {
+  const U high = u >> std::uint64_t{32};
+  if (!delay.any_undecided(high, words)) return delay.from_high<T>(high, words);
+  if constexpr (sizeof(T) == sizeof(Tick)) {
+    return delay.from_both(u, words);
+  } else {
+    T each{};
+    for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
+      each[k] = delay_at<Tick>(delay, std::uint64_t{u[k]}, words);
+    return each;
+  }
+}
+
+template <class T, class U>
+JF_HD T Delay::of(U u, const std::uint64_t* words) const {
+  return delay_at<T>(*this, u, words);
+}
 
 }  // namespace jf
