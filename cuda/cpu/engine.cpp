@@ -13,7 +13,6 @@
 #include "cpu/instruction_sets.h"
 #include "cpu/jobs.h"
 #include "cpu/memory.h"
-#include "cpu/plain.h"
 #include "cpu/thread_pool.h"
 
 namespace jf::cpu {
@@ -159,7 +158,7 @@ class Run {
     if (in_panels_[static_cast<std::size_t>(job.pass - passes_.data())] &&
         runner_.run_panels({job, scratch.tile, state.segment_memory(slot), &pool_.stop}))
       return;
-    cpu::run_segment(job, state.segment(slot), pool_.stop);
+    run_segment_plain(job, state.segment(slot), pool_.stop);
   }
 
   void run_messages(const Pass& pass, std::int64_t number, std::int64_t count, Scratch& scratch,

@@ -295,7 +295,7 @@ class Explainer {
     store(ranks, i, c);
   }
 
-  // Exchanges without copies, as plain.h has them.
+  // Exchanges without copies, as plain.cpp has them.
   void exchange_all(const Ranks& ranks, const Step& step) {
     combining_ = view_.costs.combine;
     const std::int64_t among = std::int64_t{1} << view_.log2_ranks;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "cpu/jobs.h"
-#include "cpu/plain.h"
 
 namespace jf::cpu {
 

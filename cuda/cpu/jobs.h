@@ -6,6 +6,7 @@
 
 #include "core/messages.h"
 #include "core/plan.h"
+#include "core/segment.h"
 
 namespace jf {
 
@@ -41,11 +42,12 @@ struct TileJob {
   Observation* observations;  // one per row; results are merged into them
 };
 
-// One per instruction set.
+// One per instruction set, and one rank by rank (cpu/plain.cpp).
 using RunTile = void (*)(const TileJob&, const TileScratch&);
 void run_tile_portable(const TileJob& job, const TileScratch& scratch);
 void run_tile_avx2(const TileJob& job, const TileScratch& scratch);
 void run_tile_avx512(const TileJob& job, const TileScratch& scratch);
+void run_tile_plain(const TileJob& job, const TileScratch& scratch);
 
 // --- Segments in panels (cpu/panels.h): the job and its working memory.
 
@@ -91,7 +93,7 @@ struct PanelGroups {
   // Panels of each group.
   JF_HD std::int64_t panels() const { return size > kDrawnRanks ? size / kDrawnRanks : 1; }
   // Early copies that fit into the memory. If there are more, the segment is swept as a whole, rank
-  // by rank (cpu/plain.h).
+  // by rank (cpu/plain.cpp).
   JF_HD std::int64_t capacity() const { return neighbours ? size / 2 : 2 * size; }
 
   // The memory of a segment: the times of its ranks before each group; the early copies, and the
@@ -143,6 +145,10 @@ bool run_panels_portable(const SegmentJob& job);
 bool run_panels_avx2(const SegmentJob& job);
 bool run_panels_avx512(const SegmentJob& job);
 
+// A segment that is swept as a whole, rank by rank. Gives up soon after `stop` is set.
+void run_segment_plain(const TileJob& job, const SegmentScratch& scratch,
+                       const std::atomic<bool>& stop);
+
 // --- Message passes (cpu/messages.h): the job.
 
 // A message pass over all ranks of some realizations. Lane k of a register is realization first +
@@ -170,10 +176,12 @@ struct MessageJob {
 bool stopped(const MessageJob& job);
 constexpr std::int64_t kMessagesBetweenPolls = std::int64_t{1} << 15;
 
-// One per instruction set. A lane of a register is a realization.
+// One per instruction set, whose lanes of a register are realizations, and one for a single
+// realization.
 using RunMessages = void (*)(const MessageJob&);
 void run_messages_portable(const MessageJob& job);
 void run_messages_avx2(const MessageJob& job);
 void run_messages_avx512(const MessageJob& job);
+void run_messages_plain(const MessageJob& job);
 
 }  // namespace jf

@@ -1,7 +1,5 @@
 // Tiles, segments and messages rank by rank, without registers of ranks, blocks or short cuts: the
 // reference with which all faster ways have to agree, to the tick. JITTERFLY_ISA=plain chooses it.
-#pragma once
-
 #include <algorithm>
 #include <atomic>
 #include <vector>
@@ -10,7 +8,8 @@
 #include "cpu/jobs.h"
 #include "cpu/messages.h"
 
-namespace jf::cpu {
+namespace jf {
+namespace {
 
 // --- One tile: its ranks go through a pass step by step.
 
@@ -136,7 +135,9 @@ class PlainTile {
   std::vector<Tick> ready_;
 };
 
-inline void run_tile_plain(const TileJob& job, const TileScratch&) {
+}  // namespace
+
+void run_tile_plain(const TileJob& job, const TileScratch&) {
   with_prepared_noise(*job.program,
                       [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
                         PlainTile<Noise, Network>(job, noise, network).run();
@@ -145,6 +146,8 @@ inline void run_tile_plain(const TileJob& job, const TileScratch&) {
 
 // --- One segment (core/segment.h) to its fixed point, on one thread. This way is for segments that
 // have no panels (panels.h), or whose early copies do not fit.
+
+namespace {
 
 // Sweeps all levels once. Returns whether a guess changed. Gives up soon after `stop` is set.
 template <class Noise, class Network, class Observe>
@@ -162,8 +165,10 @@ bool sweep_all(const Segment<Noise, Network>& segment, const Tick* memory,
   return changed;
 }
 
-inline void run_segment(const TileJob& job, const SegmentScratch& scratch,
-                        const std::atomic<bool>& stop) {
+}  // namespace
+
+void run_segment_plain(const TileJob& job, const SegmentScratch& scratch,
+                       const std::atomic<bool>& stop) {
   with_noise(
       *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
         const ProgramView& p = *job.program;
@@ -190,8 +195,8 @@ inline void run_segment(const TileJob& job, const SegmentScratch& scratch,
 // --- A message pass of one realization: also for a huge machine, of which several realizations do
 // not fit into memory.
 
-inline void run_messages_plain(const MessageJob& job) {
+void run_messages_plain(const MessageJob& job) {
   run_messages<Tick>(job, job.first, job.program->seed);
 }
 
-}  // namespace jf::cpu
+}  // namespace jf
