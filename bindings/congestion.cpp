@@ -44,9 +44,9 @@ void check_network(const Program& program) {
     throw std::invalid_argument("the program has no network yet");
 }
 
-py::tuple simulate(const Program& program, std::uint64_t seed, std::int64_t first,
-                   std::int64_t count, bool all, const std::string& backend, int threads,
-                   bool histogram, const std::optional<py::function>& progress) {
+py::tuple simulate_congestion(const Program& program, std::uint64_t seed, std::int64_t first,
+                              std::int64_t count, bool all, const std::string& backend, int threads,
+                              bool histogram, const std::optional<py::function>& progress) {
   check_network(program);
   jf::check_realizations(first, count);
   const bool gpu = jf::use_gpu(backend);
@@ -184,7 +184,7 @@ void jf::bind_congestion(py::module_& m) {
       .def("memory", &congestion::memory, py::arg("threads") = 0,
            "Bytes that congestion will hold on the CPU, results aside.");
   m.def(
-      "congestion", &simulate, py::arg("program"), py::arg("seed"), py::arg("first"),
+      "congestion", &simulate_congestion, py::arg("program"), py::arg("seed"), py::arg("first"),
       py::arg("count"), py::arg("all") = false, py::arg("backend") = "cpu", py::arg("threads") = 0,
       py::arg("histogram") = false, py::arg("progress") = py::none(),
       "int64 (count, 8): orcs, orcs1, ready; sum_max, inverse, messages, largest, dropped if all; "
