@@ -10,10 +10,13 @@
 // of half a megabyte, of which the instruction cache holds a fraction. Such functions take values,
 // not references, so that these stay in registers.
 #define JF_HD_RARE inline __host__ __device__ __noinline__
+#define JF_NO_CLONES
 #else
 #define JF_HD_RARE JF_HD
 // Not inlined, and static, so that each translation unit has its own (reason below).
 #define JF_HD_COLD static __attribute__((noinline))
+// g++ makes copies of a function for arguments that are constants.
+#define JF_NO_CLONES __attribute__((noclone))
 // always_inline also keeps code compiled for AVX-512 from being merged, as a weak symbol, into
 // code that has to run on processors without it (see cpu/tiles_isa.cpp).
 #define JF_HD inline __attribute__((always_inline))

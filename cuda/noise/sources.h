@@ -142,7 +142,8 @@ JF_HD_COLD T first_of_all(const SourcesOf<R>& s, T ranks) {
 }
 
 template <class T, class R>
-JF_HD_COLD T sum_of_delays(const SourcesOf<R>& s, StepRole role, std::uint32_t draw, T ranks, T t) {
+JF_HD_COLD JF_NO_CLONES T sum_of_delays(const SourcesOf<R>& s, StepRole role, std::uint32_t draw,
+                                        T ranks, T t) {
   T sum = t - t;
   for (std::int32_t j = 0; j < s.step_count; ++j) {
     if (!s.steps[j].acts(role)) continue;
@@ -228,8 +229,8 @@ struct Messages {
 };
 
 template <class Seed, class T, class R>
-JF_HD_COLD T sum_of_delays(const Messages& m, Seed seed, std::uint32_t purpose, std::uint32_t draw,
-                           T ranks, R realization, T left) {
+JF_HD_COLD JF_NO_CLONES T sum_of_delays(const Messages& m, Seed seed, std::uint32_t purpose,
+                                        std::uint32_t draw, T ranks, R realization, T left) {
   T sum = left - left;
   for (std::int32_t j = 0; j < m.count; ++j) {
     if (m.prepared && m.delays[j].window.always()) continue;
