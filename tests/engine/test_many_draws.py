@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.scale import some
+from support.scale import scaled, some
 
 import jitterfly as jf
 from jitterfly import _core, program
@@ -33,6 +33,7 @@ def steps_of(case, monkeypatch):
     return given[0]
 
 
+MOST = [2**30, 2**30 - 1, 2**29 + 1]
 # Messages that are listed, or steps in proportion to ranks: some do not take more.
 FEWER = {
     "hierarchical_allreduce": 2**22,
@@ -47,10 +48,15 @@ FEWER = {
 }
 
 
-@pytest.mark.parametrize("ranks", some([2**30, 2**30 - 1, 2**29 + 1], 1))
-@pytest.mark.parametrize("kind", Algorithm.kinds())
+CASES = [
+    (kind, ranks)
+    for kind in Algorithm.kinds()
+    for ranks in ([scaled(FEWER[kind])] if kind in FEWER else some(MOST, 1))
+]
+
+
+@pytest.mark.parametrize(("kind", "ranks"), CASES)
 def test_draws_of_the_largest_machines(kind, ranks, monkeypatch):
-    ranks = min(ranks, FEWER.get(kind, ranks))
     steps = case_of(kind, ranks).cycle_steps()
     draws = draws_per_cycle(steps)
     most = 2**31 // draws

@@ -4,6 +4,7 @@ Every import counts, also those inside functions and those for type checkers alo
 """
 
 import ast
+import functools
 import itertools
 import re
 import runpy
@@ -56,7 +57,10 @@ def imported(name: str) -> Iterator[str]:
                 yield full if submodule else ".".join(parts)
 
 
-IMPORTS = {name: set(imported(name)) - {name} for name in MODULES}
+@functools.cache
+def imports() -> dict[str, set[str]]:
+    """What each module imports."""
+    return {name: set(imported(name)) - {name} for name in MODULES}
 
 
 def layer(name: str) -> str:
@@ -96,14 +100,14 @@ def test_every_layer_has_its_place():
 
 
 def test_no_circle():
-    assert circles(IMPORTS) == set()
+    assert circles(imports()) == set()
 
 
 def test_no_arrow_upwards():
     place = {name: number for number, name in enumerate(LAYERS)} | {"": len(LAYERS) - 2.5}
     upwards = {
         (name, other)
-        for name, others in IMPORTS.items()
+        for name, others in imports().items()
         for other in others
         if other != "jitterfly._core" and place[layer(name)] < place[layer(other)]
     }
@@ -119,14 +123,15 @@ def test_the_drawing_of_the_house_shows_these_layers():
     assert sorted(shown) == sorted(LAYERS)
     heights = [[height] * len(names.split()) for height, (_, names) in enumerate(reversed(floors))]
     floor = dict(zip(shown, itertools.chain(*heights), strict=True))
-    arrows = {(layer(name), layer(other)) for name, others in IMPORTS.items() for other in others}
+    arrows = {(layer(name), layer(other)) for name, others in imports().items() for other in others}
     known = [(below, above) for below, above in arrows if {below, above} <= set(floor)]
     assert len(known) > 100
     assert [(name, other) for name, other in known if floor[name] < floor[other]] == []
 
 
 def test_the_compiled_module_is_imported_in_one_place():
-    assert [name for name in MODULES if "jitterfly._core" in IMPORTS[name]] == ["jitterfly.engine"]
+    found = [name for name, others in imports().items() if "jitterfly._core" in others]
+    assert found == ["jitterfly.engine"]
 
 
 @pytest.mark.parametrize(
