@@ -21,7 +21,7 @@ from jitterfly.cli.parser import _parser
 
 COMMANDS = [words for words, _ in leaves(_parser())]
 # Seconds to minutes on two cores.
-SLOW = ("reproduce", "theory", "bench")
+SLOW = ("reproduce", "theory", "bench", "explain")
 
 
 def help_of(command):
@@ -95,7 +95,10 @@ def test_every_command_has_an_example():
 
 @pytest.mark.parametrize(
     "command",
-    [pytest.param(one, marks=pytest.mark.slow) if one in SLOW else one for one in COMMANDS],
+    [
+        pytest.param(one, marks=[pytest.mark.slow, pytest.mark.full_scale]) if one in SLOW else one
+        for one in COMMANDS
+    ],
 )
 def test_examples(command, kept, tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
@@ -111,6 +114,9 @@ def test_examples(command, kept, tmp_path, monkeypatch, capsys):
         # A recording is not trusted, which is 1, where others use the processors.
         run(example, folder, monkeypatch, (0, 1) if command == "noise record" else (0,))
         assert capsys.readouterr().out
+        for name in re.findall(r"--(?:out|picture) (\S+)", example):
+            stem, dot, end = name.partition(".")
+            assert list(folder.glob(f"{stem}*{dot}{end}")), f"{name} is not written"
 
 
 @pytest.mark.parametrize("shell", SHELLS)

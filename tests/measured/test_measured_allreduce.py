@@ -29,6 +29,7 @@ def programs():
     pytest.skip("no MPI with a compiler (mpicc)")
 
 
+@pytest.mark.full_scale
 @pytest.mark.skipif(sys.platform != "linux", reason="the program pins its ranks as Linux has it")
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="two ranks need two CPUs")
 def test_the_script_from_recording_to_comparison(tmp_path):
