@@ -133,9 +133,7 @@ def plan(folder, *words):
 
 @pytest.fixture(scope="module")
 def plans(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("plans")
-    build(folder, CUDA, "plans")
-    return folder
+    return build_once(tmp_path_factory, "plans").parent
 
 
 @pytest.mark.parametrize(

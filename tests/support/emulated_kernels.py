@@ -16,6 +16,7 @@ from reference.delays import MOST
 from reference.noise import MAX, MIN
 
 from jitterfly import _core
+from support import scale
 from support.compiler import FLAGS, compiler
 from support.kernel_cases import make
 from support.message_cases import make_messages
@@ -203,31 +204,33 @@ class Run:
                               "cpu", 1).ravel()  # fmt: skip
 
 
-def build(folder, cuda, name="kernels", ptx="absent.cpp"):
-    """A program of tests/emulation; with machine.cpp it also runs PTX (test_ptx.py)."""
-    program = folder / name
-    host = ["core/host_program.cpp", "noise/host_noise.cpp", "noise/host_delay.cpp",
-            "congestion/loads.cpp", "congestion/program.cpp",
-            "congestion/vector_isa.cpp"]  # fmt: skip
-    source = [f"-I{EMULATION}", f"-I{cuda}", str(EMULATION / f"{name}.cpp"), str(PTX / ptx)]
-    source += [str(cuda / part) for part in host]
-    command = [
-        *compiler(),
-        *FLAGS,
-        "-Wno-unknown-pragmas",
-        "-DJF_ISA=portable",
-        "-rdynamic",  # a program asks for the names of its kernels
-        *source,
-        "-o",
-        str(program),
-    ]
+HOST = ["core/host_program.cpp", "noise/host_noise.cpp", "noise/host_delay.cpp",
+        "congestion/loads.cpp", "congestion/program.cpp", "congestion/vector_isa.cpp"]  # fmt: skip
+
+
+def compiled(cuda, arguments):
+    """Run the compiler with the flags of all programs of tests/emulation."""
+    command = [*compiler(), *FLAGS, "-Wno-unknown-pragmas", "-DJF_ISA=portable",
+               f"-I{EMULATION}", f"-I{cuda}", *map(str, arguments)]  # fmt: skip
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
+
+
+def linked(folder, cuda, name, parts):
+    """A program of tests/emulation, with sources or objects of what does not depend on it."""
+    program = folder / name
+    # A program asks for the names of its kernels.
+    compiled(cuda, ["-rdynamic", EMULATION / f"{name}.cpp", *parts, "-o", program])
     return program
 
 
-def build_once(tmp_path_factory, name="kernels"):
-    """The kernels as they are, for all files of tests and all processes of pytest-xdist."""
+def build(folder, cuda, name="kernels"):
+    """A program of tests/emulation, of sources that may be changed ones."""
+    return linked(folder, cuda, name, [PTX / "absent.cpp", *(cuda / part for part in HOST)])
+
+
+def once(tmp_path_factory, name, make):
+    """A folder in which `make` was called once by all processes of pytest-xdist."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:  # then it is the process's own, in that of the session
         folder = folder.parent
@@ -235,11 +238,30 @@ def build_once(tmp_path_factory, name="kernels"):
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if (folder / "built").exists():
-            return folder / name
-        program = build(folder, CUDA, name, "machine.cpp")
-        (folder / "built").touch()
-        return program
+        if not (folder / "built").exists():
+            make(folder)
+            (folder / "built").touch()
+    return folder
+
+
+def parts_once(tmp_path_factory):
+    """The objects of what all programs share. At full scale they run PTX, too (test_ptx.py)."""
+    sources = [CUDA / part for part in HOST]
+    sources.append(PTX / ("machine.cpp" if scale.FULL else "absent.cpp"))
+
+    def make(folder):
+        for source in sources:
+            compiled(CUDA, ["-c", source, "-o", folder / f"{source.stem}.o"])
+
+    folder = once(tmp_path_factory, "parts", make)
+    return [folder / f"{source.stem}.o" for source in sources]
+
+
+def build_once(tmp_path_factory, name="kernels"):
+    """The kernels as they are, for all files of tests and all processes of pytest-xdist."""
+    parts = parts_once(tmp_path_factory)
+    folder = once(tmp_path_factory, name, lambda folder: linked(folder, CUDA, name, parts))
+    return folder / name
 
 
 def execute(program, lines, timeout=60, arguments=()):
