@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from reference import arrival_order
 from reference.collectives import GOALS
+from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -86,7 +87,7 @@ def last_end(ranks, starts):
 def test_every_delay_is_passed_on(kind):
     """Ranks start at different times, as noise of a compute phase has it."""
     rng = random.Random(f"goal {kind}")
-    for _ in range(30):
+    for _ in range(scaled(30)):
         ranks, n = rng.randint(1, 40), rng.choice([1, 8, 1000])
         algorithm = jf.Algorithm.from_dict({"kind": kind})
         phases = np.array([rng.randrange(100_000) * 1e-9 for _ in range(ranks)])
@@ -286,7 +287,7 @@ def test_rules_of_loggopsim_agree(kind):
     algorithm = jf.Algorithm.from_dict({"kind": kind})
     gap = "0ns" if kind == "butterfly" else "250ns"
     long = jf.LogGOPS(L="1us", o="100ns", g=gap, G="1ns", gamma="1ns")
-    for _ in range(12):
+    for _ in range(scaled(12)):
         case = jf.Case(rng.randint(1, 40), algorithm=algorithm, network=FREE,
                        message_bytes=rng.choice([1, 100, 5000]))  # fmt: skip
         assert by_arrival(case) == (ns(case), [])
@@ -321,7 +322,7 @@ def test_where_times_differ_there_is_a_note(kind):
     algorithm = jf.Algorithm.from_dict({"kind": kind})
     gaps = [0] if kind == "butterfly" else [0, 250, 600]
     told = 0
-    for _ in range(40):
+    for _ in range(scaled(40)):
         network = jf.LogGOPS(L="1us", o=rng.choice([0, 100]) * 1e-9, g=rng.choice(gaps) * 1e-9,
                              G=rng.choice([0, 2]) * 1e-9, gamma="1ns")  # fmt: skip
         case = jf.Case(rng.randint(1, 40), algorithm=algorithm, network=network,
