@@ -1,5 +1,7 @@
 """How much the tests do: a tenth of it in a plain ``pytest``, all of it with ``--scale full``."""
 
+import pytest
+
 FULL = False  # tests/conftest.py sets it, before any test is imported
 
 
@@ -15,3 +17,8 @@ def some(values, count):
         return values
     steps = max(count - 1, 1)
     return [values[i * (len(values) - 1) // steps] for i in range(count)]
+
+
+def full_scale(*values):
+    """A case of a parametrized test that is skipped without ``--scale full``."""
+    return pytest.param(*values, marks=pytest.mark.full_scale)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from support import run_study, sweep_cases
+from support.scale import full_scale
 
 from jitterfly import launchers
 from jitterfly.cli import main
@@ -64,7 +65,7 @@ def mpiexec(*command):
     return subprocess.CompletedProcess(whole, process.returncode, printed, err)
 
 
-@pytest.mark.parametrize("workers", ["none", "mpi"])
+@pytest.mark.parametrize("workers", [full_scale("none"), "mpi"])
 def test_three_ranks_of_mpi_and_one_process_agree(tmp_path, whole, workers):
     """Also where nobody says that there are ranks."""
     (tmp_path / "sweep.toml").write_text(sweep_cases.STUDY)
@@ -75,6 +76,7 @@ def test_three_ranks_of_mpi_and_one_process_agree(tmp_path, whole, workers):
     assert sweep_cases.contents(tmp_path / "out") == whole
 
 
+@pytest.mark.full_scale
 def test_command_under_mpi(tmp_path, whole):
     (tmp_path / "sweep.toml").write_text(sweep_cases.STUDY)
     options = [tmp_path / "sweep.toml", "--workers", "mpi", "--out", tmp_path / "out"]
@@ -87,6 +89,7 @@ def test_command_under_mpi(tmp_path, whole):
     assert sweep_cases.contents(tmp_path / "out") == whole
 
 
+@pytest.mark.full_scale
 def test_command_under_mpi_without_its_executor(tmp_path):
     """Each rank would run the whole study, all into one directory."""
     (tmp_path / "sweep.toml").write_text(sweep_cases.STUDY)
@@ -150,6 +153,7 @@ def test_a_process_that_is_not_a_copy_is_let_be(tmp_path, monkeypatch):
     assert names == ["shard-1-of-4", "shard-2-of-4"]
 
 
+@pytest.mark.full_scale
 def test_a_worker_that_is_killed_costs_its_batch(tmp_path, whole, monkeypatch):
     """One in each cell: another takes over, and the study comes to its end."""
     monkeypatch.setenv("JITTERFLY_TEST_MARKS", str(tmp_path))
@@ -176,7 +180,7 @@ def kill_one(pool, out):
     os.kill(pool.pids()[0], signal.SIGKILL)
 
 
-@pytest.mark.parametrize("how", [sweep_cases.die_at_eight, sweep_cases.refuse_eight])
+@pytest.mark.parametrize("how", [full_scale(sweep_cases.die_at_eight), sweep_cases.refuse_eight])
 def test_finish_the_others(tmp_path, how):
     told = {
         "die_at_eight": r"ranks=8: a worker died \(signal 9\), 3 times in a row",
@@ -196,7 +200,7 @@ def test_finish_the_others(tmp_path, how):
     assert sweep_cases.contents(tmp_path / "out") == sweep_cases.contents(tmp_path / "once")
 
 
-@pytest.mark.parametrize("how", [sweep_cases.die_at_eight, sweep_cases.refuse_eight])
+@pytest.mark.parametrize("how", [sweep_cases.die_at_eight, full_scale(sweep_cases.refuse_eight)])
 def test_stop_at_the_first(tmp_path, how):
     study = sweep_cases.study(sweep_cases.PLAIN)
     message = r"study: (a worker died .*|no luck) \[at ranks=8\]"

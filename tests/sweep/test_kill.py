@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 from support import run_study, scale, sweep_cases
-from support.scale import scaled
+from support.scale import full_scale, scaled
 
 from jitterfly.sweep import run
 
@@ -201,7 +201,11 @@ def whole(tmp_path_factory):
     return sweep_cases.samples(path), sweep_cases.contents(path)
 
 
-@pytest.mark.parametrize("mode", MODES)
+# The others start several processes for each kill.
+AT_ONCE = ("one process", "shared files")
+
+
+@pytest.mark.parametrize("mode", [mode if mode in AT_ONCE else full_scale(mode) for mode in MODES])
 def test_killed_at_any_instant(mode, study, whole, tmp_path):
     if mode == "mpi":
         pytest.importorskip("mpi4py")
@@ -216,7 +220,7 @@ def test_killed_at_any_instant(mode, study, whole, tmp_path):
     while kills < KILLS or ends == 0:
         early = draw.random() < 0.2
         # Early, the start is what is killed; and other modes start processes of their own.
-        fresh = early or kills == KILLS or mode not in ("one process", "shared files")
+        fresh = early or kills == KILLS or mode not in AT_ONCE
         one = (Run if fresh else Forked)(mode, study, out, SECONDS)
         if kills == KILLS:  # to the end
             killed = False
@@ -251,14 +255,14 @@ SECONDS = 0.03  # of a batch: there are hundreds; in less than a batch of one ta
 # --- at each line
 
 
-@pytest.mark.parametrize("most", [200, 0])
+@pytest.mark.parametrize("most", [200, full_scale(0)])
 def test_killed_at_each_line_that_writes(most, tmp_path, monkeypatch):
     """In files of their own, and in files that cells share."""
     monkeypatch.setattr("jitterfly.store.record_files.MOST_OWN_FILES", most)
     run(sweep_cases.study(SMALL), tmp_path / "undisturbed")
     samples = sweep_cases.samples(tmp_path / "undisturbed")
     whole = sweep_cases.contents(tmp_path / "undisturbed")
-    for kills in itertools.count(step=1 if scale.FULL else 7):
+    for kills in itertools.count(step=1 if scale.FULL else 10):
         out = tmp_path / str(kills)
         process = FORKSERVER.Process(
             target=sweep_cases.run_up_to_line, args=(kills, SMALL, out, most)

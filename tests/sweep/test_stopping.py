@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from support.scale import full_scale
 
 from jitterfly.cli import Stopping, main
 from jitterfly.store import Store
@@ -95,8 +96,10 @@ def kept(out):
     return sum(most - sum(count for _, count in spans) for spans in lacking)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-@pytest.mark.parametrize("workers", [[], ["--workers", "2"]])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), full_scale(signal.SIGINT, 130)]
+)
+@pytest.mark.parametrize("workers", [[], full_scale(["--workers", "2"])])
 def test_a_run_says_what_it_kept(study, tmp_path, workers, number, code):
     out = tmp_path / "out"
     process = start(*COMMAND, "run", study, "--out", out, *workers)
@@ -148,6 +151,7 @@ def needs_mpi():
         pytest.skip("needs /proc")
 
 
+@pytest.mark.full_scale
 @pytest.mark.parametrize("whom", ["rank 0", "all ranks"])
 def test_under_mpi(study, tmp_path, whom):
     """Slurm signals all ranks of a job step; the manager alone writes and tells."""
@@ -210,7 +214,7 @@ sys.exit(cli.main([]))
 """
 
 
-@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("first", [signal.SIGTERM, full_scale(signal.SIGINT)])
 def test_the_second_signal_ends_at_once(first):
     process = start(sys.executable, "-c", HELD)
     assert process.stdout.readline() == "begun\n"
