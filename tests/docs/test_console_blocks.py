@@ -24,6 +24,7 @@ PAGES += sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*
 
 INSTALLS = "installs into the environment of these tests; .ci/run and .ci/wheel_use.py install"
 NOT_EXECUTED = {
+    "jitterfly theory --out results": "test_examples.py executes it, with another folder",
     'pip install ".[plot]"': INSTALLS,
     'pip install ".[docs]"': INSTALLS,
     "pip install --no-build-isolation --no-deps .": INSTALLS,
@@ -55,7 +56,8 @@ NOT_EXECUTED = {
 }
 
 # What is executed in place of a line that takes minutes. At full scale README's lines are as they
-# stand.
+# stand, and a block of another page with nothing but README's lines is not executed again. At small
+# scale README's blocks are executed alone.
 COLLECTED = "tests/package"  # only collected: see PYTEST_ADDOPTS below
 FAST_BENCH = "--repeats 3 --seconds 0.01 --no-limit"
 IN_SHORT = {
@@ -114,8 +116,20 @@ IN_SHORT = {
         "sbatch --array=3-3 array.sbatch ../ms12_fig12.toml OUT --realizations 20 --shard 3/16"
     ),
 }
+IN_SMALL = {
+    "jitterfly slowdown --noise period=1ms,duration=25us,start=stationary --ranks 64..8192 "
+    "--picture slowdown.png": (
+        "jitterfly slowdown --noise period=1ms,duration=25us,start=stationary --ranks 64..256 "
+        "--picture slowdown.png"
+    ),
+    "jitterfly slowdown --noise node.noise --ranks 64..8192 --picture recorded.png": (
+        "jitterfly slowdown --noise node.noise --ranks 64..256 --picture recorded.png"
+    ),
+}
+if not scale.FULL:
+    IN_SHORT |= IN_SMALL
 # These take longer than some ten seconds.
-LONG = ["python -m pytest", "python -m bench", "jitterfly theory", "jitterfly reproduce"]
+LONG = ["python -m pytest", "python -m bench", "jitterfly reproduce", "run ms12_fig12"]
 
 PROGRAMS = r"jitterfly|mkdir|srun|sbatch|jobs=|mpiexec -n|python -m (bench|pytest)|\(cd tests"
 
@@ -182,6 +196,9 @@ def lines(block: str) -> list[str]:
 COMMANDS = [(page, block) for page, language, block in blocks() if language in ("", "console")]
 
 
+README = {line for page, block in COMMANDS if page == "README.md" for line in lines(block)}
+
+
 def is_long(block: str) -> bool:
     return any(one in block for one in LONG)
 
@@ -189,6 +206,8 @@ def is_long(block: str) -> bool:
 def executed(page: str, block: str) -> list[str]:
     """The lines that are executed, in the form in which they are."""
     chosen = [line for line in lines(block) if line not in NOT_EXECUTED]
+    if page != "README.md" and README.issuperset(chosen):
+        return []
     if page != "README.md" or not scale.FULL:
         chosen = [IN_SHORT.get(line, line) for line in chosen]
     for line in chosen:
@@ -238,7 +257,7 @@ FOLDERS = {"sweeps/slurm/README.md": "sweeps/slurm", "docs/developers/benchmark.
             page,
             block,
             id=f"{page}: {lines(block)[0][:60]}",
-            marks=[pytest.mark.full_scale] if is_long(block) else [],
+            marks=[] if page == "README.md" and not is_long(block) else [pytest.mark.full_scale],
         )
         for page, block in COMMANDS
     ],
@@ -246,7 +265,8 @@ FOLDERS = {"sweeps/slurm/README.md": "sweeps/slurm", "docs/developers/benchmark.
 def test_commands_run(page, block, tmp_path):
     script = executed(page, block)
     if not script:
-        pytest.skip("; ".join(sorted({NOT_EXECUTED[line] for line in lines(block)})))
+        reasons = (NOT_EXECUTED.get(line, "README's test executes it") for line in lines(block))
+        pytest.skip("; ".join(sorted(set(reasons))))
     for module in ("matplotlib", "shtab", "mpi4py"):
         pytest.importorskip(module)
     text = "\n".join(script)
