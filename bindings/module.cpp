@@ -26,7 +26,8 @@ jf::Program make_program(int log2_ranks, const jf::Array<std::int32_t>& steps, i
                          const std::optional<Ticks>& messages, Tick load,
                          const std::vector<Tick>& loads,
                          const std::optional<jf::Array<std::int32_t>>& listed,
-                         const std::optional<Ticks>& rank_times) {
+                         const std::optional<Ticks>& rank_times,
+                         const std::vector<Tick>& combines) {
   if (steps.ndim() != 2 || (steps.shape(1) != 5 && steps.shape(1) != 11))
     throw std::invalid_argument("steps must have the shape (n, 5) or (n, 11)");
   if (messages && (messages->ndim() != 2 || messages->shape(1) != 4))
@@ -63,6 +64,9 @@ jf::Program make_program(int log2_ranks, const jf::Array<std::int32_t>& steps, i
     for (py::ssize_t i = 0; i < m.shape(0); ++i)
       p.message_costs.push_back({m(i, 0), m(i, 1), m(i, 2), m(i, 3)});
   }
+  if (!combines.empty() && combines.size() != p.message_costs.size())
+    throw std::invalid_argument("combines must be one for each of messages");
+  for (std::size_t i = 0; i < combines.size(); ++i) p.message_costs[i].combine = combines[i];
   if (listed) {
     if (listed->ndim() != 2 || listed->shape(1) != 3)
       throw std::invalid_argument("listed must have the shape (n, 3)");
@@ -248,7 +252,7 @@ PYBIND11_MODULE(_core, m) {
            py::arg("ask") = 0, py::arg("request") = 0, py::arg("ranks") = py::none(),
            py::arg("messages") = py::none(), py::arg("load") = 0,
            py::arg("loads") = std::vector<Tick>{}, py::arg("listed") = py::none(),
-           py::arg("rank_times") = py::none())
+           py::arg("rank_times") = py::none(), py::arg("combines") = std::vector<Tick>{})
       .def_property_readonly("ranks", &jf::Program::ranks)
       .def_property_readonly("has_copies", &jf::Program::has_copies)
       .def_property_readonly("load_bytes", &load_bytes)

@@ -86,6 +86,10 @@ void add_rank_delay(Program& p, const HostDelay& delay, std::int64_t node_ranks,
   change(p, [&](Program& q) { q.add_rank_delay(delay, node_ranks, once); });
 }
 
+void add_rank_speed(Program& p, const HostDelay& factor, std::int64_t node_ranks) {
+  change(p, [&](Program& q) { q.add_rank_speed(factor, node_ranks); });
+}
+
 void add_message(Program& p, const HostDelay& delay, std::int64_t node_ranks, Tick begin,
                  Tick end) {
   change(p,
@@ -179,6 +183,7 @@ void bind_noise(py::module_& m, py::class_<Program>& program) {
       .def("add_step", &add_step, py::arg("delay"), py::arg("at_send"), node_ranks, compute,
            communication, begin, end)
       .def("add_rank_delay", &add_rank_delay, py::arg("delay"), node_ranks, py::arg("once") = false)
+      .def("add_rank_speed", &add_rank_speed, py::arg("factor"), node_ranks)
       .def("add_message", &add_message, py::arg("delay"), node_ranks, begin, end)
       .def("add_jitter", &add_jitter, py::arg("duration"), py::arg("survival"), node_ranks, begin,
            end, py::arg("cost") = -1);

@@ -22,7 +22,7 @@ inline int words_per_row(const Request& r) { return r.full_statistics ? 4 : 1; }
 using Poll = std::function<bool(std::int64_t done)>;
 
 // What a time consists of, see cpu::explain(): what is there without noise, and behind it each
-// source of noise, in this order: Program::messages, rank_delays, intervals, delays.
+// source of noise, in this order: Program::messages, rank_delays, intervals, delays, speeds.
 enum QuietCause : std::int32_t {
   kGivenArrival,
   kComputing,

@@ -89,7 +89,7 @@ std::vector<std::int32_t> Program::costs_of(const Step& s) const {
 
 // Only message passes know ranks whose compute phases differ.
 bool Program::has_message_passes() const {
-  return more_ranks > 0 || !rank_delays.empty() ||
+  return more_ranks > 0 || !rank_delays.empty() || !speeds.empty() ||
          std::any_of(steps.begin(), steps.end(), [](const Step& s) {
            return s.kind == kMessage || (s.kind == kCompute && s.map != 0);
          });
@@ -105,7 +105,8 @@ std::int32_t Program::departures() const {
 // While a rank's CPU is free ever later, a link matters only if it is occupied for longer than the
 // CPU. Out: it is free at departure + gap - send, no later than the CPU, if gap <= send. In: a
 // message has arrived before the CPU has received the one before it, if its gap is not longer than
-// any receive. A forward may give a rank a result before its own CPU would have been free.
+// any receive, however fast its rank combines. A forward may give a rank a result before its own
+// CPU would have been free.
 bool Program::links_matter() const {
   bool forwarded = false;
   Tick longest = 0, receive = INT64_MAX;
@@ -115,7 +116,7 @@ bool Program::links_matter() const {
     for (const std::int32_t entry : costs_of(s)) {
       const MessageCost& m = message_costs[static_cast<std::size_t>(entry)];
       longest = std::max(longest, m.gap);
-      receive = std::min(receive, m.receive);
+      receive = std::min(receive, speeds.empty() ? m.receive : m.receive - m.combine);
       if (forwarded || m.gap > m.send) return true;
     }
     if (longest > receive) return true;
@@ -249,8 +250,9 @@ void Program::finish() {
     require(std::count(mirrors.begin(), mirrors.end(), mirrors[k]) == 1, "mirrors must differ");
   }
   for (const MessageCost& m : message_costs)
-    require(m.send >= 0 && m.receive >= 0 && m.transit >= 0 && m.gap >= 0,
-            "messages must not have negative costs");
+    require(m.send >= 0 && m.receive >= 0 && m.transit >= 0 && m.gap >= 0 && m.combine >= 0 &&
+                m.combine <= m.receive,
+            "messages must not have negative costs, nor combine for longer than they are received");
   for (const Tick t : *rank_times) require(t >= 0, "rank_times must not be negative");
   std::int32_t levels = log2_ranks;  // of forwards
   if (more_ranks > 0) ++levels;
@@ -332,6 +334,7 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.seed = seed;
   v.sources.interval_count = static_cast<std::int32_t>(intervals.size());
   v.sources.step_count = static_cast<std::int32_t>(delays.size());
+  v.sources.speed_count = static_cast<std::int32_t>(speeds.size());
   for (const StepRole role : {kReceiveRole, kSendRole, kComputeRole})
     for (const StepDelay& d : delays) {
       v.sources.roles |= d.acts(role) << role;
@@ -350,7 +353,7 @@ ProgramView Program::view(std::uint64_t seed) const {
     v.survival_offset = messages[0].delay.table;
     v.jitter = {messages[0].delay.value, nullptr, static_cast<int>(messages[0].delay.count)};
   }
-  v.point_to(intervals.data(), delays.data(), messages.data(), words.data());
+  v.point_to(intervals.data(), delays.data(), speeds.data(), messages.data(), words.data());
   return v;
 }
 

@@ -46,6 +46,7 @@ class Program {
   std::vector<MessageDelay> messages;       // of exchanges and forwards
   std::vector<MessageDelay> step_messages;  // of kMessage steps, grouped by cost entry
   std::vector<RankDelay> rank_delays;       // before each compute phase
+  std::vector<RankSpeed> speeds;            // of compute phases and of combining
   std::vector<std::uint64_t> words;
   // For which a message occupies a link: exchanges and forwards, then each message cost; none: 0.
   std::vector<Tick> link_times;
@@ -74,6 +75,9 @@ class Program {
   void add_message(const HostDelay& delay, const Scope& scope);
   // Before its compute phases each rank idles: `once`, always for the same time.
   void add_rank_delay(const HostDelay& delay, std::int64_t node_ranks, bool once);
+  // A rank takes longer by a factor for what it computes and combines, one for a realization;
+  // `factor`: see noise/speed.h. Costs are known by then.
+  void add_rank_speed(const HostDelay& factor, std::int64_t node_ranks);
   // The number of hits of a message depends on its transit. So one source of jitter is added
   // several times: for exchanges and forwards (cost -1), and for each cost entry of kMessage steps.
   void add_jitter(Tick duration, const std::vector<std::uint64_t>& survival, const Scope& scope,
@@ -114,6 +118,9 @@ class Program {
   MessageDelay numbered_delay(const std::vector<MessageDelay>& before, const Delay& delay,
                               std::int32_t bits, const Window& window) const;
   void add_step_message(std::size_t cost, const MessageDelay& delay);
+  Tick longest_own_work() const;
+
+  double largest_factor_ = 1;  // of all speeds together
 
   struct ListFacts {
     bool one_way;                     // see goes_one_way()

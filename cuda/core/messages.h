@@ -37,7 +37,25 @@ JF_HD T receive_message(const Noise& noise, const MessageCost& m, std::int32_t d
     at = later(arrival, in + m.gap);
     in = at;
   }
-  return communicate(noise, kReceiveRole, draw, next, later(busy, at), m.receive, id);
+  if constexpr (is_general<Noise>)
+    return noise.step(kReceiveRole, draw, next, later(busy, at),
+                      noise.slowed(m.combine, m.receive - m.combine, id), m.receive == 0, id);
+  else
+    return communicate(noise, kReceiveRole, draw, next, later(busy, at), m.receive, id);
+}
+
+// compute() of ranks that may differ in their speed by draws, which no other passes know.
+template <class Noise, class T>
+JF_HD void compute_at_own_speed(const Noise& noise, Tick work, const Step& step, Clock<T>& rank) {
+  if constexpr (is_general<Noise>) {
+    noise.seek(rank.next, (step.flags & kAfterForward) != 0);
+    if (work > 0)
+      rank.busy = noise.step(kComputeRole, step.draw, rank.next, rank.busy,
+                             noise.slowed(work, 0, rank.id), false, rank.id);
+    rank.sent = rank.busy;
+  } else {
+    compute(noise, work, step, rank);
+  }
 }
 
 // The network as messages of this cost find it; see with_message_noise.
@@ -162,7 +180,7 @@ struct MessageRanks {
     if (step.map & kOwnDelay) c.busy = c.busy + p.rank_times[step.b + rank];
     for (std::int32_t k = 0; k < p.rank_delay_count; ++k)
       c.busy = c.busy + rank_delay(p, k, seed, step.draw, c.id, realization);
-    compute(noise, work, step, c);
+    compute_at_own_speed(noise, work, step, c);
     put_busy(i, c.busy);
     put(s.next, i, c.next);
   }

@@ -23,6 +23,7 @@ enum Purpose : std::uint32_t {
   kCopyJitter = 17,
   kForwardJitter = 18,
   kRankDelay = 32,  // to 32 + kMaxRankDelays - 1
+  kRankSpeed = 48,  // to 48 + kMaxRankSpeeds - 1
   // To each of these the number of the source among those of its role is added.
   kMorePhases = 0x100,
   kRenewal = 0x200,

@@ -95,6 +95,7 @@ struct MessageCost {
   Tick gap;            // for which it occupies its sender's and its receiver's link
   // Its network delays are entries [first, first + count) of ProgramView::step_messages.
   std::int32_t first = 0, count = 0;
+  Tick combine = 0;  // what of `receive` is the time to combine
 };
 
 // Max, min and sum over ranks of the ready times of a row. The sum is hi * 2^32 + lo. Each half is
@@ -160,9 +161,11 @@ struct ProgramView {
 
   // Sets the arrays of the noise: those of the host, or of the device.
   JF_HD void point_to(const IntervalSource* intervals, const StepDelay* delays,
-                      const MessageDelay* message_delays, const std::uint64_t* words) {
+                      const RankSpeed* speeds, const MessageDelay* message_delays,
+                      const std::uint64_t* words) {
     sources.intervals = intervals;
     sources.steps = delays;
+    sources.speeds = speeds;
     sources.words = messages.words = words;
     messages.delays = message_delays;
     periodic.phases =

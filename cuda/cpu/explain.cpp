@@ -71,7 +71,7 @@ struct ExplainedNoise {
   static constexpr bool general = true, in_communication = true;
 
   Sources sources;
-  std::int32_t first_interval, first_step;  // their causes
+  std::int32_t first_interval, first_step, first_speed;  // their causes
   RankTimes* ranks;
   const Tick* combining;  // what of the next receive is the time to combine
 
@@ -84,11 +84,36 @@ struct ExplainedNoise {
   Path advance(Path& next, const Path& t, const Path& w, const Path& id, bool compute) const {
     return work(next, t, w.t, 0, id.t, compute, kMessageCpu);
   }
-  Path step(StepRole role, std::int32_t draw, Path& next, Path t, Tick w, const Path& id) const {
+  // What a rank takes longer, or less, by each of the drawn speeds is among what the time holds.
+  Path slowed(Tick own, Tick other, const Path& id) const {
+    Path work;
+    work.t = own;
+    for (std::int32_t k = 0; own > 0 && k < sources.speed_count; ++k) {
+      const Tick slower =
+          sources.speeds[k].slowed(sources.keys, work.t, id.t, sources.realization, sources.words);
+      work.delay(slower - work.t, first_speed + k, id.t);
+    }
+    work.t += other;
+    return work;
+  }
+  Path step(StepRole role, std::int32_t draw, Path& next, const Path& t, Tick w,
+            const Path& id) const {
+    Path work;
+    work.t = w;
+    return step(role, draw, next, t, work, w == 0, id);
+  }
+  // `slow`: as slowed() gives it.
+  Path step(StepRole role, std::int32_t draw, Path& next, Path t, const Path& slow, bool none,
+            const Path& id) const {
     const bool delayed = (sources.roles >> role & 1) != 0;
-    if (!delayed && w == 0) return t;
+    if (!delayed && none) return t;
     const Tick begin = t.t;
     Tick added = 0;
+    for (std::int32_t k = 0; k < sources.speed_count; ++k) {
+      t.hold(slow.of[first_speed + k], first_speed + k, id.t);
+      added += slow.of[first_speed + k];
+    }
+    const Tick w = slow.t - added;
     for (std::int32_t j = 0; delayed && j < sources.step_count; ++j) {
       const StepDelay& source = sources.steps[j];
       if (!source.acts(role)) continue;
@@ -186,7 +211,10 @@ class Explainer {
     std::fill(times_.begin(), times_.end(), RankTimes());
     const std::int32_t intervals = first_arrival_ + view_.rank_delay_count;
     const ExplainedNoise noise{view_.sources.bound(realization, cursors_.data(), view_.seed),
-                               intervals, intervals + view_.sources.interval_count, times_.data(),
+                               intervals,
+                               intervals + view_.sources.interval_count,
+                               intervals + view_.sources.interval_count + view_.sources.step_count,
+                               times_.data(),
                                &combining_};
     const ExplainedNetwork network(view_.messages);
     const Ranks ranks{view_, noise, network, realization, arrays(), view_.seed};
@@ -291,7 +319,7 @@ class Explainer {
                    first_arrival_ + k, i);
     times_[i].of[kArrivesLate] += c.busy.t - begin;
     const Tick work = step.map & kOwnWork ? view_.rank_times[step.a + i] : view_.costs.work;
-    compute(ranks.noise, work, step, c);
+    compute_at_own_speed(ranks.noise, work, step, c);
     store(ranks, i, c);
   }
 
@@ -377,7 +405,7 @@ void check_explainable(const Program& program) {
   require(!program.has_copies(), "copies inside the butterfly can not be explained");
   require(program.loads == nullptr, "congestion can not be explained");
   require(program.intervals.size() + program.delays.size() + program.messages.size() +
-                  program.rank_delays.size() <=
+                  program.rank_delays.size() + program.speeds.size() <=
               kMaxExplained,
           "at most 12 noise sources can be explained");
 }

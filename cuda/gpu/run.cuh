@@ -51,8 +51,9 @@ class Run {
     if (program.loads != nullptr) view_.messages.loads = load_views_;
     const auto* const intervals = arena_.upload(program.intervals);
     const auto* const delays = arena_.upload(program.delays);
+    const auto* const speeds = arena_.upload(program.speeds);
     const auto* const messages = arena_.upload(program.messages);
-    view_.point_to(intervals, delays, messages, arena_.upload(program.words));
+    view_.point_to(intervals, delays, speeds, messages, arena_.upload(program.words));
     // The cursors belong to no realization yet: the owner is the one after the last.
     const auto no_owner = static_cast<std::uint32_t>(request.first + request.count);
     device.fill(cursors_, plan.all_cursors(plan.batch), Cursor{0, 0, 0, 0, no_owner});

@@ -209,6 +209,39 @@ void Program::add_rank_delay(const HostDelay& delay, std::int64_t node_ranks, bo
   rank_delays.push_back({delay.append_to(words), scope_bits(scope), once});
 }
 
+// The longest that a rank computes or combines at a time, before drawn speeds.
+Tick Program::longest_own_work() const {
+  Tick most = 0;
+  std::int32_t looked_at = -1;  // cycles have the same times
+  for (const Step& s : steps) {
+    if (s.kind != kCompute) continue;
+    if ((s.map & kOwnWork) == 0) {
+      most = std::max(most, costs.work);
+    } else if (s.a != looked_at) {
+      looked_at = s.a;
+      const auto begin = rank_times->begin() + s.a;
+      most = std::max(most, *std::max_element(begin, begin + ranks()));
+    }
+  }
+  for (const MessageCost& m : message_costs) most = std::max(most, m.combine);
+  return most;
+}
+
+void Program::add_rank_speed(const HostDelay& factor, std::int64_t node_ranks) {
+  require(speeds.size() < kMaxRankSpeeds, "at most 8 speeds of ranks");
+  require(costs.combine == 0 || std::none_of(steps.begin(), steps.end(),
+                                             [](const Step& s) { return s.kind == kExchange; }),
+          "the ranks of an exchange combine at one speed: they need messages");
+  const double largest = std::max(1.0, static_cast<double>(factor.largest) * 1e-12);
+  require(static_cast<double>(longest_own_work()) * largest_factor_ * largest <
+              static_cast<double>(kLongestSlowed),
+          "what a rank computes or combines at a time must take less than 2^60 ticks");
+  const Scope scope{node_ranks};
+  const auto purpose = static_cast<std::uint32_t>(kRankSpeed + speeds.size());
+  speeds.push_back({factor.append_to(words), scope_bits(scope), purpose});
+  largest_factor_ *= largest;
+}
+
 // The draws of a source depend on its number among those of its kind for the same messages.
 MessageDelay Program::numbered_delay(const std::vector<MessageDelay>& before, const Delay& delay,
                                      std::int32_t bits, const Window& window) const {
@@ -281,7 +314,7 @@ std::int64_t Program::cursors_per_rank() const {
 
 // One periodic source and one jitter, without a scope or a window, have faster types of their own.
 bool Program::sources_needed() const {
-  return !delays.empty() || intervals.size() > 1 ||
+  return !delays.empty() || !speeds.empty() || intervals.size() > 1 ||
          std::any_of(intervals.begin(), intervals.end(), [](const IntervalSource& s) {
            return s.kind != kPeriodicIntervals || !s.window.always();
          });

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "noise/link_loads.h"
+#include "noise/speed.h"
 #include "noise/step_delay.h"
 
 namespace jf {
@@ -14,10 +15,11 @@ namespace jf {
 struct SourceList {
   static constexpr bool general = true, in_communication = true;
 
-  std::int32_t interval_count, step_count;
+  std::int32_t interval_count, step_count, speed_count;
   std::int32_t roles, windows;  // bit r: there are step delays in role r, and such with a window
   const IntervalSource* intervals;
   const StepDelay* steps;
+  const RankSpeed* speeds;
   const std::uint64_t* words;
   std::uint64_t seed;
   // Someone else adds the delays of communication that have no window, see cpu/prepare.h.
@@ -66,7 +68,17 @@ struct SourcesOf : SourceList {
   // The earliest e >= t such that [t, e) holds the work of a step, with its delays in that role,
   // and no noise.
   template <class T>
-  JF_HD T step(StepRole role, std::int32_t draw, T& next, T t, Tick w, T ranks) const;
+  JF_HD T step(StepRole role, std::int32_t draw, T& next, T t, Tick w, T ranks) const {
+    return step(role, draw, next, t, t - t + w, w == 0, ranks);
+  }
+  // For work that differs from lane to lane. `none`: there is no work, and so no step.
+  template <class T>
+  JF_HD T step(StepRole role, std::int32_t draw, T& next, T t, T w, bool none, T ranks) const;
+
+  // How long ranks take for work of which they compute or combine `own`, which their speeds
+  // lengthen.
+  template <class T>
+  JF_HD T slowed(Tick own, Tick other, T ranks) const;
 
   // The same for work that has no delays of its own.
   template <class T>
@@ -184,10 +196,10 @@ struct Stepped {
 };
 template <class T, class R>
 JF_HD_RARE Stepped<T> step_of(const SourcesOf<R>& s, StepRole role, std::int32_t draw, T next, T t,
-                              Tick w, T ranks) {
+                              T w, bool none, T ranks) {
   const bool delayed = (s.roles >> role & 1) != 0;
-  if (!delayed && w == 0) return {next, t};
-  T work = t - t + w;
+  if (!delayed && none) return {next, t};
+  T work = w;
   if (delayed) work = work + sum_of_delays(s, role, static_cast<std::uint32_t>(draw), ranks, t);
   const T end = s.advance(next, t, work, ranks, role == kComputeRole);
   return {next, end};
@@ -195,10 +207,26 @@ JF_HD_RARE Stepped<T> step_of(const SourcesOf<R>& s, StepRole role, std::int32_t
 
 template <class R>
 template <class T>
-JF_HD T SourcesOf<R>::step(StepRole role, std::int32_t draw, T& next, T t, Tick w, T ranks) const {
-  const Stepped<T> stepped = step_of(*this, role, draw, next, t, w, ranks);
+JF_HD T SourcesOf<R>::step(StepRole role, std::int32_t draw, T& next, T t, T w, bool none,
+                           T ranks) const {
+  const Stepped<T> stepped = step_of(*this, role, draw, next, t, w, none, ranks);
   next = stepped.next;
   return stepped.end;
+}
+
+template <class T, class R>
+JF_HD_COLD T slowed_by_all(const SourcesOf<R>& s, Tick own, T ranks) {
+  T work = ranks - ranks + own;
+  for (std::int32_t k = 0; k < s.speed_count; ++k)
+    work = s.speeds[k].slowed(s.keys, work, ranks, s.realization, s.words);
+  return work;
+}
+
+template <class R>
+template <class T>
+JF_HD T SourcesOf<R>::slowed(Tick own, Tick other, T ranks) const {
+  if (speed_count == 0 || own == 0) return ranks - ranks + (own + other);
+  return slowed_by_all(*this, own, ranks) + other;
 }
 
 template <class R>

@@ -640,6 +640,7 @@ void check_costs(const Schedule& schedule, const Program& program, const Network
       network.bytes.size() != schedule.sizes().size())
     throw std::invalid_argument("the program is not of this schedule: ranks or messages differ");
   if (program.loads != nullptr) throw std::invalid_argument("schedules know no congestion");
+  if (!program.speeds.empty()) throw std::invalid_argument("schedules know no drawn speeds");
   for (const ByteCost& b : network.bytes)
     if (b.wire < 0 || b.cpu < 0 || b.wire >= kLatest || b.cpu >= kLatest)
       throw std::invalid_argument("times of bytes must lie in [0, 2^62)");

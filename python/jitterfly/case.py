@@ -17,11 +17,12 @@ import numpy.typing as npt
 from .algorithms import Algorithm, Butterfly
 from .algorithms.algorithm import MOST_ROUNDS
 from .cycle import Cycle, lower_cycle, symmetric_timeline
+from .distributions.distribution import LARGEST
 from .fields import Given, check_choice, check_keys, frozen_dataclass, shorten, stacklevel_of_user
 from .hierarchy import Hierarchy
 from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed, scaled
 from .network import MOST_BYTES, LogGOPS, Network, NetworkOrText, check_network
-from .noise import Congestion, Noise
+from .noise import Congestion, Noise, SpeedNoise
 from .noise.source import ExposedWork, check_sources, content_of, level_of, longest_work
 from .renames import to_stored
 from .steps import ASK, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs, Step
@@ -67,7 +68,8 @@ class Case:
         all begin at once. Arrivals that are drawn are noise (`LateArrival`).
     speed : Speed, optional
         How much longer the CPU time of each rank takes in compute phases and in combining:
-        ``imbalance.SlowRanks(1.2, ranks=[5])`` and others.
+        ``imbalance.SlowRanks(1.2, ranks=[5])`` and others. Speeds that each realization draws anew
+        are noise (`SpeedNoise`).
     observe : "completion", "spread", "arrival", "rounds" or "rank 0"
         What is reported of each realization. "completion": the ready time of the last rank, for
         each cycle and each T = 0 ... exchanges_after. "spread": the same times as latest, earliest
@@ -151,7 +153,7 @@ class Case:
     def lowered(self) -> Cycle:
         """One cycle as the engine takes it, with costs in ticks; the same for each."""
         fields = self.algorithm, self.network, self.ranks, self.message_bytes
-        return lower_cycle(*fields, self.is_routed, self.speed)
+        return lower_cycle(*fields, self.is_routed, self.speed, self.draws_speeds)
 
     @property
     def placed_noise(self) -> tuple[Noise, ...]:
@@ -180,6 +182,11 @@ class Case:
     def is_routed(self) -> bool:
         """Whether messages share links, so that what each costs depends on the others."""
         return any(isinstance(noise, Congestion) for noise in self.noise)
+
+    @property
+    def draws_speeds(self) -> bool:
+        """Whether ranks differ in their speed by draws."""
+        return any(isinstance(noise, SpeedNoise) for noise in self.noise)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for TOML and JSON; `from_dict` makes the case again."""
@@ -279,14 +286,23 @@ def longest_ticks(case: Case) -> int:
         return transit + sum(delays) + sum(noise.longest_wait(load) for noise in case.noise)
 
     cycle = case.lowered
-    slow = cycle.costs._replace(transit=late(cycle.costs.transit, cycle.load))
+    slow = cycle.costs._replace(
+        transit=late(cycle.costs.transit, cycle.load),
+        combine=_longest_slowed(case, cycle.costs.combine),
+    )
     # Also where few ranks act in a step: the more messages a rank sends and takes, the later it is.
     messages = [
-        cost and cost._replace(transit=late(cost.transit, cycle.table.load(i)))
+        cost
+        and cost._replace(
+            transit=late(cost.transit, cycle.table.load(i)),
+            receive=cost.receive + _longest_slowed(case, combine) - combine,
+        )
         for i, cost in enumerate(cycle.table.costs())
+        for combine in (cycle.table.combine(i),)
     ]
     own_work, late_ranks = case.rank_work(), case.rank_delays()
     work = to_ticks(case.compute_time) if own_work is None else int(own_work.max())
+    work = _longest_slowed(case, work)
     line = symmetric_timeline(
         cycle.steps, slow, work, cycle.forward, advance, messages=messages, asking=cycle.asking
     )
@@ -298,6 +314,12 @@ def longest_ticks(case: Case) -> int:
         end += int(late_ranks.max())
     end += sum(noise.longest_arrival() for noise in case.noise)
     return case.cycles * (end + under_way) + sum(noise.lookahead() for noise in case.noise)
+
+
+def _longest_slowed(case: Case, work: int, *, ever: bool = False) -> int:
+    for noise in case.noise:
+        work = noise.longest_slowed(work, ever=ever)
+    return work
 
 
 def _check_type(value: Any, name: str, kind: type, words: str) -> None:
@@ -331,6 +353,8 @@ def _check_messages(case: Case) -> None:
     case.network.check_gap(case.algorithm.send_gap(case.ranks, costs))
     for noise in case.placed_noise:
         noise.check(case.ranks, cycle.longest_transit)
+    if case.draws_speeds:
+        _check_slowed(case)
     if case.is_routed:
         _check_routed(case)
     if cycle.draws * case.cycles > _MOST_DRAWS:
@@ -338,6 +362,21 @@ def _check_messages(case: Case) -> None:
             f"cycles must be from 1 to {_MOST_DRAWS // cycle.draws} for "
             f"{type(case.algorithm).__name__} on {case.ranks} ranks (messages of a rank are "
             f"numbered up to 2^31), got {case.cycles}"
+        )
+
+
+def _check_slowed(case: Case) -> None:
+    """Raise ValueError for work that may take too long at a time for the engine's arithmetic."""
+    own = case.rank_work()
+    work = to_ticks(case.compute_time) if own is None else int(own.max())
+    work = max(work, case.lowered.costs.combine, *case.lowered.table.combines, 0)
+    longest = _longest_slowed(case, work, ever=True)
+    if longest >= LARGEST:
+        raise ValueError(
+            f"noise: what a rank computes or combines at a time must take less than "
+            f"{LARGEST / TICKS_PER_SECOND:.3g} s (2^60 ps) at its drawn speed, it may take "
+            f"{longest / TICKS_PER_SECOND:.3g} s: lower compute_time or the factor of SpeedNoise, "
+            "or cut the tail of its distribution with longest"
         )
 
 
@@ -408,8 +447,14 @@ def _exposed_work(case: Case, *, trailing: bool) -> ExposedWork:
         elif step.kind in (EXCHANGE, FORWARD):
             ways.append(cycle.costs.transit)
             exchanges += step.kind == EXCHANGE
-    remedy = _remedy(case)
-    return ExposedWork(to_ticks(case.compute_time), total, max(ways), exchanges, remedy)
+    compute, remedy = to_ticks(case.compute_time), _remedy(case)
+    return ExposedWork(compute, total, max(ways), exchanges, remedy, _combining(cycle))
+
+
+def _combining(cycle: Cycle) -> int:
+    """The longest time in which a message of the cycle is combined."""
+    exchanges = any(step.kind == EXCHANGE for step in cycle.steps)
+    return max([*cycle.table.combines, cycle.costs.combine if exchanges else 0], default=0)
 
 
 def _remedy(case: Case) -> str:
@@ -432,13 +477,14 @@ def delays(noise: Noise, case: Case) -> bool:
 
 
 def _longest_delay(noise: Noise, work: ExposedWork) -> int:
-    """The longest delay of anything that the noise hits, in ticks."""
+    """The longest delay of anything that the noise hits, in ticks; of speeds, whether there is."""
     return max(
         noise.longest_delay(1),
         noise.longest_arrival(),
         noise.longest_step_delay(),
         noise.longest_message_delay(work.transit or 1),
         noise.longest_wait(1),
+        int(noise.slows),
     )
 
 
@@ -505,11 +551,7 @@ def warn_of_idle_sources(
 
 def speed_acts(case: Case) -> bool:
     """Whether there is CPU time that a rank's speed lengthens: compute phases, or combining."""
-    cycle = case.lowered
-    combines = any(cycle.table.combines) or (
-        cycle.costs.combine > 0 and any(step.kind == EXCHANGE for step in cycle.steps)
-    )
-    return combines or to_ticks(case.compute_time) > 0
+    return _combining(case.lowered) > 0 or to_ticks(case.compute_time) > 0
 
 
 def warn_of_idle_speeds(cases: Iterable[Case]) -> None:

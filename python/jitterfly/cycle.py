@@ -197,6 +197,10 @@ class CostTable(NamedTuple):
             for own in self.of_step
         ]
 
+    def combine(self, step: int) -> int:
+        """The longest time in which a message of that step is combined."""
+        return max((self.combines[entry] for entry in self.of_step[step]), default=0)
+
     def load(self, step: int) -> int:
         """The largest load of a message of that step."""
         return max((self.loads[entry] for entry in self.of_step[step]), default=0)
@@ -242,12 +246,13 @@ class Cycle:
         message_bytes: int,
         routed: bool,
         speed: Speed | None = None,
+        drawn_speeds: bool = False,
     ) -> None:
         if isinstance(network, Hierarchy):
             network.check_ranks(ranks)
         if speed is not None:
             check_ranks(ranks)
-        self._messages = _Messages(network, ranks, message_bytes, routed, speed)
+        self._messages = _Messages(network, ranks, message_bytes, routed, speed, drawn_speeds)
         collective = algorithm.steps(ranks, message_bytes)
         if isinstance(network, Hierarchy) or self._messages.combines_unevenly:
             collective = _as_messages(collective, ranks, message_bytes)
@@ -294,9 +299,14 @@ def lower_cycle(
     message_bytes: int,
     routed: bool,
     speed: Speed | None = None,
+    drawn_speeds: bool = False,
 ) -> Cycle:
-    """The cycle of a case with these fields; `routed`: messages share links (`Congestion`)."""
-    return Cycle(algorithm, network, ranks, message_bytes, routed, speed)
+    """The cycle of a case with these fields.
+
+    `routed`: messages share links (`Congestion`); `drawn_speeds`: ranks are slower by factors that
+    are known in a realization only (`SpeedNoise`).
+    """
+    return Cycle(algorithm, network, ranks, message_bytes, routed, speed, drawn_speeds)
 
 
 def _as_messages(steps: list[Step], ranks: int, message_bytes: int) -> list[Step]:
@@ -330,11 +340,17 @@ class _Messages:
     """What messages cost, by their class: the level that one crosses, and its receiver's speed."""
 
     def __init__(
-        self, network: Network, ranks: int, message_bytes: int, routed: bool, speed: Speed | None
+        self,
+        network: Network,
+        ranks: int,
+        message_bytes: int,
+        routed: bool,
+        speed: Speed | None,
+        drawn_speeds: bool,
     ) -> None:
         self._networks = network.networks if isinstance(network, Hierarchy) else [network]
         self._network, self._ranks = network, ranks
-        self._bytes, self._routed = message_bytes, routed
+        self._bytes, self._routed, self._drawn_speeds = message_bytes, routed, drawn_speeds
         self._factors, self._speed_of = np.ones(1), None
         if speed is not None:
             self._factors, self._speed_of = np.unique(speed.of_ranks(ranks), return_inverse=True)
@@ -344,8 +360,8 @@ class _Messages:
 
     @property
     def combines_unevenly(self) -> bool:
-        """Whether ranks differ in the time in which they combine the vector."""
-        if self._speed_of is None or len(self._factors) == 1:
+        """Whether ranks can differ in the time in which they combine the vector."""
+        if len(self._factors) == 1 and not self._drawn_speeds:
             return False
         return any(network.costs(self._bytes).combine for network in self._networks)
 

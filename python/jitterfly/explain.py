@@ -43,7 +43,8 @@ _QUIET = ("arrival", "compute", "message", "way", "combine")  # as the engine nu
 _PATH_PARTS = {"compute": 1, "message CPU": 2, "combining": 4, "on the way": 3}
 _RANK_PARTS = ("late", "work", "noise", "waits_for_others", "waits_for_messages", "spared")
 # Behind these the engine has the sources of noise, by role, and each in the order of the case.
-_ROLES = (("jitter", "message"), ("arrival",), ("periodic", "renewal", "trace"), ("step",))
+_ROLES = (("jitter", "message"), ("arrival",), ("periodic", "renewal", "trace"), ("step",),
+          ("speed",))  # fmt: skip
 _MOST = 12  # sources
 # Of a rank, for each thread.
 _PATH_BYTES = 8 * (3 + len(_QUIET) + _MOST)  # of a time that knows its causes
@@ -97,7 +98,8 @@ class RankRow(NamedTuple):
     work : float
         CPU time of compute phases, of messages, and of combining.
     noise : float
-        For which noise took its CPU while it worked.
+        For which noise took its CPU while it worked; below 0 where a drawn speed made it faster by
+        more than that.
     waits_for_others : float
         For messages that their senders had not sent yet ("late sender" of performance tools): the
         part of its wait that others caused.

@@ -1,6 +1,7 @@
 """Ranks that are not alike: when each arrives at the collective, and how fast each is.
 
-Both are given, the same in every realization; arrivals that are drawn are noise (`LateArrival`).
+Both are given, the same in every realization. What each realization draws anew is noise: arrivals
+are `LateArrival`, speeds `SpeedNoise`.
 """
 
 from __future__ import annotations
@@ -293,6 +294,8 @@ class SlowNodes(Speed, kind="slow_nodes"):
 @frozen_dataclass()
 class DrawnSpeed(Speed, kind="drawn"):
     """The factor of each node is drawn once, and is the same in all realizations.
+
+    Factors that each realization draws anew are noise (`SpeedNoise`).
 
     Parameters
     ----------

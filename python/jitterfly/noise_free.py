@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .case import Case
 from .cycle import NEVER, is_symmetric, symmetric_timeline
 from .engine import core
+from .noise import SpeedNoise
 from .program import OVER_RANKS, compile_case, max_min_mean, ranks_of_rows, rows_of_steps
 from .units import to_ticks
 
@@ -42,7 +43,8 @@ def _without_noise(case: Case) -> Case:
     if not case.noise:
         return case
     quiet = copy.copy(case)  # what is allowed with noise is allowed without: nothing to check again
-    object.__setattr__(quiet, "noise", ())
+    # Drawn speeds change the steps of a butterfly, and so which ranks its rows hold.
+    object.__setattr__(quiet, "noise", (SpeedNoise(1),) if case.draws_speeds else ())
     return quiet
 
 

@@ -66,6 +66,7 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
     if not plain:
         entries = {"messages": _engine_messages(table.entries), "loads": list(table.loads)}
         machine |= {"ranks": case.ranks, **entries, "listed": listed}
+        machine["combines"] = list(table.combines)
     program = core.Program(
         log2_ranks=case.log2_ranks,
         steps=steps.reshape(-1, one.shape[1]),

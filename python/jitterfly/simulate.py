@@ -31,7 +31,7 @@ from .fields import (
     frozen_dataclass,
     summary,
 )
-from .noise import Congestion, LateArrival
+from .noise import Congestion, LateArrival, SpeedNoise
 from .noise.source import engine_window
 from .noise_free import noise_free_observations
 from .program import (
@@ -513,7 +513,7 @@ def _check_intervals(case: Case, until: int) -> None:
     """Raise ValueError for more intervals up to `until` than sources or memory can hold."""
     count = 0.0
     for noise in case.noise:
-        if isinstance(noise, (Congestion, LateArrival)):  # no intervals
+        if isinstance(noise, (Congestion, LateArrival, SpeedNoise)):  # no intervals
             continue
         window = engine_window(noise.begin, noise.end)  # type: ignore[attr-defined]
         last = min(until, window["end"])

@@ -334,10 +334,10 @@ def check_size(case: Case) -> None:
         raise ValueError(
             "a trace shows copies to one mirror: mirrors and on_demand must be left out"
         )
-    if not case.is_even or any(noise.kind == "arrival" for noise in case.noise):
+    if not case.is_even or any(noise.kind in ("arrival", "speed") for noise in case.noise):
         raise ValueError(
-            "a trace shows ranks that are alike: arrival, speed and noise of kind 'arrival' must "
-            "be left out"
+            "a trace shows ranks that are alike: arrival, speed and noise of kinds 'arrival' and "
+            "'speed' must be left out"
         )
     if case.ranks > MOST_RANKS:
         raise ValueError(f"ranks must be from 1 to {MOST_RANKS} for a trace, got {case.ranks}")

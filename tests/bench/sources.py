@@ -32,6 +32,7 @@ from jitterfly.noise import (
     Noise,
     PeriodicNoise,
     RenewalNoise,
+    SpeedNoise,
     StepNoise,
     TraceNoise,
 )
@@ -79,6 +80,7 @@ SOURCES: dict[str, list[Noise]] = {
     "message, exponential": [MessageNoise(Exponential("100ns"))],
     "message, Bernoulli": [MessageNoise(_RARE)],
     "arrival": [LateArrival(Exponential("100ns"))],
+    "speed": [SpeedNoise(Lognormal(1, 0.05))],
 }  # fmt: skip
 """One or two of each kind. Intervals take 1 % of the CPU, steps and messages 100 ns on average; or
 rarely 14 us (Horikoshi et al. 2018)."""

@@ -105,6 +105,8 @@ inline void read_source(jf::Program& p) {
   } else if (role == "rank_delay") {
     const bool once = read<bool>();
     p.add_rank_delay(read_delay(), scope.node_ranks, once);
+  } else if (role == "rank_speed") {
+    p.add_rank_speed(read_delay(), scope.node_ranks);
   } else if (role == "message") {
     p.add_message(read_delay(), scope);
   } else if (role == "jitter") {
@@ -146,6 +148,8 @@ inline jf::Program read_program() {
   p.link_times = {read<Tick>()};
   const std::vector<Tick> link_times = read_many<Tick>();
   p.link_times.insert(p.link_times.end(), link_times.begin(), link_times.end());
+  const std::vector<Tick> combines = read_many<Tick>();
+  for (std::size_t i = 0; i < combines.size(); ++i) p.message_costs[i].combine = combines[i];
   p.finish();
   for (auto sources = read<int>(); sources > 0; --sources) read_source(p);
   return p;

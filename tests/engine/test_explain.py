@@ -52,7 +52,9 @@ def test_causes_add_up_to_the_engine_s_times(kind, levels):
         np.testing.assert_array_equal(found.ticks.sum(axis=1), found.delay)
         alone = replace(case, noise=[], arrival=None, speed=None)
         assert found.on_time == jf.simulate(alone, 1, backend="cpu").ticks[0, -1]
-        own = [i for i, cause in enumerate(found.causes) if cause != "path"]
+        # A rank may be faster by a draw, but nothing else takes less than no time.
+        own = [i for i, cause in enumerate(found.causes)
+               if cause != "path" and "speed" not in cause]  # fmt: skip
         assert (found.ticks[:, own] >= 0).all()
         np.testing.assert_array_equal(found.path_ticks.sum(axis=1), found.ticks[:, -1])
         one = jf.explain(case, 1, seed, threads=1)
@@ -60,7 +62,8 @@ def test_causes_add_up_to_the_engine_s_times(kind, levels):
         np.testing.assert_array_equal(one.by_rank.sum(axis=1), ends, err_msg=str(number))
         alone_ends = np.rint(jf.ready_times(alone)[-1] * 1e12)
         np.testing.assert_array_equal(one.by_rank_on_time.sum(axis=1), alone_ends)
-        assert (one.by_rank[:, :-1] >= 0).all()
+        parts = [0, 1, 3, 4] if case.draws_speeds else range(5)
+        assert (one.by_rank[:, parts] >= 0).all()
         assert (one.by_rank[:, -1] <= 0).all()
         if not getattr(case.algorithm, "exchanges_after", 0):
             assert not one.by_rank[:, -1].any()

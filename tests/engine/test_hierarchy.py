@@ -206,6 +206,7 @@ def every_source(shared):
         jf.MessageNoise(jf.Exponential("1us"), shared=shared),
         jf.NetworkJitter("10us", "3us", shared=shared),
         jf.LateArrival(jf.Exponential("5us"), shared=shared),
+        jf.SpeedNoise(jf.Lognormal(1, 0.3), shared=shared),
     ]  # fmt: skip
 
 

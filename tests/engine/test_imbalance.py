@@ -9,7 +9,13 @@ from reference.collectives import GOALS
 from reference.messages import MessageRun
 from reference.uneven import random_uneven_pair
 from support.instruction_sets import AVAILABLE
-from support.message_cases import message_case, noisy_case, with_own_times, with_rank_delays
+from support.message_cases import (
+    message_case,
+    noisy_case,
+    with_own_times,
+    with_rank_delays,
+    with_rank_speeds,
+)
 from support.scale import scaled
 
 import jitterfly as jf
@@ -49,6 +55,7 @@ def test_lanes_are_as_one_realization(isa, monkeypatch):
     for number in range(scaled(60)):
         rng = random.Random(number)
         case = with_rank_delays(with_own_times(noisy_case(number), rng), rng)
+        case = with_rank_speeds(case, rng) if number % 2 else case
         program, first = case.program(_core), min(case.realization, 2**31)
         together = _core.simulate(program, case.seed, first, 9, "max", "cpu", 1, None)
         for k in range(9):

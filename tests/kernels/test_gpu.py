@@ -17,6 +17,7 @@ from support.message_cases import (
     noisy_case,
     with_own_times,
     with_rank_delays,
+    with_rank_speeds,
 )
 
 import jitterfly as jf
@@ -80,6 +81,7 @@ def test_ranks_that_are_not_alike(family):
     for number in range(60):
         rng = random.Random(number)
         case = with_rank_delays(with_own_times(family(number), rng), rng)
+        case = with_rank_speeds(case, rng) if number % 2 else case
         check(case, 1 + number % 4 * 13)
 
 

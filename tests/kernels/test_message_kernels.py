@@ -26,6 +26,7 @@ from support.message_cases import (
     noisy_case,
     with_own_times,
     with_rank_delays,
+    with_rank_speeds,
     with_windows,
 )
 from support.scale import scaled, some
@@ -64,11 +65,12 @@ def test_steps_in_two_halves(kernels, family):
 
 @pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])
 def test_ranks_that_are_not_alike(kernels, family):
-    """Compute phases of their own, arrivals that are given and that are drawn."""
+    """Compute phases of their own, arrivals and speeds that are given and that are drawn."""
     cases = []
     for number in range(scaled(40)):
         rng = Random(number)
-        cases.append(with_rank_delays(with_own_times(family(number), rng), rng))
+        case = with_rank_delays(with_own_times(family(number), rng), rng)
+        cases.append(with_rank_speeds(case, rng) if number % 2 else case)
     check(kernels, [varied_messages(case, number) for number, case in enumerate(cases)])
 
 

@@ -48,7 +48,7 @@ from support.emulated_kernels import (
 )
 from support.kernel_cases import NOISES, PROGRAMS, make
 from support.lean_cases import random_lean_case
-from support.message_cases import MESSAGE_PROGRAMS, make_messages
+from support.message_cases import MESSAGE_PROGRAMS, make_messages, with_rank_speeds
 from support.paths import CUDA, EMULATION, PTX, ROOT
 
 import jitterfly.congestion as jc
@@ -142,6 +142,8 @@ def engine_runs():
     for number, (program, noise) in enumerate(pairs):
         case = make_messages(program, noise, (6, 37, 16, 40, 3)[number % 5])
         runs.append(varied_messages(case, number))
+        if number % 3 == 0:
+            runs.append(varied_messages(with_rank_speeds(case, random.Random(number)), number))
     # Several ranks in a thread. Observing is what takes time.
     quiet = {"hidden": frozenset(range(1, 8))}
     for number, noise in enumerate(NOISES):

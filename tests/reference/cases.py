@@ -34,7 +34,7 @@ class EngineCase:
     others: tuple[Source, ...] = ()
     mirrors: tuple[int, ...] = (1,)
     asked: tuple[int, ...] = ()
-    messages = listed = loads = rank_times = ()  # of message steps, of which there are none
+    messages = listed = loads = rank_times = combines = ()  # of message steps: there are none
 
     @property
     def ranks(self):

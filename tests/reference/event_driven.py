@@ -102,7 +102,7 @@ class ButterflyRun:
     def start_cycle(self, rank, cycle, t):
         if cycle < self.cycles:
             t += self.late(rank, cycle) + self.noise.late(rank, cycle)
-            entry = self.noise.compute(rank, t, self.slowed(rank, self.costs.work), cycle)
+            entry = self.noise.compute(rank, t, self.usual(rank, self.costs.work), cycle)
             self.machine(rank, cycle).enter_at(entry)
 
     # Ranks that are not alike.
@@ -113,9 +113,13 @@ class ButterflyRun:
             return 0
         return self.arrivals[cycle if len(self.arrivals) > 1 else 0][rank]
 
-    def slowed(self, rank, work):
-        """CPU time of work of its own: all but what the network takes."""
+    def usual(self, rank, work):
+        """CPU time of work of its own, all but what the network takes, before speeds are drawn."""
         return work if self.factors is None else round(work * self.factors[rank])
+
+    def slowed(self, rank, work):
+        """The same in this realization."""
+        return self.noise.slowed(rank, self.usual(rank, work))
 
     # What a test uses.
 

@@ -41,6 +41,8 @@ class MessageCase:
     `listed`: sender, receiver and cost entry of the messages of steps that list them. Of compute
     steps partners are 1 for a work, 2 for a delay of each rank, added, and where these begin in
     `rank_times`. `rank_delays`: a delay, ranks that share it, and whether it is drawn once.
+    `combines`: of each cost entry, what of `receive` is the time to combine; `rank_speeds`: a
+    factor, as a delay, and ranks that share it.
     """
 
     ranks: int
@@ -56,6 +58,8 @@ class MessageCase:
     listed: tuple[tuple[int, int, int], ...] = ()
     rank_times: tuple[int, ...] = ()
     rank_delays: tuple[tuple[object, int, bool], ...] = ()
+    combines: tuple[int, ...] = ()
+    rank_speeds: tuple[tuple[object, int], ...] = ()
     log2_ranks: int = field(init=False)
     mirrors = (1,)  # of copies
 
@@ -84,6 +88,8 @@ class MessageCase:
             add_source(core, program, source)
         for delay, node_ranks, once in self.rank_delays:
             program.add_rank_delay(delay=core_delay(core, delay), node_ranks=node_ranks, once=once)
+        for factor, node_ranks in self.rank_speeds:
+            program.add_rank_speed(factor=core_delay(core, factor), node_ranks=node_ranks)
         for cost, source in self.jitters:
             program.add_jitter(duration=source.duration, cost=cost, node_ranks=source.node_ranks,
                                survival=np.array(source.survival, dtype=np.uint64),
@@ -96,7 +102,8 @@ class MessageCase:
         program = core.Program(log2_ranks=self.log2_ranks, ranks=self.ranks, steps=self.steps(),
                                rows=len(self.rows), messages=messages, one_rank=self.one_rank,
                                loads=list(self.loads), listed=self.list(),
-                               rank_times=own, **costs)  # fmt: skip
+                               rank_times=own, combines=list(self.combines),
+                               **costs)  # fmt: skip
         self.add_noise(core, program)
         return program
 

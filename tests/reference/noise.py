@@ -217,6 +217,26 @@ class RankDelay(Source):
 
 
 @dataclass(frozen=True)
+class RankSpeed(Source):
+    """Makes what a rank computes and combines longer by a factor, the same in all cycles.
+
+    `factor` is a table of times, in which 10^12 ticks are 1, and so are 0.
+    """
+
+    factor: Delay
+    node_ranks: int = 1
+
+    role = "speed"
+
+    def slowed(self, u, work):
+        """In units of 2^-32 the factor is a whole number, rounded down; the work to the nearest."""
+        ticks = self.factor(u)
+        factor = ticks * -(-(2**96) // 10**12) >> 64 if ticks else 2**32
+        whole, rest = divmod(work * factor, 2**32)
+        return whole + (rest >= 2**31)
+
+
+@dataclass(frozen=True)
 class Jitter(Source):
     """Network jitter: each event lengthens a message by `duration`.
 

@@ -39,7 +39,15 @@ class RealizedNoise:
         """When the compute phase's work is done that begins at t; no work, no phase."""
         if work == 0:
             return t
-        return self._work(rank, t, work, "compute", cycle, 0)
+        return self._work(rank, t, self.slowed(rank, work), "compute", cycle, 0)
+
+    def slowed(self, rank, work):
+        """How long a rank takes to compute or combine what usually takes `work`."""
+        for source, ordinal in self._sources:
+            if source.role == "speed":
+                u = self._uniform(source, philox.RANK_SPEED + ordinal, rank, 0, 0)
+                work = source.slowed(u, work)
+        return work
 
     def receive(self, rank, t, work, cycle, number):
         """The same for taking a message of round `number`, an original or an adopted copy."""

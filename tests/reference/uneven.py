@@ -1,12 +1,13 @@
 """Random cases whose ranks arrive late and differ in their speed, and the runs that they mean."""
 
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from .collectives import random_pair
-from .noise import RankDelay
+from .noise import RankDelay, RankSpeed
 from .public_delays import random_thinned, seconds
 from .realized import RealizedNoise
 
@@ -14,7 +15,7 @@ LONGEST = 3_000_000  # ticks
 
 
 def random_uneven_pair(rng, jf, kind, *, levels=False):
-    """As `random_pair`, with given or drawn arrivals, slow ranks, or some of these."""
+    """As `random_pair`, with given or drawn arrivals and speeds, or some of these."""
     case, run, draw = random_pair(rng, jf, kind, levels=levels)
     changes, ranks = {}, case.ranks
     if rng.random() < 0.7:
@@ -22,10 +23,15 @@ def random_uneven_pair(rng, jf, kind, *, levels=False):
     copies = kind == "butterfly" and not levels and (run.within or run.after)
     if rng.random() < 0.7 and not copies:
         changes["speed"], run.factors = random_speed(rng, jf, ranks)
+    added = []
     if rng.random() < 0.7:
-        late, meant = random_late(rng, jf, ranks)
-        changes["noise"] = [*case.noise, late]
-        run.noise = RealizedNoise([*run.sources, meant], *draw, run.draws)
+        added.append(random_late(rng, jf, ranks))
+    if not copies:
+        added += [random_drawn_speed(rng, jf, ranks) for _ in range(rng.choice([0, 1, 1, 2]))]
+    if added:
+        changes["noise"] = [*case.noise, *(source for source, _ in added)]
+        meant = [meaning for _, meaning in added]
+        run.noise = RealizedNoise([*run.sources, *meant], *draw, run.draws)
     return replace(case, **changes), run, draw
 
 
@@ -68,8 +74,27 @@ def random_speed(rng, jf, ranks):
 def random_late(rng, jf, ranks):
     """Drawn arrivals as they are written and as they are meant."""
     delayed, delay = random_thinned(rng, jf, LONGEST)
-    shared = rng.choice([False, 1 << rng.randint(0, ranks.bit_length() - 1), "machine"])
+    shared, width = random_shared(rng, ranks)
     each = rng.choice(["cycle", "realization"])
-    width = ranks if shared == "machine" else shared or 1
     late = jf.LateArrival(shared=shared, each=each, **delayed)
     return late, RankDelay(delay, width, each == "realization")
+
+
+def random_drawn_speed(rng, jf, ranks):
+    """The same of speeds, with factors up to 3 and some more."""
+    options = {"delay": 0}
+    while not options["delay"] or (
+        isinstance(options["delay"], jf.Distribution) and not options["delay"].longest_ticks()
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", jf.LongTimeWarning)  # of a factor as a number
+            options, factor = random_thinned(rng, jf, 3 * 10**12)
+    shared, width = random_shared(rng, ranks)
+    speed = jf.SpeedNoise(options.pop("delay"), shared=shared, **options)
+    return speed, RankSpeed(factor, width)
+
+
+def random_shared(rng, ranks):
+    """Which ranks share draws, and how many these are."""
+    shared = rng.choice([False, 1 << rng.randint(0, ranks.bit_length() - 1), "machine"])
+    return shared, ranks if shared == "machine" else shared or 1

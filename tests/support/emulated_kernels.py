@@ -114,6 +114,9 @@ class Recorder:
     def add_rank_delay(self, delay, once, **scope):
         self._add("rank_delay", scope, once, *delay.words)
 
+    def add_rank_speed(self, factor, **scope):
+        self._add("rank_speed", scope, *factor.words)
+
     def add_message(self, delay, **scope):
         self._add("message", scope, *delay.words)
 
@@ -170,7 +173,7 @@ class Run:
                 costs.patience, costs.ask, costs.request, *counted(case.mirrors), case.ranks,
                 *counted(steps.ravel()), *counted(np.ravel(case.messages)),
                 *counted(np.ravel(case.listed)), *counted(case.rank_times), costs.load,
-                *counted(case.loads), noise.count,
+                *counted(case.loads), *counted(case.combines), noise.count,
                 *noise.words, case.seed, case.realization, self.count,
                 self.statistics == "all"]  # fmt: skip
 

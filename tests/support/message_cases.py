@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 from reference import Costs
-from reference.cases import COMPUTE, random_cost
+from reference.cases import COMPUTE, EXCHANGE, random_cost
 from reference.messages import (
     LISTED,
     MESSAGE,
@@ -206,6 +206,20 @@ def with_rank_delays(case, rng, largest=10**6):
         for _ in range(rng.randint(1, 3))
     )
     return replace(case, rank_delays=delays)
+
+
+def with_rank_speeds(case, rng):
+    """The same case, whose ranks compute and combine slower, or faster, by draws.
+
+    Ranks of an exchange, unlike those of a message, combine alike.
+    """
+    if any(step[0] == EXCHANGE for step in case.program_steps):
+        case = replace(case, costs=replace(case.costs, combine=0))
+    combines = tuple(rng.choice([0, receive, rng.randint(0, receive)])
+                     for _, receive, _, _ in case.messages)  # fmt: skip
+    speeds = tuple((random_delay(rng, 3 * 10**12), 1 << rng.randint(0, case.log2_ranks))
+                   for _ in range(rng.randint(1, 3)))  # fmt: skip
+    return replace(case, combines=combines, rank_speeds=speeds)
 
 
 def as_lists(case, rng, *, own_costs=False):

@@ -15,6 +15,7 @@ from .message import MessageNoise
 from .periodic import PeriodicNoise
 from .renewal import RenewalNoise
 from .source import Noise
+from .speed import SpeedNoise
 from .step import StepNoise
 from .trace import TraceNoise
 
@@ -26,6 +27,7 @@ __all__ = [
     "Noise",
     "PeriodicNoise",
     "RenewalNoise",
+    "SpeedNoise",
     "StepNoise",
     "TraceNoise",
     "UntrustedNoiseWarning",

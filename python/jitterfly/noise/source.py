@@ -26,8 +26,8 @@ class ExposedWork(NamedTuple):
     """What noise can hit in one cycle.
 
     In ticks of a rank: CPU work of the compute phase and of the collective, and the way of a
-    message (0: there is none). How many messages a rank takes, forwards aside. And what would give
-    the CPU work in the collective, for messages about that.
+    message (0: there is none). How many messages a rank takes, forwards aside. What would give the
+    CPU work in the collective, for messages about that. And what of that work is combining.
     """
 
     compute: int
@@ -35,6 +35,7 @@ class ExposedWork(NamedTuple):
     transit: int
     exchanges: int = 0
     remedy: str = ""
+    combining: int = 0
 
 
 class Noise(Component, ABC):
@@ -100,6 +101,18 @@ class Noise(Component, ABC):
     def longest_arrival(self) -> int:
         """How late a rank may begin a cycle, in ticks; likewise."""
         return 0
+
+    @property
+    def slows(self) -> bool:
+        """Whether it changes how fast ranks compute and combine."""
+        return False
+
+    def longest_slowed(self, work: int, *, ever: bool = False) -> int:
+        """How long a rank may compute or combine what takes `work` ticks at its usual speed.
+
+        Likewise; with `ever` a bound without exceptions.
+        """
+        return work
 
     def lookahead(self) -> int:
         """How far beyond the time reached so far the engine may look, in ticks."""

@@ -20,7 +20,7 @@ from ..engine import check_run, core, reporting
 from ..fields import MOST_THREADS, check_choice, check_integer, frozen_dataclass, shorten
 from ..info import processors
 from ..network import LogGOPS, Network, check_network
-from ..noise import Congestion, Noise
+from ..noise import Congestion, Noise, SpeedNoise
 from ..noise.source import ExposedWork, check_sources, level_of
 from ..progress import each
 from ..simulate import check_times
@@ -485,7 +485,7 @@ def simulate_schedule(
         bytes is sent with rendezvous. ``gamma`` must be left out: a schedule says what is combined.
     noise : str, Noise or list of them
         A file of measured noise, text such as ``"period=1ms,duration=10us"``, or sources. All but
-        `Congestion`.
+        `Congestion` and `SpeedNoise`.
     realizations, seed, threads, progress, first_realization
         As in `simulate`. It runs on the CPU.
     order : "noise-free" or "arrival"
@@ -639,11 +639,15 @@ def _check_network(network: LogGOPS | str) -> LogGOPS:
 
 
 def _check_sources(sources: Sequence[Noise]) -> None:
-    """Raise ValueError for what needs routes or levels, which a schedule's network has not."""
+    """Raise ValueError for what needs routes, levels or speeds, which a schedule has not."""
     for i, source in enumerate(sources):
         if isinstance(source, Congestion):
             raise ValueError(
                 "noise must hold no Congestion for a schedule: its messages have no routes"
+            )
+        if isinstance(source, SpeedNoise):
+            raise ValueError(
+                "noise must hold no SpeedNoise for a schedule: its ranks are as fast as calc says"
             )
         shared = getattr(source, "shared", False)
         if level_of(shared) is not None:

@@ -1,0 +1,122 @@
+"""Ranks that are slow, or fast, by a draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from ..distributions import Distribution
+from ..distributions.constant import Constant
+from ..distributions.distribution import DelayTable, Drawn, check_number, check_probability
+from ..fields import frozen_dataclass
+from ..units import TICKS_PER_SECOND, Time
+from .source import ExposedWork, Noise, Shared, check_nodes, check_shared, node_ranks
+from .step import thinned
+
+LARGEST_FACTOR = 10**6
+
+
+class _Factor(Drawn):
+    """A field of a dataclass for the distribution of a factor; a number alone is constant."""
+
+    _plain = Constant
+
+    def __set__(self, instance: object, value: Distribution | Time | Mapping[str, Any]) -> None:
+        if not isinstance(value, (Distribution, Mapping)):
+            value = check_number(value, "factor", 0, LARGEST_FACTOR, "SpeedNoise")
+        super().__set__(instance, value)
+
+
+@frozen_dataclass()
+class SpeedNoise(Noise, kind="speed"):
+    """Each rank is slower, or faster, by a drawn factor; a realization has draws of its own.
+
+    The factor is one of the CPU time of compute phases and of combining, as that of `Case.speed`,
+    which is the same in every realization. Within a realization it is the same in all cycles. Where
+    a case has both, or several sources, their factors are multiplied.
+
+    Parameters
+    ----------
+    factor : Distribution or float
+        2 takes twice as long. In a distribution one second stands for a factor of 1:
+        ``Lognormal(median=1, sigma=0.05)``. Where there is nothing to draw (`probability`, or a
+        draw of 0) it is 1. Up to 10^6.
+    probability : float
+        That a rank has a factor at all, from 0 to 1.
+    shared : False, "machine", "node", "rack", "level N" or int
+        Which ranks share a factor: none, all, or nodes of so many consecutive ranks (a power of two
+        up to the number of ranks).
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; when the case is made, size of nodes, or work of a rank that may
+        take 2^60 ps (13 days) or longer at a time. Ranks of a `Butterfly` that combine at different
+        speed can not send what is redundant.
+
+    Notes
+    -----
+    Processors of one model differ in their speed under a limit of power: Inadomi et al., "Analyzing
+    and Mitigating the Impact of Manufacturing Variability in Power-Constrained Supercomputing"
+    (SC '15).
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> noise = [SpeedNoise(jf.Lognormal(median=1, sigma=0.05), shared=8)]
+    >>> network = jf.LogGOPS(L="1us", o="200ns")
+    >>> case = jf.Case(64, network=network, noise=noise, compute_time="1ms")
+    >>> jf.simulate(case, realizations=10).samples.max() > 1e-3
+    np.True_
+    """
+
+    most: ClassVar[int] = 8
+
+    factor: _Factor
+    probability: float = 1.0
+    shared: Shared = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "probability", check_probability(self.probability, "SpeedNoise"))
+        object.__setattr__(self, "shared", check_shared(self.shared))
+        largest = self.factor.longest_ticks()
+        if not 0 < largest <= LARGEST_FACTOR * TICKS_PER_SECOND:
+            raise ValueError(
+                f"factor must be drawn above 0 and up to 10^6, its largest is "
+                f"{largest / TICKS_PER_SECOND:.3g} (in SpeedNoise)"
+            )
+
+    def check(self, ranks: int, transit: int) -> None:
+        check_nodes(self.shared, ranks)
+
+    def table(self) -> DelayTable:
+        """The factor, as integers: 10^12 is 1, and so is 0."""
+        return thinned(self.factor, self.probability)
+
+    def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
+        # Also where all factors are 1: the draws of the sources after it stay the same.
+        program.add_rank_speed(
+            factor=self.table().delay(), node_ranks=node_ranks(self.shared, ranks)
+        )
+
+    @property
+    def random(self) -> bool:
+        return self.probability < 1 or not isinstance(self.factor, Constant)
+
+    def misses(self, exposed: ExposedWork) -> str:
+        if exposed.compute or exposed.combining:
+            return ""
+        return (
+            "no rank computes or combines anything that takes CPU time; give compute_time or "
+            "network.gamma"
+        )
+
+    @property
+    def slows(self) -> bool:
+        return self.probability > 0 and self.factor != Constant(1)
+
+    def longest_slowed(self, work: int, *, ever: bool = False) -> int:
+        if self.probability == 0:
+            return work
+        factor = self.factor.longest_ticks() if ever else self.factor.likely_ticks()
+        return max(work, -(-work * factor // TICKS_PER_SECOND))
