@@ -23,7 +23,7 @@ from .hierarchy import Hierarchy
 from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed, scaled
 from .network import MOST_BYTES, LogGOPS, Network, NetworkOrText, check_network
 from .noise import Congestion, Noise, SpeedNoise
-from .noise.source import ExposedWork, check_sources, content_of, level_of, longest_work
+from .noise.source import ExposedWork, check_sources, content_of, longest_work, names_level
 from .renames import to_stored
 from .steps import ASK, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs, Step
 from .syntax import read_count, read_network, read_noises, read_size
@@ -158,7 +158,7 @@ class Case:
     @property
     def placed_noise(self) -> tuple[Noise, ...]:
         """`noise`, where sources say how many ranks share draws instead of naming a level."""
-        if not any(level_of(getattr(noise, "shared", False)) for noise in self.noise):
+        if not any(names_level(getattr(noise, "shared", False)) for noise in self.noise):
             return self.noise
         return tuple(_placed(noise, i, self) for i, noise in enumerate(self.noise))
 
@@ -209,6 +209,8 @@ class Case:
             "algorithm": self.algorithm.identity(),
             "noise": [noise.identity() for noise in self.placed_noise],
         }
+        if isinstance(self.network, Hierarchy):
+            values["network"] = self.network.identity()
         if self.arrival is not None:
             values["arrival"] = content_of(self.arrival.to_dict())
         return to_stored(values)
@@ -249,16 +251,16 @@ class Case:
 
 
 def _placed(noise: Noise, place: int, case: Case) -> Noise:
-    level = level_of(getattr(noise, "shared", False))
-    if level is None:
+    name: Any = getattr(noise, "shared", False)
+    if not names_level(name):
         return noise
     if not isinstance(case.network, Hierarchy):
         raise ValueError(
-            f"noise[{place}]: shared = {noise.shared!r} is a level of a Hierarchy; on a network of "  # type: ignore[attr-defined]
-            "one level give the ranks per node, a power of two"
+            f"noise[{place}]: shared = {name!r} is a level of a Hierarchy; on a network of one "
+            "level it must be False, 'machine' or the ranks per node, a power of two"
         )
     try:
-        span = case.network.shared_ranks(level, case.ranks)
+        span = case.network.shared_ranks(case.network.level_named(name), case.ranks)
     except ValueError as error:
         raise ValueError(f"noise[{place}]: {error}") from None
     shared = "machine" if span >= case.ranks else span

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from .fields import Given, check_choice, check_integer, frozen_dataclass, shorten
+from .fields import Given, check_choice, check_integer, did_you_mean, frozen_dataclass, shorten
 from .network import Network, check_network
 from .steps import Costs
 from .syntax import read_network
@@ -18,6 +19,10 @@ _MOST_RANKS = 2**30
 _MOST_LISTED = 2**24
 """Ranks of a case: each message of each step is listed, with its level, which takes memory."""
 _PLACEMENTS = ("block", "cyclic")
+_USUAL_NAMES = ("node", "rack")
+"""Of the first levels, where they are given none."""
+_NUMBERED = re.compile(r"level ?([1-7])")
+_NAME = re.compile(r"(?!level ?\d|machine$)[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 Ranks = npt.NDArray[np.int64]
 
@@ -25,11 +30,13 @@ Ranks = npt.NDArray[np.int64]
 class Level(NamedTuple):
     """One level of a machine: how many parts of the level below it has, and its network.
 
-    `size` is None for the outermost level, which holds all that there is.
+    `size` is None for the outermost level, which holds all that there is. `name`: how noise that is
+    shared by a part calls it; "": as is usual.
     """
 
     size: int | None
     network: Network
+    name: str = ""
 
 
 @frozen_dataclass()
@@ -41,10 +48,15 @@ class Hierarchy(Network, kind="hierarchy"):
 
     Parameters
     ----------
-    levels : sequence of (int, Network), the last one a Network
+    levels : sequence of (int, Network) or (int, Network, str), the last one a Network
         ``[(8, node), (16, rack), machine]``: 8 ranks are a node, 16 nodes a rack. A network is one
         such as `LogGOPS`, or its text. From 1 to 8 levels; the number of ranks need not be a
         multiple of theirs. Also as text: ``"8: L=300ns,o=100ns; L=1us,o=200ns"``.
+
+        A level may have a name, by which noise may be shared: ``(4, network, "socket")``, in a
+        table ``name = "socket"``, as text ``"socket=4: L=100ns,o=50ns; ..."``. Without it the first
+        level is "node" and the second one "rack", if no other level has that name. Level N is also
+        "level N".
     placement : "block", "cyclic" or list of int
         Where ranks are. "block": ranks 0 to 7 are the first node, and so on (Slurm's
         ``--distribution=block``). "cyclic": consecutive ranks are in consecutive nodes, and start
@@ -149,6 +161,35 @@ class Hierarchy(Network, kind="hierarchy"):
             )
         return np.array(self.placement, dtype=np.int64)
 
+    @property
+    def level_names(self) -> list[str]:
+        """How each level below the machine is called, the innermost first."""
+        names = [level.name for level in self.levels if level.size is not None]
+        usual = [*_USUAL_NAMES, *("" for _ in names)]
+        return [
+            name or (usual[i] if usual[i] and usual[i] not in names else f"level {i + 1}")
+            for i, name in enumerate(names)
+        ]
+
+    def level_named(self, name: str) -> int:
+        """The number of the level of that name, from 1.
+
+        Raises
+        ------
+        ValueError
+            There is none; it lists those that there are.
+        """
+        if found := _NUMBERED.fullmatch(name):
+            return int(found[1])
+        names = self.level_names
+        if name not in names:
+            allowed = [*names, "machine"]
+            raise ValueError(
+                f"shared must be one of {', '.join(map(repr, allowed))} on this network, where it "
+                f"names a level, got {shorten(name)}{did_you_mean(name, allowed)}"
+            )
+        return names.index(name) + 1
+
     def shared_ranks(self, level: int, ranks: int) -> int:
         """How many consecutive ranks are in one part of a level, for noise that they share.
 
@@ -208,11 +249,20 @@ class Hierarchy(Network, kind="hierarchy"):
 
     def to_dict(self) -> dict[str, Any]:
         levels = [
-            ({} if size is None else {"size": size}) | network.to_dict()
-            for size, network in self.levels
+            ({} if size is None else {"size": size})
+            | ({"name": name} if name else {})
+            | network.to_dict()
+            for size, network, name in self.levels
         ]
         placement = self.placement if isinstance(self.placement, str) else list(self.placement)
         return {"kind": self.kind, "levels": levels, "placement": placement}
+
+    def identity(self) -> dict[str, Any]:
+        """What of it decides the results, as plain values: not how levels are called."""
+        table = self.to_dict()
+        for level in table["levels"]:
+            level.pop("name", None)
+        return table
 
 
 def _read_levels(value: Any) -> tuple[Level, ...]:
@@ -231,6 +281,10 @@ def _read_levels(value: Any) -> tuple[Level, ...]:
             what = "no size" if level.size is not None else "a size, (size, network)"
             last = "the outermost level holds all ranks" if level.size is not None else "a node's"
             raise ValueError(f"levels[{i}] must have {what}: {last}")
+    names = [level.name for level in levels if level.name]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"levels must have names of their own, got {twice[0]!r} twice")
     spans = 1
     for level in levels:
         spans *= level.size or 1
@@ -240,15 +294,17 @@ def _read_levels(value: Any) -> tuple[Level, ...]:
 
 
 def _read_level(entry: Any, name: str) -> Level:
-    size, network = None, entry
+    size, network, given = None, entry, ""
     if isinstance(entry, Mapping):
         table = dict(entry)
-        size = table.pop("size", None)
+        size, given = table.pop("size", None), table.pop("name", "")
         network = Network.from_dict(table, name)
     elif isinstance(entry, (tuple, list)):
-        if len(entry) != 2:
-            raise ValueError(f"{name} must be (size, network), got {shorten(entry)}")
-        size, network = entry
+        if len(entry) not in (2, 3):
+            raise ValueError(
+                f"{name} must be (size, network) or (size, network, name), got {shorten(entry)}"
+            )
+        size, network, given = entry if len(entry) == 3 else (*entry, "")
         if isinstance(network, Mapping):
             network = Network.from_dict(read_network(network), name)
     if size is not None:
@@ -259,7 +315,14 @@ def _read_level(entry: Any, name: str) -> Level:
         raise ValueError(f"{name}: {error}") from None
     if isinstance(network, Hierarchy):
         raise ValueError(f"{name} must be a network of one level, got {shorten(network)}")
-    return Level(size, network)
+    if given != "" and not (isinstance(given, str) and _NAME.fullmatch(given)):
+        raise ValueError(
+            f"{name}: name must be a letter and then letters, digits, - and _, up to 40 in all, "
+            f"and not 'machine', which is the outermost level, got {shorten(given)}"
+        )
+    if given and size is None:
+        raise ValueError(f"{name} must have no name: the outermost level is the 'machine'")
+    return Level(size, network, given)
 
 
 def _read_placement(value: Any) -> Any:

@@ -312,7 +312,8 @@ def in_words(part: Component) -> str:
     """
     if isinstance(part, Hierarchy):
         levels = [
-            f"{'all' if level.size is None else level.size}: {in_words(level.network)}"
+            f"{level.name or ''} {'all' if level.size is None else level.size}".strip()
+            + f": {in_words(level.network)}"
             for level in part.levels
         ]
         placed = part.placement if isinstance(part.placement, str) else "given"

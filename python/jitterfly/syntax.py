@@ -163,7 +163,7 @@ def read_network(value: Any, name: str = "network") -> Any:
     """The table of a network from text: LogGOPS without a kind, Hockney where alpha or beta is.
 
     Levels of a `Hierarchy` are separated by semicolons, each but the last with its size before a
-    colon. What is no text stays as it is.
+    colon, or with a name and its size. What is no text stays as it is.
 
     Examples
     --------
@@ -173,6 +173,8 @@ def read_network(value: Any, name: str = "network") -> Any:
     {'kind': 'hockney', 'alpha': '1us', 'beta': '1ns'}
     >>> read_network("8: L=1us,o=0; L=2us,o=0")["levels"][0]
     {'size': 8, 'kind': 'loggops', 'L': '1us', 'o': 0}
+    >>> read_network("socket=8: L=1us,o=0; L=2us,o=0")["levels"][0]
+    {'name': 'socket', 'size': 8, 'kind': 'loggops', 'L': '1us', 'o': 0}
     """
     if not isinstance(value, str):
         return value
@@ -186,8 +188,10 @@ def read_network(value: Any, name: str = "network") -> Any:
 
 
 def _read_level(text: str, name: str) -> dict[str, Any]:
-    size, colon, network = text.rpartition(":")
-    own = {"size": read_count(size.strip(), f"{name}: size", 1)} if colon else {}
+    head, colon, network = text.rpartition(":")
+    called, equals, size = head.rpartition("=")
+    own: dict[str, Any] = {"name": called.strip()} if equals else {}
+    own |= {"size": read_count(size.strip(), f"{name}: size", 1)} if colon else {}
     return own | read_network(network, name)
 
 

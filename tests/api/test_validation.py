@@ -146,10 +146,17 @@ def test_jitter_too_dense():
     check(lambda: jittery(period=1e-9), "period must be at least 1.008e-09 s", "got 1e-09")
 
 
-@pytest.mark.parametrize("value", [True, 0, 3, -2, "nodes", "level 8", 1.5, None, 2**31])
+@pytest.mark.parametrize("value", [True, 0, 3, -2, "2 nodes", "level 8", 1.5, None, 2**31])
 def test_shared(value):
     rule = "shared must be False, 'machine' or the ranks per node, a power of two, got "
     check(lambda: noisy(shared=value), rule)
+
+
+@pytest.mark.parametrize("value", ["nodes", "machines", "Machine", "rack"])
+def test_shared_by_a_level_that_is_not_there(value):
+    rule = "on a network of one level it must be False, 'machine' or the ranks per node"
+    told = f"noise[0]: shared = {value!r} is a level of a Hierarchy; {rule}"
+    check(lambda: noisy(shared=value), told)
 
 
 def test_shared_beyond_ranks():

@@ -116,7 +116,7 @@ def test_as_text_and_as_a_table():
         ([(8, NODE), (4, FAR)], r"levels\[1\] must have no size"),
         ([(0, NODE), FAR], r"levels\[0\]: size must be an integer from 1"),
         ([(8.5, NODE), FAR], r"levels\[0\]: size must be an integer from 1"),
-        ([(8, NODE, 1), FAR], r"levels\[0\] must be \(size, network\)"),
+        ([(8, NODE, "a", 1), FAR], r"levels\[0\] must be \(size, network\)"),
         ([(8, "L=1us"), FAR], r"levels\[0\]: network: key 'o' is missing"),
         ([(8, 7), FAR], r"levels\[0\]: network must be a Network"),
         ([(8, jf.Hierarchy([NODE])), FAR], r"levels\[0\] must be a network of one level"),
@@ -249,6 +249,63 @@ def test_a_level_follows_the_network():
 def test_levels_that_noise_can_not_share(network, shared, words):
     with pytest.raises(ValueError, match=words):
         jf.Case(32, network=network, noise=[jf.StepNoise("1us", shared=shared)])
+
+
+SOCKETS = jf.Hierarchy([(4, RACKS.networks[0], "socket"), (2, RACKS.networks[1], "node"),
+                        (2, RACKS.networks[1]), RACKS.networks[2]])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("named", "meant"),
+    [("socket", 4), ("level 1", 4), ("node", 8), ("level 2", 8), ("rack", None), ("level 3", 16)],
+)
+def test_names_of_one_s_own(named, meant):
+    """They come before the usual ones, which name no level where another has the name."""
+    assert SOCKETS.level_names == ["socket", "node", "level 3"]
+    case = jf.Case(64, network=SOCKETS, noise=[jf.LateArrival(jf.Exponential("5us"))])
+    if meant is None:
+        with pytest.raises(ValueError, match=r"noise\[0\]: shared must be one of 'socket', 'node', "
+                           "'level 3', 'machine' on this network"):  # fmt: skip
+            replace(case, noise=[jf.StepNoise("1us", shared=named)])
+        return
+    own, given = (
+        replace(case, noise=[replace(case.noise[0], shared=shared)]) for shared in (named, meant)
+    )
+    np.testing.assert_array_equal(jf.ready_times(own), jf.ready_times(given))
+    # Names decide no result.
+    sizes = [level[:2] if level.size else level.network for level in SOCKETS.levels]
+    nameless = replace(given, network=jf.Hierarchy(sizes))
+    assert nameless.network.level_names == ["node", "rack", "level 3"]
+    assert own.identity() == nameless.identity()
+    assert jf.Case.from_dict(own.to_dict()) == own
+
+
+def test_names_as_text_and_as_tables():
+    text = "socket=4: L=300ns,o=100ns; cabinet = 2: L=1us,o=150ns; L=3us,o=200ns,gamma=1ns"
+    case = jf.Case(64, network=text, noise="period=1ms,duration=25us,shared=cabinet")
+    assert case.network.level_names == ["socket", "cabinet"]
+    assert case.placed_noise[0].shared == 8
+    assert case.network.to_dict()["levels"][1]["name"] == "cabinet"
+    assert jf.Case.from_dict(case.to_dict()) == case
+    with pytest.raises(ValueError, match=r"'machine' on this network, .* \(did you mean 'cabinet'"):
+        replace(case, noise=[jf.StepNoise("1us", shared="cabinets")])
+
+
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        ([(4, NODE, "a"), (2, NODE, "a"), FAR], "names of their own, got 'a' twice"),
+        ([(4, NODE, "machine"), FAR], "and not 'machine', which is the outermost level"),
+        ([(4, NODE, "level 2"), FAR], r"levels\[0\]: name must be a letter and then"),
+        ([(4, NODE, 7), FAR], "name must be a letter and then letters, digits"),
+        ([(4, NODE, "a", "b"), FAR], r"must be \(size, network\) or \(size, network, name\)"),
+        ([(4, NODE), {"name": "a", "kind": "loggops", "L": "1us", "o": 0}],
+         r"levels\[1\] must have no name: the outermost level is the 'machine'"),
+    ],
+)  # fmt: skip
+def test_names_that_are_none(levels, words):
+    with pytest.raises(ValueError, match=words):
+        jf.Hierarchy(levels)
 
 
 def test_levels_in_text():

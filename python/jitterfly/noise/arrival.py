@@ -24,7 +24,7 @@ class LateArrival(Noise, kind="arrival"):
     ----------
     delay : Distribution, float or str
         How late a rank is; seconds alone are the same for all.
-    shared : False, "machine", "node", "rack", "level N" or int
+    shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which ranks share their draws: none, all, or nodes of so many consecutive ranks (a power of
         two up to the number of ranks).
     probability : float

@@ -57,7 +57,7 @@ class NetworkJitter(Noise, kind="jitter"):
         Both give the same: jitter delays messages, and there are none in the compute phase.
         That the parameter exists lets a study restrict all its noise by one word; "compute",
         which would leave nothing of this source, is an error.
-    shared : False, "machine", "node", "rack", "level N" or int
+    shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which receivers share the events of a round: none, all, or nodes of so many consecutive
         ranks (a power of two up to the number of ranks).
     begin, end : float or str

@@ -33,7 +33,7 @@ class MessageNoise(Noise, kind="message"):
         How much longer; seconds alone are a constant delay.
     probability : float
         That a message is delayed at all, from 0 to 1.
-    shared : False, "machine", "node", "rack", "level N" or int
+    shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which receivers share the draw of a round: none, all, or nodes of so many consecutive ranks
         (a power of two up to the number of ranks).
     during : "all" or "communication"

@@ -42,7 +42,7 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     start : "fresh" or "stationary"
         "fresh": k >= 0 only, so that no rank is inside an interval at time 0 (Matsumoto & Suda
         2012). "stationary": all integers k.
-    shared : False, "machine", "node", "rack", "level N" or int
+    shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which ranks share a phase: none, all, or nodes of so many consecutive ranks (a power of
         two up to the number of ranks).
     phases : array of float, shape (ranks,), optional

@@ -45,7 +45,7 @@ class RenewalNoise(Noise, kind="renewal"):
         "fresh": idle at time 0, and the first interval begins after a whole gap. "stationary": as
         found at a random moment, inside an interval with probability E[duration] / (E[duration] +
         E[gap]), and what is left of it (or of the gap) has its equilibrium distribution.
-    shared : False, "machine", "node", "rack", "level N" or int
+    shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which ranks share their intervals: none, all, or nodes of so many consecutive ranks (a power
         of two up to the number of ranks).
     during : "all", "compute" or "communication"

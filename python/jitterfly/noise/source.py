@@ -220,39 +220,33 @@ def longest_work(sources: Sequence[Noise], work: int) -> int:
 
 
 Shared = int | str | bool
-"""False: each rank has its own draws; "machine"; a level of a `Hierarchy`, "node", "rack" or
+"""False: each rank has its own draws; "machine"; a level of a `Hierarchy`, by its name or as
 "level N"; or so many consecutive ranks share them."""
-_LEVEL_NAMES = {"node": 1, "rack": 2}
-_LEVEL = re.compile(r"level ?([1-7])")
+_LEVEL = re.compile(r"level ?[1-7]|(?!level ?\d)[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 EVER = {"begin": -(2**63), "end": 2**63 - 1}
 
 
 def check_shared(value: Any) -> Shared:
-    """False, "machine", a level, or a power of two."""
-    if value is False or (isinstance(value, str) and value == "machine"):
-        return value  # type: ignore[no-any-return]
-    if level_of(value) is not None:
+    """False, "machine", what may be the name of a level, or a power of two."""
+    if value is False or (isinstance(value, str) and _LEVEL.fullmatch(value)):
         return value  # type: ignore[no-any-return]
     rule = "shared must be False, 'machine' or the ranks per node, a power of two"
     try:
         return check_power_of_two(value, "shared", 2**30)
     except ValueError:
-        also = " (on a Hierarchy also 'node', 'rack' or 'level N')"
+        also = " (on a Hierarchy also the name of a level, such as 'node', or 'level N')"
         raise ValueError(f"{rule}, got {shorten(value)}{also}") from None
 
 
-def level_of(shared: Any) -> int | None:
-    """The level of a machine that a source names, from 1; None if it names none."""
-    if not isinstance(shared, str):
-        return None
-    found = _LEVEL.fullmatch(shared)
-    return int(found[1]) if found else _LEVEL_NAMES.get(shared)
+def names_level(shared: Any) -> bool:
+    """Whether a source names a level of a machine."""
+    return isinstance(shared, str) and shared != "machine"
 
 
 def node_ranks(shared: Shared, ranks: int) -> int:
     """How many consecutive ranks share the draws, of so many: a power of two."""
-    if level_of(shared) is not None:
+    if names_level(shared):
         raise ValueError(
             f"shared must be False, 'machine' or the ranks per node here, got {shorten(shared)}: "
             "how many ranks a level has is known of a Case alone, whose placed_noise has them"

@@ -43,7 +43,7 @@ class SpeedNoise(Noise, kind="speed"):
         draw of 0) it is 1. Up to 10^6.
     probability : float
         That a rank has a factor at all, from 0 to 1.
-    shared : False, "machine", "node", "rack", "level N" or int
+    shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which ranks share a factor: none, all, or nodes of so many consecutive ranks (a power of two
         up to the number of ranks).
 

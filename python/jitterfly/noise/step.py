@@ -41,7 +41,7 @@ class StepNoise(Noise, kind="step"):
         Which steps of a round: taking a message (the original, or a copy that is adopted), or
         sending the original. Copies and forwards are sent without a delay of their own. The
         compute phase is delayed in either case.
-    shared : False, "machine", "node", "rack", "level N" or int
+    shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which ranks share their draws: none, all, or nodes of so many consecutive ranks (a power of
         two up to the number of ranks).
     during : "all", "compute" or "communication"

@@ -68,7 +68,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     offset : "random", float, str, or array of float, shape (ranks,)
         Where in the trace each rank begins: anywhere, drawn for each rank; or there, seconds, below
         the length.
-    shared : False, "machine", "node", "rack", "level N" or int
+    shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which ranks share a drawn offset: none, all, or nodes of so many consecutive ranks (a power
         of two up to the number of ranks).
     during : "all", "compute" or "communication"

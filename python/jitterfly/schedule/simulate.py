@@ -21,7 +21,7 @@ from ..fields import MOST_THREADS, check_choice, check_integer, frozen_dataclass
 from ..info import processors
 from ..network import LogGOPS, Network, check_network
 from ..noise import Congestion, Noise, SpeedNoise
-from ..noise.source import ExposedWork, check_sources, level_of
+from ..noise.source import ExposedWork, check_sources, names_level
 from ..progress import each
 from ..simulate import check_times
 from ..slowdown import in_words
@@ -650,7 +650,7 @@ def _check_sources(sources: Sequence[Noise]) -> None:
                 "noise must hold no SpeedNoise for a schedule: its ranks are as fast as calc says"
             )
         shared = getattr(source, "shared", False)
-        if level_of(shared) is not None:
+        if names_level(shared):
             raise ValueError(
                 f"noise[{i}]: shared = {shared!r} is a level of a Hierarchy; the network of a "
                 "schedule has one level: give the ranks per node, a power of two (shared = 8)"
