@@ -28,6 +28,22 @@ JF_HD T send_message(const Noise& noise, const MessageCost& m, std::int32_t draw
   return left;
 }
 
+// The end of a step of ranks that differ in their speed by draws. It stands apart, and is given a
+// copy of `next`: inlined beside the common step it made that slower.
+template <class Noise, class T>
+JF_HD_COLD T slowed_step(const Noise& noise, StepRole role, std::int32_t draw, T* next, T t,
+                         Tick own, Tick other, T id) {
+  return noise.step(role, draw, *next, t, noise.slowed(own, other, id), own + other == 0, id);
+}
+template <class Noise, class T>
+JF_HD T step_at_own_speed(const Noise& noise, StepRole role, std::int32_t draw, T& next, T t,
+                          Tick own, Tick other, T id) {
+  T slow_next = next;
+  const T end = slowed_step(noise, role, draw, &slow_next, t, own, other, id);
+  next = slow_next;
+  return end;
+}
+
 // Returns when the CPU has received and combined what arrived at `arrival`.
 template <bool kLinks, class Noise, class T>
 JF_HD T receive_message(const Noise& noise, const MessageCost& m, std::int32_t draw, T& next, T& in,
@@ -38,24 +54,23 @@ JF_HD T receive_message(const Noise& noise, const MessageCost& m, std::int32_t d
     in = at;
   }
   if constexpr (is_general<Noise>)
-    return noise.step(kReceiveRole, draw, next, later(busy, at),
-                      noise.slowed(m.combine, m.receive - m.combine, id), m.receive == 0, id);
-  else
-    return communicate(noise, kReceiveRole, draw, next, later(busy, at), m.receive, id);
+    if (noise.has_speeds())
+      return step_at_own_speed(noise, kReceiveRole, draw, next, later(busy, at), m.combine,
+                               m.receive - m.combine, id);
+  return communicate(noise, kReceiveRole, draw, next, later(busy, at), m.receive, id);
 }
 
 // compute() of ranks that may differ in their speed by draws, which no other passes know.
 template <class Noise, class T>
 JF_HD void compute_at_own_speed(const Noise& noise, Tick work, const Step& step, Clock<T>& rank) {
-  if constexpr (is_general<Noise>) {
-    noise.seek(rank.next, (step.flags & kAfterForward) != 0);
-    if (work > 0)
-      rank.busy = noise.step(kComputeRole, step.draw, rank.next, rank.busy,
-                             noise.slowed(work, 0, rank.id), false, rank.id);
-    rank.sent = rank.busy;
-  } else {
-    compute(noise, work, step, rank);
-  }
+  if constexpr (is_general<Noise>)
+    if (noise.has_speeds() && work > 0) {
+      noise.seek(rank.next, (step.flags & kAfterForward) != 0);
+      rank.sent = rank.busy = step_at_own_speed(noise, kComputeRole, step.draw, rank.next,
+                                                rank.busy, work, Tick{0}, rank.id);
+      return;
+    }
+  compute(noise, work, step, rank);
 }
 
 // The network as messages of this cost find it; see with_message_noise.

@@ -84,6 +84,7 @@ struct ExplainedNoise {
   Path advance(Path& next, const Path& t, const Path& w, const Path& id, bool compute) const {
     return work(next, t, w.t, 0, id.t, compute, kMessageCpu);
   }
+  bool has_speeds() const { return sources.speed_count != 0; }
   // What a rank takes longer, or less, by each of the drawn speeds is among what the time holds.
   Path slowed(Tick own, Tick other, const Path& id) const {
     Path work;

@@ -75,6 +75,7 @@ struct SourcesOf : SourceList {
   template <class T>
   JF_HD T step(StepRole role, std::int32_t draw, T& next, T t, T w, bool none, T ranks) const;
 
+  JF_HD bool has_speeds() const { return speed_count != 0; }
   // How long ranks take for work of which they compute or combine `own`, which their speeds
   // lengthen.
   template <class T>
