@@ -8,14 +8,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <thread>
 
 #include "cpu/actions.h"
+#include "cpu/thread_pool.h"
 
 namespace jf::schedule {
 namespace {
@@ -480,52 +477,15 @@ void explain(const Schedule& schedule, const Program& program, const Network& ne
              const Plan& plan, const PathRequest& request, Tick* out, const PathSums& sums,
              const Poll& poll) {
   check(schedule, program, network, plan);
-  const int wanted = request.threads > 0 ? request.threads : cpu::hardware_threads();
-  const auto threads = static_cast<int>(std::clamp<std::int64_t>(request.count, 1, wanted));
-  std::atomic<std::int64_t> claimed{0}, done{0};
-  std::atomic<int> active{0};
-  std::atomic<bool> stop{false};
+  cpu::ThreadPool pool(std::chrono::milliseconds(20));
   std::mutex hold;
-  std::exception_ptr error;
-  const auto fail = [&](const std::exception_ptr& what) {
-    const std::lock_guard lock(hold);
-    if (!error) error = what;
-    stop = true;
+  const auto work = [&](int) {
+    PathFinder finder(schedule, program, network, plan, request);
+    for (std::int64_t i; !pool.stop && (i = pool.claimed++) < request.count; ++pool.done)
+      if (finder.run(request.realizations[i], pool.stop))
+        finder.count(out + i * kPathWords, sums, hold);
   };
-  const auto work = [&] {
-    try {
-      PathFinder finder(schedule, program, network, plan, request);
-      for (std::int64_t i; !stop && (i = claimed++) < request.count; ++done)
-        if (finder.run(request.realizations[i], stop))
-          finder.count(out + i * kPathWords, sums, hold);
-    } catch (...) {
-      fail(std::current_exception());
-    }
-    --active;
-  };
-  // As many threads as the system allows: the result does not depend on their number.
-  std::vector<std::thread> workers;
-  try {
-    for (int t = 0; t < threads; ++t) {
-      ++active;
-      workers.emplace_back(work);
-    }
-  } catch (const std::exception& failure) {
-    --active;
-    if (workers.empty())
-      throw std::invalid_argument(std::string("threads: none could be started: ") + failure.what());
-  }
-  while (active > 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    try {
-      if (!stop && poll && !poll(done)) fail(std::make_exception_ptr(Cancelled()));
-    } catch (...) {
-      fail(std::current_exception());
-    }
-  }
-  for (std::thread& worker : workers) worker.join();
-  if (error) std::rethrow_exception(error);
-  if (poll && !poll(done)) throw Cancelled();
+  pool.run(cpu::threads_for(request.count, request.threads), work, poll);
 }
 
 std::vector<Tick> critical_path(const Schedule& schedule, const Program& program,
@@ -533,28 +493,8 @@ std::vector<Tick> critical_path(const Schedule& schedule, const Program& program
                                 const PathRequest& request, const Poll& poll) {
   check(schedule, program, network, plan);
   PathFinder finder(schedule, program, network, plan, request);
-  std::atomic<bool> stop{false}, done{false};
-  std::exception_ptr error, failure;
-  std::thread worker([&] {
-    try {
-      finder.run(request.realizations[0], stop);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    done = true;
-  });
-  while (!done) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    try {
-      if (!stop && poll && !poll(0)) error = std::make_exception_ptr(Cancelled());
-    } catch (...) {
-      error = std::current_exception();
-    }
-    if (error) stop = true;
-  }
-  worker.join();
-  if (error) std::rethrow_exception(error);
-  if (failure) std::rethrow_exception(failure);
+  cpu::ThreadPool pool(std::chrono::milliseconds(5));
+  pool.run(1, [&](int) { finder.run(request.realizations[0], pool.stop); }, poll);
   std::vector<PathStep> steps;
   finder.walk([&](const PathStep& step) { steps.push_back(step); });
   std::vector<Tick> words;
