@@ -3,6 +3,7 @@
 // for each file what is wrong with it, or times.
 #include <cstdio>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,20 @@ namespace {
 
 // Fewer than this keep a damaged number of ranks from taking all memory.
 constexpr std::uint32_t kMostRanks = 1000;
+
+// The critical paths of some realizations, by two threads.
+void explain(const schedule::Schedule& s, const Program& program, const schedule::Network& network,
+             const schedule::Plan& plan) {
+  constexpr std::uint32_t kRealizations[] = {3, 4, 5};
+  constexpr std::size_t kCount = std::size(kRealizations);
+  std::vector<std::uint32_t> paths_of(s.operations());
+  std::vector<Tick> times_of(2 * s.operations()), out(kCount * schedule::kPathWords);
+  std::vector<Tick> ranks(s.ranks() * (2 * schedule::kRankSums + 1));
+  const schedule::PathRequest request{7, kRealizations, kCount, 2, false};
+  schedule::explain(s, program, network, plan, request, out.data(),
+                    {paths_of.data(), times_of.data(), ranks.data()}, nullptr);
+  schedule::critical_path(s, program, network, plan, request, nullptr);
+}
 
 void run(const schedule::Schedule& s) {
   Program program;
@@ -31,7 +46,7 @@ void run(const schedule::Schedule& s) {
   program.add_periodic(1'000'000, 100'000, true, {}, {});
   program.add_step(HostDelay::constant(1000), true, {});
   program.add_message(HostDelay::constant(500), {});
-  const schedule::Plan plan = make_plan(s, program, network, nullptr);
+  const schedule::Plan plan = make_plan(s, program, network, {}, nullptr);
   constexpr int kRealizations = 11;
   std::vector<Tick> out(2 * kRealizations), times(2 * s.operations());
   schedule::simulate(s, program, network, plan, {7, 3, kRealizations, false, 2}, false, out.data(),
@@ -40,6 +55,7 @@ void run(const schedule::Schedule& s) {
   for (int i = 0; i < kRealizations; ++i) std::printf(" %lld", static_cast<long long>(out[2 * i]));
   schedule::simulate(s, program, network, plan, {7, 3, 2, false, 2}, true, out.data(), nullptr);
   schedule::operation_times(s, program, network, plan, 7, 3, times.data(), nullptr);
+  explain(s, program, network, plan);
   std::printf("\n");
 }
 
