@@ -258,8 +258,8 @@ def test_the_slowest(two):
     assert (len(every.ticks), every.simulated) == (200, 200)
     assert (len(some.ticks), some.simulated) == (10, 200)
     assert sorted(every.completion)[-10:] == sorted(some.completion)
-    np.testing.assert_array_equal(every.completion[some.realizations], some.completion)
-    np.testing.assert_array_equal(every.ticks[some.realizations], some.ticks)
+    np.testing.assert_array_equal(every.completion[some.explained], some.completion)
+    np.testing.assert_array_equal(every.ticks[some.explained], some.ticks)
     assert "the 10 slowest of 200 realizations" in "\n".join(some.notes())
     assert len(noisy(slowest=1e-9).ticks) == 1
     for wrong in (0, -1, 1.5, True, "5%", float("nan")):

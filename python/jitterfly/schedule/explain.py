@@ -174,10 +174,10 @@ class ScheduleExplanation(DelayByCause):
     network : LogGOPS
     noise : tuple of Noise
     seed : int
-    realizations : int array, shape (n,)
-        Which realizations of the seed are explained.
+    explained : int array, shape (n,)
+        Which realizations of the seed are explained, by their numbers.
     simulated : int
-        Of how many these are the slowest, or as many as `realizations`: all.
+        Of how many these are the slowest, or as many as are `explained`: all.
     causes : tuple of str
         "noise.0 (periodic)" and so on; "path": the difference that the path itself makes.
     ticks : int array, shape (n, causes)
@@ -219,7 +219,7 @@ class ScheduleExplanation(DelayByCause):
     network: LogGOPS
     noise: tuple[Noise, ...]
     seed: int
-    realizations: Ticks
+    explained: Ticks
     simulated: int
     causes: tuple[str, ...]
     ticks: Ticks
@@ -328,7 +328,7 @@ class ScheduleExplanation(DelayByCause):
                 raise ValueError("realization must be left out where noise_free is True")
             check_integer(realization, "realization", 0, 2**32 - 1)
         else:
-            realization = int(self.realizations[np.argmax(self.completion)])
+            realization = int(self.explained[np.argmax(self.completion)])
         raw = core.critical_path(
             self.schedule._mapped, *self._compiled, self.seed, realization, noise_free
         )
@@ -572,7 +572,7 @@ def _explanation(
         network=prepared.network,
         noise=noise,
         seed=prepared.seed,
-        realizations=numbers.astype(np.int64),
+        explained=numbers.astype(np.int64),
         simulated=simulated,
         causes=(*names, PATH),
         ticks=np.column_stack(columns),
