@@ -77,23 +77,20 @@ def add_explain_options(parser: argparse.ArgumentParser) -> None:
 
 def check_case_options(chosen: argparse.Namespace) -> None:
     """Raise ValueError where `explain` was given options of a schedule for a case."""
-    for name in _OF_EXPLAINED:
-        if getattr(chosen, name) is not None:
-            option = f"--{name.replace('_', '-')}"
-            raise ValueError(f"{option} is for a schedule (APP.goal), and a case is given: "
-                             "leave it out")  # fmt: skip
+    none = dict.fromkeys(_OF_EXPLAINED)
+    _refuse(chosen, none, "is for a schedule (APP.goal)", "a case is given")
 
 
 def check_study_options(chosen: argparse.Namespace) -> None:
     """Raise ValueError where a study was given options of a schedule."""
-    _refuse(chosen, _OF_SCHEDULES, "is for a schedule (APP.goal)", "a study")
+    _refuse(chosen, _OF_SCHEDULES, "is for a schedule (APP.goal)", f"{chosen.study} is a study")
 
 
 def _refuse(chosen: argparse.Namespace, left_out: dict[str, Any], what: str, given: str) -> None:
     for name, value in left_out.items():
         if getattr(chosen, name) != value:
             option = f"--{name.replace('_', '-')}"
-            raise ValueError(f"{option} {what}, and {chosen.study} is {given}: leave it out")
+            raise ValueError(f"{option} {what}, and {given}: leave it out")
 
 
 def _check_started_once() -> None:
@@ -127,7 +124,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     from ..schedule import Schedule, simulate_schedule
     from ..schedule.simulate import USUAL_ORDER_CHECKS
 
-    _refuse(chosen, _OF_STUDIES, "is for a study", "a schedule")
+    _refuse(chosen, _OF_STUDIES, "is for a study", f"{chosen.study} is a schedule")
     if chosen.backend == "cuda":
         raise ValueError("--backend must be auto or cpu for a schedule, which no GPU runs yet")
     _check_started_once()
