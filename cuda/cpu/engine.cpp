@@ -317,7 +317,8 @@ std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t 
   std::vector<Tick> found;
   Tick bound;
   for (Tick t = 0; t < until;) {
-    const auto interval = noise.meets(cursors.data(), t, rank, compute, bound);
+    std::int32_t source = 0;
+    const auto interval = noise.meets(cursors.data(), t, rank, compute, bound, source);
     if (interval.begin >= until) break;
     // Intervals that overlap or touch are merged.
     if (!found.empty() && interval.begin <= found.back())

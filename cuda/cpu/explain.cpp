@@ -139,30 +139,11 @@ struct ExplainedNoise {
     t.of[cause] += w;
     ranks[rank].of[kWorks] += w;
     Tick left = w + added;
-    if (sources.interval_count > 0 && left > 0 && t.t + left > next.t) {
-      Cursor* mine = sources.cursors_of(rank);
-      for (;;) {
-        IntervalSource::Interval<Tick> soonest{kNever, kNever};
-        std::int32_t which = -1;
-        next.t = kNever;
-        for (std::int32_t j = 0; j < sources.interval_count && t.t < kLatest; ++j) {
-          const auto found = sources.intervals[j].at(mine[j], t.t, sources.keys,
-                                                     sources.realization, rank, sources.words);
-          next.t = earlier(next.t, found.begin);
-          if (found.begin >= soonest.begin || !sources.intervals[j].acts(compute)) continue;
-          soonest = found;
-          which = j;
-        }
-        const Tick quiet = soonest.begin - t.t;
-        if (quiet >= left) break;
-        if (quiet > 0) {
-          left -= quiet;
-          t.t += quiet;
-        }
-        ranks[rank].of[kHeld] += soonest.end - t.t;
-        t.delay(soonest.end - t.t, first_interval + which, rank);
-      }
-    }
+    if (sources.interval_count > 0 && left > 0 && t.t + left > next.t)
+      sources.meet(next.t, t.t, left, rank, compute, [&](std::int32_t source, Tick by) {
+        ranks[rank].of[kHeld] += by;
+        t.hold(by, first_interval + source, rank);
+      });
     t.t += left;
     return t;
   }

@@ -26,6 +26,11 @@ struct SourceList {
   bool prepared;
 };
 
+// To whom nothing is told of what holds the CPU.
+struct NotTold {
+  JF_HD void operator()(std::int32_t, Tick) const {}
+};
+
 // R: std::uint32_t, the number of the realization at hand; or a register of realizations, in whose
 // lanes the same rank is.
 template <class R>
@@ -86,15 +91,17 @@ struct SourcesOf : SourceList {
   JF_HD T advance(T& next, T t, T w, T ranks, bool compute) const;
 
   // The interval of the union that is there at t or comes next, as far as one source makes it;
-  // `bound` is set for all sources. `mine`: the cursors of the rank.
+  // `source`: which one. `bound` is set for all sources. `mine`: the cursors of the rank.
   JF_HD IntervalSource::Interval<Tick> meets(Cursor* mine, Tick t, Tick rank, bool compute,
-                                             Tick& bound) const {
+                                             Tick& bound, std::int32_t& source) const {
     IntervalSource::Interval<Tick> soonest{kNever, kNever};
     bound = kNever;
     for (std::int32_t j = 0; j < interval_count && t < kLatest; ++j) {
       const auto found = intervals[j].at(mine[j], t, keys, realization, rank, words);
       bound = earlier(bound, found.begin);
-      if (found.begin < soonest.begin && intervals[j].acts(compute)) soonest = found;
+      if (found.begin >= soonest.begin || !intervals[j].acts(compute)) continue;
+      soonest = found;
+      source = j;
     }
     return soonest;
   }
@@ -117,15 +124,25 @@ struct SourcesOf : SourceList {
   }
 
   // Moves t over all intervals that begin before its work is done; w is what is left of it.
-  JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute) const {
+  // held(source, for how long): each time that an interval holds the CPU.
+  template <class Held>
+  JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute, const Held& held) const {
     Cursor* mine = cursors_of(rank);
     for (;;) {
-      const auto interval = meets(mine, t, rank, compute, next);
+      std::int32_t source = 0;
+      const auto interval = meets(mine, t, rank, compute, next, source);
       const Tick quiet = interval.begin - t;
       if (quiet >= w) return;  // work that ends exactly where noise begins is not delayed
-      if (quiet > 0) w -= quiet;
+      if (quiet > 0) {
+        w -= quiet;
+        t += quiet;
+      }
+      held(source, interval.end - t);
       t = interval.end;
     }
+  }
+  JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute) const {
+    meet(next, t, w, rank, compute, NotTold());
   }
   template <class T>
   JF_HD void meet_lanes(T& next, T& t, T& w, Tick rank, bool compute) const {
