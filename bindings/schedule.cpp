@@ -1,5 +1,7 @@
-// Schedules of applications: reading one.
+// Schedules of applications: reading, planning and running them.
 #include "schedule/plan.h"
+
+#include <pybind11/stl.h>
 
 #include <memory>
 
@@ -69,21 +71,25 @@ schedule::PollActions make_action_poll() {
   return [poll = make_poll()] { poll(0); };
 }
 
-std::unique_ptr<PlannedSchedule> make_plan(const Schedule& s, const Program& program,
-                                           const Ticks& wire, const Ticks& cpu,
-                                           std::uint64_t largest_eager,
-                                           const Array<std::uint32_t>& mark_of,
-                                           std::uint32_t marks) {
+std::unique_ptr<PlannedSchedule> make_plan(
+    const Schedule& s, const Program& program, const Ticks& wire, const Ticks& cpu,
+    const Array<std::uint64_t>& largest_eager, const Array<std::uint32_t>& slots,
+    const Array<std::uint32_t>& spans, const Array<std::uint64_t>& factors,
+    const Array<std::uint32_t>& mark_of, std::uint32_t marks) {
   if (wire.size() != cpu.size())
     throw std::invalid_argument("wire and cpu must have an entry for each size of messages");
   auto made = std::make_unique<PlannedSchedule>(s);
   for (py::ssize_t i = 0; i < wire.size(); ++i)
     made->network.bytes.push_back({wire.data()[i], cpu.data()[i]});
-  made->network.largest_eager = largest_eager;
+  made->network.largest_eager = to_vector<std::uint64_t>(largest_eager);
+  made->network.levels = {to_vector<std::uint32_t>(slots), to_vector<std::uint32_t>(spans)};
   const schedule::PollActions poll = make_action_poll();
   schedule::Marks kept{marks, to_vector<std::uint32_t>(mark_of)};
-  without_gil(
-      [&] { made->plan = schedule::make_plan(s, program, made->network, std::move(kept), poll); });
+  schedule::Factors slow = to_vector<std::uint64_t>(factors);
+  without_gil([&] {
+    made->plan =
+        schedule::make_plan(s, program, made->network, std::move(slow), std::move(kept), poll);
+  });
   return made;
 }
 
@@ -200,8 +206,14 @@ void bind_schedule(py::module_& m) {
   py::class_<PlannedSchedule>(m, "SchedulePlan", "A schedule in the order of its execution.")
       .def(py::init(&make_plan), py::arg("schedule"), py::arg("program"), py::arg("wire"),
            py::arg("cpu"), py::arg("largest_eager"),
+           py::arg("slots") = Array<std::uint32_t>(py::ssize_t{0}),
+           py::arg("spans") = Array<std::uint32_t>(py::ssize_t{0}),
+           py::arg("factors") = Array<std::uint64_t>(py::ssize_t{0}),
            py::arg("mark_of") = Array<std::uint32_t>(py::ssize_t{0}), py::arg("marks") = 0,
-           py::keep_alive<1, 2>())
+           py::keep_alive<1, 2>(),
+           "wire, cpu: of each level of the machine and size of messages, ticks; largest_eager: of "
+           "each level. slots, spans: see Levels of cuda/schedule/plan.h. factors: of each rank, "
+           "in units of 2^-32; or empty.")
       .def_property_readonly("reached", [](const PlannedSchedule& p) { return p.plan.reached; })
       .def_property_readonly("actions",
                              [](const PlannedSchedule& p) { return p.plan.actions.size(); })

@@ -78,6 +78,7 @@ class Program {
   // A rank takes longer by a factor for what it computes and combines, one for a realization;
   // `factor`: see noise/speed.h. Costs are known by then.
   void add_rank_speed(const HostDelay& factor, std::int64_t node_ranks);
+  double largest_factor() const { return largest_factor_; }  // of all drawn speeds together
   // The number of hits of a message depends on its transit. So one source of jitter is added
   // several times: for exchanges and forwards (cost -1), and for each cost entry of kMessage steps.
   void add_jitter(Tick duration, const std::vector<std::uint64_t>& survival, const Scope& scope,
@@ -120,7 +121,7 @@ class Program {
   void add_step_message(std::size_t cost, const MessageDelay& delay);
   Tick longest_own_work() const;
 
-  double largest_factor_ = 1;  // of all speeds together
+  double largest_factor_ = 1;
 
   struct ListFacts {
     bool one_way;                     // see goes_one_way()

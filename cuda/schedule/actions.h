@@ -85,7 +85,7 @@ JF_HD void calculate(const Noise& noise, Tick work, std::uint32_t draw, Processo
   Step step{};
   step.draw = static_cast<std::int32_t>(draw);
   Clock<T> clock{at, at, cpu.next, id};
-  compute(noise, work, step, clock);
+  compute_at_own_speed(noise, work, step, clock);
   cpu.busy = capped(clock.busy);
   cpu.next = clock.next;
 }

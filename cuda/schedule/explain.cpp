@@ -154,18 +154,42 @@ struct TracedNoise {
   static constexpr bool general = true, in_communication = true;
 
   Sources sources;
-  std::int32_t first_interval, first_step;  // their causes
+  std::int32_t first_interval, first_step, first_speed;  // their causes
   Log* log;
+  Tick* slower;  // by how much each of the drawn speeds lengthens the work of the next step
 
   Traced first(Traced id) const { return {sources.first(id.t), kNoEntry}; }
   void seek(Traced& next, bool back) const { sources.seek(next.t, back); }
   Traced advance(Traced& next, Traced t, Traced w, Traced id, bool compute) const {
     return work(next, t, w.t, 0, id.t, compute, kMessageCpuTime);
   }
-  Traced step(StepRole role, std::int32_t draw, Traced& next, Traced t, Tick w, Traced id) const {
+  bool has_speeds() const { return sources.speed_count != 0; }
+  Traced slowed(Tick own, Tick other, Traced id) const {
+    Tick work = own;
+    for (std::int32_t k = 0; k < sources.speed_count; ++k) {
+      const Tick slow =
+          sources.speeds[k].slowed(sources.keys, work, id.t, sources.realization, sources.words);
+      slower[k] = slow - work;
+      work = slow;
+    }
+    return {work + other, kNoEntry};
+  }
+  // Of work that is longer by `slower`.
+  Traced step(StepRole role, std::int32_t draw, Traced& next, Traced t, Traced w, bool,
+              Traced id) const {
+    Tick own = w.t;
+    for (std::int32_t k = 0; k < sources.speed_count; ++k) own -= slower[k];
+    return step(role, draw, next, t, own, id, sources.speed_count);
+  }
+  Traced step(StepRole role, std::int32_t draw, Traced& next, Traced t, Tick w, Traced id,
+              std::int32_t speeds = 0) const {
     t = log->at(t);
     const Tick begin = t.t;
     Tick added = 0;
+    for (std::int32_t k = 0; k < speeds; ++k) {
+      t = log->add(t, slower[k], first_speed + k);
+      added += slower[k];
+    }
     if ((sources.roles >> role & 1) != 0)
       for (std::int32_t j = 0; j < sources.step_count; ++j) {
         if (!sources.steps[j].acts(role)) continue;
@@ -184,30 +208,9 @@ struct TracedNoise {
               std::int32_t cause) const {
     Tick held[kMaxExplained] = {};
     Tick left = w + added, at = t.t - added;
-    if (sources.interval_count > 0 && left > 0 && at + left > next.t) {
-      Cursor* mine = sources.cursors_of(rank);
-      for (;;) {
-        IntervalSource::Interval<Tick> soonest{kNever, kNever};
-        std::int32_t which = -1;
-        next.t = kNever;
-        for (std::int32_t j = 0; j < sources.interval_count && at < kLatest; ++j) {
-          const auto found = sources.intervals[j].at(mine[j], at, sources.keys, sources.realization,
-                                                     rank, sources.words);
-          next.t = earlier(next.t, found.begin);
-          if (found.begin >= soonest.begin || !sources.intervals[j].acts(compute)) continue;
-          soonest = found;
-          which = j;
-        }
-        const Tick quiet = soonest.begin - at;
-        if (quiet >= left) break;
-        if (quiet > 0) {
-          left -= quiet;
-          at += quiet;
-        }
-        held[which] += soonest.end - at;
-        at = soonest.end;
-      }
-    }
+    if (sources.interval_count > 0 && left > 0 && at + left > next.t)
+      sources.meet(next.t, at, left, rank, compute,
+                   [&](std::int32_t source, Tick by) { held[source] += by; });
     Tick sum = added;
     t = log->add(t, w, cause);
     for (std::int32_t j = 0; j < sources.interval_count; ++j) {
@@ -265,12 +268,14 @@ class PathFinder {
         ways_(2 * std::size_t{plan.ranks} * plan.nics),
         slots_(plan.slots),
         cursors_(program.intervals.size() * plan.ranks),
+        slower_(program.speeds.size()),
         ended_(2 + plan.marks.count),
         first_arrival_(kPathParts + view_.messages.count),
         first_interval_(first_arrival_ + view_.rank_delay_count) {
     if (quiet_) {
       view_.rank_delay_count = 0;
       view_.sources.interval_count = view_.sources.step_count = view_.sources.roles = 0;
+      view_.sources.speed_count = 0;
     }
   }
 
@@ -280,8 +285,9 @@ class PathFinder {
     std::fill(cursors_.begin(), cursors_.end(), Cursor{0, 0, 0, 0, ~realization});
     realization_ = realization;
     Sources sources = view_.sources.bound(realization, cursors_.data(), view_.seed);
-    const TracedNoise noise{sources, first_interval_, first_interval_ + sources.interval_count,
-                            &log_};
+    const std::int32_t first_step = first_interval_ + sources.interval_count;
+    const TracedNoise noise{sources, first_interval_, first_step, first_step + sources.step_count,
+                            &log_,   slower_.data()};
     const TracedNetwork delays{
         view_.messages.delays, view_.messages.count, view_.messages.words, nullptr, &log_, quiet_};
     const ActionJob job{&view_,
@@ -455,6 +461,7 @@ class PathFinder {
   std::vector<Processor<Traced>> processors_;
   std::vector<Traced> ways_, slots_;
   std::vector<Cursor> cursors_;
+  std::vector<Tick> slower_;
   std::vector<Tick> ended_;                            // and when marks are reached
   const std::int32_t first_arrival_, first_interval_;  // causes
   std::uint32_t realization_ = 0;
@@ -466,7 +473,7 @@ void check(const Schedule& schedule, const Program& program, const Network& netw
       plan.receive_of.size() != schedule.operations())
     throw std::invalid_argument("the program is not that of the plan: ranks or messages differ");
   if (program.intervals.size() + program.delays.size() + program.messages.size() +
-          program.rank_delays.size() >
+          program.rank_delays.size() + program.speeds.size() >
       kMaxExplained)
     throw std::invalid_argument("at most 12 noise sources can be explained");
 }
@@ -512,7 +519,8 @@ std::int64_t memory_to_explain(const Program& program, const Network& network, c
   const bool copies = std::any_of(network.bytes.begin(), network.bytes.end(),
                                   [](const ByteCost& b) { return b.cpu > 0; });
   const auto intervals = static_cast<std::int64_t>(program.intervals.size());
-  const auto others = static_cast<std::int64_t>(program.delays.size() + program.messages.size());
+  const auto others = static_cast<std::int64_t>(program.delays.size() + program.messages.size() +
+                                                program.speeds.size());
   const std::int64_t entries = 2 + others + intervals + (copies ? 1 + intervals : 0);
   const auto of_rank = static_cast<std::int64_t>(
       plan.cpus * sizeof(Processor<Traced>) + 2 * plan.nics * sizeof(Traced) + sizeof(RankTimes));

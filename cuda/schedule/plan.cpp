@@ -114,12 +114,13 @@ class ArrivalRun {
         realization_(realization),
         record_(record),
         plan_(plan),
+        factors_((kRecords ? record : plan)->factors),
         mark_of_((kRecords ? record : plan)->marks.of),
         marks_(marks),
         times_(times),
         poll_(poll),
         posts_(s_.cpus() > 1 || !mark_of_.empty() ||
-               (!s_.sizes().empty() && s_.sizes().back() > network.largest_eager)),
+               (!s_.sizes().empty() && s_.sizes().back() > smallest_eager(network))),
         left_(s_.operations()),
         ready_(s_.operations()),
         floats_(s_.operations()),
@@ -174,14 +175,26 @@ class ArrivalRun {
   Tick& way(std::uint32_t rank, std::uint8_t nic, bool in) {
     return ways_[2 * (std::size_t{rank} * s_.nics() + nic) + in];
   }
-  std::uint32_t entry_of(std::uint64_t size) {
-    if (size != last_size_) {
-      const auto& all = s_.sizes();
-      last_size_ = size;
-      last_entry_ =
-          static_cast<std::uint32_t>(std::lower_bound(all.begin(), all.end(), size) - all.begin());
+  static std::uint64_t smallest_eager(const Network& network) {
+    return *std::min_element(network.largest_eager.begin(), network.largest_eager.end());
+  }
+  bool needs_rendezvous(const Operation& send, std::uint32_t sender) const {
+    return network_.needs_rendezvous(send.size, sender, send.peer);
+  }
+  // Of the message costs: that of its size, on the level that it crosses.
+  std::uint32_t entry_of(const Operation& send, std::uint32_t sender) {
+    const auto& all = s_.sizes();
+    if (send.size != last_size_) {
+      last_size_ = send.size;
+      last_entry_ = static_cast<std::uint32_t>(std::lower_bound(all.begin(), all.end(), send.size) -
+                                               all.begin());
     }
-    return last_entry_;
+    const std::size_t level = network_.levels.between(sender, send.peer);
+    return last_entry_ + static_cast<std::uint32_t>(level * all.size());
+  }
+  Tick work_of(const Operation& o, std::uint32_t rank) const {
+    const Tick work = static_cast<Tick>(o.size) * 1000;
+    return factors_.empty() ? work : times_factor(work, factors_[rank]);
   }
 
   void begin() {
@@ -285,8 +298,7 @@ class ArrivalRun {
     ++done_;
     Tick at = event.time;
     if (o.kind == kCalculate)
-      calculate(noise_, static_cast<Tick>(o.size) * 1000, event.operation, cpu, at,
-                Tick{event.rank});
+      calculate(noise_, work_of(o, event.rank), event.operation, cpu, at, Tick{event.rank});
     else
       send_one(event, o, cpu, at);
     check(cpu.busy);
@@ -296,7 +308,7 @@ class ArrivalRun {
       leave(*queue, free);
     }
     note(event.rank, event.operation, at, cpu.busy);
-    const bool waits = o.kind == kSend && o.size > network_.largest_eager;
+    const bool waits = o.kind == kSend && needs_rendezvous(o, event.rank);
     std::uint32_t start_slot = 0, done_slot = 0;
     if constexpr (kRecords) record_operation(event, o, waits, start_slot, done_slot);
     started(event.rank, event.operation, at, start_slot);
@@ -304,7 +316,7 @@ class ArrivalRun {
   }
 
   void send_one(const Event& event, const Operation& o, Processor<Tick>& cpu, Tick at) {
-    const std::uint32_t entry = entry_of(o.size);
+    const std::uint32_t entry = entry_of(o, event.rank);
     const MessageCost& m = p_.message_costs[entry];
     const Tick left = send<true>(noise_, m, network_.bytes[entry], event.operation, cpu,
                                  way(event.rank, o.nic, false), at, Tick{event.rank});
@@ -343,7 +355,7 @@ class ArrivalRun {
     Processor<Tick>& cpu = processor(event.rank, o.cpu);
     const Tick free = later(cpu.busy, way(event.rank, o.nic, true));
     if (free > event.time) return wait(event, o, queue, free);
-    const std::uint32_t entry = entry_of(o.size);
+    const std::uint32_t entry = entry_of(o, event.sender);
     const std::uint32_t receive =
         kRecords ? 0 : plan_->receive_of[number(event.sender, event.operation)];
     Tick at = event.time;
@@ -398,7 +410,7 @@ class ArrivalRun {
       record_->receive_of[number(message.rank, message.operation)] = receive;
       note(rank, receive, message.begin, message.end);
     }
-    if (send.size > network_.largest_eager)
+    if (needs_rendezvous(send, message.rank))
       finished(message.rank, message.operation, later(posted, message.begin), meets_slot_);
     finished(rank, receive, later(posted, message.end), done_slot_);
   }
@@ -484,7 +496,7 @@ class ArrivalRun {
                    bool on_start) const {
     const Operation& one = view.operations[a];
     if (one.cpu != view.operations[b].cpu) return true;
-    if (one.kind == kSend) return !on_start && one.size > network_.largest_eager;
+    if (one.kind == kSend) return !on_start && needs_rendezvous(one, rank);
     return one.kind == kReceive && floats_[number(rank, a)];
   }
   std::uint32_t count_explicit(std::uint32_t rank, std::uint32_t a, bool on_start) const {
@@ -547,9 +559,9 @@ class ArrivalRun {
     if (!rendezvous) mark(action, kMarkDone, number(event.rank, event.operation));
     for (const std::uint32_t slot : waits) word(slot);
     if (o.kind == kSend)
-      action.message = {entry_of(o.size), message_slot_};
+      action.message = {entry_of(o, event.rank), message_slot_};
     else
-      action.work = static_cast<Tick>(o.size) * 1000;
+      action.work = work_of(o, event.rank);
     add(action);
   }
 
@@ -577,7 +589,7 @@ class ArrivalRun {
     if (posts_ && posted) {
       slots_.read(receive.slots[0]);
       second_half(action, event.rank, receive.operation, event.sender, event.operation,
-                  send.size > network_.largest_eager);
+                  needs_rendezvous(send, event.sender));
       action.flags |= kSecondHalf;
       word(receive.slots[0]);
     }
@@ -590,7 +602,7 @@ class ArrivalRun {
     for (const std::uint32_t slot : {receive.slots[0], message.slots[0], message.slots[1]})
       slots_.read(slot);
     second_half(action, event.rank, event.operation, message.rank, message.operation,
-                send.size > network_.largest_eager);
+                needs_rendezvous(send, message.rank));
     word(receive.slots[0]);
     word(message.slots[0]);
     word(message.slots[1]);
@@ -612,6 +624,7 @@ class ArrivalRun {
   const std::uint32_t realization_;
   Plan* const record_;
   const Plan* const plan_;
+  const Factors& factors_;
   const std::vector<std::uint32_t>& mark_of_;
   Tick* const marks_;
   Tick* const times_;
@@ -635,15 +648,34 @@ class ArrivalRun {
 };
 
 void check_costs(const Schedule& schedule, const Program& program, const Network& network) {
-  if (program.ranks() != schedule.ranks() ||
-      program.message_costs.size() != schedule.sizes().size() ||
-      network.bytes.size() != schedule.sizes().size())
+  const Levels& levels = network.levels;
+  const std::size_t entries = levels.count() * schedule.sizes().size();
+  if (program.ranks() != schedule.ranks() || program.message_costs.size() != entries ||
+      network.bytes.size() != entries)
     throw std::invalid_argument("the program is not of this schedule: ranks or messages differ");
+  if (network.largest_eager.size() != levels.count() ||
+      levels.slots.size() != (levels.spans.empty() ? 0 : schedule.ranks()) ||
+      std::find(levels.spans.begin(), levels.spans.end(), 0u) != levels.spans.end())
+    throw std::invalid_argument("each level has an S, and each rank a slot, if there are several");
   if (program.loads != nullptr) throw std::invalid_argument("schedules know no congestion");
-  if (!program.speeds.empty()) throw std::invalid_argument("schedules know no drawn speeds");
   for (const ByteCost& b : network.bytes)
     if (b.wire < 0 || b.cpu < 0 || b.wire >= kLatest || b.cpu >= kLatest)
       throw std::invalid_argument("times of bytes must lie in [0, 2^62)");
+}
+
+// All calculations stay below 2^62 at the ranks' own speed, and below 2^60 where speeds are drawn.
+void check_factors(const Schedule& schedule, const Program& program, const Factors& factors) {
+  if (!factors.empty() && factors.size() != schedule.ranks())
+    throw std::invalid_argument("each rank has a factor, or none has");
+  constexpr std::uint64_t kOne = std::uint64_t{1} << kSpeedBits;
+  const std::uint64_t slowest =
+      factors.empty() ? kOne : *std::max_element(factors.begin(), factors.end());
+  const double longest = static_cast<double>(schedule.longest_calculation()) * 1000 *
+                         std::max(1.0, static_cast<double>(slowest) / static_cast<double>(kOne));
+  if (longest >= static_cast<double>(kLatest) ||
+      (!program.speeds.empty() &&
+       longest * program.largest_factor() >= static_cast<double>(kLongestSlowed)))
+    throw std::invalid_argument("a calculation takes too long at its rank's speed");
 }
 
 }  // namespace
@@ -662,14 +694,16 @@ ProgramView view_of(const Program& program, std::uint64_t seed) {
 }
 
 Plan make_plan(const Schedule& schedule, const Program& program, const Network& network,
-               Marks marks, const PollActions& poll) {
+               Factors factors, Marks marks, const PollActions& poll) {
   check_costs(schedule, program, network);
+  check_factors(schedule, program, factors);
   if (!marks.of.empty() && marks.of.size() != schedule.operations())
     throw std::invalid_argument("marks must have an entry for each operation");
   for (const std::uint32_t mark : marks.of)
     if (mark != kNoMark && mark >= marks.count)
       throw std::invalid_argument("there are fewer marks than an operation names");
   Plan plan;
+  plan.factors = std::move(factors);
   plan.marks = std::move(marks);
   plan.ranks = schedule.ranks();
   plan.cpus = schedule.cpus();

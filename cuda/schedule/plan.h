@@ -24,12 +24,35 @@ struct Marks {
   std::vector<std::uint32_t> of;  // of each operation, by its number in the schedule; or empty
 };
 
-// What messages cost: an entry for each of Schedule::sizes(). MessageCost stands in a Program, with
-// the noise; the rest here.
+// A machine of several levels, such as nodes and racks: where ranks are, and the level that a
+// message crosses. Two ranks are in the same part of level k if their slots are in the same span.
+struct Levels {
+  std::vector<std::uint32_t> slots;  // of each rank; empty: there is one level
+  std::vector<std::uint32_t> spans;  // slots of a part, of each level but the outermost
+
+  std::size_t count() const { return spans.size() + 1; }
+  std::size_t between(std::uint32_t sender, std::uint32_t receiver) const {
+    std::size_t level = 0;
+    for (const std::uint32_t span : spans) level += slots[sender] / span != slots[receiver] / span;
+    return level;
+  }
+};
+
+// What messages cost: of each level an entry for each of Schedule::sizes(). MessageCost stands in a
+// Program, with the noise; the rest here.
 struct Network {
   std::vector<ByteCost> bytes;
-  std::uint64_t largest_eager = ~std::uint64_t{0};  // larger messages need a rendezvous (S)
+  std::vector<std::uint64_t> largest_eager;  // of each level: larger ones need a rendezvous (S)
+  Levels levels;
+
+  bool needs_rendezvous(std::uint64_t size, std::uint32_t sender, std::uint32_t receiver) const {
+    return size > largest_eager[levels.between(sender, receiver)];
+  }
 };
+
+// How slow ranks are: of each the factor on the time of its calculations, as a number of 32
+// fractional bits (noise/speed.h); or empty.
+using Factors = std::vector<std::uint64_t>;
 
 struct Plan {
   std::vector<Action> actions;
@@ -37,6 +60,7 @@ struct Plan {
   std::uint32_t ranks = 0, cpus = 0, nics = 0, slots = 0;
   std::uint64_t events = 0;  // that it took to find the order
   bool links = false;        // whether ways in and out can delay anything
+  Factors factors;
   // Of each send, by its number in the schedule: which receive of its peer takes its message.
   std::vector<std::uint32_t> receive_of;
   Marks marks;                // whose times are the first slots
@@ -45,7 +69,8 @@ struct Plan {
   std::uint32_t last_rank = 0;
   std::uint64_t bytes() const {
     return actions.capacity() * sizeof(Action) +
-           4 * (words.capacity() + receive_of.capacity() + marks.of.capacity());
+           4 * (words.capacity() + receive_of.capacity() + marks.of.capacity()) +
+           8 * factors.capacity();
   }
 };
 
@@ -53,7 +78,7 @@ using PollActions = std::function<void()>;  // called now and then; what it thro
 
 // Throws Malformed where operations are left that never can be executed.
 Plan make_plan(const Schedule& schedule, const Program& program, const Network& network,
-               Marks marks, const PollActions& poll);
+               Factors factors, Marks marks, const PollActions& poll);
 
 // When the last CPU of all is free, and its rank.
 struct Ended {

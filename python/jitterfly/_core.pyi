@@ -163,7 +163,10 @@ class SchedulePlan:
         program: Program,
         wire: Ticks,
         cpu: Ticks,
-        largest_eager: int,
+        largest_eager: npt.NDArray[np.uint64],
+        slots: npt.NDArray[np.uint32] = ...,
+        spans: npt.NDArray[np.uint32] = ...,
+        factors: npt.NDArray[np.uint64] = ...,
         mark_of: npt.NDArray[np.uint32] = ...,
         marks: int = 0,
     ) -> None: ...

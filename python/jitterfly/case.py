@@ -158,9 +158,7 @@ class Case:
     @property
     def placed_noise(self) -> tuple[Noise, ...]:
         """`noise`, where sources say how many ranks share draws instead of naming a level."""
-        if not any(names_level(getattr(noise, "shared", False)) for noise in self.noise):
-            return self.noise
-        return tuple(_placed(noise, i, self) for i, noise in enumerate(self.noise))
+        return place_noise(self.noise, self.network, self.ranks)
 
     @property
     def is_even(self) -> bool:
@@ -250,20 +248,33 @@ class Case:
         return cls(**values)
 
 
-def _placed(noise: Noise, place: int, case: Case) -> Noise:
+def place_noise(noise: tuple[Noise, ...], network: Network, ranks: int) -> tuple[Noise, ...]:
+    """The same sources, which say how many ranks share draws instead of naming a level.
+
+    Raises
+    ------
+    ValueError
+        A source names a level that the network does not have, or one whose ranks can not share.
+    """
+    if not any(names_level(getattr(one, "shared", False)) for one in noise):
+        return noise
+    return tuple(_placed(one, i, network, ranks) for i, one in enumerate(noise))
+
+
+def _placed(noise: Noise, place: int, network: Network, ranks: int) -> Noise:
     name: Any = getattr(noise, "shared", False)
     if not names_level(name):
         return noise
-    if not isinstance(case.network, Hierarchy):
+    if not isinstance(network, Hierarchy):
         raise ValueError(
             f"noise[{place}]: shared = {name!r} is a level of a Hierarchy; on a network of one "
             "level it must be False, 'machine' or the ranks per node, a power of two"
         )
     try:
-        span = case.network.shared_ranks(case.network.level_named(name), case.ranks)
+        span = network.shared_ranks(network.level_named(name), ranks)
     except ValueError as error:
         raise ValueError(f"noise[{place}]: {error}") from None
-    shared = "machine" if span >= case.ranks else span
+    shared = "machine" if span >= ranks else span
     return dataclasses.replace(noise, shared=shared)  # type: ignore[type-var]
 
 

@@ -228,8 +228,8 @@ class SlowRanks(Speed, kind="slow_ranks"):
     ----------
     factor : float
         How much longer, above 0: 1.2 is 20 % longer.
-    ranks : list of int
-        Which ones.
+    ranks : list of int, or int
+        Which ones; also as text, "3 17".
 
     Examples
     --------
@@ -264,8 +264,8 @@ class SlowNodes(Speed, kind="slow_nodes"):
         How much longer, above 0.
     node_ranks : int
         Consecutive ranks that are a node.
-    nodes : list of int
-        Which ones.
+    nodes : list of int, or int
+        Which ones; also as text, "3 17".
 
     Examples
     --------
@@ -462,7 +462,12 @@ def _check_factor(value: Any) -> float:
 
 
 def _check_places(values: Any, name: str) -> tuple[int, ...]:
+    """A list of integers, one integer, or their text with spaces between: "3 17"."""
     rule = f"{name} must be a list of integers from 0"
+    if isinstance(values, str):
+        values = [int(part) if part.isdecimal() else part for part in values.split()]
+    elif isinstance(values, int):
+        values = [values]
     try:
         places = tuple(check_integer(value, name, 0, MOST_RANKS - 1) for value in values)
     except (TypeError, ValueError):

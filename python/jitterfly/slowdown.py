@@ -17,11 +17,11 @@ import numpy as np
 from . import notebook, stats
 from .algorithms import Algorithm, Butterfly
 from .case import Case, check_exposed, delays, warn_of_unused_costs
-from .distributions import Distribution
+from .distributions import Constant, Distribution
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, shorten, summary
 from .hierarchy import Hierarchy
 from .network import LogGOPS, Network, check_network
-from .noise import Noise, TraceNoise
+from .noise import Noise, SpeedNoise, TraceNoise
 from .noise.source import check_sources
 from .renames import names_old_arguments
 from .simulate import Result, simulate_checked
@@ -323,10 +323,12 @@ def in_words(part: Component) -> str:
         value = getattr(part, field.name)
         if field.name == "sha256" or value is None or value is field.default:
             continue
-        timed = isinstance(inspect.getattr_static(type(part), field.name), Seconds)
+        timed = isinstance(inspect.getattr_static(type(part), field.name, None), Seconds)
         if timed and value == field.default:
             continue
-        if isinstance(value, Distribution):
+        if isinstance(part, SpeedNoise) and isinstance(value, Constant):
+            shown = f"{value.value:g}"  # a factor, no time
+        elif isinstance(value, Distribution):
             shown = value.name
         else:
             plain = value if isinstance(value, str) else summary(value)

@@ -51,6 +51,29 @@ class Costs:
         return max(n - 1, 0) * self.O
 
 
+@dataclass(frozen=True)
+class Machine:
+    """Levels of a machine: the costs of each, and the slots that a part of each but the last spans.
+
+    `slots`: of each rank. `factors`: on each rank's calculations, in units of 2^-32; None: 1.
+    """
+
+    levels: list
+    spans: list = field(default_factory=list)
+    slots: list | None = None
+    factors: list | None = None
+
+    def between(self, sender, receiver):
+        level = 0
+        for span in self.spans:
+            level += self.slots[sender] // span != self.slots[receiver] // span
+        return self.levels[level]
+
+    def work(self, rank, ticks):
+        """To the nearest tick."""
+        return ticks if self.factors is None else (ticks * self.factors[rank] + 2**31) >> 32
+
+
 def as_text(ranks):
     """The schedule as GOAL."""
     lines = [f"num_ranks {len(ranks)}"]
@@ -73,34 +96,48 @@ def as_text(ranks):
 class Rules:
     """What an operation takes, in one realization."""
 
-    def __init__(self, ranks, costs, sources=(), seed=0, realization=0):
-        self.ranks, self.costs = ranks, costs
+    def __init__(self, ranks, machine, sources=(), seed=0, realization=0):
+        """machine: a `Machine`, or the `Costs` of its only level."""
+        self.ranks = ranks
+        self.machine = Machine([machine]) if isinstance(machine, Costs) else machine
         self.noise = RealizedNoise(sources, seed, realization, draws_per_cycle=1)
         self.begin, self.end = {}, {}  # of operations; of a receive: of taking its message
 
     def calculate(self, rank, i, t):
         self.begin[rank, i] = t
-        self.end[rank, i] = self.noise.compute(rank, t, 1000 * self.ranks[rank][i].size, i)
+        work = self.machine.work(rank, 1000 * self.ranks[rank][i].size)
+        self.end[rank, i] = self.noise.compute(rank, t, work, i)
         return self.end[rank, i]
+
+    def message(self, sender, i):
+        """The costs of a send, and its bytes."""
+        send = self.ranks[sender][i]
+        return self.machine.between(sender, send.peer), send.size
+
+    def needs_rendezvous(self, sender, i):
+        costs, n = self.message(sender, i)
+        return n > costs.S
 
     def send_off(self, rank, i, t):
         """When the CPU is free, the way out is free, and the first byte has left."""
-        n = self.ranks[rank][i].size
-        left = self.noise.send(rank, t, self.costs.o, i, 0)
+        costs, n = self.message(rank, i)
+        left = self.noise.send(rank, t, costs.o, i, 0)
         self.begin[rank, i] = t
-        self.end[rank, i] = self.noise.pass_on(rank, left, self.costs.cpu(n))
-        return self.end[rank, i], left - self.costs.o + self.costs.gap(n), left
+        self.end[rank, i] = self.noise.pass_on(rank, left, costs.cpu(n))
+        return self.end[rank, i], left - costs.o + costs.gap(n), left
 
-    def arrival(self, rank, receive, n, left):
-        transit = self.costs.L + self.costs.wire(n)
+    def arrival(self, rank, receive, sender, i, left):
+        costs, n = self.message(sender, i)
+        transit = costs.L + costs.wire(n)
         late = self.noise.transit_delay(left, "original", rank, receive, 0, transit)
-        return left + self.costs.L + late
+        return left + costs.L + late
 
-    def take(self, rank, receive, n, t):
+    def take(self, rank, receive, sender, i, t):
         """When the CPU and the way in are free."""
-        begun = self.noise.receive(rank, t, self.costs.o, receive, 0)
-        done = max(self.noise.pass_on(rank, begun, self.costs.cpu(n)), begun + self.costs.wire(n))
-        return done, t + self.costs.gap(n)
+        costs, n = self.message(sender, i)
+        begun = self.noise.receive(rank, t, costs.o, receive, 0)
+        done = max(self.noise.pass_on(rank, begun, costs.cpu(n)), begun + costs.wire(n))
+        return done, t + costs.gap(n)
 
     def note_take(self, rank, receive, begin, end):
         self.begin[rank, receive], self.end[rank, receive] = begin, end
@@ -112,8 +149,8 @@ class ArrivalOrder(Rules):
     `matched`: without noise None, else (sender, send) -> receive, of a run without noise.
     """
 
-    def __init__(self, ranks, costs, sources=(), seed=0, realization=0, matched=None):
-        super().__init__(ranks, costs, sources, seed, realization)
+    def __init__(self, ranks, machine, sources=(), seed=0, realization=0, matched=None):
+        super().__init__(ranks, machine, sources, seed, realization)
         self.known = matched
         self.matched, self.heap, self.count = {}, [], 0
         self.cpu, self.out, self.into = defaultdict(int), defaultdict(int), defaultdict(int)
@@ -188,21 +225,21 @@ class ArrivalOrder(Rules):
         self.used[("cpu", *where)].append(("send", rank, i))
         self.used[("out", *way)].append(("send", rank, i))
         receive = 0 if self.known is None else self.known[rank, i]
-        self.push(self.arrival(op.peer, receive, op.size, left), "message", op.peer, rank, i)
+        self.push(self.arrival(op.peer, receive, rank, i, left), "arrive", op.peer, rank, i)
         freed = self.release("begun", rank, i, time)
-        if op.size <= self.costs.S:
+        if not self.needs_rendezvous(rank, i):
             freed += self.release("done", rank, i, self.cpu[where])
         return freed
 
-    def message(self, time, order, rank, sender, i):
+    def arrive(self, time, order, rank, sender, i):
         op = self.ranks[sender][i]
         where, way = (rank, op.cpu), (rank, op.nic)
         free = max(self.cpu[where], self.into[way])
         if free > time:
-            self.push(free, "message", rank, sender, i, order=order)
+            self.push(free, "arrive", rank, sender, i, order=order)
             return []
         receive = 0 if self.known is None else self.known[sender, i]
-        self.cpu[where], self.into[way] = self.take(rank, receive, op.size, time)
+        self.cpu[where], self.into[way] = self.take(rank, receive, sender, i, time)
         self.used[("cpu", *where)].append(("take", sender, i))
         self.used[("in", *way)].append(("take", sender, i))
         taken = sender, i, time, self.cpu[where]
@@ -232,7 +269,7 @@ class ArrivalOrder(Rules):
         self.matched[sender, send] = receive
         self.note_take(rank, receive, begin, end)
         freed = []
-        if self.ranks[sender][send].size > self.costs.S:
+        if self.needs_rendezvous(sender, send):
             freed = self.release("done", sender, send, max(posted, begin))
         return freed + self.release("done", rank, receive, max(posted, end))
 
@@ -241,7 +278,7 @@ class InOrder(Rules):
     """Every CPU, way out and way in keeps the order that it has in `quiet`, executed before."""
 
     def __init__(self, quiet, sources=(), seed=0, realization=0):
-        super().__init__(quiet.ranks, quiet.costs, sources, seed, realization)
+        super().__init__(quiet.ranks, quiet.machine, sources, seed, realization)
         self.quiet = quiet
         self.begun, self.done = {}, {}  # when others may go on
         self.left, self.taken = {}, {}  # of messages, by (sender, send)
@@ -278,7 +315,7 @@ class InOrder(Rules):
         if op.kind == "recv":
             message = self.sender_of[rank, i]
             halves = self.begun.get((rank, i)), self.taken.get(message, (None, None))[1]
-        elif op.kind == "send" and op.size > self.costs.S:
+        elif op.kind == "send" and self.needs_rendezvous(rank, i):
             receive = op.peer, self.quiet.matched[rank, i]
             halves = self.begun.get(receive), self.taken.get((rank, i), (None, None))[0]
         else:
@@ -320,9 +357,9 @@ class InOrder(Rules):
         rank, receive, way = key[1], self.quiet.matched[sender, i], ("in", key[1], op.nic)
         if (sender, i) not in self.left or waiting[way][0] != what:
             return False
-        there = self.arrival(rank, receive, op.size, self.left[sender, i])
+        there = self.arrival(rank, receive, sender, i, self.left[sender, i])
         at = max(there, self.clocks[key][-1], self.free_in[way])
-        end, self.free_in[way] = self.take(rank, receive, op.size, at)
+        end, self.free_in[way] = self.take(rank, receive, sender, i, at)
         self.taken[sender, i] = at, end
         self.note_take(rank, receive, at, end)
         self.clocks[key].append(end)

@@ -64,7 +64,7 @@ def test_under_noise(kind, number, tmp_path):
     raw = _core.simulate_schedule(*compiled, case.seed, case.realization, 1)
     assert raw[0, 0] == last
 
-    free = ArrivalOrder(case.ranks, case.costs, *draw, matched=quiet.matched)
+    free = ArrivalOrder(case.ranks, case.machine, *draw, matched=quiet.matched)
     last = free.execute()
     found = case.times(compiled, arrival_order=True)
     np.testing.assert_array_equal(found, times_of(free, case.schedule))

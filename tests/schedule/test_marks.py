@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 from reference.schedules import ArrivalOrder, InOrder
 from support.scale import scaled
-from support.schedule_cases import OPTIONS, Case, network_of
+from support.schedule_cases import OPTIONS, Case
 
 import jitterfly as jf
 from jitterfly import _core
 from jitterfly.cli import main
 from jitterfly.schedule.marks import NO_MARK, Marks, read_marks
-from jitterfly.schedule.simulate import compile_schedule
 
 NUMBERS = [(kind, number) for kind in OPTIONS for number in range(scaled(100))]
 
@@ -50,7 +49,7 @@ def test_marks_against_the_reference(kind, number, tmp_path, monkeypatch):
     """In both orders, and without noise; and marks change no other time."""
     rng = random.Random(f"marks {kind} {number}")
     case = Case(rng, tmp_path, **OPTIONS[kind])
-    quiet = Coming(case.ranks, case.costs)
+    quiet = Coming(case.ranks, case.machine)
     try:
         quiet.execute()
     except AssertionError:
@@ -60,7 +59,7 @@ def test_marks_against_the_reference(kind, number, tmp_path, monkeypatch):
     of = np.array([rng.randrange(count) if rng.random() < share else NO_MARK
                    for _ in range(case.schedule.operations)], dtype=np.uint32)  # fmt: skip
     marks = Marks(tuple(map(str, range(count))), of)
-    compiled = compile_schedule(case.schedule, network_of(case.costs), case.written, marks)
+    compiled = case.compiled(marks)
     assert compiled.plan.reached == reached(quiet.completed, of, count, begins).tolist()
 
     draw = case.meant, case.seed, case.realization
@@ -87,7 +86,7 @@ def test_marks_against_the_reference(kind, number, tmp_path, monkeypatch):
     monkeypatch.setenv("JITTERFLY_ISA", "plain")
     np.testing.assert_array_equal(found, _core.simulate_schedule(*compiled, *run))
 
-    free = Coming(case.ranks, case.costs, *draw, matched=quiet.matched)
+    free = Coming(case.ranks, case.machine, *draw, matched=quiet.matched)
     last = free.execute()
     (row,) = _core.simulate_schedule(*compiled, case.seed, case.realization, 1, arrival_order=True)
     assert row[0] == last

@@ -5,6 +5,7 @@ import math
 import random
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -94,6 +95,99 @@ def test_a_collective_s_schedule_under_noise(kind, tmp_path):
             schedule, case.network, noise, 20, seed=3, order="arrival", threads=2
         )
         np.testing.assert_array_equal(found.ticks, jf.simulate(case, 20, seed=3).ticks[:, -1])
+
+
+MACHINE = jf.Hierarchy([(2, jf.LogGOPS("0.3us", 0)), (2, jf.LogGOPS("0.7us", 0), "board"),
+                        jf.LogGOPS("1us", 0)], placement="block")  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_collective_s_schedule_on_a_machine_of_levels(kind, tmp_path):
+    """With ranks that differ in their speed, and draws that a level shares."""
+    rng = random.Random(f"collective on levels {kind}")
+    noise = [
+        jf.PeriodicNoise("50us", "7us", shared="board"),
+        jf.SpeedNoise(jf.Lognormal(1, 0.2), shared=rng.choice([False, "node"])),
+    ]
+    case = jf.Case(13, algorithm=jf.Algorithm.from_dict({"kind": kind}), network=MACHINE,
+                   message_bytes=100, compute_time="20us", cycles=3, noise=noise,
+                   speed=jf.imbalance.SlowRanks(1.25, [2, 7]))  # fmt: skip
+    schedule = schedule_of(
+        goal_schedule(replace(case, network=FREE, noise=[], speed=None)).text, tmp_path
+    )
+    found = jf.simulate_schedule(
+        schedule, MACHINE, noise, 20, seed=3, order="arrival", speed=case.speed
+    )
+    np.testing.assert_array_equal(found.ticks, jf.simulate(case, 20, seed=3).ticks[:, -1])
+    quiet = jf.simulate(replace(case, noise=[]), 1)
+    assert round(found.noise_free * 1e12) == quiet.ticks[0, -1]
+
+
+def test_one_level_is_the_network_alone(tmp_path):
+    schedule = schedule_of(APP, tmp_path)
+    levels = [(4, "L=1us,o=200ns,S=100"), "L=1us,o=200ns,S=100"]
+    for machine in (jf.Hierarchy(levels), jf.Hierarchy(levels[1:])):
+        found = jf.simulate_schedule(schedule, machine, NOISE, 30)
+        same = jf.simulate_schedule(schedule, "L=1us,o=200ns,S=100", NOISE, 30)
+        np.testing.assert_array_equal(found.ticks, same.ticks)
+
+
+LEVELS = """num_ranks 3
+rank 0 {
+send 1b to 1
+send 1b to 2
+}
+rank 1 {
+calc 2000
+recv 1b from 0
+}
+rank 2 {
+recv 1b from 0
+}
+"""
+
+
+def test_levels_and_slow_ranks_by_hand(tmp_path):
+    schedule = schedule_of(LEVELS, tmp_path)
+    machine = "2: L=100ns,o=10ns; L=5us,o=20ns"
+    # Rank 2, on another node: the send within the node, and o + L + o.
+    assert jf.simulate_schedule(schedule, machine).noise_free == 5.05e-6
+    # Rank 1 takes its message, for 10 ns, after its calculation.
+    slow = jf.simulate_schedule(schedule, machine, speed=jf.imbalance.SlowRanks(3, 1))
+    assert slow.noise_free == 6.01e-6
+    assert "speed of the ranks: slow_ranks, factor = 3.0, ranks = [1]" in slow.notes()
+    assert jf.explain_schedule(schedule, machine, speed=slow.speed).on_time == 6_010_000
+    found = jf.explain_schedule(schedule, machine, [jf.SpeedNoise(3)], 4)
+    assert found.on_time == 5_050_000
+    assert found.completion.tolist() == 4 * [6_010_000]
+    assert found.ticks.tolist() == 4 * [[4_000_000, 960_000 - 4_000_000]]
+    drawn = jf.simulate_schedule(schedule, machine, [jf.SpeedNoise(3)], 4)
+    assert drawn.title().endswith("under noise: speed, factor = 3")
+
+
+def test_speeds_and_levels_that_can_not_be(tmp_path):
+    schedule = schedule_of(LEVELS, tmp_path)
+    machine = jf.Hierarchy([(2, "L=100ns,o=10ns"), "L=5us,o=20ns"])
+    for network, options, message in (
+        (machine, {"speed": jf.imbalance.SlowRanks(2, 3)}, "speed: ranks must be from 0 to 2"),
+        (machine, {"speed": 1.2}, "speed must be a Speed"),
+        (machine, {"speed": jf.imbalance.GivenSpeed([1, 2])}, "one factor for each of the 3 ranks"),
+        (replace(machine, placement=[0, 1]), {}, "one slot for each of the 3 ranks"),
+        (jf.Hierarchy([(2, jf.Hockney("1us", 0)), FREE]), {}, "or a Hierarchy of them"),
+        (jf.Hierarchy([(2, "L=1us,o=0,gamma=1ns"), FREE]), {}, "gamma must be left out"),
+        (machine, {"noise": "kind=speed,factor=2,shared=rack"}, r"noise\[0\]: shared must be one"),
+        (machine, {"noise": "kind=speed,factor=1e6", "speed": jf.imbalance.SlowRanks(1e6, 1)},
+         "a calculation must take less than 1.15e\\+06 s .2.60 ps. at its drawn speed"),
+        (machine, {"speed": jf.imbalance.SlowRanks(1e6, 1), "noise": 6 * ["kind=speed,factor=10"]},
+         "at its drawn speed"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            jf.simulate_schedule(schedule, network, **options)
+    with pytest.warns(jf.IneffectiveSpeedWarning, match="the schedule calculates nothing"):
+        jf.simulate_schedule(
+            schedule_of(TWO.format("send 1b to 1", "recv 1b from 0"), tmp_path),
+            FREE, speed=jf.imbalance.SlowRanks(2),
+        )  # fmt: skip
 
 
 def program_under(rng, folder):
@@ -437,7 +531,7 @@ def test_what_is_refused(tmp_path):
         ({"noise": [jf.PeriodicNoise("1ms", "1us", shared=64)]}, "shared must be"),
         (
             {"noise": "period=1ms,duration=1us,shared=node"},
-            r"noise\[0\]: shared = 'node' is a level of a Hierarchy; .* .shared = 8.",
+            r"noise\[0\]: shared = 'node' is a level of a Hierarchy; .* or the ranks per node",
         ),
         (
             {"noise": [jf.StepNoise("1us"), jf.StepNoise("1us", shared="level 2")]},
@@ -475,6 +569,28 @@ def test_command(tmp_path, capsys):
     assert picture.stat().st_size > 5000
 
 
+@pytest.mark.parametrize("command", ["run", "explain"])
+def test_command_on_a_machine_of_nodes(command, tmp_path, capsys):
+    path, network = tmp_path / "app.goal", "4: L=300ns,o=100ns; L=1us,o=200ns"
+    path.write_text(APP)
+    words = [command, "-q", str(path), "--network", network, "--noise",
+             "period=1ms,duration=25us,shared=node", "--realizations", "20", "--seed", "3",
+             "--speed", "kind=slow_ranks,factor=1.5,ranks=2 5"]  # fmt: skip
+    assert main(words) == 0
+    told = capsys.readouterr().out
+    assert "speed of the ranks: slow_ranks, factor = 1.5, ranks = [2, 5]" in told
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["speed"] == {"kind": "slow_ranks", "factor": 1.5, "ranks": [2, 5]}
+    noise = jf.PeriodicNoise("1ms", "25us", shared="node")
+    expected = jf.simulate_schedule(path, network, noise, 20, seed=3,
+                                    speed=jf.imbalance.SlowRanks(1.5, [2, 5]))  # fmt: skip
+    quiet = found["noise_free" if command == "run" else "on_time"]
+    assert quiet == pytest.approx(expected.noise_free)
+    if command == "run":
+        assert found["samples"] == expected.samples.tolist()
+
+
 def test_a_schedule_is_known_by_its_content(tmp_path, capsys):
     path = tmp_path / "trace"
     path.write_text(f"// made by hand\n/* of a\n case */ {APP}")
@@ -496,6 +612,8 @@ def test_a_schedule_is_known_by_its_content(tmp_path, capsys):
         (["--network", "kind=hockney,alpha=1us,beta=0"], "network must be LogGOPS"),
         (["--noise", "nothing.noise"], "nothing.noise can not be read"),
         (["--realizations", "1"], "--realizations must be an integer from 2"),
+        (["--speed", "kind=slow_ranks,factor=2,ranks=8"], "speed: ranks must be from 0 to 7"),
+        (["--speed", "kind=fast_ranks,factor=2"], "--speed"),
     ],
 )
 def test_options_that_do_not_fit(options, message, tmp_path, capsys):

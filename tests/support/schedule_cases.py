@@ -1,10 +1,14 @@
 """Random schedules with random costs, under random noise: of the package and of its reference."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reference.public_delays import seconds
 from reference.public_noise import random_sources
-from reference.schedules import ArrivalOrder, Costs, as_text, random_schedule
+from reference.schedules import ArrivalOrder, Costs, Machine, as_text, random_schedule
+from reference.uneven import random_drawn_speed, random_speed
 
 import jitterfly as jf
 from jitterfly import _core
@@ -28,6 +32,20 @@ def network_of(costs):
     return jf.LogGOPS(**values, S=None if costs.S == 2**64 else costs.S)
 
 
+def random_levels(rng, ranks, outermost):
+    """A machine as it is written and as it is meant, whose outermost level has these costs."""
+    sizes = [rng.randint(1, 4) for _ in range(rng.randint(0, 3))]
+    inside = [random_costs(rng) for _ in sizes]
+    spans = [math.prod(sizes[: k + 1]) for k in range(len(sizes))]
+    placement = rng.choice(["block", "given"])
+    slots = list(range(ranks))
+    if placement == "given":
+        placement = slots = rng.sample(range(3 * ranks), ranks)
+    levels = [(size, network_of(one)) for size, one in zip(sizes, inside, strict=True)]
+    written = jf.Hierarchy([*levels, network_of(outermost)], placement=placement)
+    return written, Machine([*inside, outermost], spans, slots)
+
+
 def times_of(run, schedule):
     """Begin and end of all operations, in the order of the schedule."""
     places = [(rank, i) for rank, ops in enumerate(run.ranks) for i in range(len(ops))]
@@ -35,13 +53,26 @@ def times_of(run, schedule):
 
 
 class Case:
-    def __init__(self, rng, folder, noisy=True, **options):
+    """`uneven`: on a machine of several levels, whose ranks differ in their speed."""
+
+    def __init__(self, rng, folder, noisy=True, uneven=False, **options):
         self.rng = rng
         ranks = rng.choice([1, 2, 3, 5, 8, 13])
         self.costs = random_costs(rng)
+        self.network, self.machine, self.speed = network_of(self.costs), self.costs, None
+        if uneven:
+            self.network, self.machine = random_levels(rng, ranks, self.costs)
+            self.speed, factors = random_speed(rng, jf, ranks)
+            factors = [round(factor * 2**32) for factor in factors]
+            self.machine = replace(self.machine, factors=factors)
         self.ranks = random_schedule(rng, ranks, rng.randint(1, 60), **options)
-        transit = self.costs.L + rng.choice([30, 3000]) * self.costs.G
+        levels = self.machine.levels if uneven else [self.costs]
+        transit = max(one.L + rng.choice([30, 3000]) * one.G for one in levels)
         self.written, self.meant = random_sources(rng, jf, ranks, transit) if noisy else ([], ())
+        if uneven and noisy:
+            for _ in range(rng.choice([0, 1, 2])):
+                written, meant = random_drawn_speed(rng, jf, ranks)
+                self.written, self.meant = [*self.written, written], (*self.meant, meant)
         path = folder / "app.goal"
         path.write_text(as_text(self.ranks))
         self.schedule = jf.Schedule.read(path)
@@ -50,15 +81,15 @@ class Case:
 
     def quiet(self):
         """The run without noise, or None where the schedule can not be executed."""
-        run = ArrivalOrder(self.ranks, self.costs)
+        run = ArrivalOrder(self.ranks, self.machine)
         try:
             run.last = run.execute()
         except AssertionError:
             return None
         return run
 
-    def compiled(self):
-        return compile_schedule(self.schedule, network_of(self.costs), self.written)
+    def compiled(self, marks=None):
+        return compile_schedule(self.schedule, self.network, self.written, marks, self.speed)
 
     def times(self, compiled, **options):
         return _core.operation_times(self.schedule._mapped, *compiled, self.seed, self.realization,
@@ -70,6 +101,7 @@ OPTIONS = {
     "no work": {"work": 0},
     "CPUs": {"cpus": 3, "nics": 2},
     "ways": {"nics": 3},
+    "uneven": {"uneven": True, "cpus": 2},
 }
 
 

@@ -11,14 +11,15 @@ from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from ..files import check_replaceable, write_whole
-from .options import integer, noises, tell_understood
+from .options import integer, noises, pairs, tell_understood
 from .output import in_options, print_json, show_phases
 
 EPILOG = """\
 schedules:
   run APP.goal --noise FILE
                    a schedule of an application: GOAL text or LogGOPSim's binary. --noise is a noise
-                   file or K=V,..., as for `slowdown`; --network has L, o, g, G, O and S
+                   file or K=V,..., as for `slowdown`; --network has L, o, g, G, O and S, for a
+                   machine of nodes of each level: "8: L=300ns,o=100ns; L=1us,o=200ns"
 """
 # Options of `run` that are for studies alone, and what they are without being given.
 _OF_STUDIES = {
@@ -28,6 +29,7 @@ _OF_STUDIES = {
 _OF_SCHEDULES = {
     "noise": None,
     "network": None,
+    "speed": None,
     "picture": None,
     "order": None,
     "order_checks": None,
@@ -36,7 +38,7 @@ _OF_SCHEDULES = {
 }
 # Options of `explain` that are for cases alone, and those for schedules alone.
 _OF_CASES = (
-    "at", "arrival", "speed", "ranks", "algorithm", "bytes", "cycles", "compute_time",
+    "at", "arrival", "ranks", "algorithm", "bytes", "cycles", "compute_time",
 )  # fmt: skip
 _OF_EXPLAINED = ("slowest", "path_picture", "operations_csv", "path_csv")
 _MOST_ROWS = 1024
@@ -49,6 +51,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--noise", metavar="FILE|K=V,...", action="append", help="may be given several times")
     add("--network", metavar="K=V,...", help="LogGOPS: L, o, g, G, O, and S in bytes; without it "
         "L=1us,o=200ns,G=0.1ns")  # fmt: skip
+    add("--speed", metavar="K=V,...", help="ranks that take longer for calc: "
+        "kind=slow_ranks,factor=1.2,ranks=3; kind=slow_nodes,...; kind=drawn,...")  # fmt: skip
     add("--order", choices=("noise-free", "arrival"), help="in which operations that compete for "
         "a CPU are executed: that without noise (default), or of arrival (slower)")  # fmt: skip
     add("--order-checks", metavar="N", help="so many realizations are executed in the order of "
@@ -145,6 +149,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
             raise ValueError("--marks-csv needs --marks, which says what marks are")
         check_replaceable(chosen.marks_csv)
     noise = [Noise.from_dict(one, "--noise") for one in noises(chosen.noise or [])]
+    speed = _speed(chosen)
     with show_phases(begun=started) as phases:
         phases(f"reading {chosen.study}")
         schedule = Schedule.read(chosen.study)
@@ -158,6 +163,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
             schedule, network, noise, realizations, seed, threads=threads, progress=show,
             order=chosen.order or "noise-free",
             order_checks=USUAL_ORDER_CHECKS if checks is None else checks, marks=chosen.marks,
+            speed=speed,
         )  # fmt: skip
         if chosen.picture is not None:
             phases("drawing the picture")
@@ -186,6 +192,7 @@ def contents(found: Any) -> dict[str, Any]:
         "schedule": {"name": schedule.name, "ranks": schedule.ranks, "cpus": schedule.cpus,
                      "operations": schedule.operations, "messages": schedule.messages},
         "network": found.network.to_dict(),
+        "speed": None if found.speed is None else found.speed.to_dict(),
         "noise": [one.to_dict() for one in found.noise],
         "seed": found.seed,
         "realizations": len(found.ticks),
@@ -239,6 +246,7 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
     if realizations is None:
         realizations = USUAL_EXPLAINED if slowest is None else 1000
     noise = [Noise.from_dict(one, "--noise") for one in noises(chosen.noise or [])]
+    speed = _speed(chosen)
     with show_phases(begun=started) as phases:
         phases(f"reading {chosen.file}")
         schedule = Schedule.read(chosen.file)
@@ -250,7 +258,7 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
 
         found = explain(
             schedule, network, noise, realizations, seed, slowest=slowest, threads=threads,
-            progress=show,
+            progress=show, speed=speed,
         )  # fmt: skip
         written = []
         for name, draws in pictures.items():
@@ -281,6 +289,14 @@ def _network(chosen: argparse.Namespace) -> Any:
     return Network.from_dict(read_network(chosen.network, "--network"), "--network")
 
 
+def _speed(chosen: argparse.Namespace) -> Any:
+    from ..imbalance import Speed
+
+    if chosen.speed is None:
+        return None
+    return Speed.from_dict(pairs(chosen.speed, "speed"), "--speed")
+
+
 def _share(text: str | None) -> float | None:
     """A part of the realizations: "5%", "5 %" or 0.05."""
     if text is None:
@@ -302,6 +318,7 @@ def _explained(found: Any) -> dict[str, Any]:
         "schedule": {"name": schedule.name, "ranks": schedule.ranks, "cpus": schedule.cpus,
                      "operations": schedule.operations, "messages": schedule.messages},
         "network": found.network.to_dict(),
+        "speed": None if found.speed is None else found.speed.to_dict(),
         "noise": [one.to_dict() for one in found.noise],
         "seed": found.seed,
         "realizations": len(found.ticks),

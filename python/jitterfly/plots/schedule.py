@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from ..schedule import ScheduleResult
+from ..schedule.simulate import machine_in_words
 from ..slowdown import in_words
 from ..units import from_ticks
 from . import style
@@ -40,7 +41,7 @@ def draw(result: ScheduleResult) -> Figure:
         handles += _draw_iterations(axes[1, 0], result)
     noise = "; ".join(map(in_words, result.noise)) or "none"
     told = [
-        f"network: {in_words(result.network)}",
+        *machine_in_words(result.network, result.speed),
         f"noise: {noise}",
         f"{len(times):,} realizations, seed {result.seed}; slowdown {result.slowdown():.4g}",
     ]

@@ -23,16 +23,17 @@ from .. import memory, notebook
 from ..engine import core, reporting
 from ..explain import HEAD, OF_RANKS, PATH, DelayByCause, aligned, causes_of, means_of_sums
 from ..fields import check_integer, shorten
+from ..hierarchy import Hierarchy
+from ..imbalance import Speed
 from ..info import processors
 from ..network import LogGOPS
 from ..noise import Noise
 from ..simulate import check_times
-from ..slowdown import in_words
 from ..stats import Estimate
 from ..stats.distributions import clopper_pearson
 from ..units import from_ticks, show_seconds
 from .schedule import Schedule
-from .simulate import CompiledSchedule, prepare
+from .simulate import CompiledSchedule, compile_schedule, machine_in_words, prepare
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -171,7 +172,9 @@ class ScheduleExplanation(DelayByCause):
     Attributes
     ----------
     schedule : Schedule
-    network : LogGOPS
+    network : LogGOPS or Hierarchy
+    speed : Speed, optional
+        Of the ranks, as given; the time without noise has it, too.
     noise : tuple of Noise
     seed : int
     explained : int array, shape (n,)
@@ -216,7 +219,7 @@ class ScheduleExplanation(DelayByCause):
     """
 
     schedule: Schedule
-    network: LogGOPS
+    network: LogGOPS | Hierarchy
     noise: tuple[Noise, ...]
     seed: int
     explained: Ticks
@@ -241,6 +244,7 @@ class ScheduleExplanation(DelayByCause):
     rank_path_noise: npt.NDArray[np.float64]
     parts_on_path: npt.NDArray[np.int64] = field(repr=False)
     _compiled: CompiledSchedule = field(repr=False)
+    speed: Speed | None = None
 
     path_parts: ClassVar[tuple[str, ...]] = PATH_PARTS
 
@@ -382,7 +386,7 @@ class ScheduleExplanation(DelayByCause):
         if n < self.simulated:
             which = f"the {n:,} slowest of {self.simulated:,} realizations, seed {self.seed}"
         return [
-            f"network: {in_words(self.network)}",
+            *machine_in_words(self.network, self.speed),
             f"{which}; causes along the critical path of the last rank add up to its delay in each",
             self._culprits_in_words(),
             OF_RANKS,
@@ -423,7 +427,7 @@ class ScheduleExplanation(DelayByCause):
 
     def noise_free_times(self) -> Ticks:
         """Begin and end of each operation without noise, in ticks, shape (operations, 2)."""
-        quiet = prepare(self.schedule, self.network, (), 1, 0, None, None, 0).compiled
+        quiet = compile_schedule(self.schedule, self.network, (), speed=self.speed)
         return core.operation_times(self.schedule._mapped, *quiet, 0, 0)
 
     def _repr_html_(self) -> str:
@@ -433,7 +437,7 @@ class ScheduleExplanation(DelayByCause):
 
 def explain_schedule(
     schedule: Schedule | str | Path,
-    network: LogGOPS | str,
+    network: LogGOPS | Hierarchy | str,
     noise: str | Noise | Sequence[Noise | str] = (),
     realizations: int = USUAL_EXPLAINED,
     seed: int = 0,
@@ -442,12 +446,13 @@ def explain_schedule(
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     first_realization: int = 0,
+    speed: Speed | None = None,
 ) -> ScheduleExplanation:
     """By what an application is delayed: the critical path of each realization, cause by cause.
 
     Parameters
     ----------
-    schedule, network, noise, seed, threads, progress, first_realization
+    schedule, network, noise, seed, threads, progress, first_realization, speed
         As in `simulate_schedule`. At most 12 sources. The realizations are the same.
     realizations : int
         So many are explained; with `slowest`, simulated.
@@ -509,9 +514,10 @@ def explain_schedule(
         if not number or not 0 < slowest <= 1:
             raise ValueError(f"slowest must be a share in (0, 1], got {shorten(slowest)}")
     prepared = prepare(
-        schedule, network, noise, realizations, seed, threads, progress, first_realization
-    )
-    schedule, network, sources, realizations, seed, first, compiled, _ = prepared
+        schedule, network, noise, realizations, seed, threads, progress, first_realization,
+        speed=speed,
+    )  # fmt: skip
+    schedule, _, sources, realizations, seed, first, compiled, *_ = prepared
     if len(sources) > _MOST:
         raise ValueError(f"noise must hold at most {_MOST} sources to be explained, "
                          f"got {len(sources)}")  # fmt: skip
@@ -596,6 +602,7 @@ def _explanation(
         rank_path_noise=means[:, _RANK_PARTS + 1],
         parts_on_path=parts.copy(),
         _compiled=prepared.compiled,
+        speed=prepared.speed,
     )
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..distributions.distribution import LARGEST
 from ..noise import (
     LateArrival,
     MessageNoise,
     Noise,
     PeriodicNoise,
     RenewalNoise,
+    SpeedNoise,
     StepNoise,
 )
 from ..units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND
@@ -21,7 +23,14 @@ from .schedule import Schedule
 
 
 def check_operations(
-    schedule: Schedule, noise: Sequence[Noise], o: int, gap: int, way: int, wire: int, cpu: int
+    schedule: Schedule,
+    noise: Sequence[Noise],
+    calculation: int,
+    o: int,
+    gap: int,
+    way: int,
+    wire: int,
+    cpu: int,
 ) -> None:
     """Refuse a schedule of which one operation can take 2^62 ps or longer.
 
@@ -29,8 +38,11 @@ def check_operations(
     ----------
     schedule : Schedule
     noise : sequence of Noise
+    calculation : int
+        The longest one, at its rank's speed, in ticks.
     o, gap, way : int
-        Of a message, in ticks: CPU time, gap, and the way of its first byte.
+        Of a message, in ticks: CPU time, gap, and the way of its first byte. Of several levels of a
+        machine the largest.
     wire, cpu : int
         (n - 1) G and (n - 1) O of the largest message, in ticks.
 
@@ -41,7 +53,15 @@ def check_operations(
     """
     late = sum(_longest_drawn(source) for source in noise if isinstance(source, LateArrival))
     delays = sum(_message_delay(source, way + wire) for source in noise)
-    calculation = schedule._mapped.longest_calculation * 1000
+    for source in noise:
+        calculation = source.longest_slowed(calculation, ever=True)
+    if calculation >= LARGEST and any(isinstance(source, SpeedNoise) for source in noise):
+        raise ValueError(
+            f"a calculation must take less than {LARGEST / TICKS_PER_SECOND:.3g} s (2^60 ps) at "
+            f"its drawn speed, one may take {calculation / TICKS_PER_SECOND:.3g} s: lower the "
+            "times of calc or the factor of SpeedNoise, or cut the tail of its distribution with "
+            "longest"
+        )
     longest = {
         "a calculation": longest_of_cpu(noise, calculation),
         "the late start of a rank": late,
@@ -55,7 +75,7 @@ def check_operations(
         raise ValueError(
             f"the simulated time of a schedule must stay below {LONGEST_SECONDS:.3g} s (2^62 ps), "
             f"and {name} alone may take {ticks / TICKS_PER_SECOND:.3g} s: lower the times of calc, "
-            "network or noise, or cut the tail of noise with longest"
+            "speed, network or noise, or cut the tail of noise with longest"
         )
 
 

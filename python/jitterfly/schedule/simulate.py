@@ -6,22 +6,32 @@ import csv
 import dataclasses
 import io
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import memory, notebook, stats
-from ..case import warn_of_idle_sources
+from ..case import IneffectiveSpeedWarning, place_noise, warn_of_idle_sources
 from ..engine import check_run, core, reporting
-from ..fields import MOST_THREADS, check_choice, check_integer, frozen_dataclass, shorten
+from ..fields import (
+    MOST_THREADS,
+    check_choice,
+    check_integer,
+    frozen_dataclass,
+    shorten,
+    stacklevel_of_user,
+)
+from ..hierarchy import Hierarchy
+from ..imbalance import Speed, check_speed
 from ..info import processors
 from ..network import LogGOPS, Network, check_network
-from ..noise import Congestion, Noise, SpeedNoise
-from ..noise.source import ExposedWork, check_sources, names_level
+from ..noise import Congestion, Noise
+from ..noise.source import ExposedWork, check_sources
 from ..progress import each
 from ..simulate import check_times
 from ..slowdown import in_words
@@ -37,6 +47,7 @@ if TYPE_CHECKING:
 USUAL_ORDER_CHECKS = 5
 ORDERS = ("noise-free", "arrival")
 _EAGER = 2**64 - 1  # bytes: all messages are sent without rendezvous
+_FACTOR_BITS = 32  # fractional bits of the engine's factors on CPU time
 
 
 class OrderCheck(NamedTuple):
@@ -62,7 +73,9 @@ class ScheduleResult:
     Attributes
     ----------
     schedule : Schedule
-    network : LogGOPS
+    network : LogGOPS or Hierarchy
+    speed : Speed, optional
+        Of the ranks, as given.
     noise : tuple of Noise
     seed, first_realization : int
         Realization ``first_realization + i`` of this seed is row i of the arrays.
@@ -71,7 +84,7 @@ class ScheduleResult:
     last_rank : int64 array, shape (realizations,)
         The rank that is last; of several the first.
     noise_free : float
-        The run time without any noise, seconds.
+        The run time without any noise, at the ranks' `speed`, seconds.
     order : "noise-free" or "arrival"
         In which operations that compete for a CPU were executed.
     order_check : OrderCheck, optional
@@ -87,7 +100,7 @@ class ScheduleResult:
     """
 
     schedule: Schedule
-    network: LogGOPS
+    network: LogGOPS | Hierarchy
     noise: tuple[Noise, ...]
     seed: int
     first_realization: int
@@ -104,6 +117,7 @@ class ScheduleResult:
     marks_noise_free: npt.NDArray[np.int64] = dataclasses.field(
         default_factory=lambda: np.zeros(0, dtype=np.int64)
     )
+    speed: Speed | None = None
 
     @cached_property
     def samples(self) -> npt.NDArray[np.float64]:
@@ -230,7 +244,7 @@ class ScheduleResult:
     def notes(self) -> list[str]:
         """Network, realizations, and whether the order of operations could matter."""
         text = [
-            f"network: {in_words(self.network)}",
+            *machine_in_words(self.network, self.speed),
             f"{len(self.ticks):,} realizations, seed {self.seed}; 95 % intervals",
         ]
         share = self.noise_share()
@@ -351,8 +365,35 @@ class CompiledSchedule(NamedTuple):
     program: core.Program
 
 
+class _LevelCosts(NamedTuple):
+    """Costs of a message on one level of the machine, in ticks; `wire`, `cpu`: by its size."""
+
+    o: int
+    way: int
+    gap: int
+    wire: list[int]
+    cpu: list[int]
+    largest_eager: int
+
+    @classmethod
+    def of(cls, network: LogGOPS, sizes: Sequence[int]) -> _LevelCosts:
+        further = [max(size - 1, 0) for size in sizes]
+        return cls(
+            o=to_ticks(network.o, "o"),
+            way=to_ticks(network.L, "L"),
+            gap=to_ticks(network.g, "g"),
+            wire=[to_ticks(exact(network.G) * n, "(n - 1) G") for n in further],
+            cpu=[to_ticks(exact(network.O) * n, "(n - 1) O") for n in further],
+            largest_eager=_EAGER if network.S is None else network.S,
+        )
+
+
 def compile_schedule(
-    schedule: Schedule, network: LogGOPS, noise: Sequence[Noise], marks: Marks | None = None
+    schedule: Schedule,
+    network: LogGOPS | Hierarchy,
+    noise: Sequence[Noise],
+    marks: Marks | None = None,
+    speed: Speed | None = None,
 ) -> CompiledSchedule:
     """The plan of a schedule, and the program with the costs of its messages and the noise.
 
@@ -360,50 +401,91 @@ def compile_schedule(
     ------
     ValueError
         The schedule can not be executed: a message that no receive takes, or operations that wait
-        for each other.
+        for each other. Noise names a level that is not there, or an operation can take too long.
     """
     ranks = schedule.ranks
     sizes = schedule.message_sizes.tolist()
-    further = [max(size - 1, 0) for size in sizes]
-    o, way = to_ticks(network.o, "o"), to_ticks(network.L, "L")
-    wire = [to_ticks(exact(network.G) * n, "(n - 1) G") for n in further]
-    cpu = [to_ticks(exact(network.O) * n, "(n - 1) O") for n in further]
-    gap = to_ticks(network.g, "g")
-    longest_wire, longest_cpu = max(wire, default=0), max(cpu, default=0)
-    check_operations(schedule, noise, o, gap, way, longest_wire, longest_cpu)
-    table = [(o, o, way, gap + bytes_on_wire) for bytes_on_wire in wire]
+    levels = [_LevelCosts.of(one, sizes) for one in _levels_of(network)]
+    factors = _factors(speed, ranks)
+    noise = place_noise(tuple(noise), network, ranks)
+    check_operations(
+        schedule, noise, _longest_calculation(schedule, factors),
+        *(max(getattr(level, name) for level in levels) for name in ("o", "gap", "way")),
+        *(max((max(getattr(level, name), default=0) for level in levels), default=0)
+          for name in ("wire", "cpu")),
+    )  # fmt: skip
+    table = [
+        (level.o, level.o, level.way, level.gap + bytes_on_wire)
+        for level in levels
+        for bytes_on_wire in level.wire
+    ]
     program = core.Program(
         log2_ranks=ranks.bit_length() - 1, ranks=ranks, rows=0,
         steps=np.zeros((0, 11), dtype=np.int32),
         messages=np.array(table, dtype=np.int64).reshape(-1, 4),
         send=0, receive=0, transit=0, combine=0, work=0, forward=0,
     )  # fmt: skip
-    ways = [way + bytes_on_wire for bytes_on_wire in wire]
+    ways = [level.way + bytes_on_wire for level in levels for bytes_on_wire in level.wire]
     for source in noise:
         source.check(ranks, max(ways, default=0))
         source.apply(program, ranks, 0, ways)
-    largest = _EAGER if network.S is None else network.S
+    wire, cpu = (
+        np.array([getattr(level, name) for level in levels], dtype=np.int64).ravel()
+        for name in ("wire", "cpu")
+    )
+    eager = np.array([level.largest_eager for level in levels], dtype=np.uint64)
     try:
         plan = core.SchedulePlan(
-            schedule._mapped, program, np.array(wire, dtype=np.int64),
-            np.array(cpu, dtype=np.int64), largest, *_marked(marks),
+            schedule._mapped, program, wire, cpu, eager, *_places(network, ranks), factors,
+            *_marked(marks),
         )  # fmt: skip
     except ValueError as error:
         raise ValueError(in_file(schedule.name, error)) from None
     return CompiledSchedule(plan, program)
 
 
+def _levels_of(network: LogGOPS | Hierarchy) -> list[LogGOPS]:
+    """The network of each level, the innermost first."""
+    found: list[Any] = network.networks if isinstance(network, Hierarchy) else [network]
+    return found
+
+
+def _places(network: LogGOPS | Hierarchy, ranks: int) -> tuple[npt.NDArray[np.uint32], ...]:
+    """The slot of each rank, and how many slots each level spans; empty for one level."""
+    if not isinstance(network, Hierarchy) or not network.spans:
+        return np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32)
+    slots = network.slots(ranks).astype(np.uint32)
+    return slots, np.array(network.spans, dtype=np.uint32)
+
+
+def _factors(speed: Speed | None, ranks: int) -> npt.NDArray[np.uint64]:
+    """The factor on each rank's calculations, in units of 2^-32; empty: all are alike."""
+    if speed is None:
+        return np.zeros(0, dtype=np.uint64)
+    distinct, which = np.unique(speed.of_ranks(ranks), return_inverse=True)
+    scale = 1 << _FACTOR_BITS
+    rounded = [max(1, round(exact(factor) * scale)) for factor in distinct.tolist()]
+    return np.array(rounded, dtype=np.uint64)[which]
+
+
+def _longest_calculation(schedule: Schedule, factors: npt.NDArray[np.uint64]) -> int:
+    """In ticks, on the slowest rank."""
+    longest = schedule._mapped.longest_calculation * 1000
+    return -(-longest * int(factors.max(initial=0)) >> _FACTOR_BITS) if factors.size else longest
+
+
 class Prepared(NamedTuple):
     """A schedule that is ready to run, and its arguments, checked."""
 
     schedule: Schedule
-    network: LogGOPS
+    network: LogGOPS | Hierarchy
     noise: tuple[Noise, ...]
     realizations: int
     seed: int
     first_realization: int
     compiled: CompiledSchedule
     marks: tuple[str, ...]
+    speed: Speed | None
 
 
 def _marked(marks: Marks | None) -> tuple[npt.NDArray[np.uint32], int]:
@@ -414,7 +496,7 @@ def _marked(marks: Marks | None) -> tuple[npt.NDArray[np.uint32], int]:
 
 def prepare(
     schedule: Schedule | str | Path,
-    network: LogGOPS | str,
+    network: LogGOPS | Hierarchy | str,
     noise: str | Noise | Sequence[Noise | str],
     realizations: int,
     seed: int,
@@ -422,6 +504,7 @@ def prepare(
     progress: Callable[[int, int], object] | None,
     first_realization: int,
     marks: str | Path | None = None,
+    speed: Speed | None = None,
 ) -> Prepared:
     """Check the arguments of `simulate_schedule`, and plan its schedule; errors as there."""
     if not isinstance(schedule, Schedule):
@@ -429,9 +512,11 @@ def prepare(
     network = _check_network(network)
     sources = check_sources([noise] if isinstance(noise, (str, Noise)) else noise)
     _check_sources(sources)
+    check_speed(speed)
     if schedule.operations:
         work = _exposed_work(schedule, network)
         warn_of_idle_sources(sources, work, schedule.ranks, remedies=False)
+        _warn_of_idle_speed(schedule, speed)
     realizations, seed, first_realization = check_run(
         realizations, seed, "cpu", threads, progress, first_realization
     )
@@ -446,7 +531,7 @@ def prepare(
     if kept is not None:
         needed = 24 * schedule.operations + 8 * (2 * realizations + 32) * len(kept.names)
         memory.check_memory(needed, f"{len(kept.names):,} marks", available)
-    compiled = compile_schedule(schedule, network, sources, kept)
+    compiled = compile_schedule(schedule, network, sources, kept, speed)
     plan = compiled.plan
     if plan.completion > LONGEST_TICKS:
         raise ValueError(
@@ -457,13 +542,13 @@ def prepare(
         source.check_length(plan.completion)
     names = () if kept is None else kept.names
     return Prepared(
-        schedule, network, sources, realizations, seed, first_realization, compiled, names
+        schedule, network, sources, realizations, seed, first_realization, compiled, names, speed
     )
 
 
 def simulate_schedule(
     schedule: Schedule | str | Path,
-    network: LogGOPS | str,
+    network: LogGOPS | Hierarchy | str,
     noise: str | Noise | Sequence[Noise | str] = (),
     realizations: int = 1000,
     seed: int = 0,
@@ -473,6 +558,8 @@ def simulate_schedule(
     order: Literal["noise-free", "arrival"] = "noise-free",
     order_checks: int = USUAL_ORDER_CHECKS,
     marks: str | Path | None = None,
+    *,
+    speed: Speed | None = None,
 ) -> ScheduleResult:
     """Run an application's schedule under many realizations of noise.
 
@@ -480,12 +567,13 @@ def simulate_schedule(
     ----------
     schedule : Schedule, str or Path
         What to run, or its file (`Schedule.read`).
-    network : LogGOPS or str
-        What a message costs, also as text: ``"L=1us,o=200ns"``. Here `S` is used: a message of more
-        bytes is sent with rendezvous. ``gamma`` must be left out: a schedule says what is combined.
+    network : LogGOPS, Hierarchy or str
+        What a message costs, also as text: ``"L=1us,o=200ns"``, or on a machine of several levels
+        ``"8: L=300ns,o=100ns; L=1us,o=200ns"``. Here `S` is used: a message of more bytes is sent
+        with rendezvous. ``gamma`` must be left out: a schedule says what is combined.
     noise : str, Noise or list of them
         A file of measured noise, text such as ``"period=1ms,duration=10us"``, or sources. All but
-        `Congestion` and `SpeedNoise`.
+        `Congestion`. `SpeedNoise` lengthens ``calc``.
     realizations, seed, threads, progress, first_realization
         As in `simulate`. It runs on the CPU.
     order : "noise-free" or "arrival"
@@ -501,6 +589,9 @@ def simulate_schedule(
         name are one mark, reached when the last of them is done. Or a pattern: "tag=7": the first
         send or receive with tag 7 of each rank is of the first mark, the second of the second, and
         so on; "tag=7,every=2": two of each rank are of one mark; "tag=7,kind=recv": receives alone.
+    speed : Speed, optional
+        By which factor each rank takes longer for ``calc``: ``imbalance.SlowRanks(1.2, ranks=3)``.
+        It is rounded to a multiple of 2^-32. The time without noise has it, too.
 
     Returns
     -------
@@ -518,6 +609,8 @@ def simulate_schedule(
     -----
     IneffectiveNoiseWarning
         A source can hit nothing, such as `MessageNoise` where there are no messages.
+    IneffectiveSpeedWarning
+        There is a `speed`, and nothing to calculate.
 
     Notes
     -----
@@ -564,9 +657,10 @@ def simulate_schedule(
     check_choice(order, "order", ORDERS)
     check_integer(order_checks, "order_checks", 0, 10**6)
     prepared = prepare(
-        schedule, network, noise, realizations, seed, threads, progress, first_realization, marks
-    )
-    schedule, network, sources, realizations, seed, first_realization, compiled, names = prepared
+        schedule, network, noise, realizations, seed, threads, progress, first_realization, marks,
+        speed,
+    )  # fmt: skip
+    schedule, network, sources, realizations, seed, first_realization, compiled, names, _ = prepared
     plan, program = compiled
     checks = min(order_checks, realizations) if sources and order == "noise-free" else 0
     available = memory.available_bytes()  # of which the plan has taken some
@@ -602,6 +696,7 @@ def simulate_schedule(
         marks=names,
         mark_ticks=np.ascontiguousarray(raw[:, 2:]),
         marks_noise_free=np.array(plan.reached, dtype=np.int64),
+        speed=speed,
     )
 
 
@@ -625,44 +720,52 @@ def _waiting_bytes(schedule: Schedule) -> int:
     return 12 * schedule.operations + schedule.operations // 8
 
 
-def _check_network(network: LogGOPS | str) -> LogGOPS:
+def _check_network(network: LogGOPS | Hierarchy | str) -> LogGOPS | Hierarchy:
     found: Network = check_network(network)
-    if not isinstance(found, LogGOPS):
+    levels = found.networks if isinstance(found, Hierarchy) else [found]
+    if not all(isinstance(level, LogGOPS) for level in levels):
         raise ValueError(
-            f"network must be LogGOPS(...) for a schedule, or text such as 'L=1us,o=200ns', got "
-            f"{shorten(network)}"
+            f"network must be LogGOPS(...) for a schedule, or a Hierarchy of them, or text such as "
+            f"'L=1us,o=200ns', got {shorten(network)}"
         )
-    if found.gamma:
+    if any(getattr(level, "gamma", 0) for level in levels):
         raise ValueError("network: gamma must be left out for a schedule, which says itself (calc) "
                          "what is combined")  # fmt: skip
-    return found
+    return found  # type: ignore[return-value]
 
 
 def _check_sources(sources: Sequence[Noise]) -> None:
-    """Raise ValueError for what needs routes, levels or speeds, which a schedule has not."""
-    for i, source in enumerate(sources):
-        if isinstance(source, Congestion):
-            raise ValueError(
-                "noise must hold no Congestion for a schedule: its messages have no routes"
-            )
-        if isinstance(source, SpeedNoise):
-            raise ValueError(
-                "noise must hold no SpeedNoise for a schedule: its ranks are as fast as calc says"
-            )
-        shared = getattr(source, "shared", False)
-        if names_level(shared):
-            raise ValueError(
-                f"noise[{i}]: shared = {shared!r} is a level of a Hierarchy; the network of a "
-                "schedule has one level: give the ranks per node, a power of two (shared = 8)"
-            )
+    """Raise ValueError for what needs routes, which a schedule has not."""
+    if any(isinstance(source, Congestion) for source in sources):
+        raise ValueError(
+            "noise must hold no Congestion for a schedule: its messages have no routes"
+        )
 
 
-def _exposed_work(schedule: Schedule, network: LogGOPS) -> ExposedWork:
+def _warn_of_idle_speed(schedule: Schedule, speed: Speed | None) -> None:
+    if speed is None or schedule._mapped.longest_calculation:
+        return
+    warnings.warn(
+        f"speed ({speed.kind}) acts on nothing, so it is without effect: the schedule calculates "
+        "nothing",
+        IneffectiveSpeedWarning,
+        stacklevel=stacklevel_of_user(),
+    )
+
+
+def machine_in_words(network: LogGOPS | Hierarchy, speed: Speed | None) -> list[str]:
+    """The network, and how slow ranks are where they differ; a line each."""
+    told = [f"network: {in_words(network)}"]
+    return told if speed is None else [*told, f"speed of the ranks: {in_words(speed)}"]
+
+
+def _exposed_work(schedule: Schedule, network: LogGOPS | Hierarchy) -> ExposedWork:
     """What noise can hit in a schedule; a calculation counts as work however short it is."""
     sizes = schedule.message_sizes
     longest = int(sizes.max(initial=1)) - 1
-    cpu = to_ticks(network.o) + to_ticks(exact(network.O) * longest)
-    way = to_ticks(network.L) + to_ticks(exact(network.G) * longest)
+    levels = _levels_of(network)
+    cpu = max(to_ticks(one.o) + to_ticks(exact(one.O) * longest) for one in levels)
+    way = max(to_ticks(one.L) + to_ticks(exact(one.G) * longest) for one in levels)
     there = schedule.messages > 0
     return ExposedWork(
         compute=schedule.calculations,
