@@ -68,7 +68,9 @@ def random_renewal(rng, jf, ranks):
         source = jf.RenewalNoise(jf.Constant(seconds(3 * busy)), seconds(busy), start, **written)
         found = Stationary(2**62, *uniform) if start == "stationary" else None
         return source, RenewalNoise(*fixed, found, **meant)
-    gap, gap_delay = random_distribution(rng, jf, 8 * LONGEST)
+    gap = None
+    while gap is None or (isinstance(gap, jf.Distribution) and not gap.expected()):
+        gap, gap_delay = random_distribution(rng, jf, 8 * LONGEST)
     duration, duration_delay = random_distribution(rng, jf, LONGEST // 4)
     if isinstance(gap, float):  # a time alone is the mean of Poisson arrivals
         gap_delay = Opaque(table=jf.Exponential(gap).table())

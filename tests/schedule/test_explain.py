@@ -57,6 +57,7 @@ def check_bound(case, quiet, before, step, bound):
 
 @pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
 @pytest.mark.filterwarnings("ignore::jitterfly.IneffectiveNoiseWarning")
+@pytest.mark.filterwarnings("ignore::jitterfly.IneffectiveSpeedWarning")
 @pytest.mark.parametrize(("kind", "number"), NUMBERS)
 def test_paths_are_those_of_the_engine(kind, number, tmp_path):
     """Times are the engine's to the tick, causes add up, and each step binds the next one."""
