@@ -264,17 +264,13 @@ def test_the_arithmetic_of_a_factor(factor, work):
     assert jf.simulate(case, 1).ticks[0, 0] == expected
 
 
-def test_where_ranks_must_be_alike(tmp_path):
+def test_where_ranks_must_be_alike():
     noise = [jf.SpeedNoise(SPREAD)]
     case = jf.Case(8, network=FREE, noise=noise, compute_time="1us")
     with pytest.raises(ValueError, match="noise of kinds 'arrival' and 'speed' must be left out"):
         check_size(case)
     with pytest.raises(ValueError, match="StepNoise and MessageNoise only"):
         delays_of(case)
-    schedule = tmp_path / "one.goal"
-    schedule.write_text("num_ranks 1\nrank 0 {\nl1: calc 1000\n}\n")
-    with pytest.raises(ValueError, match="noise must hold no SpeedNoise for a schedule"):
-        jf.simulate_schedule(schedule, "L=1us,o=200ns", noise, 3)
 
 
 def test_a_speed_that_acts_on_nothing_is_told():
