@@ -36,17 +36,25 @@ void run(const schedule::Schedule& s) {
   program.log2_ranks = 31 - __builtin_clz(s.ranks());
   program.more_ranks = s.ranks() - (std::int64_t{1} << program.log2_ranks);
   schedule::Network network;
-  network.largest_eager = 100;
-  for (const std::uint64_t size : s.sizes()) {
-    const auto further = static_cast<Tick>(size % 100'000);
-    program.message_costs.push_back({2000, 2000, 1'000'000, 5000 + further});
-    network.bytes.push_back({further, further / 2});
+  network.largest_eager = {1000, 100};
+  network.levels.spans = {2};
+  schedule::Factors factors;
+  for (std::uint32_t rank = 0; rank < s.ranks(); ++rank) {
+    network.levels.slots.push_back(s.ranks() - rank);
+    factors.push_back(std::uint64_t{1 + rank % 3} << kSpeedBits);
   }
+  for (const Tick transit : {100'000, 1'000'000})
+    for (const std::uint64_t size : s.sizes()) {
+      const auto further = static_cast<Tick>(size % 100'000);
+      program.message_costs.push_back({2000, 2000, transit, 5000 + further});
+      network.bytes.push_back({further, further / 2});
+    }
   program.finish();
   program.add_periodic(1'000'000, 100'000, true, {}, {});
   program.add_step(HostDelay::constant(1000), true, {});
   program.add_message(HostDelay::constant(500), {});
-  const schedule::Plan plan = make_plan(s, program, network, {}, nullptr);
+  program.add_rank_speed(HostDelay::constant(1'500'000'000'000), 1);
+  const schedule::Plan plan = make_plan(s, program, network, factors, {}, nullptr);
   constexpr int kRealizations = 11;
   std::vector<Tick> out(2 * kRealizations), times(2 * s.operations());
   schedule::simulate(s, program, network, plan, {7, 3, kRealizations, false, 2}, false, out.data(),
