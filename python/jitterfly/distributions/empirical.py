@@ -12,7 +12,14 @@ import numpy.typing as npt
 
 from .. import noise_files
 from ..fields import Floats, Given, shorten
-from ..units import TICKS_PER_SECOND, OptionalSeconds, Time, parse_seconds, to_ticks
+from ..units import (
+    LONGEST_SECONDS,
+    TICKS_PER_SECOND,
+    OptionalSeconds,
+    Time,
+    parse_seconds,
+    to_ticks,
+)
 from . import distribution
 from .distribution import Distribution, check_tail, levels, times
 
@@ -156,7 +163,12 @@ def _check_ways(given: Any) -> None:
 
 def _read_seconds(values: Any, name: str) -> tuple[float, ...]:
     """A list of times as seconds."""
-    return tuple(parse_seconds(value, name) for value in _listed(values, name))
+    listed = _listed(values, name)
+    if all(type(value) is float for value in listed):  # the usual case, of very many
+        seconds = np.array(listed) + 0.0  # -0.0 becomes 0.0
+        if ((seconds >= 0) & (seconds <= LONGEST_SECONDS)).all():
+            return tuple(seconds.tolist())
+    return tuple(parse_seconds(value, name) for value in listed)
 
 
 def _to_ticks(values: Sequence[float]) -> Ticks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -244,6 +245,7 @@ def counts(claim: Claim) -> Html:
     return join(labels, " ")
 
 
+@lru_cache(maxsize=64)  # a page is written after each study, with the sections of those before it
 def section(content: Section) -> Html:
     """A study: what was run, its pictures with the claims beside them, its numbers."""
     wide = [picture for picture in content.pictures if picture.wide]
