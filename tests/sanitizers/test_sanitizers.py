@@ -77,7 +77,8 @@ def units(sanitizer):
     names = ("tiles", "messages", "segments", "actions")
     loops = [CUDA / "cpu" / f"{name}_isa.cpp" for name in names]
     host += [path for path in sorted((CUDA / "cpu").glob("*.cpp")) if path not in loops]
-    loops.append(CUDA / "congestion" / "vector_isa.cpp")
+    vector = CUDA / "congestion" / "vector_isa.cpp"
+    loops.append(vector)
     assert all(path.exists() for path in loops)
     # In the order of linking: those for newer processors last.
     found = [(path, have, path.stem) for path in host]
@@ -88,10 +89,12 @@ def units(sanitizer):
     found += [
         (path, have, f"schedule_{path.stem}") for path in sorted((CUDA / "schedule").glob("*.cpp"))
     ]
+    pairs = [(isa, path) for isa in ISAS[sanitizer] for path in loops]
+    if "portable" not in ISAS[sanitizer]:
+        pairs.insert(0, ("portable", vector))  # congestion has that always
     found += [
         (path, [*have, f"-DJF_ISA={isa}", *flags.get(isa, "").split()], f"{path.stem}_{isa}")
-        for isa in ISAS[sanitizer]
-        for path in loops
+        for isa, path in pairs
     ]
     return found
 
