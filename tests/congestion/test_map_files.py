@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support import fuzz_maps
 from support.congestion_cases import as_discovered
+from support.scale import scaled
 
 import jitterfly.congestion as jc
 from jitterfly import memory
@@ -152,9 +153,9 @@ def test_files_that_are_no_text(tmp_path):
 def test_no_broken_file_breaks_a_parser(monkeypatch):
     available = memory.available_bytes()  # asked each time: four tenths of the time
     monkeypatch.setattr(memory, "available_bytes", lambda: available)
-    ends, findings = fuzz_maps.run(range(100_000), seed=4)
+    ends, findings = fuzz_maps.run(range(scaled(100_000)), seed=4)
     assert not findings
-    assert min(ends.values()) > 1000  # every end is met
+    assert min(ends.values()) > scaled(1000)  # every end is met
 
 
 def test_no_broken_real_map_breaks_a_parser():
@@ -163,6 +164,6 @@ def test_no_broken_real_map_breaks_a_parser():
     names = [f"loginoff_{engine}.dot.gz" for engine in ("minhop", "updn", "dfsssp")]
     texts = [read_text(NETWORK_MAPS / name) for name in names]
     samples = [(text, None) for text in texts] + [as_discovered(text) for text in texts]
-    ends, findings = fuzz_maps.run(range(600), seed=5, samples=samples)
+    ends, findings = fuzz_maps.run(range(scaled(600)), seed=5, samples=samples)
     assert not findings
-    assert min(ends["read"], ends["error"]) > 30
+    assert min(ends["read"], ends["error"]) > scaled(30)

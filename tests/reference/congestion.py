@@ -88,6 +88,9 @@ class Tree:
         self.m, self.w, self.p = m, w, p or [1] * len(m)
         self.routing, self.salt = routing, salt
         self.hosts = math.prod(m)
+        # Hosts below a node of each level, and trees that it stands in.
+        self.below = [math.prod(m[:level]) for level in range(len(m) + 1)]
+        self.trees = [math.prod(w[:level]) for level in range(len(w) + 1)]
         self.modulus = math.lcm(*(math.prod(w[: i + 1]) * c for i, c in enumerate(self.p)))
 
     def key(self, s, d, seed, realization, level, stream):
@@ -103,22 +106,22 @@ class Tree:
         """Edges: (level, block, copy of the lower node, copy of the upper, cable, direction)."""
         level, block, copy, edges = 0, s, 0, []
         while not self.holds(level, block, d):
-            u = key // math.prod(self.w[:level]) % self.w[level]
-            above = copy + u * math.prod(self.w[:level])
-            cable = key // math.prod(self.w[: level + 1]) % self.p[level]
+            u = key // self.trees[level] % self.w[level]
+            above = copy + u * self.trees[level]
+            cable = key // self.trees[level + 1] % self.p[level]
             edges.append((level, block, copy, above, cable, "up"))
             level, block, copy = level + 1, block // self.m[level], above
         while level > 0:
             level -= 1
-            block = d // math.prod(self.m[:level])
-            below = copy % math.prod(self.w[:level])
-            cable = key // math.prod(self.w[: level + 1]) % self.p[level]
+            block = d // self.below[level]
+            below = copy % self.trees[level]
+            cable = key // self.trees[level + 1] % self.p[level]
             edges.append((level, block, below, copy, cable, "down"))
             copy = below
         return edges
 
     def holds(self, level, block, d):
-        return d // math.prod(self.m[:level]) == block
+        return d // self.below[level] == block
 
 
 class Graph:

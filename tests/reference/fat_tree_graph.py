@@ -1,4 +1,4 @@
-"""A fat tree as a graph, built from its definition, and a walk of it.
+"""A fat tree as a graph, built from its definition, and walks of it.
 
 A node of level l is a word of digits x_1 ... x_h: x_i < w_i for i <= l, x_i < m_i above; the digits
 of a host are its number's. Cables join nodes of levels l and l + 1 that differ in digit l + 1 only:
@@ -7,56 +7,62 @@ p_{l+1} each (Zahavi 2012).
 
 import itertools
 
+import numpy as np
+
 
 class FatTreeGraph:
-    """`neighbours` of a node (level, digits): those to which a cable leads, up and down.
+    """`nodes` are (level, digits); `edges` are (tail, head, cable), with the places of both nodes.
 
-    An edge is (tail, head, cable).
+    `up` holds the edges of a node upwards by parent and cable, `down` those downwards by the digit
+    in which the lower node differs and cable; -1 where there is none.
     """
 
     def __init__(self, m, w, p):
         self.m, self.w, self.p = m, w, p
-        self.neighbours, self.edges = {}, []
-        for level in range(len(m) + 1):
-            limits = [*w[:level], *m[level:]]
-            for digits in itertools.product(*map(range, limits)):
-                self.neighbours[level, digits] = {}
-        for level, digits in list(self.neighbours):
+        self.nodes = [
+            (level, digits)
+            for level in range(len(m) + 1)
+            for digits in itertools.product(*map(range, [*w[:level], *m[level:]]))
+        ]
+        at = {node: place for place, node in enumerate(self.nodes)}
+        self.edges = []
+        self.up = np.full((len(self.nodes), max(w), max(p)), -1)
+        self.down = np.full((len(self.nodes), max(m), max(p)), -1)
+        for low, (level, digits) in enumerate(self.nodes):
             if level == len(m):
                 continue
-            low = level, digits
             for u in range(w[level]):
-                high = level + 1, (*digits[:level], u, *digits[level + 1 :])
-                self.neighbours[low]["up", u] = high
-                self.neighbours[high]["down", digits[level]] = low
+                high = at[level + 1, (*digits[:level], u, *digits[level + 1 :])]
                 for cable in range(p[level]):
+                    self.up[low, u, cable] = len(self.edges)
+                    self.down[high, digits[level], cable] = len(self.edges) + 1
                     self.edges += [(low, high, cable), (high, low, cable)]
+        self.levels = np.array([level for level, _ in self.nodes])
+        self.digits = np.array([digits for _, digits in self.nodes])
+        self.heads = np.array([head for _, head, _ in self.edges])
+        hosts = itertools.product(*(range(size) for size in reversed(m)))  # x_1 counts fastest
+        self.hosts = np.array([at[0, digits[::-1]] for digits in hosts])
 
-    def digits(self, host):
-        """The digits of a host, x_1 first."""
-        found = []
-        for size in self.m:
-            host, digit = divmod(host, size)
-            found.append(digit)
-        return tuple(found)
+    def walks(self, senders, receivers, keys):
+        """The edges of messages, a column for each level upwards, then one downwards; -1: none.
 
-    def walk(self, s, d, key):
-        """From node to node: up by the digits of the key until d is below, then down to it."""
-        node, to, edges = (0, self.digits(s)), self.digits(d), []
+        From node to node, all messages side by side: up by the digits of the key until the receiver
+        is below, then down to it.
+        """
+        node, to, height = self.hosts[senders], self.hosts[receivers], len(self.m)
         ports = []  # of each level: which parent, and by which of its cables
         for parents, cables in zip(self.w, self.p, strict=True):
-            key, parent = divmod(key, parents)
-            ports.append((parent, key % cables))
-        while node[1][node[0] :] != to[node[0] :]:
-            level = node[0]
-            parent, cable = ports[level]
-            following = self.neighbours[node]["up", parent]
-            edges.append((node, following, cable))
-            node = following
-        while node[0] > 0:
-            level = node[0] - 1
-            following = self.neighbours[node]["down", to[level]]
-            edges.append((node, following, ports[level][1]))
-            node = following
-        assert node == (0, to)
-        return edges
+            keys, parent = np.divmod(keys, parents)
+            ports.append((parent, keys % cables))
+        steps = []
+        for level, (parent, cable) in enumerate(ports):
+            apart = (self.digits[node, level:] != self.digits[to, level:]).any(axis=1)
+            steps.append(np.where(apart, self.up[node, parent, cable], -1))
+            node = np.where(apart, self.heads[steps[-1]], node)
+        for level in reversed(range(height)):
+            above = self.levels[node] > level
+            there = self.down[node, self.digits[to, level], ports[level][1]]
+            steps.append(np.where(above, there, -1))
+            node = np.where(above, self.heads[steps[-1]], node)
+        assert (node == to).all()
+        return np.stack(steps, axis=1)

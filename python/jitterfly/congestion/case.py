@@ -280,4 +280,4 @@ PATTERNS = tuple(BY_NAME)
 
 
 def _tuples(level: npt.NDArray[Any]) -> tuple[tuple[int, int], ...]:
-    return tuple((int(a), int(b)) for a, b in level.reshape(-1, 2))
+    return tuple((a, b) for a, b in level.reshape(-1, 2).tolist())

@@ -389,7 +389,7 @@ def route_messages(
     idle = np.setdiff1d(np.arange(network.hosts), hosts)
     placement = np.concatenate([hosts, idle]).astype(np.uint32)
     raw = core.congestion_capture(compile_congestion(case), seed, realization, placement)
-    return [level.w for level in _unpack(raw, [len(level) for level in case.levels()]).levels]
+    return [level.w for level in _unpack(raw, [len(level) for level in case.pattern]).levels]
 
 
 def compile_congestion(
