@@ -10,6 +10,7 @@ import pytest
 from support import fuzz_maps
 from support.congestion_cases import as_discovered
 from support.paths import NETWORK_MAPS
+from support.scale import full_scale, scaled
 
 import jitterfly.congestion as jc
 from jitterfly.claims import CANNOT_TELL, DIFFERS, REPRODUCED, count_verdicts, show_counts
@@ -210,7 +211,7 @@ def test_factor_two():
 def test_what_is_said_has_intervals_and_says_what_it_holds_for():
     """Figures of slowdown: all but ranges that are claimed, limits, and shares of something."""
     chosen = [one for name in FIGURES for one in study.settings(name, quick=True)]
-    points = study.run_settings(chosen, 10)
+    points = study.run_settings(chosen, scaled(10, least=3))
     others = r"± [\d.]+ %|\d+–\d+ %|[\d.]+ % (are allowed|of the rise)|factor 2"
     for figure, claim in HSL09.items():
         for found in claim.check([one for one in points if one.setting.figure == figure]):
@@ -275,9 +276,10 @@ def test_command_takes_a_network_with_its_tables(tmp_path, capsys):
     assert (found["topo"]["hosts"], found["topo"]["routing"]) == ("145", "tables")
 
 
-def test_command_says_the_same_again(tmp_path, capsys):
+@pytest.mark.parametrize("figure", [full_scale("N3"), "N5"])
+def test_command_says_the_same_again(tmp_path, capsys, figure):
     for name in "ab":
-        study_command(capsys, tmp_path / name, "--quick", "--realizations", 5, "--only", "N3")
+        study_command(capsys, tmp_path / name, "--quick", "--realizations", 5, "--only", figure)
     for file in ("findings.txt", "slowdown.csv", "bisection.csv"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
 

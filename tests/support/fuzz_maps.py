@@ -8,6 +8,7 @@ one line that names the file and the line. All else is a finding, printed with w
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import re
 import sys
@@ -148,16 +149,16 @@ def check(text: str, tables: str | None) -> str:
         receivers=[], chain=[],
     )  # fmt: skip
     program.set_table(links.nodes, table, np.array(links.heads, np.uint32))
-    pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
-    for a, b in pairs:
+    following, lost = table.tolist(), set(dropped)
+    reaches = [None if reach is None else set(reach) for reach in links.reach]
+    for a, b in itertools.permutations(range(count), 2):
         node, steps = a, 0
-        while node != b and table[node, b] != NO_EDGE:
-            edge = int(table[node, b])
-            reach = links.reach[edge]
+        while node != b and (edge := following[node][b]) != NO_EDGE:
+            reach = reaches[edge]
             if links.tails[edge] != node or not (reach is None or b in reach):
                 raise Finding("an edge that does not forward to the destination")
             node, steps = links.heads[edge], steps + 1
-        if (node != b) != ((a, b) in dropped) or (node != b and steps):
+        if (node != b) != ((a, b) in lost) or (node != b and steps):
             raise Finding(f"the route {a} -> {b} ends at {node}")
     return "loop" if dropped else "read"
 

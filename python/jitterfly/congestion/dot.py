@@ -59,14 +59,15 @@ class _Parser:
             found = _TOKEN.match(text, place)
             if found is None:
                 self._fail(f"unexpected {shorten(text[place : place + 20])}", line)
-            if found.lastgroup == "quoted":
-                words = found["quoted"].replace("\\\n", "").replace('\\"', '"')
-                yield "id", words, line
-            elif found.lastgroup == "word":
-                yield "id", found["word"], line
-            elif found.lastgroup == "mark":
+            kind = found.lastgroup
+            if kind == "mark":
                 yield "mark", found["mark"], line
-            line += text.count("\n", place, found.end())
+            elif kind == "word":
+                yield "id", found["word"], line
+            else:  # only these have several lines
+                if kind == "quoted":
+                    yield "id", found["quoted"].replace("\\\n", "").replace('\\"', '"'), line
+                line += text.count("\n", place, found.end())
             place = found.end()
         while True:
             yield "end", "the end of the file", line
