@@ -99,9 +99,9 @@ def reproduce(
         CellsFailed: with `on_error="finish"`, at the end.
         Stopped: Ctrl-C; says which studies the report has.
     """
-    chosen = studies(quick=quick, only=only)
     if not draw.can_draw():
         raise ValueError(draw.MISSING)
+    chosen = studies(quick=quick, only=only)
     wanted = [figure for name, figure in hsl09.NAMES.items()
               if (with_networks if only is None else name in only)]  # fmt: skip
     progress = _Progress(Path(out), quick, chosen, wanted, command)
