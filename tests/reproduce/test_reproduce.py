@@ -5,6 +5,7 @@ import json
 
 import pytest
 from support import small_reproduction
+from support.scale import full_scale
 
 from jitterfly.claims import CLAIMS, VERDICTS, count_verdicts, show_counts
 from jitterfly.cli import main
@@ -37,7 +38,7 @@ def said():
     return io.StringIO()
 
 
-@pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
+@pytest.mark.parametrize("quick", [True, full_scale(False)])
 def test_the_studies_cover_every_claim_in_order(quick):
     chosen = studies(quick=quick)
     told = {claim for study in chosen for claim in study.claims}
@@ -181,14 +182,20 @@ def test_studies_of_the_package_come_first(tmp_path, monkeypatch):
 # --- HSL09's figures
 
 
-def test_networks_are_judged_beside_the_studies(small, said):
+def few(chosen, count, *arguments, **options):
+    """HSL09's settings with a few realizations, however many are asked for."""
+    return networks.run_settings(chosen, 20, *arguments, **options)
+
+
+def test_networks_are_judged_beside_the_studies(small, said, monkeypatch):
+    monkeypatch.setattr(hsl09, "run_settings", few)
     page, _ = reproduce(small, quick=True, only=["hsl09_n5", "first", "hsl09_n2"], stream=said)
     text = page.read_text(encoding="utf-8")
     assert "A partial report" not in text
     assert text.index('id="first"') < text.index('id="hsl09_n2"') < text.index('id="hsl09_n5"')
     assert 'id="hsl09_n2-N2"' in text
     assert 'id="theory"' not in text
-    points = networks.run_settings(networks.settings("N2", quick=True), 500, 0)
+    points = few(networks.settings("N2", quick=True), 500, 0)
     told = show_counts(count_verdicts(CLAIMS["N2"].check(points)))
     assert f"  N2: {told}\n" in said.getvalue()
     for point in points:
@@ -200,15 +207,18 @@ def test_networks_are_judged_beside_the_studies(small, said):
 
 
 def test_networks_are_run_once(small, said, monkeypatch):
-    reproduce(small, quick=True, only=["hsl09_n5"], stream=said)
-    first = (small / "report.html").read_text(encoding="utf-8")
-    times, runs = (small / "times.json").read_text(), []
+    runs = []
 
     def counted(*arguments, **options):
         runs.append(arguments)
-        return networks.run_settings(*arguments, **options)
+        return few(*arguments, **options)
 
     monkeypatch.setattr(hsl09, "run_settings", counted)
+    reproduce(small, quick=True, only=["hsl09_n5"], stream=said)
+    first = (small / "report.html").read_text(encoding="utf-8")
+    times = (small / "times.json").read_text()
+    assert len(runs) == 1
+    runs.clear()
     reproduce(small, quick=True, only=["hsl09_n5"], stream=said)
     again = (small / "report.html").read_text(encoding="utf-8")
     assert runs == []
@@ -244,6 +254,8 @@ def test_all_networks_have_a_full_and_a_quick_size(small, said, monkeypatch):
 
     monkeypatch.setattr(hsl09, "run_settings", run)
     for quick in (True, False):
+        if not quick:  # the same pictures again: of the three settings above
+            monkeypatch.setattr(hsl09, "figures", lambda name, points: [])
         which = {"with_networks": True} if quick else {"only": list(hsl09.NAMES)}
         reproduce(small, quick=quick, stream=said, backend="cpu", threads=1, **which)
         for number, name in enumerate(networks.FIGURES):

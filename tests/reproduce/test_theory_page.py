@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+import shutil
 
 import pytest
 from support import small_reproduction
@@ -15,34 +16,48 @@ pytest.importorskip("matplotlib")
 SMALL = theory.Sizes(one=60, last=60, largest=60, rounds=4, points=2**8)
 
 
+def make_small(patch):
+    patch.setattr(theory, "QUICK", SMALL)
+    patch.setattr(theory, "ROUNDS", 5)
+
+
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(theory, "QUICK", SMALL)
-    monkeypatch.setattr(theory, "ROUNDS", 5)
+    make_small(monkeypatch)
 
 
-def test_the_command(small, tmp_path, capsys):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """What the section leaves in its folder, of small sizes."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        make_small(patch)
+        theory.section(folder, quick=True)
+    return folder / "theory"
+
+
+def test_the_command(made, small, tmp_path, capsys):
+    shutil.copytree(made, tmp_path / "new" / "theory")
     assert main(["theory", "--out", str(tmp_path / "new")]) == 0
     out, told = capsys.readouterr()
     page = (tmp_path / "new" / "theory.html").read_text(encoding="utf-8")
     assert "theory.html" in out
-    assert "the largest of N: exponential" in told
+    assert "largest of N" not in told  # kept
     assert page.count("data:image/svg+xml;base64,") == len(theory._PICTURES)
     for words in ("Theory beside simulation", "Kolmogorov", "Pareto from 1 µs, shape 3, at the s"):
         assert words in page
-
-    assert main(["theory", "--out", str(tmp_path / "new")]) == 0
-    assert "largest of N" not in capsys.readouterr().err  # kept
-
-
-def test_other_sizes_are_made_anew(small, tmp_path, monkeypatch):
-    first = theory.section(tmp_path, quick=True)
-    rows = json.loads((tmp_path / "theory" / "numbers.json").read_text())["rows"]
+    rows = json.loads((made / "numbers.json").read_text())["rows"]
     assert len(rows) == 10
     assert all(float(distance) < float(allowed) for _, _, distance, allowed, *_ in rows)
+
+
+def test_other_sizes_are_made_anew(made, small, tmp_path, monkeypatch, capsys):
+    shutil.copytree(made, tmp_path / "new" / "theory")
+    before = theory.section(tmp_path / "new", quick=True)
     monkeypatch.setattr(theory, "QUICK", dataclasses.replace(SMALL, one=61))
-    second = theory.section(tmp_path, quick=True)
-    assert first.tables != second.tables
+    assert main(["theory", "--out", str(tmp_path / "new")]) == 0
+    assert "the largest of N: exponential" in capsys.readouterr().err
+    assert before.tables != theory.section(tmp_path / "new", quick=True).tables
 
 
 def test_a_damaged_file_is_no_reason_to_fail(tmp_path):
@@ -51,7 +66,8 @@ def test_a_damaged_file_is_no_reason_to_fail(tmp_path):
     assert theory._earlier_rows(tmp_path / "theory", quick=True) is None
 
 
-def test_the_section_of_a_reproduction(small, tmp_path, monkeypatch):
+def test_the_section_of_a_reproduction(made, small, tmp_path, monkeypatch):
+    shutil.copytree(made, tmp_path / "out" / "theory")
     place = tmp_path / "sweeps"
     place.mkdir()
     small_reproduction.write(place)

@@ -1,9 +1,11 @@
 """The shipped studies: every figure of both papers, at the settings that they state."""
 
 import re
+from functools import cache
 
 import pytest
 from support.paths import SWEEPS
+from support.scale import full_scale, some
 
 from jitterfly.claims import CLAIMS, check_claims
 from jitterfly.results.figures import check_figure, figure_of
@@ -11,18 +13,25 @@ from jitterfly.studies import load_study, parse_study
 from jitterfly.theory import round_time
 
 FILES = sorted(SWEEPS.glob("*.toml"))
+MS12 = [path for path in FILES if path.stem.startswith("ms12_")]
 
 
-def cases(name, **options):
-    study = load_study(SWEEPS / f"{name}.toml", **options)
+@cache  # nothing of a study can be changed, and those of the papers have thousands of cases
+def loaded(path, full):
+    return load_study(path, full=full)
+
+
+def cases(name, full=False):
+    study = loaded(SWEEPS / f"{name}.toml", full)
     return [(cell, variant.case) for cell in study.cells() for variant in cell.variants]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("full", [False, full_scale(True)])
 def test_study(path, full):
-    study = load_study(path, full=full)
+    study = loaded(path, full)
     assert study.name == path.stem
+    assert (study.full, study.where, study.text) == (full, str(path), path.read_text("utf-8"))
     assert study.title
     assert study.source
     check_figure(study)
@@ -39,8 +48,15 @@ def test_study(path, full):
     assert full or sum(cell.limit * cell.work for cell in cells) < (1.5e11 if largest else 3e10)
 
 
+@pytest.mark.parametrize("path", some(FILES, 4), ids=lambda path: path.stem)
+@pytest.mark.parametrize("full", [False, full_scale(True)])
+def test_its_description_is_the_same_study(path, full):
+    study = loaded(path, full)
+    assert parse_study(study.to_toml()) == study
+
+
 def test_every_claim_has_its_study():
-    claims = {claim for path in FILES for claim in load_study(path).claims}
+    claims = {claim for path in FILES for claim in loaded(path, False).claims}
     assert claims == {name for name, claim in CLAIMS.items() if claim.of_study}
 
 
@@ -50,12 +66,12 @@ def test_the_list_is_complete():
     assert sorted(listed) == [path.stem for path in FILES]
     for path in FILES:
         (line,) = re.findall(rf"^\| `{path.stem}\.toml` \|.*", text, re.MULTILINE)
-        assert all(claim in line for claim in load_study(path).claims)
+        assert all(claim in line for claim in loaded(path, False).claims)
 
 
 def test_the_example_of_the_format():
     (text,) = re.findall(r"```toml\n(.*?)```", (SWEEPS / "README.md").read_text("utf-8"), re.DOTALL)
-    for full in (False, True):
+    for full in some((False, True), 1):
         study = parse_study(text, full=full)
         check_figure(study, "curves")
         assert [axis.name for axis in study.axes] == ["ranks", "alpha", "duration", "machine"]
@@ -100,12 +116,14 @@ def test_one_ratio():
             assert {source.duration for source in case.noise} == {noise.duration}
 
 
-@pytest.mark.parametrize("path", sorted(SWEEPS.glob("ms12_*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", some(MS12, 2), ids=lambda path: path.stem)
 def test_network_jitter_in_its_readings(path):
     """A, rate 1/P, and B, none, side by side; C, that source alone, where it is chosen."""
     wanted = {"A": ["periodic", "jitter"], "B": ["periodic"], "C": ["jitter"]}
     for readings in (None, "AB", "C", "ABC"):
-        study = load_study(path, choose=readings and {"jitter": list(readings)})
+        study = loaded(path, False)
+        if readings:
+            study = load_study(path, choose={"jitter": list(readings)})
         kinds = {
             cell.labels["jitter"][0]: [n.kind for n in cell.variants[0].case.noise]
             for cell in study.cells()

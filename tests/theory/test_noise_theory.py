@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reference.chance import ONE_SIDED, check_counts, check_distribution, check_mean
 from scipy import stats
+from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly.simulate import noise_phases
@@ -21,7 +22,7 @@ def test_one_rank_under_jitter():
 
     As the model's §7, for jitter of the message: F_{l+1}(t) = F_l(t) (f_X * F_l)(t - c).
     """
-    log2_ranks, transit, delay, mean, count = 5, 10, 7, 0.5, 3000
+    log2_ranks, transit, delay, mean, count = 5, 10, 7, 0.5, scaled(3000, least=600)
     tick = 1e-12
     jitter = jf.NetworkJitter(transit / mean * tick, delay * tick)
     network = jf.Hockney(transit * tick, 0)
@@ -33,9 +34,9 @@ def test_one_rank_under_jitter():
     cumulative = np.ones(size)
     for _ in range(log2_ranks):
         cumulative = cumulative * np.convolve(late, cumulative)[:size]
+    ends = np.array([jf.ready_times(machine, 6, i)[-1] for i in range(count)]) / tick
     for rank in (0, 21):
-        times = [jf.ready_times(machine, 6, i)[-1, rank] / tick for i in range(count)]
-        counts = np.bincount(np.rint(times).astype(int), minlength=size)
+        counts = np.bincount(np.rint(ends[:, rank]).astype(int), minlength=size)
         check_counts(counts, np.diff(cumulative, prepend=0.0))
 
 
@@ -70,7 +71,7 @@ def test_what_no_redundancy_can_repair(within):
     machine = case(ranks, noise, algorithm=jf.Butterfly(copy_levels=within))
     result = jf.simulate(machine, count, seed=8)
     late = result.samples[:, 0] - result.noise_free[0]
-    for realization in range(500):
+    for realization in range(scaled(500)):
         phases = noise_phases(machine, 8, realization)
         residuals = np.maximum(phases + duration - period, 0)
         assert late[realization] > residuals.max() - 1e-12

@@ -10,6 +10,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 from reference.chance import FALSE_ALARM, check_counts, check_mean
+from support.scale import scaled, some
 
 import jitterfly as jf
 from jitterfly import _core
@@ -63,7 +64,7 @@ def seen_at_levels(case, seed, count):
     return [np.concatenate(rows) for rows in levels]
 
 
-@pytest.mark.parametrize("name", DELAYS)
+@pytest.mark.parametrize("name", some(DELAYS, 3))
 @pytest.mark.parametrize("at", ["receive", "send"])
 def test_one_rank(name, at):
     """K = 1 to 10 from the blocks of one machine: from 50,000 to 100 independent times."""
@@ -99,13 +100,13 @@ def test_one_rank_under_everything_at_once():
 @pytest.mark.parametrize("name", PAPERS)
 @pytest.mark.parametrize("at", ["receive", "send"])
 def test_one_rank_a_million_times(rounds, name, at):
-    check_rank_0(rounds, name, at, 1_000_000)
+    check_rank_0(rounds, name, at, scaled(1_000_000))
 
 
 @pytest.mark.parametrize("name", PAPERS)
 @pytest.mark.parametrize("at", ["receive", "send"])
 def test_one_rank_of_many(name, at):
-    check_rank_0(13, name, at, 1000)
+    check_rank_0(13, name, at, scaled(1000, least=250))
 
 
 @pytest.mark.skipif(
@@ -151,9 +152,9 @@ LAST = [everything()] + [
 ]
 
 
-@pytest.mark.parametrize("case", LAST)
+@pytest.mark.parametrize("case", some(LAST, 4))
 def test_the_last_rank_is_between_its_bounds(case):
-    samples = np.sort(jf.simulate(case, 10_000, seed=14).samples[:, 0])
+    samples = np.sort(jf.simulate(case, scaled(10_000, least=2000), seed=14).samples[:, 0])
     upto = np.arange(1, len(samples) + 1) / len(samples)
     reach = sqrt(log(2 / FALSE_ALARM) / (2 * len(samples)))
     last = last_rank(case, points=2**9)

@@ -9,6 +9,7 @@ from math import comb, factorial, log, sqrt
 import numpy as np
 import pytest
 from reference.chance import FALSE_ALARM
+from support.scale import scaled, some
 
 import jitterfly as jf
 from jitterfly.theory import Largest, Residual, StepModel, last_rank, one_rank
@@ -38,13 +39,13 @@ def simulate(rounds, both, transit, draw, at, count, seed):
     return ready
 
 
-@pytest.mark.parametrize("name", DELAYS)
+@pytest.mark.parametrize("name", some(DELAYS, 2))
 @pytest.mark.parametrize("at", ["receive", "send"])
 @pytest.mark.parametrize("transit", [0.0, 1.7 * US])
 def test_recursion_against_simulation(name, at, transit):
     """Dvoretzky-Kiefer-Wolfowitz for one rank; Hoeffding at quantiles for the last."""
     delay, draw = DELAYS[name]
-    rounds, each, count = 3, 3.45 * US, 100_000
+    rounds, each, count = 3, 3.45 * US, scaled(100_000)
     model = StepModel(rounds, each, delay, at=at, transit=transit)
     ready = simulate(rounds, each - transit, transit, draw, at, count, seed=1)
 
