@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 from support.paths import ROOT
+from support.scale import full_scale
 
 pytest.importorskip("matplotlib")
 
@@ -139,7 +140,7 @@ def test_a_family_of_a_target_says_what_is_drawn(tmp_path):
 # --- many lines
 
 
-@pytest.mark.parametrize("count", [2, 3, 5])
+@pytest.mark.parametrize("count", [2, full_scale(3), 5])
 @pytest.mark.parametrize("name", ["{}", LONG])
 def test_curves_of_many_variants(tmp_path, count, name):
     results = make(variants(count, name), tmp_path / "out")
@@ -188,7 +189,7 @@ def test_ticks_of_an_axis_of_texts_do_not_run_into_each_other(tmp_path, count):
 
 
 @pytest.mark.parametrize("kind", ["tail", "distribution"])
-@pytest.mark.parametrize("text", [MS12, variants(5, LONG)])
+@pytest.mark.parametrize("text", [full_scale(MS12), variants(5, LONG)])
 def test_legends_of_distributions_stand_below_and_are_small(tmp_path, kind, text):
     figure = drawn(make(text.replace("log2 = [1, 8]", "log2 = [3, 5]"), tmp_path / "out"), kind)
     assert not any(axes.get_legend() for axes in figure.axes)
@@ -246,8 +247,8 @@ def noise(parts):
 @pytest.mark.parametrize(
     "parts",
     [
-        [trace(50_000, 100.0)],
-        [trace(3000, cpu="0"), trace(40, 1.0), trace(900, 2.0)],
+        full_scale([trace(50_000, 100.0)]),
+        full_scale([trace(3000, cpu="0"), trace(40, 1.0), trace(900, 2.0)]),
         [histogram(counts=(5, 100, 30, 0, 1))],
         [histogram(counts=[4**8 // 4**min(i, 7) for i in range(12)])],
         load(ROOT / "sweeps" / "examples" / "vm.noise").parts,

@@ -38,6 +38,12 @@ def said():
     return io.StringIO()
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """An empty picture in the place of each study's, for what is not about pictures."""
+    monkeypatch.setattr(draw, "draw", lambda results, path, **options: path.write_text("<svg/>"))
+
+
 @pytest.mark.parametrize("quick", [True, full_scale(False)])
 def test_the_studies_cover_every_claim_in_order(quick):
     chosen = studies(quick=quick)
@@ -96,7 +102,7 @@ def test_writes_a_report_of_all_studies(small, said):
     assert Numbers.read_cached(small / "first") is not None  # so that `export` is quick
 
 
-def test_its_verdicts_in_json(small, capsys):
+def test_its_verdicts_in_json(small, undrawn, capsys):
     """Those of every study of the report, also where nothing is left to run."""
     for _ in range(2):
         capsys.readouterr()
@@ -116,7 +122,7 @@ def test_its_verdicts_in_json(small, capsys):
             assert claim["reproduced_by"] == {"paper": len(limits) - ours, "ours": ours}
 
 
-def test_a_second_call_runs_nothing_again(small, said):
+def test_a_second_call_runs_nothing_again(small, undrawn, said):
     reproduce(small, quick=True, stream=said)
     records = {path: path.read_bytes() for path in small.rglob("*.jfr")}
     times = json.loads((small / "times.json").read_text())
@@ -125,14 +131,14 @@ def test_a_second_call_runs_nothing_again(small, said):
     assert json.loads((small / "times.json").read_text()) == times
 
 
-def test_damaged_times_are_no_reason_to_fail(small, said):
+def test_damaged_times_are_no_reason_to_fail(small, undrawn, said):
     small.mkdir()
     (small / "times.json").write_text("[1")
     reproduce(small, quick=True, only=["first"], stream=said)
     assert set(json.loads((small / "times.json").read_text())) == {"first"}
 
 
-def test_a_stop_leaves_a_partial_report(small, said, monkeypatch):
+def test_a_stop_leaves_a_partial_report(small, undrawn, said, monkeypatch):
     def stops_at_the_second(study, *arguments, **options):
         if study.name == "first":
             raise Stopped("0 of 3 cells are finished")
@@ -149,7 +155,7 @@ def test_a_stop_leaves_a_partial_report(small, said, monkeypatch):
     assert "A partial report" not in (small / PAGE).read_text(encoding="utf-8")
 
 
-def test_a_study_that_fails_in_part_does_not_stop_the_others(small, said, monkeypatch):
+def test_a_study_that_fails_in_part_does_not_stop_the_others(small, undrawn, said, monkeypatch):
     def fails(study, out, **options):
         store = real_run(study, out, **options)
         if study.name == "second":
@@ -187,7 +193,7 @@ def few(chosen, count, *arguments, **options):
     return networks.run_settings(chosen, 20, *arguments, **options)
 
 
-def test_networks_are_judged_beside_the_studies(small, said, monkeypatch):
+def test_networks_are_judged_beside_the_studies(small, undrawn, said, monkeypatch):
     monkeypatch.setattr(hsl09, "run_settings", few)
     page, _ = reproduce(small, quick=True, only=["hsl09_n5", "first", "hsl09_n2"], stream=said)
     text = page.read_text(encoding="utf-8")
@@ -245,7 +251,7 @@ def _of(page, name):
     return [part for part in section.partition("</section>")[0].split("<table") if part]
 
 
-def test_all_networks_have_a_full_and_a_quick_size(small, said, monkeypatch):
+def test_all_networks_have_a_full_and_a_quick_size(small, undrawn, said, monkeypatch):
     asked = []
 
     def run(chosen, count, seed, told, **engine):

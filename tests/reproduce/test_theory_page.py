@@ -1,5 +1,6 @@
 """The page on theory: what it holds, that it is made once, and its place in a reproduction."""
 
+import contextlib
 import dataclasses
 import io
 import json
@@ -9,6 +10,7 @@ import pytest
 from support import small_reproduction
 
 from jitterfly.cli import main
+from jitterfly.plots import draw
 from jitterfly.report import reproduce as reproduction
 from jitterfly.report import theory
 
@@ -28,11 +30,12 @@ def small(monkeypatch):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """What the section leaves in its folder, of small sizes."""
+    """What the command leaves in its folder, of small sizes."""
     folder = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(io.StringIO()) as told:
         make_small(patch)
-        theory.section(folder, quick=True)
+        assert main(["theory", "--out", str(folder)]) == 0
+    assert "the largest of N: exponential" in told.getvalue()
     return folder / "theory"
 
 
@@ -51,6 +54,13 @@ def test_the_command(made, small, tmp_path, capsys):
     assert all(float(distance) < float(allowed) for _, _, distance, allowed, *_ in rows)
 
 
+def test_other_sizes_are_asked_for(made, small, monkeypatch):
+    assert theory._earlier_rows(made, quick=True)
+    monkeypatch.setattr(theory, "QUICK", dataclasses.replace(SMALL, one=61))
+    assert theory._earlier_rows(made, quick=True) is None
+
+
+@pytest.mark.full_scale
 def test_other_sizes_are_made_anew(made, small, tmp_path, monkeypatch, capsys):
     shutil.copytree(made, tmp_path / "new" / "theory")
     before = theory.section(tmp_path / "new", quick=True)
@@ -72,6 +82,8 @@ def test_the_section_of_a_reproduction(made, small, tmp_path, monkeypatch):
     place.mkdir()
     small_reproduction.write(place)
     monkeypatch.setattr(reproduction, "shipped_folder", lambda: place)
+    # Those of the studies are not looked at here.
+    monkeypatch.setattr(draw, "draw", lambda results, path, **options: path.write_text("<svg/>"))
     page, sections = reproduction.reproduce(
         tmp_path / "out", quick=True, with_theory=True, stream=io.StringIO()
     )
