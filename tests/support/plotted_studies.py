@@ -2,6 +2,10 @@
 
 from support.small_study import OBSERVABLES
 
+READINGS = """[axes.reading.points.one]
+[axes.reading.points.two]
+"noise.0.duration" = "10us"
+"""
 MS12 = (
     """
 name = "ms12"
@@ -12,14 +16,14 @@ realizations = { max = 60 }
 algorithm = { kind = "butterfly", exchanges_after = "all" }
 network = { kind = "hockney", alpha = "1us", beta = 0, gamma = "1ns" }
 noise = [{ kind = "periodic", period = "100us", duration = "30us" }]
-[axes.reading.points.one]
-[axes.reading.points.two]
-"noise.0.duration" = "10us"
-[axes.ranks]
+"""
+    + READINGS
+    + """[axes.ranks]
 log2 = [1, 8]
 """
     + OBSERVABLES
 )
+ONE_PANEL = MS12.replace(READINGS, "")
 
 MAPS = (
     """
