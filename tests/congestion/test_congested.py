@@ -16,7 +16,7 @@ from reference.noise import MessageDelay
 from support.congestion_cases import random_graph, random_tree
 from support.instruction_sets import AVAILABLE, ISAS
 from support.paths import CUDA
-from support.scale import scaled, some
+from support.scale import some
 
 import jitterfly as jf
 import jitterfly.congestion as jc
@@ -78,7 +78,7 @@ def make(tmp_path):
     return made
 
 
-@pytest.mark.parametrize("number", range(scaled(30)))
+@pytest.mark.parametrize("number", some(range(30), 2))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_engine_equals_reference(family, number, make, monkeypatch):
     case = make(family, number)

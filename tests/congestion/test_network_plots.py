@@ -117,7 +117,7 @@ def test_pictures_show_the_means_and_intervals():
 
 
 PICTURES = {
-    "N1": ["simulated_ratio", "boxes"], "N2": ["simulated_size"], "N3": ["ratio"], "N4": ["size"],
+    "N2": ["simulated_size"], "N1": ["simulated_ratio", "boxes"], "N3": ["ratio"], "N4": ["size"],
     "N5": [],
 }  # fmt: skip
 

@@ -234,15 +234,15 @@ def study_command(capsys, out, *arguments):
 def test_command_writes_what_it_found(tmp_path, capsys):
     file = NETWORK_MAPS / "loginoff_minhop.dot.gz"
     said = study_command(capsys, tmp_path / "a", "--quick", "--realizations", 20, "--only", "N5",
-                         "--only", "N1", "--seed", 3, file)  # fmt: skip
+                         "--only", "N2", "--seed", 3, file)  # fmt: skip
     text = (tmp_path / "a" / "findings.txt").read_text(encoding="utf-8")
     assert said.out.startswith(text)
     assert "publishes ranges of axes only" in text
     with (tmp_path / "a" / "slowdown.csv").open(newline="") as table:
         rows = list(csv.DictReader(table))
-    assert {row["figure"] for row in rows} == {"N1", "N5", "maps"}
+    assert {row["figure"] for row in rows} == {"N2", "N5", "maps"}
     assert len(said.err.splitlines()) == len(rows)
-    chosen = [one for name in ("N5", "N1") for one in study.settings(name, quick=True)]
+    chosen = [one for name in ("N5", "N2") for one in study.settings(name, quick=True)]
     points = study.run_settings(chosen, 20, 3)
     for row, one in zip(rows, points, strict=False):
         case, found = one.case, one.slowdown
@@ -252,7 +252,7 @@ def test_command_writes_what_it_found(tmp_path, capsys):
         for name, value in (("slowdown_percent", found.value), ("low", found.low)):
             assert float(row[name]) == pytest.approx(value, rel=1e-5)
         assert float(row["q5"]) <= float(row["q50"]) <= float(row["q95"])
-    for name in ("N1", "N5"):
+    for name in ("N2", "N5"):
         mine = HSL09[name].check([one for one in points if one.setting.figure == name])
         head = next(part for part in text.split("\n\n") if part.startswith(f"{name} ("))
         assert f"{show_counts(count_verdicts(mine), by_ours(mine))}." in head.replace("\n    ", " ")

@@ -253,11 +253,11 @@ def noise(parts):
 @pytest.mark.parametrize(
     "parts",
     [
-        full_scale([trace(50_000, 100.0)]),
+        [trace(scaled(50_000), 100.0)],
         full_scale([trace(3000, cpu="0"), trace(40, 1.0), trace(900, 2.0)]),
         [histogram(counts=(5, 100, 30, 0, 1))],
         [histogram(counts=[4**8 // 4**min(i, 7) for i in range(12)])],
-        load(ROOT / "sweeps" / "examples" / "vm.noise").parts,
+        full_scale(load(ROOT / "sweeps" / "examples" / "vm.noise").parts),
     ],
 )  # fmt: skip
 def test_marks_of_noise_stand_off_the_curve_and_each_other(parts):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.scale import some
 from support.small_study import OBSERVABLES
 
 from jitterfly.claims import (
@@ -512,7 +513,7 @@ log2 = [11, 12]
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", STUDIES_0_1)
+@pytest.mark.parametrize("name", some(STUDIES_0_1, 1))
 def test_a_run_of_version_0_1_with_claims_is_read(tmp_path, capsys, name):
     """Its picture and table are made; the claim that it was run for says what it lacks now.
 

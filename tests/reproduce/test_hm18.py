@@ -3,7 +3,7 @@
 import pytest
 from matplotlib import pyplot as plt
 from support.paths import SWEEPS
-from support.scale import some
+from support.scale import full_scale, some
 
 from jitterfly.claims import judge
 from jitterfly.claims.hm18 import TABLE
@@ -110,7 +110,9 @@ def test_table(table):
     assert "p = 0.05" in told["mean rank, barrier", "optimized 94 µs"].text
 
 
-@pytest.mark.parametrize("kind", ["family", "curves", "hm18_table", "histogram"])
+@pytest.mark.parametrize(
+    "kind", [*map(full_scale, ("family", "curves")), "hm18_table", "histogram"]
+)
 def test_pictures(table, fig4, fig3, kind, tmp_path):
     results = {"family": fig4, "histogram": fig3}.get(kind, table)
     draw.draw(results, tmp_path / "a.png", kind)

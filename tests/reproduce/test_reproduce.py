@@ -5,7 +5,6 @@ import json
 
 import pytest
 from support import small_reproduction
-from support.scale import full_scale
 
 from jitterfly.claims import CLAIMS, VERDICTS, count_verdicts, show_counts
 from jitterfly.cli import main
@@ -44,7 +43,8 @@ def undrawn(monkeypatch):
     monkeypatch.setattr(draw, "draw", lambda results, path, **options: path.write_text("<svg/>"))
 
 
-@pytest.mark.parametrize("quick", [True, full_scale(False)])
+@pytest.mark.full_scale
+@pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
 def test_the_studies_cover_every_claim_in_order(quick):
     chosen = studies(quick=quick)
     told = {claim for study in chosen for claim in study.claims}

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from support.plotted_studies import CS14, CYCLES, MAPS, MS12
+from support.scale import full_scale
 
 from jitterfly.cli import main
 from jitterfly.results import Results, tables
@@ -127,7 +128,7 @@ def test_pictures_along_an_axis_draw_it(results, kind):
 @pytest.mark.parametrize(
     ("text", "kind", "target"),
     [
-        (CS14, "overhead", "p95 of overhead"),
+        full_scale(CS14, "overhead", "p95 of overhead"),
         (CYCLES, "cycles", "p95 of overhead, cycle 3"),
         (MAPS.replace('targets = ["mean of gain ± 30 %"]\n', ""), "maps", "p99 of slowdown"),
     ],

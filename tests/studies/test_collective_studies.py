@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.scale import full_scale
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -45,7 +46,7 @@ def study(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("figure", ["", 'figure = "curves"\n'])
+@pytest.mark.parametrize("figure", ["", full_scale('figure = "curves"\n')])
 def test_run_status_and_plot(study, figure, tmp_path, capsys):
     study.write_text(STUDY.replace("seed = 3\n", f"seed = 3\n{figure}"))
     out = tmp_path / "out"

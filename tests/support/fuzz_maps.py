@@ -13,6 +13,7 @@ import random
 import re
 import sys
 import time
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -164,7 +165,7 @@ def check(text: str, tables: str | None) -> str:
 
 
 def run(
-    numbers: range, seed: int, samples: list[Sample] = SAMPLES
+    numbers: Iterable[int], seed: int, samples: list[Sample] = SAMPLES
 ) -> tuple[dict[str, int], list[str]]:
     """How many inputs ended how, and the findings."""
     ends, findings = {"read": 0, "loop": 0, "error": 0}, []
