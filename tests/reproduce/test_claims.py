@@ -124,6 +124,11 @@ def make(text, claims, path):
     return Results(Store.open(path))
 
 
+@pytest.fixture(scope="module")
+def message(tmp_path_factory):
+    return make(MESSAGE, "M1 M2 M3", tmp_path_factory.mktemp("message") / "out")
+
+
 def estimate(value, half=0.0):
     return Estimate(value, value - half, value + half, 0.95, 100)
 
@@ -219,8 +224,8 @@ def test_every_part_of_a_claim_is_judged(tmp_path, text, claims, count):
     assert all(f"{one.name} ({one.claim.source})" in told for one in judged)
 
 
-def test_findings(tmp_path):
-    results = make(MESSAGE, "M1 M2 M3", tmp_path / "a")
+def test_findings(message, tmp_path):
+    results = message
     texts = {f.part: f for one in judge(results) for f in one.findings}
     assert texts['"small while T_comm > D"'].holds is True
     assert texts['"large below"'].holds is True
@@ -243,8 +248,8 @@ def test_findings(tmp_path):
     assert (grows.where, "at 2^9 ranks" in large.found) == ("D / P = 0.1", True)
 
 
-def test_intervals_of_a_region_hold_together(tmp_path):
-    (block,) = cells.blocks(make(MESSAGE, "M1", tmp_path / "out"))
+def test_intervals_of_a_region_hold_together(message):
+    (block,) = cells.blocks(message)
     alone = block.judged("slowdown", lambda ranks, ratio: ranks == 512 and ratio == 2)
     many = [cell for cell in block.judged("slowdown") if (cell.ranks, cell.ratio) == (512, 2)]
     assert alone[0].found.low > many[0].found.low
@@ -273,9 +278,9 @@ def test_the_largest_of_all_has_its_own_interval():
 
 
 @pytest.mark.parametrize("few", [False, True])
-def test_an_axis_needs_every_cell(tmp_path, monkeypatch, few):
+def test_an_axis_needs_every_cell(message, monkeypatch, few):
     """A slowdown that is not known in one cell may be beyond the axis."""
-    (block,) = cells.blocks(make(MESSAGE, "M3", tmp_path / "out"))
+    (block,) = cells.blocks(message)
     real = cells.Block.judged
     unknown = Estimate(1.0, -np.inf, np.inf, 0.95, 40)
 
@@ -288,9 +293,9 @@ def test_an_axis_needs_every_cell(tmp_path, monkeypatch, few):
     assert found.verdict == ("cannot tell" if few else "reproduced")
 
 
-def test_values_of_a_ratio_that_are_ours_decide_no_axis(tmp_path, monkeypatch):
+def test_values_of_a_ratio_that_are_ours_decide_no_axis(message, monkeypatch):
     """At T_comm / D = 0.04 the slowdown is about 6, and at 0.3 below 2."""
-    (block,) = cells.blocks(make(MESSAGE, "M3", tmp_path / "out"))
+    (block,) = cells.blocks(message)
     monkeypatch.setattr(ms12, "_KNOWN", 0.04)
     found = ms12._axis(block, "slowdown", 3, "Fig. 8", toward=-1)
     assert (found.verdict, found.whose) == ("differs", "the paper's axis")
@@ -403,8 +408,8 @@ def curves(values, spread=0.02):
         ((0.05, 0.17), 0.02, ("cannot tell", "")),  # nothing above 2^14
     ],
 )
-def test_where_the_steepest_rise_lies(tmp_path, shares, spread, expected):
-    (block,) = cells.blocks(make(MESSAGE, "M1", tmp_path / "out"))
+def test_where_the_steepest_rise_lies(message, shares, spread, expected):
+    (block,) = cells.blocks(message)
     found = ms12._steepest(block, "part", curves(shares, spread), lambda x, _: f"{x:g}")
     assert (found.verdict, found.whose) == expected
 
