@@ -157,7 +157,7 @@ def pattern_of(algorithm, ranks):
 
 
 @pytest.mark.parametrize("routing", jc.ROUTINGS)
-@pytest.mark.parametrize("perturbation", PERTURBATIONS)
+@pytest.mark.parametrize("perturbation", some(PERTURBATIONS, 2))
 @pytest.mark.parametrize(
     ("algorithm", "pattern"),
     [

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from support.plotted_studies import CS14, CYCLES, MAPS, MS12
-from support.scale import full_scale
+from support.scale import full_scale, some
 
 from jitterfly.cli import main
 from jitterfly.results import Results, tables
@@ -111,7 +111,7 @@ def test_the_file_has_it_too(results, tmp_path):
     assert float(row["high"]) == float(results.cells[0].estimate("slowdown", "p99").high)
 
 
-@pytest.mark.parametrize("kind", ["curves", "slowdown", "family"])
+@pytest.mark.parametrize("kind", some(["curves", "slowdown", "family"], 2))
 def test_pictures_along_an_axis_draw_it(results, kind):
     pytest.importorskip("matplotlib")
     figure = drawn(results, kind)
