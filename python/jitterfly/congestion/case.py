@@ -114,7 +114,7 @@ class CongestionCase:
                     "pattern; at least 2 are needed"
                 )
         else:
-            put("pattern", check_levels(self.pattern, self.z))
+            put("pattern", tuple(map(_tuples, check_levels(self.pattern, self.z))))
         if self.rule == "orcs1" and self.pattern != "tree":
             raise ValueError("rule 'orcs1' is defined for pattern 'tree' only")
 
@@ -179,8 +179,8 @@ def check_ratio(value: Any) -> float:
     return float(value)
 
 
-def check_levels(value: Any, z: int) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """Levels of messages as tuples, so that the case can be compared."""
+def check_levels(value: Any, z: int) -> list[Pairs]:
+    """Given levels of messages as arrays of shape (messages, 2)."""
     rule = f"pattern must be one of {PATTERNS}, or for each level a list of [sender, receiver]"
     if isinstance(value, (bytes, dict)):
         raise ValueError(f"{rule}, got {shorten(value)}")
@@ -200,7 +200,7 @@ def check_levels(value: Any, z: int) -> tuple[tuple[tuple[int, int], ...], ...]:
             )
     if sum(level.size for level in levels) == 0:
         raise ValueError(f"{rule}, and at least one message, got {shorten(value)}")
-    return tuple(_tuples(level) for level in levels)
+    return [level.reshape(-1, 2).astype(np.uint32) for level in levels]
 
 
 def tree(ranks: int) -> Iterator[Pairs]:
@@ -279,5 +279,6 @@ BY_NAME: dict[str, Callable[[int], Iterator[Pairs]]] = {
 PATTERNS = tuple(BY_NAME)
 
 
-def _tuples(level: npt.NDArray[Any]) -> tuple[tuple[int, int], ...]:
-    return tuple((a, b) for a, b in level.reshape(-1, 2).tolist())
+def _tuples(level: Pairs) -> tuple[tuple[int, int], ...]:
+    """Messages of a level, so that cases can be compared."""
+    return tuple((a, b) for a, b in level.tolist())

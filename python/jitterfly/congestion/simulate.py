@@ -22,7 +22,7 @@ from ..fields import (
 )
 from ..renames import names_old_arguments
 from ..stats import Estimate
-from .case import DELAYS, PERTURBATIONS, SLOWED, CongestionCase
+from .case import DELAYS, PERTURBATIONS, SLOWED, CongestionCase, check_levels
 from .topology import FatTree, Topology
 
 if TYPE_CHECKING:
@@ -381,15 +381,14 @@ def route_messages(
     [array([2, 2]), array([1])]
     """
     hosts = _check_hosts(host_of_rank, network.hosts)
-    case = CongestionCase(
-        network, pattern=list(levels), perturbation="none", ratio=0, ranks=len(hosts)
-    )
+    messages = check_levels(list(levels), len(hosts))
     realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
     seed = check_integer(seed, "seed", 0, MOST_SEED)
     idle = np.setdiff1d(np.arange(network.hosts), hosts)
     placement = np.concatenate([hosts, idle]).astype(np.uint32)
-    raw = core.congestion_capture(compile_congestion(case), seed, realization, placement)
-    return [level.w for level in _unpack(raw, [len(level) for level in case.pattern]).levels]
+    program = _program(network, messages, len(hosts), len(hosts))
+    raw = core.congestion_capture(program, seed, realization, placement)
+    return [level.w for level in _unpack(raw, [len(level) for level in messages]).levels]
 
 
 def compile_congestion(
@@ -404,25 +403,38 @@ def compile_congestion(
     if only is not None:
         nothing = np.zeros((0, 2), np.uint32)
         levels = [level if at == only else nothing for at, level in enumerate(levels)]
-    sizes = [len(level) for level in levels]
-    pairs = np.concatenate([*levels, np.zeros((0, 2), np.uint32)])
     # The chain 0 -> 1 -> 3 -> 7 ...: at level l of the tree, the message of its last sender.
     full = [len(level) == 2**number for number, level in enumerate(levels)]
     chain = [
         2**number - 1 if case.pattern == "tree" and full[number] else NO_MESSAGE
         for number in range(len(levels))
     ]
+    return _program(case.network, levels, int(case.ranks or 0), case.z, case.perturbation, chain,
+                    whole)  # fmt: skip
+
+
+def _program(
+    network: Topology,
+    levels: Sequence[npt.NDArray[np.uint32]],
+    used: int,
+    ranks: int,
+    perturbation: str = "none",
+    chain: Sequence[int] | None = None,
+    whole: bool = False,
+) -> core.CongestionProgram:
+    """Of messages between `ranks` ranks; on the other `used` hosts is the perturbing pattern."""
+    pairs = np.concatenate([*levels, np.zeros((0, 2), np.uint32)])
     program = core.CongestionProgram(
-        hosts=case.network.hosts,
-        used=int(case.ranks or 0),
-        ranks=case.z,
-        perturbation=PERTURBATIONS.index(case.perturbation),
-        offsets=np.cumsum([0, *sizes]).astype(np.uint32),
+        hosts=network.hosts,
+        used=used,
+        ranks=ranks,
+        perturbation=PERTURBATIONS.index(perturbation),
+        offsets=np.cumsum([0, *map(len, levels)]).astype(np.uint32),
         senders=np.ascontiguousarray(pairs[:, 0]),
         receivers=np.ascontiguousarray(pairs[:, 1]),
-        chain=np.array(chain, np.uint32),
+        chain=np.array([NO_MESSAGE] * len(levels) if chain is None else chain, np.uint32),
     )
-    case.network.give(program, whole)
+    network.give(program, whole)
     return program
 
 
