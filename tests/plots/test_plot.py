@@ -207,7 +207,7 @@ path = "network.alpha"
 values = ["1us", "2us", "5us"]
 """,
     "many": """[axes.ranks]
-log2 = [1, 3]
+log2 = [1, 2]
 [axes.message_bytes]
 values = [1, 2, 3, 4, 5, 6, 7, 8]
 [axes.b.points.x]
