@@ -77,7 +77,8 @@ std::unique_ptr<PlannedSchedule> make_plan(
     const Array<std::uint32_t>& spans, const Array<std::uint64_t>& factors,
     const Array<std::uint32_t>& mark_of, std::uint32_t marks) {
   if (wire.size() != cpu.size())
-    throw std::invalid_argument("wire and cpu must have an entry for each size of messages");
+    throw std::invalid_argument(
+        "wire and cpu must have an entry for each level and size of messages");
   auto made = std::make_unique<PlannedSchedule>(s);
   for (py::ssize_t i = 0; i < wire.size(); ++i)
     made->network.bytes.push_back({wire.data()[i], cpu.data()[i]});

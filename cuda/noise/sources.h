@@ -26,7 +26,7 @@ struct SourceList {
   bool prepared;
 };
 
-// To whom nothing is told of what holds the CPU.
+// Ignores which source holds the CPU.
 struct NotTold {
   JF_HD void operator()(std::int32_t, Tick) const {}
 };
@@ -124,7 +124,7 @@ struct SourcesOf : SourceList {
   }
 
   // Moves t over all intervals that begin before its work is done; w is what is left of it.
-  // held(source, for how long): each time that an interval holds the CPU.
+  // held(source, for how long) is called each time that an interval holds the CPU.
   template <class Held>
   JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute, const Held& held) const {
     Cursor* mine = cursors_of(rank);

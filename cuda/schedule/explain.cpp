@@ -174,7 +174,8 @@ struct TracedNoise {
     }
     return {work + other, kNoEntry};
   }
-  // Of work that is longer by `slower`.
+  // A step whose work slowed() gave just before: it holds what `slower` says, below 0 for ranks
+  // that are faster.
   Traced step(StepRole role, std::int32_t draw, Traced& next, Traced t, Traced w, bool,
               Traced id) const {
     Tick own = w.t;

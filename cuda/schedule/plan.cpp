@@ -656,7 +656,8 @@ void check_costs(const Schedule& schedule, const Program& program, const Network
   if (network.largest_eager.size() != levels.count() ||
       levels.slots.size() != (levels.spans.empty() ? 0 : schedule.ranks()) ||
       std::find(levels.spans.begin(), levels.spans.end(), 0u) != levels.spans.end())
-    throw std::invalid_argument("each level has an S, and each rank a slot, if there are several");
+    throw std::invalid_argument(
+        "each level needs an S, and each rank a slot where there are several levels");
   if (program.loads != nullptr) throw std::invalid_argument("schedules know no congestion");
   for (const ByteCost& b : network.bytes)
     if (b.wire < 0 || b.cpu < 0 || b.wire >= kLatest || b.cpu >= kLatest)

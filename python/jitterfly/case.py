@@ -420,7 +420,7 @@ class IneffectiveNoiseWarning(UserWarning):
 
 
 class IneffectiveSpeedWarning(UserWarning):
-    """Ranks are slow at what the case does not do."""
+    """Ranks are slow at what the case, or the schedule, does not do."""
 
 
 class UnusedCostWarning(UserWarning):
@@ -541,19 +541,19 @@ def warn_of_misses(case: Case) -> None:
     warn_of_idle_speeds([case])
     if not case.noise or (case.ranks == 1 and not case.compute_time):
         return
-    warn_of_idle_sources(case.noise, exposed(case), case.ranks)
+    warn_of_idle_sources(case.noise, [exposed(case)] * len(case.noise), case.ranks)
 
 
 def warn_of_idle_sources(
-    sources: Iterable[Noise], work: ExposedWork, ranks: int, *, remedies: bool = True
+    sources: Iterable[Noise], work: Sequence[ExposedWork], ranks: int, *, remedies: bool = True
 ) -> None:
-    """Warn of each source that can hit nothing of some work, or not all; see `warn_of_misses`.
+    """Warn of each source that can hit nothing of its work, or not all; see `warn_of_misses`.
 
     Without `remedies` there is no word of what would change that: they are fields of a case.
     """
-    for i, noise in enumerate(sources):
-        why = noise.misses(work)
-        if why and _longest_delay(noise, work) > 0:
+    for i, (noise, own) in enumerate(zip(sources, work, strict=True)):
+        why = noise.misses(own)
+        if why and _longest_delay(noise, own) > 0:
             reason = why if remedies else why.partition(";")[0]
             message = _hits_nothing(i, noise.kind, f", so it is without effect: {reason}", ranks)
             warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
@@ -572,10 +572,19 @@ def warn_of_idle_speeds(cases: Iterable[Case]) -> None:
     slow = [case for case in cases if case.speed is not None and case.ranks > 1]
     if not slow or any(speed_acts(case) for case in slow):
         return
-    warnings.warn(
-        f"speed ({slow[0].speed.kind}) acts on nothing, so it is without effect: "  # type: ignore[union-attr]
+    speed = slow[0].speed
+    assert speed is not None
+    warn_of_idle_speed(
+        speed,
         f"{slow[0].algorithm.kind} combines nothing that takes CPU time, and there is no compute "
         "phase; give compute_time or network.gamma",
+    )
+
+
+def warn_of_idle_speed(speed: Speed, why: str) -> None:
+    """Warn of speeds that change nothing, and say why."""
+    warnings.warn(
+        f"speed ({speed.kind}) acts on nothing, so it is without effect: {why}",
         IneffectiveSpeedWarning,
         stacklevel=stacklevel_of_user(),
     )

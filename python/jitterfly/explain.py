@@ -287,7 +287,7 @@ class DelayByCause:
     def _culprits_in_words(self) -> str:
         found = self.culprits()
         if not found:
-            return "neither noise nor a late rank is on any critical path"
+            return "no single delay by noise or a late rank is on any critical path"
         if found[0][1] < min(1.0, max(_STANDS_OUT, 5 / len(self.by_rank))):
             return "no rank stands out as the one that the longest single delay on the path hits"
         ranks = ", ".join(f"{rank:,} ({share:.1%})" for rank, share in found)

@@ -70,8 +70,8 @@ class Hierarchy(Network, kind="hierarchy"):
 
     Notes
     -----
-    All messages of `algorithms` have the costs of their level, and wait for the links of their two
-    ranks as always. `Butterfly` runs without what is redundant: its exchanges are such messages
+    All messages of `algorithms`, and of schedules, have the costs of their level, and wait for the
+    links of their two ranks as always. `Butterfly` runs without what is redundant: its exchanges are such messages
     that do not wait for links. Redundant exchanges (`exchanges_after`) of all other allreduces take
     the way of their level.
 
@@ -147,7 +147,7 @@ class Hierarchy(Network, kind="hierarchy"):
             A given placement is for another number of ranks; or there are more than 2^24.
         """
         self.check_ranks(ranks)
-        if self.placement == "block" or not self.spans:
+        if self.placement == "block" or (self.placement == "cyclic" and not self.spans):
             return np.arange(ranks, dtype=np.int64)
         if self.placement == "cyclic":
             width = self.spans[0]

@@ -205,13 +205,13 @@ class FileArrival(Arrival, kind="file"):
 class Speed(Component, ABC):
     """Base of what makes ranks slow: a factor on the CPU time of each.
 
-    It is that of the compute phase and of combining; the network's own CPU time (o of LogGOPS) is
-    the same for all.
+    It is that of the compute phase and of combining, in a schedule that of `calc`; the network's
+    own CPU time (o of LogGOPS) is the same for all.
     """
 
     @abstractmethod
     def of_ranks(self, ranks: int) -> npt.NDArray[np.float64]:
-        """The factor of each rank, shape (ranks,): 1 is as the case says, 2 takes twice as long.
+        """The factor of each rank, shape (ranks,): 1 is as given, 2 takes twice as long.
 
         Raises
         ------
@@ -348,7 +348,7 @@ class GivenSpeed(Speed, kind="given"):
     Parameters
     ----------
     factors : list of float, shape (ranks,)
-        Above 0; 1 is as the case says.
+        Above 0; 1 is as given otherwise. Also as text, "1 1.2 1".
 
     Examples
     --------
@@ -359,7 +359,12 @@ class GivenSpeed(Speed, kind="given"):
     factors: _Factors
 
     def __post_init__(self) -> None:
-        rule = "factors must be a list of factors, one for each rank"
+        rule = "factors must be a list of factors, one for each rank, or text such as '1 1.2 1'"
+        if isinstance(self.factors, str):
+            try:
+                object.__setattr__(self, "factors", tuple(map(float, self.factors.split())))
+            except ValueError:
+                raise ValueError(f"{rule}, got {shorten(self.factors)}") from None
         raw = check_numbers(self.factors, rule)
         if raw.ndim != 1 or not raw.size:
             raise ValueError(f"{rule}, got {shorten(self.factors)}")
@@ -463,13 +468,12 @@ def _check_factor(value: Any) -> float:
 
 def _check_places(values: Any, name: str) -> tuple[int, ...]:
     """A list of integers, one integer, or their text with spaces between: "3 17"."""
-    rule = f"{name} must be a list of integers from 0"
-    if isinstance(values, str):
-        values = [int(part) if part.isdecimal() else part for part in values.split()]
-    elif isinstance(values, int):
-        values = [values]
+    rule = f"{name} must be a list of integers from 0, or text such as '3 17'"
+    given = [values] if isinstance(values, (int, np.integer)) else values
     try:
-        places = tuple(check_integer(value, name, 0, MOST_RANKS - 1) for value in values)
+        if isinstance(given, str):
+            given = [int(part) for part in given.split()]
+        places = tuple(check_integer(value, name, 0, MOST_RANKS - 1) for value in given)
     except (TypeError, ValueError):
         raise ValueError(f"{rule}, got {shorten(values)}") from None
     if not places or len(set(places)) < len(places):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
 """What is taken where no network is given: a fast interconnect of today, about."""
 USUAL_REALIZATIONS = 2000
-_SHOWN = 8  # numbers of ranks in a note
+_SHOWN = 8  # numbers in a note
 COLUMNS = (
     "ranks", "noise_free_s", "mean_s", "mean_low_s", "mean_high_s", "p50_s", "p50_low_s",
     "p50_high_s", "p99_s", "p99_low_s", "p99_high_s", "slowdown", "slowdown_low", "slowdown_high",
@@ -330,6 +330,8 @@ def in_words(part: Component) -> str:
             shown = f"{value.value:g}"  # a factor, no time
         elif isinstance(value, Distribution):
             shown = value.name
+        elif isinstance(value, tuple) and len(value) > _SHOWN:
+            shown = f"{len(value):,} numbers from {min(value):g} to {max(value):g}"
         else:
             plain = value if isinstance(value, str) else summary(value)
             shown = show_seconds(value) if timed else plain

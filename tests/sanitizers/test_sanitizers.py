@@ -44,7 +44,7 @@ SANITIZERS = ("address,undefined", "thread")
 # checked, that of the portable one is. AVX2 has the source of AVX-512, with other widths.
 ISAS = {
     "address,undefined": ("portable", *(isa for isa in VECTORS[:1] if isa != "portable")),
-    "thread": VECTORS[:1],  # threads share what they share on each of them
+    "thread": VECTORS[:1],  # which memory threads share does not depend on the registers
 }
 FLAGS = ["-std=c++20", "-Og", "-g1", "-ffp-contract=off", "-fno-omit-frame-pointer", "-pthread"]
 # g++ takes half the time with checks of memory by calls, and less care for registers; with the last

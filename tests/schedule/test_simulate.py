@@ -173,6 +173,7 @@ def test_speeds_and_levels_that_can_not_be(tmp_path):
         (machine, {"speed": 1.2}, "speed must be a Speed"),
         (machine, {"speed": jf.imbalance.GivenSpeed([1, 2])}, "one factor for each of the 3 ranks"),
         (replace(machine, placement=[0, 1]), {}, "one slot for each of the 3 ranks"),
+        (jf.Hierarchy([FREE], placement=[0, 1]), {}, "one slot for each of the 3 ranks"),
         (jf.Hierarchy([(2, jf.Hockney("1us", 0)), FREE]), {}, "or a Hierarchy of them"),
         (jf.Hierarchy([(2, "L=1us,o=0,gamma=1ns"), FREE]), {}, "gamma must be left out"),
         (machine, {"noise": "kind=speed,factor=2,shared=rack"}, r"noise\[0\]: shared must be one"),
@@ -183,11 +184,46 @@ def test_speeds_and_levels_that_can_not_be(tmp_path):
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             jf.simulate_schedule(schedule, network, **options)
-    with pytest.warns(jf.IneffectiveSpeedWarning, match="the schedule calculates nothing"):
-        jf.simulate_schedule(
-            schedule_of(TWO.format("send 1b to 1", "recv 1b from 0"), tmp_path),
-            FREE, speed=jf.imbalance.SlowRanks(2),
-        )  # fmt: skip
+
+
+def test_speeds_that_act_on_nothing_are_told(tmp_path):
+    schedule, idle = schedule_of(LEVELS, tmp_path), schedule_of(
+        TWO.format("calc 0\nsend 1b to 1", "recv 1b from 0"), tmp_path, "idle.goal"
+    )  # fmt: skip
+    slow = jf.imbalance.SlowRanks
+    for one, speed, why in (
+        (idle, slow(2), "the schedule calculates nothing"),
+        (schedule, slow(2, [0, 2]), "the ranks whose factor is not 1 calculate nothing"),
+        (schedule, slow(1, 1), "the factor of every rank is 1"),
+    ):
+        with pytest.warns(jf.IneffectiveSpeedWarning, match=f"speed .slow_ranks. .*: {why}"):
+            jf.simulate_schedule(one, FREE, speed=speed)
+    with pytest.warns(jf.IneffectiveNoiseWarning, match="noise.1 .speed. can hit nothing"):
+        jf.simulate_schedule(idle, FREE, [jf.StepNoise("1us"), jf.SpeedNoise(2)])
+
+
+def test_factors_are_rounded_to_32_bits(tmp_path):
+    """A second of work is right to 120 ps; a case multiplies exactly."""
+    text = "num_ranks 1\nrank 0 {\ncalc 1000000000\n}\n"
+    speed = jf.imbalance.GivenSpeed("1.2")
+    found = jf.simulate_schedule(schedule_of(text, tmp_path), FREE, speed=speed, realizations=1)
+    assert found.ticks[0] == (10**12 * round(1.2 * 2**32) + 2**31) >> 32
+    assert abs(int(found.ticks[0]) - 12 * 10**11) <= 120
+
+
+def test_fast_ranks_are_a_gain(tmp_path):
+    schedule = schedule_of("num_ranks 1\nrank 0 {\ncalc 5000\n}\n", tmp_path)
+    found = jf.explain_schedule(schedule, FREE, [jf.SpeedNoise(0.5)], 4)
+    assert found.ticks.tolist() == 4 * [[-2_500_000, 0]]
+    assert found.kind_rows()[0].share.value == 1
+    assert any(note.startswith("no single delay by noise") for note in found.notes())
+
+
+def test_long_lists_are_told_shortly(tmp_path):
+    text = "num_ranks 20\n" + "".join(f"rank {i} {{\ncalc 1000\n}}\n" for i in range(20))
+    speed = jf.imbalance.GivenSpeed([1 + i / 10 for i in range(20)])
+    found = jf.simulate_schedule(schedule_of(text, tmp_path), FREE, speed=speed, realizations=2)
+    assert "speed of the ranks: given, factors = 20 numbers from 1 to 2.9" in found.notes()
 
 
 def program_under(rng, folder):

@@ -66,10 +66,12 @@ def add_case_options(parser: argparse.ArgumentParser) -> None:
     add("--noise", metavar="FILE|K=V,...", action="append", help="may be given several times")
     add("--arrival", metavar="K=V,...", help="how late ranks are: kind=one_late,delay=1ms,rank=7; "
         "kind=ramp,longest=1ms; kind=file,file=late.txt")  # fmt: skip
-    add("--speed", metavar="K=V,...", help="kind=slow_nodes,factor=1.2,node_ranks=8; "
+    add("--speed", metavar="K=V,...", help="ranks that take longer, also in a schedule: "
+        "kind=slow_ranks,factor=1.2,ranks=3 17; kind=slow_nodes,factor=1.2,node_ranks=8; "
         "kind=drawn,sigma=0.05")  # fmt: skip
     add("--ranks", metavar="N")
-    add("--network", metavar="K=V,...", help="default L=1us,o=200ns,G=0.1ns")
+    add("--network", metavar="K=V,...", help="default L=1us,o=200ns,G=0.1ns; or levels: "
+        "'8: L=300ns,o=100ns; L=1us,o=200ns'")  # fmt: skip
     add("--algorithm", metavar="NAME", help="default butterfly, an allreduce")
     add("--bytes", metavar="N", help="message size (default 8)")
     add("--cycles", metavar="N", help="collectives in a row (default 1); the last one's end counts")

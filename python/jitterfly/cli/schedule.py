@@ -18,8 +18,8 @@ EPILOG = """\
 schedules:
   run APP.goal --noise FILE
                    a schedule of an application: GOAL text or LogGOPSim's binary. --noise is a noise
-                   file or K=V,..., as for `slowdown`; --network has L, o, g, G, O and S, for a
-                   machine of nodes of each level: "8: L=300ns,o=100ns; L=1us,o=200ns"
+                   file or K=V,..., as for `slowdown`. --network has L, o, g, G, O and S. A machine
+                   of nodes has them for each level: "8: L=300ns,o=100ns; L=1us,o=200ns"
 """
 # Options of `run` that are for studies alone, and what they are without being given.
 _OF_STUDIES = {
@@ -49,10 +49,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("of a schedule (APP.goal)")
     add = group.add_argument
     add("--noise", metavar="FILE|K=V,...", action="append", help="may be given several times")
-    add("--network", metavar="K=V,...", help="LogGOPS: L, o, g, G, O, and S in bytes; without it "
-        "L=1us,o=200ns,G=0.1ns")  # fmt: skip
+    add("--network", metavar="K=V,...", help="LogGOPS: L, o, g, G, O, and S in bytes, or levels of "
+        "them: '8: L=300ns,o=100ns; L=1us,o=200ns'; without it L=1us,o=200ns,G=0.1ns")  # fmt: skip
     add("--speed", metavar="K=V,...", help="ranks that take longer for calc: "
-        "kind=slow_ranks,factor=1.2,ranks=3; kind=slow_nodes,...; kind=drawn,...")  # fmt: skip
+        "kind=slow_ranks,factor=1.2,ranks=3 17; kind=slow_nodes,...; kind=drawn,...")  # fmt: skip
     add("--order", choices=("noise-free", "arrival"), help="in which operations that compete for "
         "a CPU are executed: that without noise (default), or of arrival (slower)")  # fmt: skip
     add("--order-checks", metavar="N", help="so many realizations are executed in the order of "

@@ -31,9 +31,10 @@ class _Factor(Drawn):
 class SpeedNoise(Noise, kind="speed"):
     """Each rank is slower, or faster, by a drawn factor; a realization has draws of its own.
 
-    The factor is one of the CPU time of compute phases and of combining, as that of `Case.speed`,
-    which is the same in every realization. Within a realization it is the same in all cycles. Where
-    a case has both, or several sources, their factors are multiplied.
+    The factor is one of the CPU time of compute phases and of combining, in a schedule of its
+    `calc`. It is as that of `Case.speed`, which is the same in every realization. Within a
+    realization it is the same in all cycles. Where a case has both, or several sources, their
+    factors are multiplied.
 
     Parameters
     ----------

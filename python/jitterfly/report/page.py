@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -18,8 +17,12 @@ from .document import Claim, Facts, Part, Picture, Report, Section, Table
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
-def page(report: Report) -> str:
-    """The whole file."""
+def page(report: Report, rendered: dict[str, tuple[Section, Html]] | None = None) -> str:
+    """The whole file.
+
+    `rendered` keeps sections by their name from page to page: one is written after each study, with
+    the sections of all studies before it.
+    """
     css = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
     head = tag(
         "head",
@@ -33,7 +36,9 @@ def page(report: Report) -> str:
     )
     parts = [
         _header(report),
-        tag("main", *(part for part in _main(report) if part)),
+        tag(
+            "main", *(part for part in _main(report, {} if rendered is None else rendered) if part)
+        ),
         tag("footer", f"{report.title}. " + " · ".join(f"{k}: {v}" for k, v in report.facts)),
     ]
     body = tag("body", join(parts, "\n"))
@@ -45,12 +50,15 @@ def _plain(title: str) -> str:
     return title.replace("&", "&amp;").replace("<", "&lt;")
 
 
-def _main(report: Report) -> list[Html]:
+def _main(report: Report, rendered: dict[str, tuple[Section, Html]]) -> list[Html]:
+    for content in report.sections:
+        if content.name not in rendered or rendered[content.name][0] is not content:
+            rendered[content.name] = content, section(content)
     return [
         _pending(report),
         _overview(report),
         _comparison(report),
-        *(section(content) for content in report.sections),
+        *(rendered[content.name][1] for content in report.sections),
         few_runs(report.few_runs) if report.few_runs else Html(),
         _method(),
         _sources(),
@@ -245,7 +253,6 @@ def counts(claim: Claim) -> Html:
     return join(labels, " ")
 
 
-@lru_cache(maxsize=64)  # a page is written after each study, with the sections of those before it
 def section(content: Section) -> Html:
     """A study: what was run, its pictures with the claims beside them, its numbers."""
     wide = [picture for picture in content.pictures if picture.wide]

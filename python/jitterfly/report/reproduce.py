@@ -122,6 +122,7 @@ class _Progress:
         self.titles = [one.title for one in chosen] + [hsl09.TITLES[name] for name in figures]
         self.tally = Tally(quick)
         self.sections: list[Section] = []
+        self.rendered: dict[str, Any] = {}  # of sections, for the next page
 
     def run(self, stream: TextIO, options: dict[str, Any]) -> Path:
         self.out.mkdir(parents=True, exist_ok=True)
@@ -177,7 +178,7 @@ class _Progress:
     def _write(self, pending: tuple[str, ...]) -> None:
         """The report as it stands, and its parts as data."""
         made = report(self.tally, self.sections, pending)
-        write_whole(self.out / PAGE, page(made).encode())
+        write_whole(self.out / PAGE, page(made, self.rendered).encode())
         write_whole(self.out / PARTS, to_json(made).encode())
 
     def _finish(self, stream: TextIO, started: float, before: int, store: Store) -> None:

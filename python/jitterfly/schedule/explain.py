@@ -184,8 +184,8 @@ class ScheduleExplanation(DelayByCause):
     causes : tuple of str
         "noise.0 (periodic)" and so on; "path": the difference that the path itself makes.
     ticks : int array, shape (n, causes)
-        The delay by each cause on the critical path, in ticks of 1 ps. A row sums to the run time
-        less `on_time`.
+        The delay by each cause on the critical path, in ticks of 1 ps; negative where a drawn speed
+        is a gain. A row sums to the run time less `on_time`.
     completion : int array, shape (n,)
         The run time in ticks.
     on_time : int
@@ -299,7 +299,7 @@ class ScheduleExplanation(DelayByCause):
 
     def kind_rows(self, confidence: float = 0.95) -> list[KindRow]:
         """How often causes, parts and bounds are on the critical path."""
-        noise = (self.ticks[:, :-1] > 0).sum(axis=0).tolist()
+        noise = (self.ticks[:, :-1] != 0).sum(axis=0).tolist()  # a speed may be a gain
         parts = (self.parts_on_path > 0).sum(axis=0).tolist()
         bounds = (self.bound_by > 0).sum(axis=0).tolist()
         names = [*self.causes[:-1], *self.path_parts, *(f"bound by {name}" for name in BOUND_BY)]

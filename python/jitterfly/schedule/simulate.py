@@ -16,21 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import memory, notebook, stats
-from ..case import IneffectiveSpeedWarning, place_noise, warn_of_idle_sources
+from ..case import place_noise, warn_of_idle_sources, warn_of_idle_speed
 from ..engine import check_run, core, reporting
-from ..fields import (
-    MOST_THREADS,
-    check_choice,
-    check_integer,
-    frozen_dataclass,
-    shorten,
-    stacklevel_of_user,
-)
+from ..fields import MOST_THREADS, check_choice, check_integer, frozen_dataclass, shorten
 from ..hierarchy import Hierarchy
-from ..imbalance import Speed, check_speed
+from ..imbalance import Speed, check_ranks, check_speed
 from ..info import processors
 from ..network import LogGOPS, Network, check_network
-from ..noise import Congestion, Noise
+from ..noise import Congestion, Noise, SpeedNoise
 from ..noise.source import ExposedWork, check_sources
 from ..progress import each
 from ..simulate import check_times
@@ -47,7 +40,8 @@ if TYPE_CHECKING:
 USUAL_ORDER_CHECKS = 5
 ORDERS = ("noise-free", "arrival")
 _EAGER = 2**64 - 1  # bytes: all messages are sent without rendezvous
-_FACTOR_BITS = 32  # fractional bits of the engine's factors on CPU time
+_FACTOR_BITS = 32  # fractional bits of the engine's factors on CPU time: kSpeedBits
+_CALCULATION = 3  # the engine's number of this kind of operation
 
 
 class OrderCheck(NamedTuple):
@@ -401,7 +395,7 @@ def compile_schedule(
     ------
     ValueError
         The schedule can not be executed: a message that no receive takes, or operations that wait
-        for each other. Noise names a level that is not there, or an operation can take too long.
+        for each other. The noise names a level that is not there, or an operation can take too long.
     """
     ranks = schedule.ranks
     sizes = schedule.message_sizes.tolist()
@@ -452,10 +446,11 @@ def _levels_of(network: LogGOPS | Hierarchy) -> list[LogGOPS]:
 
 def _places(network: LogGOPS | Hierarchy, ranks: int) -> tuple[npt.NDArray[np.uint32], ...]:
     """The slot of each rank, and how many slots each level spans; empty for one level."""
-    if not isinstance(network, Hierarchy) or not network.spans:
-        return np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32)
+    none = np.zeros(0, dtype=np.uint32)
+    if not isinstance(network, Hierarchy):
+        return none, none
     slots = network.slots(ranks).astype(np.uint32)
-    return slots, np.array(network.spans, dtype=np.uint32)
+    return slots if network.spans else none, np.array(network.spans, dtype=np.uint32)
 
 
 def _factors(speed: Speed | None, ranks: int) -> npt.NDArray[np.uint64]:
@@ -512,9 +507,13 @@ def prepare(
     network = _check_network(network)
     sources = check_sources([noise] if isinstance(noise, (str, Noise)) else noise)
     _check_sources(sources)
-    check_speed(speed)
+    if check_speed(speed) is not None:
+        check_ranks(schedule.ranks)
     if schedule.operations:
-        work = _exposed_work(schedule, network)
+        work = [
+            _exposed_work(schedule, network, of_speeds=isinstance(source, SpeedNoise))
+            for source in sources
+        ]
         warn_of_idle_sources(sources, work, schedule.ranks, remedies=False)
         _warn_of_idle_speed(schedule, speed)
     realizations, seed, first_realization = check_run(
@@ -524,7 +523,7 @@ def prepare(
         check_integer(threads, "threads", 1, MOST_THREADS)
     available = memory.available_bytes()
     memory.check_memory(
-        _plan_bytes(schedule) + 24 * realizations,
+        _plan_bytes(schedule, network) + 24 * realizations,
         f"the order of {schedule.operations:,} operations, and {realizations:,} results", available,
     )  # fmt: skip
     kept = None if marks is None else read_marks(schedule, marks)
@@ -621,7 +620,8 @@ def simulate_schedule(
     bytes are there, (n - 1) G later. The way in is taken for g + (n - 1) G. A receive is posted at
     no cost. With more than S bytes, a send is done when its receive is posted and its message
     begins to be taken. A message is taken by the CPU and the interface with the numbers that its
-    send names.
+    send names. On a `Hierarchy`, L, o, g, G, O and S of a message are those of the level that it
+    crosses, for both of its ranks.
 
     Where several operations or messages compete for a CPU, LogGOPSim executes them in the order of
     arrival; of one instant, sends before receives before calculations, then as they stand in the
@@ -700,14 +700,16 @@ def simulate_schedule(
     )
 
 
-def _plan_bytes(schedule: Schedule) -> int:
+def _plan_bytes(schedule: Schedule, network: LogGOPS | Hierarchy) -> int:
     """Memory at least that a schedule's order and its making take.
 
     24 bytes of an action and 4 of a match for each operation; while it is made, 12 of what each
-    waits for; of a CPU, and of the ways in and out, 16.
+    waits for; of a CPU, and of the ways in and out, 16; of the costs of each size of messages on
+    each level 300, of which most are Python's; of a rank 32 for its place and speed.
     """
     each = schedule.ranks * (schedule.cpus + schedule.nics)
-    return 28 * schedule.operations + _waiting_bytes(schedule) + 16 * each
+    costs = 300 * len(schedule.message_sizes) * len(_levels_of(network)) + 32 * schedule.ranks
+    return 28 * schedule.operations + _waiting_bytes(schedule) + 16 * each + costs
 
 
 def _arrival_bytes(schedule: Schedule, sources: int) -> int:
@@ -743,14 +745,22 @@ def _check_sources(sources: Sequence[Noise]) -> None:
 
 
 def _warn_of_idle_speed(schedule: Schedule, speed: Speed | None) -> None:
-    if speed is None or schedule._mapped.longest_calculation:
+    if speed is None:
         return
-    warnings.warn(
-        f"speed ({speed.kind}) acts on nothing, so it is without effect: the schedule calculates "
-        "nothing",
-        IneffectiveSpeedWarning,
-        stacklevel=stacklevel_of_user(),
-    )
+    uneven = np.flatnonzero(speed.of_ranks(schedule.ranks) != 1)
+    why = "the schedule calculates nothing"
+    if not uneven.size:
+        why = "the factor of every rank is 1"
+    elif schedule._mapped.longest_calculation:
+        if any(_calculates(schedule, rank) for rank in uneven.tolist()):
+            return
+        why = "the ranks whose factor is not 1 calculate nothing"
+    warn_of_idle_speed(speed, why)
+
+
+def _calculates(schedule: Schedule, rank: int) -> bool:
+    operations = schedule._mapped.operations_of(rank)
+    return bool(((operations[:, 0] == _CALCULATION) & (operations[:, 1] > 0)).any())
 
 
 def machine_in_words(network: LogGOPS | Hierarchy, speed: Speed | None) -> list[str]:
@@ -759,7 +769,9 @@ def machine_in_words(network: LogGOPS | Hierarchy, speed: Speed | None) -> list[
     return told if speed is None else [*told, f"speed of the ranks: {in_words(speed)}"]
 
 
-def _exposed_work(schedule: Schedule, network: LogGOPS | Hierarchy) -> ExposedWork:
+def _exposed_work(
+    schedule: Schedule, network: LogGOPS | Hierarchy, *, of_speeds: bool = False
+) -> ExposedWork:
     """What noise can hit in a schedule; a calculation counts as work however short it is."""
     sizes = schedule.message_sizes
     longest = int(sizes.max(initial=1)) - 1
@@ -767,8 +779,10 @@ def _exposed_work(schedule: Schedule, network: LogGOPS | Hierarchy) -> ExposedWo
     cpu = max(to_ticks(one.o) + to_ticks(exact(one.O) * longest) for one in levels)
     way = max(to_ticks(one.L) + to_ticks(exact(one.G) * longest) for one in levels)
     there = schedule.messages > 0
+    # A factor lengthens no calculation of 0 ns, which delays of steps do hit.
+    compute = schedule._mapped.longest_calculation if of_speeds else schedule.calculations
     return ExposedWork(
-        compute=schedule.calculations,
+        compute=compute,
         communication=cpu if there else 0,
         transit=way if there else 0,
         exchanges=schedule.messages,
