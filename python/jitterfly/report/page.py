@@ -24,6 +24,7 @@ def page(report: Report, rendered: dict[str, tuple[Section, Html]] | None = None
     the sections of all studies before it.
     """
     css = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+    main = _main(report, {} if rendered is None else rendered)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -36,9 +37,7 @@ def page(report: Report, rendered: dict[str, tuple[Section, Html]] | None = None
     )
     parts = [
         _header(report),
-        tag(
-            "main", *(part for part in _main(report, {} if rendered is None else rendered) if part)
-        ),
+        tag("main", *(part for part in main if part)),
         tag("footer", f"{report.title}. " + " · ".join(f"{k}: {v}" for k, v in report.facts)),
     ]
     body = tag("body", join(parts, "\n"))

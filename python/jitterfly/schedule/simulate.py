@@ -6,7 +6,6 @@ import csv
 import dataclasses
 import io
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -395,7 +394,7 @@ def compile_schedule(
     ------
     ValueError
         The schedule can not be executed: a message that no receive takes, or operations that wait
-        for each other. The noise names a level that is not there, or an operation can take too long.
+        for each other. The noise names a level that is not there. An operation can take too long.
     """
     ranks = schedule.ranks
     sizes = schedule.message_sizes.tolist()
