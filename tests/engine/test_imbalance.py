@@ -198,7 +198,7 @@ def test_what_does_not_fit_a_case_is_refused(changes, words):
         (lambda: imbalance.SlowRanks(0), "factor must be a number above 0"),
         (lambda: imbalance.SlowRanks("fast"), "factor must be a number above 0"),
         (lambda: imbalance.SlowRanks(2, []), "ranks must be a list of integers"),
-        (lambda: imbalance.SlowRanks(2, [3, 3]), "ranks must be a list of integers from 0, .* each once"),
+        (lambda: imbalance.SlowRanks(2, [3, 3]), "ranks must be a list of .* each once"),
         (lambda: imbalance.SlowNodes(2, 0), "node_ranks must be an integer from 1"),
         (lambda: imbalance.DrawnSpeed(3), "sigma must be a number from 0 to 2"),
         (lambda: imbalance.GivenSpeed([[1]]), "factors must be a list of factors"),
