@@ -35,6 +35,7 @@ core = _core
 VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"
 _NO_GPU = ("", "-1", "NoDevFiles")  # what hides all GPUs, where it comes first in VISIBLE_DEVICES
 _DEVICES = Path("/dev")
+_GPU_FILE = re.compile("nvidia[0-9]")
 # The oldest driver for each major version of CUDA; it serves all its minor versions.
 _OLDEST_DRIVER = {12: 525, 13: 580}
 _FETCHED = 13  # what pip fetches: CUDA_FROM_PYPI in python/build_backend/jitterfly_build.py
@@ -80,10 +81,19 @@ def gpu_present(devices: Path | None = None, environment: Mapping[str, str] | No
     visible = (os.environ if environment is None else environment).get(VISIBLE_DEVICES)
     if visible is not None and visible.split(",")[0].strip() in _NO_GPU:
         return False
-    if any(os.access(file, os.R_OK | os.W_OK) for file in devices.glob("nvidia[0-9]*")):
+    if any(os.access(file, os.R_OK | os.W_OK) for file in _gpu_files(devices)):
         return True
     # Windows' Linux has this file for every GPU, of whatever make.
     return (devices / "dxg").exists() and driver_version() is not None
+
+
+def _gpu_files(devices: Path) -> list[str]:
+    """The driver's files, one for each GPU. Every simulation asks, and a glob takes longer."""
+    try:
+        with os.scandir(devices) as entries:
+            return [entry.path for entry in entries if _GPU_FILE.match(entry.name)]
+    except OSError:
+        return []
 
 
 @functools.cache

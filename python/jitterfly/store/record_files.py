@@ -321,6 +321,9 @@ class RecordSeries:
         # The realizations of all records, also those still to be written; void after another look.
         self._covered: list[Span] = []
         self._looks = -1
+        self._known: set[Span] = set()
+        self._known_of: list[Entry] | None = None
+        self._known_count = 0
 
     @property
     def path(self) -> Path:
@@ -344,6 +347,15 @@ class RecordSeries:
             self._covered = union(self.spans)
             self._looks = self.file.looks
         return self._covered
+
+    def _known_spans(self) -> set[Span]:
+        """The same as a set, which takes up what was added since it was asked for last."""
+        entries = self.entries
+        if self._known_of is not entries:
+            self._known, self._known_of, self._known_count = set(), entries, 0
+        self._known.update(entry.span for entry in entries[self._known_count :])
+        self._known_count = len(entries)
+        return self._known
 
     def samples(self, out: Ints, first: int, end: int) -> None:
         """Fill `out`, shape (end - first, columns), with those of realizations that are there."""
@@ -382,7 +394,7 @@ class RecordSeries:
         """Add the summary of `count` realizations."""
         self.file.refresh()
         span = (first, first + count)
-        if not any(entry.span == span for entry in self.entries):
+        if span not in self._known_spans():
             self._append(span, partial(pack_summary, self.identity, first, count, payload))
 
     def _append(self, span: Span, pack: partial[bytearray]) -> None:
