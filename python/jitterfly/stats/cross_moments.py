@@ -9,6 +9,7 @@ import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -142,7 +143,7 @@ class Gram:
     def to_bytes(self) -> bytes:
         """The upper triangle, as integers of 24 bytes, after the count and the columns."""
         columns = len(self.sums)
-        numbers = [*self.sums, *self.products[np.triu_indices(columns)]]
+        numbers = [*self.sums, *self.products[_triangle(columns)]]
         words = (int(number).to_bytes(_WORD, "little", signed=True) for number in numbers)
         return struct.pack("<QI", self.count, columns) + b"".join(words)
 
@@ -158,7 +159,7 @@ class Gram:
             raise ValueError(f"not the bytes of a Gram of {columns} columns")
         sums, products = _zeros(columns), _zeros(columns, columns)
         sums[:] = numbers[:columns]
-        rows, others = np.triu_indices(columns)
+        rows, others = _triangle(columns)
         products[rows, others] = numbers[columns:]
         products[others, rows] = numbers[columns:]
         return cls(count, sums, products)
@@ -219,6 +220,13 @@ def _reduce_rows(what: np.ufunc, values: Integers) -> Integers:
     # NumPy is slow at many short rows: so many of them are one long one.
     long = what.reduce(values[:whole].reshape(-1, _FOLDED * columns), axis=0)
     return what.reduce(np.concatenate([long.reshape(_FOLDED, columns), values[whole:]]), axis=0)
+
+
+@lru_cache(maxsize=64)
+def _triangle(columns: int) -> tuple[Integers, Integers]:
+    """Where the upper triangle is; made once, for it takes longer than what is done with it."""
+    rows, others = np.triu_indices(columns)
+    return rows, others
 
 
 def _zeros(*shape: int) -> npt.NDArray[Any]:

@@ -159,10 +159,15 @@ def _compare_samples(
 
 def _compare_summaries(cell: Cell, one: RecordSeries, other: RecordSeries) -> None:
     """Each summary of `one` with those of `other` that together are of the same realizations."""
+    theirs = other.spans
+    number_of = {span: number for number, span in reversed([*enumerate(theirs)])}
     for number, (first, end) in enumerate(one.spans):
-        steps = covering_steps(other.spans, [], first, end)
-        parts = [other.payload(step.record) for step in steps if step.record is not None]
-        if len(parts) == len(steps) and _joined(parts) != _joined([one.payload(number)]):
+        same = number_of.get((first, end))
+        steps = covering_steps(theirs, [], first, end) if same is None else []
+        numbers = [step.record for step in steps] if same is None else [same]
+        parts = [other.payload(record) for record in numbers if record is not None]
+        ours = [one.payload(number)]
+        if len(parts) == len(numbers) and parts != ours and _joined(parts) != _joined(ours):
             raise ValueError(
                 f"{one.path} and {other.path} disagree about {cell.name}, "
                 f"realizations {first:,} to {end - 1:,}"
@@ -187,5 +192,7 @@ def _copy(source: RecordSeries, target: RecordSeries) -> None:
         if source.identity.kind == RAW:
             if gaps(target.covered, first, end):
                 target.append_samples(first, _samples(source, first, end))
-        elif any(step.record is None for step in covering_steps(target.spans, [], first, end)):
+        elif not target.has((first, end)) and any(
+            step.record is None for step in covering_steps(target.spans, [], first, end)
+        ):
             target.append_summary(first, end - first, source.payload(number))

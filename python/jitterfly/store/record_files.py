@@ -348,14 +348,14 @@ class RecordSeries:
             self._looks = self.file.looks
         return self._covered
 
-    def _known_spans(self) -> set[Span]:
-        """The same as a set, which takes up what was added since it was asked for last."""
+    def has(self, span: Span) -> bool:
+        """Whether a record is of just these realizations. Looks only at what was added since."""
         entries = self.entries
         if self._known_of is not entries:
             self._known, self._known_of, self._known_count = set(), entries, 0
         self._known.update(entry.span for entry in entries[self._known_count :])
         self._known_count = len(entries)
-        return self._known
+        return span in self._known
 
     def samples(self, out: Ints, first: int, end: int) -> None:
         """Fill `out`, shape (end - first, columns), with those of realizations that are there."""
@@ -394,7 +394,7 @@ class RecordSeries:
         """Add the summary of `count` realizations."""
         self.file.refresh()
         span = (first, first + count)
-        if span not in self._known_spans():
+        if not self.has(span):
             self._append(span, partial(pack_summary, self.identity, first, count, payload))
 
     def _append(self, span: Span, pack: partial[bytearray]) -> None:
