@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.scale import full_scale
 from support.small_store import STUDY, TWO, content, make, numbers, put, study, ticks
 
 from jitterfly.observables import Summary
@@ -24,7 +25,7 @@ def shards(out, described, parts=((0, 3), (1,), (2,)), sizes=(20, 300, 64)):
     return names
 
 
-@pytest.mark.parametrize("text", [STUDY, TWO, SUMMARIES, TARGETED])
+@pytest.mark.parametrize("text", [full_scale(STUDY), TWO, full_scale(SUMMARIES), TARGETED])
 def test_shards_are_one_run(out, text):
     paths = shards(out, study(text))
     merged = merge(out)

@@ -4,14 +4,16 @@ import fcntl
 import json
 import os
 import random
-import subprocess
-import sys
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.paths import TESTS
+from support import scale
+from support.forkserver import FORKSERVER
+from support.scale import full_scale, scaled
 from support.small_store import (
+    FILLED,
     PRECISE,
     STUDY,
     TARGETS,
@@ -19,6 +21,7 @@ from support.small_store import (
     content,
     fill,
     make,
+    make_slowly,
     numbers,
     put,
     study,
@@ -124,13 +127,18 @@ def test_errors_of_reading(out):
 # --- summaries
 
 
-@pytest.mark.parametrize("kept", [0, 40, 100])
-def test_beyond_what_is_kept_raw(out, kept):
+@pytest.fixture(scope="module")
+def exact(tmp_path_factory):
+    """All samples of 3000 realizations; only read."""
+    return make(tmp_path_factory.mktemp("exact"), study(old="max = 200", new="max = 3000"))
+
+
+@pytest.mark.parametrize("kept", [0, 40, full_scale(100)])
+def test_beyond_what_is_kept_raw(out, exact, kept):
     """Means are the same to the last bit, quantiles to the histogram's resolution."""
-    exact = make(out / "exact", study(old="max = 200", new="max = 3000"))
     raw_bytes = kept * 8 * 2
     settings = f"max = 3000, raw_bytes = {raw_bytes}"
-    small = make(out / "small", study(old="max = 200", new=settings), size=500)
+    small = make(out, study(old="max = 200", new=settings), size=500)
     for cell, whole in zip(small.cells, exact.cells, strict=True):
         assert cell.raw_limit == kept
         assert small.available(cell) == 3000
@@ -141,11 +149,11 @@ def test_beyond_what_is_kept_raw(out, kept):
             ours, theirs = small.observed(cell, name), exact.observed(whole, name)
             assert repr(ours.mean()) == repr(theirs.mean())
             assert ours.quantile(0.9).value == pytest.approx(theirs.quantile(0.9).value, rel=1e-3)
-    assert numbers(Store.open(out / "small")) == numbers(small)
+    assert numbers(Store.open(out)) == numbers(small)
 
 
 def test_cuts_do_not_matter(out):
-    described = study(PRECISE, "max = 20000", "max = 20000, raw_bytes = 4000")
+    described = study(PRECISE, "max = 20000", f"max = {scaled(20000)}, raw_bytes = 4000")
     stores = [make(out / str(size), described, size=size) for size in (25, 400, 10**6)]
     assert numbers(stores[0]) == numbers(stores[1]) == numbers(stores[2])
 
@@ -161,7 +169,9 @@ def test_a_smaller_limit_inside_a_summary(out):
     assert numbers(make(out, again.study)) == numbers(again)
 
 
-@pytest.mark.parametrize("kept", [(320, 3200), (3200, 320), (0, 10**6), (10**6, 0)])
+@pytest.mark.parametrize(
+    "kept", [(320, 3200), full_scale((3200, 320)), full_scale((0, 10**6)), (10**6, 0)]
+)
 def test_other_raw_bytes(out, kept):
     """Samples serve where summaries are wanted; where samples are wanted they are made."""
     before, after = (study(old="max = 200", new=f"max = 999, raw_bytes = {b}") for b in kept)
@@ -173,7 +183,7 @@ def test_other_raw_bytes(out, kept):
 
 
 def test_decisions_depend_on_the_data_alone(out):
-    described = study(PRECISE)
+    described = study(PRECISE, "± 3 %", "± 3 %" if scale.FULL else "± 6 %")
     whole = make(out, described, size=1000)
     cell = whole.cells[0]
     decision = whole.decision(cell)
@@ -216,9 +226,9 @@ def test_intervals_of_targets_are_those_of_the_looks(out):
         (STUDY, "T = 0\n\n", "T = 1\n\n"),
         (STUDY, "[observables.gain]", "[observables.win]"),
         (STUDY, 'kind = "completion"\nT = 0', 'kind = "completion"\nT = 0\nrank = "mean"'),
-        (PRECISE, TARGETS, ""),
-        (PRECISE, TARGETS, 'targets = ["mean of gain ± 0.1 %"]\n'),
         (PRECISE, "p50", "p90"),
+        full_scale(PRECISE, TARGETS, ""),
+        full_scale(PRECISE, TARGETS, 'targets = ["mean of gain ± 0.1 %"]\n'),
     ],
 )
 def test_extending(out, text, old, new):
@@ -370,41 +380,42 @@ def test_what_a_killed_run_left_is_cleared(out):
     assert not list(out.rglob("*.tmp"))
 
 
-FILL = """
-import sys
-sys.path[:0] = sys.argv[2:]
-from pathlib import Path
-from support.small_store import PRECISE, make, study
-make(Path(sys.argv[1]), study(PRECISE, "max = 20000", "max = 5000, raw_bytes = 8000"), size=20)
-"""
+def filling(path, told=os.devnull):
+    """A process that fills a store with `FILLED` in small records, and writes its errors down."""
+    process = FORKSERVER.Process(target=make_slowly, args=(path, FILLED, told))
+    process.start()
+    return process
 
 
 def test_kill_at_any_time(out):
     """SIGKILL at random instants: what is there is whole, and the end is that of one run."""
-    command = [sys.executable, "-c", FILL, str(out), str(TESTS)]
+    started = time.monotonic()
+    filling(undisturbed := out.with_name("undisturbed")).join()
+    whole = time.monotonic() - started
     draw = random.Random(7)
     kills = 0
     for _ in range(60):
-        process = subprocess.Popen(command, stderr=subprocess.PIPE)
-        try:
-            process.wait(timeout=draw.uniform(0.3, 1.2))
-        except subprocess.TimeoutExpired:
+        process = filling(out)
+        process.join(draw.uniform(0, 0.4 * whole))
+        if process.exitcode is None:
             process.kill()
             kills += 1
-        process.communicate()
-        if process.returncode == 0 or kills >= 8:
+        process.join()
+        if process.exitcode == 0 or kills >= scaled(8, least=2):
             break
-    described = study(PRECISE, "max = 20000", "max = 5000, raw_bytes = 8000")
-    assert numbers(make(out, described)) == numbers(make(out.with_name("b"), described, size=1000))
+    assert kills
+    assert numbers(make(out, study(FILLED))) == numbers(Store.open(undisturbed))
 
 
-def test_three_at_once(out):
-    command = [sys.executable, "-c", FILL, str(out), str(TESTS)]
-    runs = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-    ends = [(process.communicate(timeout=120)[1], process.returncode) for process in runs]
-    assert 0 in [code for _, code in ends]
-    for errors, code in ends:
-        assert code == 0 or "another run is writing into" in errors.splitlines()[-1]
+def test_three_at_once(out, tmp_path):
+    errors = [tmp_path / str(i) for i in range(3)]
+    runs = [filling(out, path) for path in errors]
+    for process in runs:
+        process.join(120)
+    ends = [process.exitcode for process in runs]
+    assert 0 in ends
+    for code, path in zip(ends, errors, strict=True):
+        assert code == 0 or "another run is writing into" in path.read_text().splitlines()[-1]
     store = Store.open(out)
     assert all(store.complete(cell) for cell in store.cells)
 

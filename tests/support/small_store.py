@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 
 import numpy as np
 
@@ -53,6 +54,7 @@ TWO = STUDY.replace("T = 0\n", 'T = 0\nvariant = "plain"\n', 1).replace(
 
 TARGETS = 'targets = ["mean of completion ± 3 %", "p50 of gain ± 5 %"]\n'
 PRECISE = TARGETS + STUDY.replace("max = 200", "max = 20000")
+FILLED = PRECISE.replace("max = 20000", "max = 5000, raw_bytes = 8000")
 
 
 def study(text=STUDY, old="", new="", **options):
@@ -109,6 +111,13 @@ def make(path, described=None, cells=None, size=64):
     with Store.create(path, described or study()) as store:
         chosen = [store.cells[i] for i in cells] if cells is not None else None
         return fill(store, chosen, size)
+
+
+def make_slowly(path, text, told):
+    """`make` in many small records, as a process whose errors are written to the file `told`."""
+    errors = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(errors, 2)
+    make(path, study(text), size=20)
 
 
 def numbers(store):

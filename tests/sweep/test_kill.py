@@ -7,7 +7,6 @@ what writes the files.
 """
 
 import itertools
-import multiprocessing
 import os
 import random
 import shutil
@@ -20,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from support import run_study, scale, sweep_cases
+from support.forkserver import FORKSERVER
 from support.scale import full_scale, scaled
 
 from jitterfly.sweep import run
@@ -29,8 +29,6 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc"),
 ]
 
-FORKSERVER = multiprocessing.get_context("forkserver")
-FORKSERVER.set_forkserver_preload(["jitterfly.sweep", "jitterfly.store.export"])
 KILLS = scaled(50)
 SCRIPT = Path(run_study.__file__)
 _MARK = "JITTERFLY_TEST_OF_KILLING"
