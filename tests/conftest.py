@@ -53,6 +53,17 @@ def pytest_configure(config):
         option.timeout = LIMIT
 
 
+@pytest.fixture
+def blank_pictures(monkeypatch):
+    """Pictures of runs and answers are empty files: for tests of what is around them."""
+
+    def write(_, path, *__, **___):
+        path.write_bytes(b"")
+
+    monkeypatch.setattr("jitterfly.plots.draw.draw", write)
+    monkeypatch.setattr("jitterfly.plots.draw.save", write)
+
+
 def slow_files_first(items):
     """Then those with most tests: at the end no process waits long for the others."""
     files = Counter(item.path for item in items)

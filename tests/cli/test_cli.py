@@ -15,10 +15,16 @@ from jitterfly.cli import main
 
 
 @pytest.fixture
-def study(tmp_path):
+def drawn_study(tmp_path):
     path = tmp_path / "small.toml"
     path.write_text(STUDY)
     return path
+
+
+@pytest.fixture
+def study(drawn_study, blank_pictures):
+    """The same; what its picture shows does not matter."""
+    return drawn_study
 
 
 def run(*arguments):
@@ -38,9 +44,9 @@ def check_error(capsys, *arguments):
     return printed.err
 
 
-def test_run_writes_what_the_api_gives(study, tmp_path, capsys):
+def test_run_writes_what_the_api_gives(drawn_study, tmp_path, capsys):
     out = tmp_path / "out"
-    assert run("run", study, "--out", out) == 0
+    assert run("run", drawn_study, "--out", out) == 0
     printed = capsys.readouterr()
     assert "A small study" in printed.out
     assert "M4 (MS12 Fig. 12)" in printed.out
@@ -68,12 +74,12 @@ def test_run_writes_what_the_api_gives(study, tmp_path, capsys):
     assert not list(out.rglob("*.tmp"))
 
 
-def test_again_simulates_nothing(study, tmp_path, capsys, monkeypatch):
+def test_again_simulates_nothing(drawn_study, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out"
-    assert run("run", study, "--out", out) == 0
+    assert run("run", drawn_study, "--out", out) == 0
     first = capsys.readouterr().out
     monkeypatch.setattr("jitterfly.sweep.batches.simulate", None)
-    assert run("run", study, "--out", out) == 0
+    assert run("run", drawn_study, "--out", out) == 0
     assert capsys.readouterr().out == first
     assert run("plot", out, "--out", tmp_path / "again.svg") == 0
     assert "<svg" in (tmp_path / "again.svg").read_text()

@@ -81,7 +81,7 @@ def test_a_run_and_what_is_asked_of_it(folder, capsys):
     assert sides["rows"][0]["ratio"]["value"] == 1
 
 
-def test_what_a_run_is_written_to(folder, capsys):
+def test_what_a_run_is_written_to(folder, blank_pictures, capsys):
     """init, merge and export say which files there are."""
     found = output_of(capsys, "init", "mine.toml", "--ranks", "4,8")
     assert (found["command"], found["study"]) == ("init", "mine")
@@ -120,8 +120,8 @@ def test_info_network_and_noise(folder, capsys):
     assert found["written"] == ["x.png"]
 
 
-def test_what_is_not_to_be_trusted_is_in_the_object(folder, capsys):
-    pytest.importorskip("matplotlib")
+def test_what_is_not_to_be_trusted_is_in_the_object(folder, capsys, monkeypatch):
+    monkeypatch.setattr("jitterfly.plots.noise.draw_measured", lambda *_: None)
     assert output_of(capsys, "noise", "show", "x.noise")["untrusted"] is None
     measured = jf.measured.load("x.noise")
     bad = jf.measured.Measured(measured.parts, "test", {"untrusted": "its buffer was full"}, ())
@@ -178,8 +178,11 @@ def test_export_goal(folder, capsys):
 
 
 def test_pages(folder, capsys, monkeypatch):
-    found = output_of(capsys, "network", "study", "--quick", "--only", "N1", "--realizations", "5")
-    assert "N1" in found["findings"]
+    study = ["network", "study", "--quick", "--only", "N1", "--realizations", "5"]
+    assert main([*study, "--json", "-q"]) == 0
+    printed = capsys.readouterr()
+    assert "N1" in json.loads(printed.out, parse_constant=refuse)["findings"]
+    assert printed.err == ""
     monkeypatch.setattr("jitterfly.report.theory.write", lambda out, **_: out / "theory.html")
     assert output_of(capsys, "theory")["written"] == ["results/theory.html"]
 
@@ -242,7 +245,7 @@ def test_numbers_that_json_has_not():
     assert found == {"a": None, "b": [None, 1], "c": 2.0, "d": [1, 2]}
 
 
-def test_quiet(folder, capsys):
+def test_quiet(folder, blank_pictures, capsys):
     assert main(["run", "small.toml", "--out", "a"]) == 0
     loud = capsys.readouterr()
     assert "3/3 cells" in loud.err
@@ -252,13 +255,11 @@ def test_quiet(folder, capsys):
     assert quiet.out == loud.out.replace("written to a:", "written to b:")
     assert main(["run", "small.toml", "--out", "b", "--realizations", "0", "--quiet"]) == 2
     assert capsys.readouterr().err.startswith("jitterfly: error: --realizations")
-    assert main(["network", "study", "--quick", "--only", "N1", "--realizations", "5", "-q"]) == 0
-    assert capsys.readouterr().err == ""
     assert main(["run", "small.toml", "--out", "a"]) == 0  # it was for that command alone
     assert "nothing to do" in capsys.readouterr().err
 
 
-def test_verbose(folder, capsys):
+def test_verbose(folder, blank_pictures, capsys):
     assert main(["run", "small.toml", "--out", "a", "-v"]) == 0
     told = capsys.readouterr().err
     assert f"jitterfly: {jf.__version__}\n" in told

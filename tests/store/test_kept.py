@@ -30,6 +30,8 @@ from jitterfly.studies import study as studies
 from jitterfly.sweep import run
 from jitterfly.sweep.executors import InProcess
 
+pytestmark = pytest.mark.usefixtures("blank_pictures")
+
 TARGETED = 'targets = ["mean of completion ± 0.01 %", "p99 of gain ± 5 %"]\n' + STUDY
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support import sweep_cases
+from support.scale import full_scale
 
 from jitterfly.store import merge
 from jitterfly.sweep import Shard, run
@@ -68,7 +69,7 @@ def test_shard_of_the_environment(monkeypatch):
     assert Shard.from_slurm() == Shard(2, 3)
 
 
-@pytest.mark.parametrize("text", [sweep_cases.STUDY, sweep_cases.PLAIN])
+@pytest.mark.parametrize("text", [sweep_cases.STUDY, full_scale(sweep_cases.PLAIN)])
 def test_shards_make_the_whole(tmp_path, text):
     """Bit for bit, also with targets and beyond the samples that are kept raw."""
     study = sweep_cases.study(text)
