@@ -12,6 +12,8 @@ from support.small_study import STUDY
 
 import jitterfly as jf
 from jitterfly.cli import main
+from jitterfly.cli.completion import leaves
+from jitterfly.cli.parser import _COMMANDS, _parser
 
 
 @pytest.fixture
@@ -349,6 +351,15 @@ def test_interrupted_while_loading(monkeypatch, capsys, module):
     monkeypatch.setattr(sys, "meta_path", [Interrupt(), *sys.meta_path])
     assert run("--version") == 130
     assert capsys.readouterr().err == "jitterfly: stopped\n"
+
+
+def test_of_one_command_there_is_no_other_parser():
+    """The options of all commands take longer than what is done with them."""
+    every = {words.split()[0] for words, _ in leaves(_parser())}
+    for names, _ in _COMMANDS:
+        for name in names:
+            assert {words.split()[0] for words, _ in leaves(_parser(name))} == set(names) <= every
+    assert {words.split()[0] for words, _ in leaves(_parser("info"))} == every
 
 
 def test_module_is_the_command():

@@ -38,6 +38,7 @@ def whole_plain(tmp_path_factory):
     return sweep_cases.contents(path)
 
 
+@pytest.mark.full_scale
 def test_three_workers_and_one_process_agree(tmp_path, whole):
     run(sweep_cases.study(), tmp_path / "out", workers=3, batch_seconds=0.02)
     assert sweep_cases.contents(tmp_path / "out") == whole

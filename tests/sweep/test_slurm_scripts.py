@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.paths import SWEEPS
 
+import jitterfly as jf
 from jitterfly.store import Store
 
 SCRIPTS = SWEEPS / "slurm"
@@ -45,10 +46,6 @@ def call(*command, **settings):
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def jitterfly(*arguments):
-    return call(sys.executable, "-m", "jitterfly", *arguments)
 
 
 def samples(out):
@@ -98,8 +95,8 @@ def test_array(study, tmp_path):
     assert shards == ["shard-1-of-2", "shard-2-of-2"]
     last = said.splitlines()[-1]
     assert last.endswith(f"jitterfly merge {out}")
-    jitterfly("merge", out)
-    jitterfly("run", study, "--out", tmp_path / "one")
+    jf.merge(out)
+    jf.run_study(study, tmp_path / "one")
     for merged, single in zip(samples(out), samples(tmp_path / "one"), strict=True):
         assert merged.columns == single.columns
         assert len(np.unique(single.values)) > 3  # there is noise to differ by

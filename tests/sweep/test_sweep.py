@@ -72,7 +72,7 @@ def test_again_runs_nothing(finished, whole):
     assert sweep_cases.contents(finished) == whole
 
 
-@pytest.mark.parametrize("text", [sweep_cases.PLAIN, sweep_cases.STUDY])
+@pytest.mark.parametrize("text", [full_scale(sweep_cases.PLAIN), sweep_cases.STUDY])
 def test_a_larger_budget_extends(tmp_path, text):
     """It ends where a run that had it from the start ends, and makes no realization twice."""
     small, large = Counting(), Counting()

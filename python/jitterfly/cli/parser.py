@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..fields import did_you_mean
@@ -96,7 +96,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     SystemExit
         An error of usage (2), or --help and --version (0).
     """
-    parser = _parser()
+    words = sys.argv[1:] if arguments is None else arguments
+    parser = _parser(words[0] if words else None)
     chosen, rest = parser.parse_known_args(arguments)
     if rest and chosen.command != "bench":
         chosen.stranger.unrecognized(rest)
@@ -104,7 +105,29 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return chosen
 
 
-def _parser() -> argparse.ArgumentParser:
+# As they are listed: questions about one collective, measurements, studies, the machine.
+_COMMANDS: tuple[tuple[tuple[str, ...], Callable[[Any], None]], ...] = (
+    (("slowdown",), slowdown.add_parser),
+    (("explain",), explain.add_parser),
+    (("advise",), advise.add_parser),
+    (("fit",), inference.add_fit),
+    (("budget",), inference.add_budget),
+    (("compare-measured",), agreement.add_parser),
+    (("trace",), one_case.add_trace),
+    (("export-goal",), one_case.add_export_goal),
+    (("theory",), reports.add_theory),
+    (("noise",), noise.add_parser),
+    (("network",), network.add_parser),
+    (("init",), init.add_parser),
+    (("run",), run.add_parser),
+    (("status", "plot", "compare", "merge", "export"), results.add_parsers),
+    (("reproduce",), reports.add_reproduce),
+)
+
+
+def _parser(command: str | None = None) -> argparse.ArgumentParser:
+    """Of all commands; where one of `_COMMANDS` is given, of that: the others take a while."""
+    wanted = [add for names, add in _COMMANDS if command in names]
     parser = _Parser(
         prog="jitterfly",
         description="Butterfly and redundant allreduce under noise, as distributions.",
@@ -116,22 +139,20 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", required=True, parser_class=_Parser, title="commands", metavar="COMMAND"
     )
-    # As they are listed: questions about one collective, measurements, studies, the machine.
-    slowdown.add_parser(commands)
-    explain.add_parser(commands)
-    advise.add_parser(commands)
-    inference.add_fit(commands)
-    inference.add_budget(commands)
-    agreement.add_parser(commands)
-    one_case.add_trace(commands)
-    one_case.add_export_goal(commands)
-    reports.add_theory(commands)
-    noise.add_parser(commands)
-    network.add_parser(commands)
-    init.add_parser(commands)
-    run.add_parser(commands)
-    results.add_parsers(commands)
-    reports.add_reproduce(commands)
+    for add in wanted or [add for _, add in _COMMANDS]:
+        add(commands)
+    if not wanted:
+        _add_general(commands, parser)
+    for words, one in completion.leaves(parser):
+        one.allow_abbrev = False  # no part of an option is taken for it
+        if words != "bench":  # which has these by itself
+            output.add_levels(one)
+            add_examples(one, words)
+    return parser
+
+
+def _add_general(commands: Any, parser: argparse.ArgumentParser) -> None:
+    """Commands about the machine, the program, and all other commands."""
     info = commands.add_parser("info", help="devices, build, versions")
     output.add_json(info)
     info.set_defaults(run=_info)
@@ -143,12 +164,6 @@ def _parser() -> argparse.ArgumentParser:
     help_.add_argument("topic", nargs="*", metavar="COMMAND|syntax")
     help_.set_defaults(run=_help, parser=parser)
     completion.add_parser(commands, parser)
-    for words, command in completion.leaves(parser):
-        command.allow_abbrev = False  # no part of an option is taken for it
-        if command is not bench:  # which has these by itself
-            output.add_levels(command)
-            add_examples(command, words)
-    return parser
 
 
 def _help(chosen: argparse.Namespace) -> None:
