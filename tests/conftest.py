@@ -1,5 +1,6 @@
 """What all tests share: how much they do, what they need, and that none stands still."""
 
+import itertools
 import os
 import signal
 from collections import Counter
@@ -55,10 +56,11 @@ def pytest_configure(config):
 
 @pytest.fixture
 def blank_pictures(monkeypatch):
-    """Pictures of runs and answers are empty files: for tests of what is around them."""
+    """Pictures of runs and answers are a number each: for tests of what is around them."""
+    numbers = itertools.count()
 
     def write(_, path, *__, **___):
-        path.write_bytes(b"")
+        path.write_text(f"{next(numbers)}")
 
     monkeypatch.setattr("jitterfly.plots.draw.draw", write)
     monkeypatch.setattr("jitterfly.plots.draw.save", write)

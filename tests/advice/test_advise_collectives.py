@@ -11,6 +11,7 @@ from fractions import Fraction
 import pytest
 from reference.chance import FALSE_ALARM
 from scipy import stats
+from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly.advice import COLLECTIVES, Question, candidates, known
@@ -178,13 +179,14 @@ def test_ranking_under_noise_survives_another_seed():
     long = ask(99, 8192)
     assert {"rabenseifner"} < set(long)
     wrong = named = 0
-    for seed in range(10):
+    seeds = scaled(10, least=3)
+    for seed in range(seeds):
         winners = ask(seed, 512)
         pairs = list(zip(winners, long, strict=True))
         wrong += any(mine not in ("", other) for mine, other in pairs if other)
         named += sum(mine == other != "" for mine, other in pairs)
-    assert wrong <= stats.binom.isf(FALSE_ALARM, 10, 0.05)
-    assert named > 0.5 * 10 * sum(map(bool, long))
+    assert wrong <= stats.binom.isf(FALSE_ALARM, seeds, 0.05)
+    assert named > 0.5 * seeds * sum(map(bool, long))
 
 
 NODES = jf.Hierarchy([(4, jf.LogGOPS(L="300ns", o="50ns", G="0.05ns")),

@@ -9,6 +9,7 @@ import pytest
 from matplotlib.colors import to_rgba
 from support.advice_cases import ARGUMENTS, BUTTERFLIES, FILE, MACHINE, NOISE, asked, run
 from support.paths import EXAMPLES
+from support.scale import full_scale
 
 import jitterfly as jf
 from jitterfly.advice import COLLECTIVES, Question, known, load_question, setting_in_words
@@ -39,7 +40,7 @@ def test_command(tmp_path, capsys):
     assert same.summary() in printed.out
 
 
-def test_out_is_not_overwritten_silently(tmp_path, capsys):
+def test_out_is_not_overwritten_silently(tmp_path, capsys, blank_pictures):
     out = tmp_path / "out"
     given = (*ARGUMENTS, "--candidates", "butterfly,butterfly_after_1", "--out", out)
     assert run(*given) == 0
@@ -74,7 +75,9 @@ def test_out_is_not_overwritten_silently(tmp_path, capsys):
     "less",
     [("--seconds", "1e-9"), ("--realizations", 64), ("stop",), ("--json", "--seconds", "1e-9")],
 )
-def test_a_finished_answer_is_not_replaced_by_less(tmp_path, capsys, monkeypatch, less):
+def test_a_finished_answer_is_not_replaced_by_less(
+    tmp_path, capsys, monkeypatch, blank_pictures, less
+):
     """By a small budget, Ctrl-C, SIGTERM: only --force takes what is known away."""
     given = (*ARGUMENTS, "--candidates", "butterfly,butterfly_after_1", "--out", tmp_path)
     assert run(*given) == 0
@@ -93,7 +96,7 @@ def test_a_finished_answer_is_not_replaced_by_less(tmp_path, capsys, monkeypatch
     assert (tmp_path / "advice.json").read_bytes() != before["advice.json"]
 
 
-def test_no_picture_of_another_answer_stays(tmp_path, capsys):
+def test_no_picture_of_another_answer_stays(tmp_path, capsys, blank_pictures):
     given = (*ARGUMENTS, "--candidates", "butterfly,butterfly_after_1", "--out", tmp_path)
     assert run(*given) == 0
     assert (tmp_path / "advice.png").exists()
@@ -103,7 +106,7 @@ def test_no_picture_of_another_answer_stays(tmp_path, capsys):
     assert not (tmp_path / "advice.png").exists()
 
 
-def test_a_long_answer_is_known_again(tmp_path, capsys):
+def test_a_long_answer_is_known_again(tmp_path, capsys, blank_pictures):
     """2,000 cells with nine candidates are more than a text that people write."""
     given = (*ARGUMENTS, "--candidates", "butterfly", "--out", tmp_path)
     assert run(*given) == 0
@@ -130,7 +133,7 @@ def test_force_needs_out(capsys):
     assert "--force is for --out DIR" in capsys.readouterr().err
 
 
-def test_noise_of_another_name_is_the_same_question(tmp_path, capsys):
+def test_noise_of_another_name_is_the_same_question(tmp_path, capsys, blank_pictures):
     text = Path(EXAMPLES / "vm.noise").read_bytes()
     names = [tmp_path / "a.noise", tmp_path / "b.noise"]
     for name in names:
@@ -333,13 +336,13 @@ def test_ctrl_c_of_the_command(capsys, monkeypatch):
 @pytest.mark.parametrize(
     "more",
     [
-        {"ranks": 64},
+        full_scale({"ranks": 64}),
         {"ranks": 64, "statistic": "p99"},
-        {"ranks": "4,8,64"},
-        {"ranks": "1..2^12", "message_bytes": "1..1MiB/4"},
+        full_scale({"ranks": "4,8,64"}),
+        full_scale({"ranks": "1..2^12", "message_bytes": "1..1MiB/4"}),
         {"ranks": "8,16", "message_bytes": "8,1KiB", "network": jf.LogGOPS("1us", "1us", S=100)},
-        {"ranks": "8,16", "realizations": 32, "within": 0.0},
-        {"ranks": "8,16", "noise": ()},
+        full_scale({"ranks": "8,16", "realizations": 32, "within": 0.0}),
+        full_scale({"ranks": "8,16", "noise": ()}),
     ],
 )
 def test_pictures(tmp_path, more):

@@ -10,6 +10,7 @@ import sys
 import pytest
 from support import mpi_collective
 from support.mpi_libraries import open_mpi
+from support.scale import some
 from support.schedule_messages import simulated
 from support.tuning_cases import won_by
 
@@ -88,7 +89,7 @@ MAPPED = [
 ]
 
 
-@pytest.mark.parametrize(("collective", "name"), MAPPED)
+@pytest.mark.parametrize(("collective", "name"), some(MAPPED, 3))
 def test_open_mpi_sends_the_messages_of_the_candidate(tmp_path, collective, name):
     """With the file that names it, on 4 ranks, rank by rank: number and bytes."""
     (rules,) = won_by(name, [4], [1024], collective).write_tuning(tmp_path / "a.rules")
@@ -107,11 +108,15 @@ def test_open_mpi_chooses_where_nothing_is_known(tmp_path):
     (rules,) = won_by("ring", [4], [1024]).write_tuning(tmp_path / "a.rules")
     ring = {(rank, (rank + 1) % 4): (6, 1536) for rank in range(4)}
     assert sent(tmp_path, "allreduce", 1024, 4, rules) == ring
-    for count, ranks in ((1023, 4), (1025, 4), (1024, 2)):
+    for count, ranks in some([(1023, 4), (1025, 4), (1024, 2)], 1):
         free = sent(tmp_path, "allreduce", count, ranks)
         assert sent(tmp_path, "allreduce", count, ranks, rules) == free
         assert free != simulated("allreduce", "ring", count, ranks)
-    # Another collective has no rules in this file.
+
+
+@pytest.mark.full_scale
+def test_another_collective_has_no_rules_in_the_file(tmp_path):
+    (rules,) = won_by("ring", [4], [1024]).write_tuning(tmp_path / "a.rules")
     assert sent(tmp_path, "barrier", 1, 4, rules) == sent(tmp_path, "barrier", 1, 4)
 
 

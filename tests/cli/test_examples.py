@@ -21,7 +21,7 @@ from jitterfly.cli.parser import _parser
 
 COMMANDS = [words for words, _ in leaves(_parser())]
 # Seconds to minutes on two cores.
-SLOW = ("reproduce", "theory", "bench", "explain")
+SLOW = ("reproduce", "theory", "bench", "explain", "network study")
 
 
 def help_of(command):

@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
+from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -38,12 +40,13 @@ def test_intervals_hold_the_truth(error):
     rounds = np.arange(1, 14)
     y = expected(rounds)
     held = dict.fromkeys(TRUTH, 0)
-    for _ in range(20):
+    curves = scaled(20, least=5)
+    for _ in range(curves):
         curve = Curve(2**rounds, y * (1 + error * rng.normal(size=len(y))), error * y)
         found = fit_two_sources(curve)
         for name, true in TRUTH.items():
             held[name] += found.bounds[name].low <= true <= found.bounds[name].high
-    assert min(held.values()) >= 15, held
+    assert min(held.values()) >= stats.binom.ppf(4e-4, curves, 0.95), held
 
 
 def test_one_source_does_not_determine_the_second():

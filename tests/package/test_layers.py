@@ -39,11 +39,17 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
+@functools.cache
+def nodes(file: Path) -> list[ast.AST]:
+    """All nodes of the syntax tree of a module."""
+    return list(ast.walk(ast.parse(file.read_text())))
+
+
 def imported(name: str) -> Iterator[str]:
     """What a module imports of this package, as full names of modules; `_core` is one."""
     file = MODULES[name]
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.startswith("jitterfly"))
         elif isinstance(node, ast.ImportFrom):
@@ -161,9 +167,8 @@ OTHERS = {
 
 def literals(file: Path) -> Iterator[str]:
     """The texts in a module, without docstrings."""
-    tree = ast.parse(file.read_text())
-    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    alone = {id(node.value) for node in nodes(file) if isinstance(node, ast.Expr)}
+    for node in nodes(file):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
             yield node.value
 

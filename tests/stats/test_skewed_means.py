@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from support.scale import full_scale, some
 
 import jitterfly as jf
 from jitterfly import stats
@@ -89,8 +90,8 @@ def test_paired_differences_say_so_too():
     assert stats.difference(slow, np.ones(30)).skewed
 
 
-@pytest.mark.parametrize("chance", CHANCES)
-@pytest.mark.parametrize("delay", DELAYS)
+@pytest.mark.parametrize("chance", some(CHANCES, 3))
+@pytest.mark.parametrize("delay", some(DELAYS, 2))
 def test_few_realizations_and_rare_noise(delay, chance):
     """Of 40 realizations: an interval covers with 93 % at least, or it has no ends.
 
@@ -121,8 +122,8 @@ def _as_ranked(x):
     return stats.Estimate(*map(np.array, ends), 0.95, len(x))
 
 
-@pytest.mark.parametrize("chance", [1e-3, 1e-2, 0.05, 0.3])
-@pytest.mark.parametrize("form", ["slowdown", "gain", "difference"])
+@pytest.mark.parametrize("chance", some([1e-3, 1e-2, 0.05, 0.3], 2))
+@pytest.mark.parametrize("form", ["slowdown", "gain", full_scale("difference")])
 def test_few_realizations_of_observables(form, chance):
     """What studies show of 40 realizations of one rank, whose compute phase is delayed or not."""
     work, delay, draws = 10**7, 4 * 10**7, 300
