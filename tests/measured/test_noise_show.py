@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import scale
 from support.measured_parts import histogram, trace
 from support.paths import NOISE_SAMPLES
 from support.scale import some
@@ -68,7 +67,7 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize("name", some(PARTS, 3))
+@pytest.mark.parametrize("name", some(PARTS, 2))
 def test_everything_can_be_drawn(name, tmp_path):
     measured = Measured(tuple(PARTS[name]), "test", {"tool": "a tool", "machine": "$m_1$ 日本"})
     draw_measured(measured, tmp_path / "x.png", describe(measured))
@@ -134,9 +133,10 @@ def test_points_are_within_common_limits():
 
 
 @pytest.mark.slow
+@pytest.mark.full_scale
 def test_a_million_is_drawn_as_fast(tmp_path):
     """Cells and the longest, not a million points: the picture stays small."""
-    part = trace(1_000_000 if scale.FULL else 20_000, 1000.0)
+    part = trace(1_000_000, 1000.0)
     measured = Measured((part,), "test")
     facts = {"parts": [{"quantiles": [], "periods": []}]}
     draw_measured(measured, tmp_path / "x.svg", facts)
@@ -145,6 +145,7 @@ def test_a_million_is_drawn_as_fast(tmp_path):
     assert max(len(line.get_xdata()) for axes in figure.axes for line in axes.lines) < 5000
 
 
+@pytest.mark.full_scale
 def test_the_same_picture_is_the_same_file(tmp_path):
     measured = Measured((trace(500),), "test")
     for name in ("a.svg", "b.svg"):

@@ -165,6 +165,19 @@ def test_large_files_keep_their_lines(tmp_path):
         load_bytes("\n".join(lines).encode())
 
 
+@pytest.mark.parametrize("line", [1, 999, 1000, 1001, 1999, 2000, 2001])
+def test_the_line_that_is_wrong_is_found_where_many_are_right(line):
+    """They are looked at together; the last row of all may lack its end of line."""
+    rows = [f"{i},1" for i in range(0, 4002, 2)]
+    rows[line - 1] += "x"
+    head = FILE.replace("length = 1000", "length = 9000").replace("rows = 2", f"rows = {len(rows)}")
+    head = head.partition("0,10")[0]
+    wrong = head.count("\n") + line
+    for end in ("", "\n"):
+        with pytest.raises(FormatError, match=f"line {wrong}:"):
+            load_bytes((head + "\n".join(rows) + end).encode())
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

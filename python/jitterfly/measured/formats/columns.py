@@ -29,6 +29,7 @@ _NUMERIC = np.zeros(256, dtype=bool)
 _NUMERIC[list(b"0123456789+-.eE")] = True
 _NO_INTEGER = np.frombuffer(b".eE+-", dtype=np.uint8)
 _LONGEST_NUMBER = 40
+_AT_ONCE = 1000  # lines that are looked at together for one that is wrong
 UNITS = {"s": 0, "ms": 3, "us": 6, "µs": 6, "ns": 9, "ps": 12}
 """Their powers of ten in a second."""
 _COMMENT = re.compile(rb"^[ \t]*#[^\n]*(?:\n|\Z)", re.MULTILINE)
@@ -71,23 +72,32 @@ def integer_columns(
     """
     columns: list[list[npt.NDArray[np.int64]]] = [[] for _ in scales]
     for first, piece in _pieces(text.data, begin, end):
-        flat = piece.replace(separator, b" ") if separator else piece
-        codes = np.frombuffer(flat, dtype=np.uint8)
-        numbers = flat.split()
-        width = len(scales)
-        if _is_regular(codes, piece, separator, width) and _NUMERIC[codes[~_SPACE[codes]]].all():
-            array = np.array(numbers, dtype=f"S{max(map(len, numbers), default=1)}")
-            try:
-                converted = [to_integers(array[k::width], scale) for k, scale in enumerate(scales)]
-            except (ValueError, OverflowError):
-                pass
-            else:
-                for column, values in zip(columns, converted, strict=True):
-                    column.append(values)
-                continue
-        raise _locate(text, first, piece, scales, what, separator)
+        converted = _converted(piece, scales, separator)
+        if converted is None:
+            raise _locate(text, first, piece, scales, what, separator)
+        for column, values in zip(columns, converted, strict=True):
+            column.append(values)
     empty = np.empty(0, dtype=np.int64)
     return [np.concatenate(column) if column else empty for column in columns]
+
+
+def _converted(
+    piece: bytes, scales: Sequence[Fraction | int], separator: bytes
+) -> list[npt.NDArray[np.int64]] | None:
+    """The columns of whole lines; None where a line is wrong."""
+    flat = piece.replace(separator, b" ") if separator else piece
+    codes = np.frombuffer(flat, dtype=np.uint8)
+    width = len(scales)
+    if not _is_regular(codes, piece, separator, width):
+        return None
+    if not _NUMERIC[codes[~_SPACE[codes]]].all():
+        return None
+    numbers = flat.split()
+    array = np.array(numbers, dtype=f"S{max(map(len, numbers), default=1)}")
+    try:
+        return [to_integers(array[k::width], scale) for k, scale in enumerate(scales)]
+    except (ValueError, OverflowError):
+        return None
 
 
 def to_integers(
@@ -174,14 +184,19 @@ def _locate(
     separator: bytes,
 ) -> ValueError:
     start = line_at(text, first)
-    for offset, line in enumerate(piece.split(b"\n")):
-        fields = [word.strip() for word in line.split(separator)] if separator else line.split()
-        if not line.strip():
+    lines = piece.split(b"\n")
+    for begin in range(0, len(lines), _AT_ONCE):
+        some = lines[begin : begin + _AT_ONCE]
+        if _converted(b"\n".join([*some, b""]), scales, separator) is not None:
             continue
-        good = len(fields) == len(scales) and all(map(_is_number, fields, scales))
-        if not good:
-            shown = shorten(line.decode("utf-8", "replace"))
-            return text.error(start + offset, f"must be {what}, got {shown}")
+        for number, line in enumerate(some, start + begin):
+            fields = [word.strip() for word in line.split(separator)] if separator else line.split()
+            if not line.strip():
+                continue
+            good = len(fields) == len(scales) and all(map(_is_number, fields, scales))
+            if not good:
+                shown = shorten(line.decode("utf-8", "replace"))
+                return text.error(number, f"must be {what}, got {shown}")
     return text.error(start, f"must be lines of {what}")
 
 
