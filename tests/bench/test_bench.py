@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+from support.scale import some
 
 import jitterfly as jf
 from bench import beside as bench_beside
@@ -41,7 +42,7 @@ NOISES = [
 @pytest.mark.parametrize("peer", [vectorized, peers.event_driven])
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("network", [HOCKNEY, LOGGOPS])
-@pytest.mark.parametrize("ranks", [1, 2, 8, 256])
+@pytest.mark.parametrize("ranks", some([1, 2, 8, 256], 2))
 def test_peers_equal_the_engine(peer, noise, network, ranks):
     case = jf.Case(ranks=ranks, network=network, noise=[noise])
     ticks = jf.simulate(case, realizations=20, seed=5, backend="cpu").ticks[:, 0]

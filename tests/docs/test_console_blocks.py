@@ -17,6 +17,7 @@ from support import scale
 from support.paths import EXAMPLES, NOISE_SAMPLES, ROOT
 
 import jitterfly as jf
+from jitterfly.cli import main
 
 PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "sweeps/README.md"]
 PAGES += ["sweeps/slurm/README.md"]
@@ -319,16 +320,11 @@ def test_every_block_is_executed_or_told_why_not():
     assert others == [("README.md", "python"), ("README.md", "text"), ("sweeps/README.md", "toml")]
 
 
-def test_the_study_of_the_format_runs(tmp_path):
+def test_the_study_of_the_format_runs(tmp_path, monkeypatch):
     (text,) = (block for _, language, block in blocks() if language == "toml")
     assert text.count("max = 50_000") == text.count("log2 = [2, 18]") == 1
     text = text.replace("max = 50_000", f"max = {scale.scaled(2000)}")
-    (tmp_path / "mine.toml").write_text(text.replace("log2 = [2, 18]", "log2 = [2, 4]"))
-    done = subprocess.run(
-        [sys.executable, "-m", "jitterfly", "run", "-q", "mine.toml", "--out", "mine"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "mine" / "mine.png").is_file()
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text(text.replace("log2 = [2, 18]", "log2 = [2, 4]"))
+    assert main(["run", "-q", "mine.toml", "--out", "mine"]) == 0
+    assert Path("mine/mine.png").is_file()

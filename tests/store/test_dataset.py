@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from support.scale import full_scale
 from support.small_store import STUDY, make, put, study, to_csv
 
 from jitterfly import notebook
@@ -105,8 +106,8 @@ def test_one_unit_is_said_at_the_variables(out):
     [
         (POINTS, "duration", ["short", "long"], None),
         (DERIVED, "T_comm / D", [0.1, 0.25], "1"),
-        (BEGIN, "begin", [0.001, 0.002], "s"),
-        (GAMMA, "gamma", [1e-9, 2e-9], "s/B"),
+        full_scale(BEGIN, "begin", [0.001, 0.002], "s"),
+        full_scale(GAMMA, "gamma", [1e-9, 2e-9], "s/B"),
         (BYTES, "message_bytes", [1024, 7], "B"),
     ],
 )
@@ -176,7 +177,7 @@ def test_nothing_yet(out):
             export(store, out / f"nothing.{suffix}")
 
 
-@pytest.mark.parametrize("seed", [7, 2**64 - 1])
+@pytest.mark.parametrize("seed", [full_scale(7), 2**64 - 1])
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
 @pytest.mark.parametrize("text", [PRECISE, BEST])
 def test_datasets_read_back(out, suffix, text, seed):

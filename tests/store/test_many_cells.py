@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from support.scale import scaled
 from support.small_store import STUDY, make, numbers, study
 
 from jitterfly.store import Store, merge, record_files
@@ -45,9 +46,9 @@ def records(path):
 
 
 def test_many_cells_are_in_few_files(out):
-    described = study(many(150))
+    described = study(many(scaled(150, least=75)))
     store = make(out, described)
-    assert len(store.cells) == 600
+    assert len(store.cells) == scaled(600, least=300)
     names = records(out)
     assert len(names) <= 256
     assert all(re.fullmatch(r"[0-9a-f]{2}\.jfr", name) for name in names)
@@ -58,7 +59,7 @@ def test_many_cells_are_in_few_files(out):
 
 
 def test_shared_files_say_what_own_files_say(out, monkeypatch):
-    text = STUDY.replace("max = 200", "max = 3000, raw_bytes = 640")
+    text = STUDY.replace("max = 200", f"max = {scaled(3000, least=1200)}, raw_bytes = 640")
     own = make(out / "own", study(text))
     monkeypatch.setattr(record_files, "MOST_OWN_FILES", 0)
     shared = make(out / "shared", study(text))

@@ -3,13 +3,14 @@
 import json
 
 import pytest
-from support.scale import full_scale
+from support.scale import full_scale, scaled
 from support.small_store import STUDY, TWO, content, make, numbers, put, study, ticks
 
 from jitterfly.observables import Summary
 from jitterfly.store import Store, merge
 
-SUMMARIES = STUDY.replace("max = 200", "max = 3000, raw_bytes = 640")
+MOST = scaled(3000, least=1200)
+SUMMARIES = STUDY.replace("max = 200", f"max = {MOST}, raw_bytes = 640")
 TARGETED = 'targets = ["mean of completion ± 3 %"]\n' + SUMMARIES
 
 
@@ -39,7 +40,7 @@ def test_shards_are_one_run(out, text):
     assert numbers(make(out, study(text))) == expected  # nothing left to run
 
 
-@pytest.mark.parametrize("text", [STUDY, SUMMARIES])
+@pytest.mark.parametrize("text", [full_scale(STUDY), SUMMARIES])
 def test_overlaps_that_agree(out, text):
     """However they were cut."""
     described = study(text)
@@ -55,7 +56,7 @@ def test_overlaps_that_agree(out, text):
 
 @pytest.mark.parametrize(
     ("old", "new", "key"),
-    [("± 3 %", "± 4 %", "targets"), ("max = 3000", "max = 4000", "budget")],
+    [("± 3 %", "± 4 %", "targets"), (f"max = {MOST}", "max = 4000", "budget")],
 )
 def test_shards_with_other_aims_are_refused(out, old, new, key):
     """Of two precisions one would be lost."""

@@ -157,17 +157,20 @@ class Run:
 
 
 class Forked(Run):
-    """A run in one process, which is forked from one that has imported all modules.
+    """A run whose processes are forked from one that has imported all modules.
 
     It is for kills after the first record. To start Python and import the modules takes about half
-    of such a run's time, and it is never killed there.
+    of such a run's time, or more with workers, and it is never killed there.
     """
 
     def start(self, command, arguments):
         assert command == [sys.executable]
         self.told = self.out.with_name("told")
+        self.workers = self.out.with_name("workers")
+        shutil.rmtree(self.workers, ignore_errors=True)
+        self.workers.mkdir()
         self.process = FORKSERVER.Process(
-            target=run_study.forked, args=({_MARK: self.mark}, self.told, *arguments)
+            target=run_study.forked, args=(self.told, self.workers, *arguments)
         )
         self.process.start()
 
@@ -180,8 +183,13 @@ class Forked(Run):
         return self.process.exitcode, self.told.read_text() if self.told.exists() else ""
 
     def members(self):
-        own = [] if self.ended() else [self.process.pid]  # its environment tells no mark
-        return own + super().members()
+        found = [] if self.ended() else [self.process.pid]
+        return found + [int(file.name) for file in self.workers.iterdir() if not is_gone(file.name)]
+
+
+def is_gone(pid):
+    """Whether no process has this number any more; the server takes dead ones away."""
+    return not Path("/proc", pid).exists()
 
 
 @pytest.fixture(scope="module")
@@ -217,8 +225,8 @@ def test_killed_at_any_instant(mode, study, whole, tmp_path):
     out, ends, kills, states = tmp_path / "out", 0, 0, set()
     while kills < KILLS or ends == 0:
         early = draw.random() < 0.2
-        # Early, the start is what is killed; and other modes start processes of their own.
-        fresh = early or kills == KILLS or mode not in AT_ONCE
+        # Early, the start is what is killed; and MPI starts its ranks by itself.
+        fresh = early or kills == KILLS or mode == "mpi"
         one = (Run if fresh else Forked)(mode, study, out, SECONDS)
         if kills == KILLS:  # to the end
             killed = False
