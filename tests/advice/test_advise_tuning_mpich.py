@@ -149,6 +149,7 @@ def test_mpich_chooses_where_nothing_is_known(tmp_path, mpich, sent):
     assert taken == expected("allreduce", "recursive_doubling", 4096, 4) != free
 
 
+@pytest.mark.full_scale
 def test_an_algorithm_is_taken_where_it_is_right(tmp_path, mpich, sent):
     """Not with fewer elements than ranks, with operations in order, or other numbers of ranks."""
     library = mpich_json.settings("a.json", libmpi=mpich.libmpi)

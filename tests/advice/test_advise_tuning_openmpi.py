@@ -89,7 +89,7 @@ MAPPED = [
 ]
 
 
-@pytest.mark.parametrize(("collective", "name"), some(MAPPED, 3))
+@pytest.mark.parametrize(("collective", "name"), some(MAPPED, 2))
 def test_open_mpi_sends_the_messages_of_the_candidate(tmp_path, collective, name):
     """With the file that names it, on 4 ranks, rank by rank: number and bytes."""
     (rules,) = won_by(name, [4], [1024], collective).write_tuning(tmp_path / "a.rules")
@@ -120,6 +120,7 @@ def test_another_collective_has_no_rules_in_the_file(tmp_path):
     assert sent(tmp_path, "barrier", 1, 4, rules) == sent(tmp_path, "barrier", 1, 4)
 
 
+@pytest.mark.full_scale
 def test_open_mpi_takes_a_choice_up_to_the_next_one(tmp_path):
     """Two answers in a file; sizes between those asked for, and ranks between, as well."""
     allreduce = won_by("ring", [2, 8], [512, 4096])
@@ -130,6 +131,7 @@ def test_open_mpi_takes_a_choice_up_to_the_next_one(tmp_path):
     assert sent(tmp_path, "barrier", 1, 4, rules) == tree
 
 
+@pytest.mark.full_scale
 def test_open_mpi_ignores_a_file_with_a_mistake(tmp_path):
     """So that the tests above are about the file: its reader gives up at the first mistake."""
     (rules,) = won_by("ring", [4], [1024]).write_tuning(tmp_path / "a.rules")

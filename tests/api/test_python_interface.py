@@ -170,7 +170,7 @@ def test_advice_and_a_fit_as_tables_of_pandas(results):
     assert len(results["CongestionResult"].to_pandas()) == 20
 
 
-@pytest.mark.parametrize("kind", some(KINDS[:-1], 2))
+@pytest.mark.parametrize("kind", some(KINDS[:-1], 1))
 def test_pictures(results, kind, tmp_path):
     pytest.importorskip("matplotlib")
     figure = results[kind].plot(path=tmp_path / "picture.png")

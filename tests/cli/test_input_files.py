@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from support.scale import some
 
 from jitterfly import files
 from jitterfly.cli import main
@@ -138,7 +139,7 @@ def answer(arguments, capsys):
     return error
 
 
-@pytest.mark.parametrize("what", NOT_FILES)
+@pytest.mark.parametrize("what", some(NOT_FILES, 2))
 @pytest.mark.parametrize("entry", READS)
 def test_reading(entry, what, capsys):
     error = answer([word.format(what) for word in READS[entry]], capsys)

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from support.scale import full_scale
 from support.small_study import STUDY
 
 import jitterfly as jf
@@ -249,11 +250,13 @@ def run(*arguments):
          "--ratio", "50%"],
         ["budget", "--ranks", "2^6", "--latency", "120us", "--step", "3us", "--delay", "14us",
          "--confidence", "95%"],
-        ["trace", "--ranks", "2^3", "--bytes", "1K", "--realization", "1e1", "--noise", "NOISE",
-         "--noise", "period=10us,duration=1us", "--out", "OUT.png"],
+        full_scale(
+            ["trace", "--ranks", "2^3", "--bytes", "1K", "--realization", "1e1", "--noise",
+             "NOISE", "--noise", "period=10us,duration=1us", "--out", "OUT.png"]
+        ),
     ],
 )  # fmt: skip
-def test_commands(tmp_path, monkeypatch, arguments):
+def test_commands(tmp_path, monkeypatch, blank_pictures, arguments):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.toml").write_text(STUDY)
     detours = jf.measured.Detours(np.array([10**6]), np.array([10**5]), length=10**7)

@@ -26,6 +26,8 @@ PAGES += sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*
 INSTALLS = "installs into the environment of these tests; .ci/run and .ci/wheel_use.py install"
 NOT_EXECUTED = {
     "jitterfly theory --out results": "test_examples.py executes it, with another folder",
+    "jitterfly reproduce --quick": "test_examples.py executes it, of one study",
+    "jitterfly network study --quick": "test_examples.py executes it, of one finding",
     'pip install ".[plot]"': INSTALLS,
     'pip install ".[docs]"': INSTALLS,
     "pip install --no-build-isolation --no-deps .": INSTALLS,
@@ -75,8 +77,6 @@ IN_SHORT = {
         "--network L=1us,o=0.2us,g=0.1us,G=0.1ns --statistic p99 --within 2% --out advice "
         "--realizations 2000"
     ),
-    "jitterfly network study --quick": "jitterfly network study --quick --only N1",
-    "jitterfly reproduce --quick": "jitterfly reproduce --quick --only ms12_alpha",
     "jitterfly bench --ranks 2^12 --programs butterfly --noise periodic": (
         f"jitterfly bench --ranks 2^12 --programs butterfly --noise periodic {FAST_BENCH}"
     ),
@@ -120,11 +120,11 @@ IN_SHORT = {
 IN_SMALL = {
     "jitterfly slowdown --noise period=1ms,duration=25us,start=stationary --ranks 64..8192 "
     "--picture slowdown.png": (
-        "jitterfly slowdown --noise period=1ms,duration=25us,start=stationary --ranks 64..256 "
+        "jitterfly slowdown --noise period=1ms,duration=25us,start=stationary --ranks 64,128 "
         "--picture slowdown.png"
     ),
     "jitterfly slowdown --noise node.noise --ranks 64..8192 --picture recorded.png": (
-        "jitterfly slowdown --noise node.noise --ranks 64..256 --picture recorded.png"
+        "jitterfly slowdown --noise node.noise --ranks 64,128 --picture recorded.png"
     ),
 }
 if not scale.FULL:

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from support.scale import scaled
+from support.scale import full_scale, scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -33,7 +33,7 @@ def test_means_add_up_as_in_a_simulation(rounds):
     assert mean.low < expected([rounds])[0] < mean.high
 
 
-@pytest.mark.parametrize("error", [0.01, 0.05])
+@pytest.mark.parametrize("error", [full_scale(0.01), 0.05])
 def test_intervals_hold_the_truth(error):
     """Each of seven parameters in at least 15 of 20 curves: of 95 %, fewer once in 3,000."""
     rng = np.random.default_rng(3)

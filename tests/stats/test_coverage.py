@@ -14,7 +14,7 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-from support.scale import scaled
+from support.scale import full_scale, scaled
 
 import jitterfly as jf
 from jitterfly.observables import (
@@ -203,7 +203,7 @@ P99 = scipy.stats.norm.ppf(0.99)
             {"mean of x ± 3 %": 30e-6, "mean of ratio ± 3 %": 3.0},
             100,
         ),
-        (
+        full_scale(
             lognormal,
             {
                 "mean of x ± 6 %": 10e-6 * math.exp(0.5),

@@ -56,7 +56,7 @@ def test_thirty_skewed_samples_cover_and_say_so(name):
     assert "(skewed: rests on about " in str(estimate)
 
 
-@pytest.mark.parametrize(("name", "count"), [("exponential", 1000), ("rare", 3000)])
+@pytest.mark.parametrize(("name", "count"), [("exponential", 1000), full_scale("rare", 3000)])
 def test_enough_events_cover(name, count):
     covered, marked, _ = drawn(name, count)
     assert marked.mean() < 0.01

@@ -36,7 +36,7 @@ class ForkedWorkers:
         self.folder, self.context = folder, FORKSERVER
         self.Pipe = FORKSERVER.Pipe
 
-    def Process(self, target, args, daemon):  # noqa: N802 # as multiprocessing's
+    def Process(self, target, args, daemon):  # as that of multiprocessing
         return self.context.Process(
             target=_note_and_call, args=(self.folder, target, args), daemon=daemon
         )

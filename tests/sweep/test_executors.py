@@ -189,7 +189,8 @@ def kill_one(pool, out):
     os.kill(pool.pids()[0], signal.SIGKILL)
 
 
-@pytest.mark.parametrize("how", [full_scale(sweep_cases.die_at_eight), sweep_cases.refuse_eight])
+@pytest.mark.full_scale
+@pytest.mark.parametrize("how", [sweep_cases.die_at_eight, sweep_cases.refuse_eight])
 def test_finish_the_others(tmp_path, whole_plain, how):
     told = {
         "die_at_eight": r"ranks=8: a worker died \(signal 9\), 3 times in a row",

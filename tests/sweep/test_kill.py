@@ -207,11 +207,7 @@ def whole(tmp_path_factory):
     return sweep_cases.samples(path), sweep_cases.contents(path)
 
 
-# The others start several processes for each kill.
-AT_ONCE = ("one process", "shared files")
-
-
-@pytest.mark.parametrize("mode", [mode if mode in AT_ONCE else full_scale(mode) for mode in MODES])
+@pytest.mark.parametrize("mode", ["one process", *map(full_scale, [*MODES][1:])])
 def test_killed_at_any_instant(mode, study, whole, tmp_path):
     if mode == "mpi":
         pytest.importorskip("mpi4py")

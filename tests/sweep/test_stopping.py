@@ -115,6 +115,7 @@ def test_a_run_says_what_it_kept(study, tmp_path, workers, number, code):
     assert kept(out) > 0
 
 
+@pytest.mark.full_scale
 def test_slurm_signals_every_process_of_a_task(study, tmp_path):
     """The workers, too; none of them hides what the run says."""
     out = tmp_path / "out"
@@ -170,6 +171,7 @@ def test_under_mpi(study, tmp_path, whom):
     assert kept(out) > 0
 
 
+@pytest.mark.full_scale
 def test_advise_prints_what_it_knows():
     options = ["--ranks", "4096", "--network", "L=1us,o=0.1us,G=0.1ns", "--within", "0.0001"]
     noise = ["--noise", "period=1ms,duration=10us", "--statistic", "p99.9"]
