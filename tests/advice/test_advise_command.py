@@ -73,7 +73,12 @@ def test_out_is_not_overwritten_silently(tmp_path, capsys, blank_pictures):
 
 @pytest.mark.parametrize(
     "less",
-    [("--seconds", "1e-9"), ("--realizations", 64), ("stop",), ("--json", "--seconds", "1e-9")],
+    [
+        ("--seconds", "1e-9"),
+        full_scale(("--realizations", 64)),
+        ("stop",),
+        full_scale(("--json", "--seconds", "1e-9")),
+    ],
 )
 def test_a_finished_answer_is_not_replaced_by_less(
     tmp_path, capsys, monkeypatch, blank_pictures, less
@@ -337,7 +342,7 @@ def test_ctrl_c_of_the_command(capsys, monkeypatch):
     "more",
     [
         full_scale({"ranks": 64}),
-        {"ranks": 64, "statistic": "p99"},
+        full_scale({"ranks": 64, "statistic": "p99"}),
         full_scale({"ranks": "4,8,64"}),
         full_scale({"ranks": "1..2^12", "message_bytes": "1..1MiB/4"}),
         {"ranks": "8,16", "message_bytes": "8,1KiB", "network": jf.LogGOPS("1us", "1us", S=100)},

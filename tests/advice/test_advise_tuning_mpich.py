@@ -128,6 +128,7 @@ def test_mpich_sends_the_messages_of_the_candidate(tmp_path, mpich, sent):
         assert messages == expected(collective, name, size, 4), (collective, name)
 
 
+@pytest.mark.full_scale
 def test_mpich_chooses_where_nothing_is_known(tmp_path, mpich, sent):
     """Below and above the sizes asked for, on fewer and more ranks, and in other collectives."""
     file, _ = won_by("recursive_doubling", [4], [4096], other="rabenseifner").write_tuning(

@@ -20,8 +20,9 @@ from jitterfly.cli.examples import EXAMPLES
 from jitterfly.cli.parser import _parser
 
 COMMANDS = [words for words, _ in leaves(_parser())]
-# Seconds to minutes on two cores.
-SLOW = ("reproduce", "theory", "bench", "explain", "network study")
+# A second to minutes on two cores.
+SLOW = ("reproduce", "theory", "bench", "explain", "network study", "slowdown", "budget",
+        "noise record")  # fmt: skip
 
 
 def help_of(command):

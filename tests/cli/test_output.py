@@ -177,6 +177,7 @@ def test_export_goal(folder, capsys):
     assert (folder / "x.goal").read_text().startswith("num_ranks")
 
 
+@pytest.mark.full_scale
 def test_pages(folder, capsys, monkeypatch):
     study = ["network", "study", "--quick", "--only", "N1", "--realizations", "5"]
     assert main([*study, "--json", "-q"]) == 0

@@ -232,7 +232,7 @@ def test_text_is_read_as_everywhere():
 QUESTION = ("--noise", "period=1ms,duration=25us,start=stationary", "--ranks")
 
 
-def test_out_keeps_what_answers_another_question(capsys, tmp_path):
+def test_out_keeps_what_answers_another_question(capsys, tmp_path, blank_pictures):
     given = (*QUESTION, "4,8", "--out", tmp_path, "--realizations")
     assert run(capsys, *given, "50")[0] == 0
     before = (tmp_path / "slowdown.csv").read_bytes()
@@ -268,7 +268,7 @@ def interrupted(monkeypatch, after):
     monkeypatch.setattr(slowdown_module, "simulate_checked", simulate)
 
 
-def test_ctrl_c_keeps_the_rows_that_are_finished(capsys, tmp_path, monkeypatch):
+def test_ctrl_c_keeps_the_rows_that_are_finished(capsys, tmp_path, monkeypatch, blank_pictures):
     given = (*QUESTION, "4,8,16", "--realizations", "50", "--out")
     with monkeypatch.context() as patched:
         interrupted(patched, 2)

@@ -176,6 +176,7 @@ def test_a_file_that_needs_a_clock(file, capsys):
     assert Path("b.png").read_bytes().startswith(PNG)
 
 
+@pytest.mark.full_scale
 def test_one_cpu_as_pdf(file, capsys):
     assert main(["noise", "show", "x.noise", "--cpu", "3", "--out", "y.pdf"]) == 0
     assert "CPU 0:" not in capsys.readouterr().out

@@ -26,7 +26,7 @@ def shards(out, described, parts=((0, 3), (1,), (2,)), sizes=(20, 300, 64)):
     return names
 
 
-@pytest.mark.parametrize("text", [full_scale(STUDY), TWO, full_scale(SUMMARIES), TARGETED])
+@pytest.mark.parametrize("text", [*map(full_scale, [STUDY, TWO, SUMMARIES]), TARGETED])
 def test_shards_are_one_run(out, text):
     paths = shards(out, study(text))
     merged = merge(out)

@@ -113,7 +113,7 @@ def test_command_under_mpi_without_its_executor(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_farm_of_different_studies(tmp_path, monkeypatch, capsys):
+def test_a_farm_of_different_studies(tmp_path, monkeypatch, blank_pictures, capsys):
     """`srun -n 4 bash -c 'jitterfly run s$SLURM_PROCID.toml'`: what the message names is a way."""
     (tmp_path / "sweep.toml").write_text(sweep_cases.STUDY)
     command = ["run", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out")]
@@ -147,7 +147,7 @@ def test_how_many_processes_a_launcher_started(environment, number):
     assert launchers.world_size(environment) == number
 
 
-def test_a_process_that_is_not_a_copy_is_let_be(tmp_path, monkeypatch):
+def test_a_process_that_is_not_a_copy_is_let_be(tmp_path, monkeypatch, blank_pictures):
     study = tmp_path / "sweep.toml"
     study.write_text(sweep_cases.STUDY)
     monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
@@ -209,7 +209,8 @@ def test_finish_the_others(tmp_path, whole_plain, how):
     assert sweep_cases.contents(tmp_path / "out") == whole_plain
 
 
-@pytest.mark.parametrize("how", [sweep_cases.die_at_eight, full_scale(sweep_cases.refuse_eight)])
+@pytest.mark.full_scale
+@pytest.mark.parametrize("how", [sweep_cases.die_at_eight, sweep_cases.refuse_eight])
 def test_stop_at_the_first(tmp_path, whole_plain, how):
     study = sweep_cases.study(sweep_cases.PLAIN)
     message = r"study: (a worker died .*|no luck) \[at ranks=8\]"
