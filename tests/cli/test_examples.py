@@ -22,7 +22,7 @@ from jitterfly.cli.parser import _parser
 COMMANDS = [words for words, _ in leaves(_parser())]
 # A second to minutes on two cores.
 SLOW = ("reproduce", "theory", "bench", "explain", "network study", "slowdown", "budget",
-        "noise record")  # fmt: skip
+        "advise", "run", "noise record")  # fmt: skip
 
 
 def help_of(command):

@@ -192,6 +192,7 @@ def used(pid):
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.full_scale
 def test_a_command_that_keeps_nothing(tmp_path):
     process = start(*COMMAND, "network", "run", "--tree", "20736", "--realizations", "100000")
     wait_for(process, lambda: used(process.pid) > 1.5)
