@@ -11,6 +11,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <queue>
 #include <source_location>
 #include <string>
@@ -58,9 +59,33 @@ struct Call {
   std::uint64_t value = 0;  // what this thread brings
 };
 
+// Fibers that finished what they ran, for the next block: stacks are what takes time to get.
+class Fibers {
+ public:
+  std::unique_ptr<Fiber> take() {
+    if (idle_.empty()) return std::make_unique<Fiber>();
+    std::unique_ptr<Fiber> fiber = std::move(idle_.back());
+    idle_.pop_back();
+    return fiber;
+  }
+  void give_back(std::unique_ptr<Fiber> fiber) {
+    if (fiber->finished() && !fiber->overflowed()) idle_.push_back(std::move(fiber));
+  }
+
+ private:
+  std::vector<std::unique_ptr<Fiber>> idle_;
+};
+inline thread_local Fibers fibers;
+
 class Block {
  public:
-  Block(dim3 shape, Order order) : shape_(shape), order_(order), threads_(count(shape)) {}
+  Block(dim3 shape, Order order) : shape_(shape), order_(order), threads_(count(shape)) {
+    for (Thread& thread : threads_) thread.fiber = fibers.take();
+  }
+  Block(const Block&) = delete;
+  ~Block() {
+    for (Thread& thread : threads_) fibers.give_back(std::move(thread.fiber));
+  }
 
   void run(uint3 index, std::size_t shared_bytes, std::uint64_t seed,
            const std::function<void()>& body) {
@@ -73,7 +98,7 @@ class Block {
     warp_rank_.resize((threads_.size() + 31) / 32);
     for (auto& rank : warp_rank_) rank = random_() >> 32;
     for (std::size_t t = 0; t < threads_.size(); ++t) {
-      threads_[t].fiber.start(&Block::enter, this);
+      threads_[t].fiber->start(&Block::enter, this);
       make_ready(t);
     }
     while (!ready_.empty()) {
@@ -104,7 +129,7 @@ class Block {
       fail(site(call) + ": thread " + std::to_string(current_) + " is not in its own mask");
     }
     self.state = kWaiting;
-    self.fiber.suspend();
+    self.fiber->suspend();
     return self.result;
   }
 
@@ -130,7 +155,7 @@ class Block {
  private:
   enum State { kReady, kWaiting, kExited };
   struct Thread {
-    Fiber fiber;
+    std::unique_ptr<Fiber> fiber;
     State state = kReady;
     Call call;
     std::uint64_t result = 0;
@@ -152,9 +177,9 @@ class Block {
     Thread& thread = threads_[current_];
     threadIdx = unravel(current_, shape_);
     blockIdx = index_;
-    thread.fiber.resume();
-    if (thread.fiber.overflowed()) fail("stack overflow, see JF_EMU_STACK_BYTES");
-    if (thread.fiber.finished()) {
+    thread.fiber->resume();
+    if (thread.fiber->overflowed()) fail("stack overflow, see JF_EMU_STACK_BYTES");
+    if (thread.fiber->finished()) {
       thread.state = kExited;
     } else if (thread.call.block_wide) {
       if (++at_barrier_ == threads_.size()) {

@@ -1,8 +1,9 @@
 // A fiber: a function with its own stack that can be suspended and resumed.
 // ucontext starts it; then setjmp and longjmp do the switching, which unlike
-// swapcontext do not ask the kernel for the mask of signals. -U_FORTIFY_SOURCE
-// is needed where compilers fortify by themselves: the check would refuse to
-// jump to another stack.
+// swapcontext do not ask the kernel for the mask of signals. One that has
+// finished can be started again, which costs no more than to resume it.
+// -U_FORTIFY_SOURCE is needed where compilers fortify by themselves: the check
+// would refuse to jump to another stack.
 #pragma once
 
 #if defined(__APPLE__) && !defined(_XOPEN_SOURCE)
@@ -16,6 +17,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <string_view>
 
 #ifndef JF_EMU_STACK_BYTES
 #define JF_EMU_STACK_BYTES (256 * 1024)  // only the pages touched cost memory
@@ -27,15 +29,16 @@ class Fiber {
  public:
   using Function = void (*)(void*);
 
-  // Prepares function(argument) to run at the next resume(). A fiber that was
-  // suspended is abandoned: its stack is reused, no destructor runs.
+  // Prepares function(argument) to run at the next resume(). Not for a fiber
+  // that is suspended.
   void start(Function function, void* argument) {
-    if (!stack_) stack_.reset(new unsigned char[JF_EMU_STACK_BYTES]);
-    std::memset(stack_.get(), kMark, kMarkBytes);
     function_ = function;
     argument_ = argument;
-    started_ = finished_ = false;
+    finished_ = false;
     failure_ = nullptr;
+    if (stack_) return;
+    stack_.reset(new unsigned char[JF_EMU_STACK_BYTES]);
+    std::memcpy(stack_.get(), kMark.data(), kMark.size());
     getcontext(&start_);
     start_.uc_stack.ss_sp = stack_.get();
     start_.uc_stack.ss_size = JF_EMU_STACK_BYTES;
@@ -62,15 +65,12 @@ class Fiber {
   bool finished() const { return finished_; }
 
   bool overflowed() const {
-    for (std::size_t i = 0; i < kMarkBytes; ++i) {
-      if (stack_[i] != kMark) return true;
-    }
-    return false;
+    return stack_ && std::memcmp(stack_.get(), kMark.data(), kMark.size()) != 0;
   }
 
  private:
-  static constexpr unsigned char kMark = 0xa7;
-  static constexpr std::size_t kMarkBytes = 64;
+  static constexpr std::string_view kMark =
+      "Where a stack ends. What is written here, overflows the stack...";
 
   // makecontext passes only ints portably, so the pointer travels beside it.
   static Fiber*& entering() {
@@ -80,13 +80,15 @@ class Fiber {
 
   static void enter() {
     Fiber* self = entering();
-    try {
-      self->function_(self->argument_);
-    } catch (...) {
-      self->failure_ = std::current_exception();
+    while (true) {
+      try {
+        self->function_(self->argument_);
+      } catch (...) {
+        self->failure_ = std::current_exception();
+      }
+      self->finished_ = true;
+      self->suspend();
     }
-    self->finished_ = true;
-    self->suspend();
   }
 
   std::unique_ptr<unsigned char[]> stack_;
