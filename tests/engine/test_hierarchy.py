@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.scale import crossed
 
 import jitterfly as jf
 from jitterfly.goal import goal_schedule
@@ -16,14 +17,13 @@ NOISE = [
     jf.NetworkJitter(period="20us", duration="3us"),
     jf.StepNoise(jf.Exponential("1us")),
 ]
-ALGORITHMS = [jf.Algorithm.from_dict({"kind": kind}) for kind in jf.Algorithm.kinds()]
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.kind)
-@pytest.mark.parametrize("ranks", [1, 7, 16, 37])
-def test_equal_levels_are_a_flat_machine(algorithm, ranks):
+@pytest.mark.parametrize(("kind", "ranks"), crossed(jf.Algorithm.kinds(), [1, 7, 16, 37]))
+def test_equal_levels_are_a_flat_machine(kind, ranks):
     """Also for the butterfly, whose exchanges become messages."""
-    network = replace(FAR, g=0) if algorithm.kind == "butterfly" else FAR
+    network = replace(FAR, g=0) if kind == "butterfly" else FAR
+    algorithm = jf.Algorithm.from_dict({"kind": kind})
     flat = jf.Case(ranks, algorithm=algorithm, network=network, noise=NOISE, message_bytes=64,
                    cycles=2, compute_time="5us", observe="spread")  # fmt: skip
     machine = jf.Hierarchy([(3, network), (2, network), network], placement="cyclic")
@@ -33,8 +33,10 @@ def test_equal_levels_are_a_flat_machine(algorithm, ranks):
     np.testing.assert_array_equal(result[0].noise_free, result[1].noise_free)
 
 
-@pytest.mark.parametrize("kind", ["recursive_doubling", "ring", "rabenseifner", "reduce_broadcast"])
-@pytest.mark.parametrize("ranks", [8, 13, 64])
+@pytest.mark.parametrize(
+    ("kind", "ranks"),
+    crossed(["recursive_doubling", "ring", "rabenseifner", "reduce_broadcast"], [8, 13, 64]),
+)
 @pytest.mark.parametrize("forward_cost", [0, "2us"])
 def test_redundant_exchanges_on_equal_levels_are_those_of_a_flat_machine(kind, ranks, forward_cost):
     network = replace(FAR, g=0)

@@ -67,13 +67,15 @@ def test_threads_and_batches(name, log2_ranks):
     check_threads_and_batches(make(name, log2_ranks), 37)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", some(PROGRAMS, 3))
 def test_threads_and_batches_beyond_a_tile(name):
     check_threads_and_batches(make(name, 15), 3)
 
 
-@pytest.mark.parametrize("log2_ranks", [2, 9, 15])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    ("name", "log2_ranks"),
+    some([(name, log2_ranks) for name in PROGRAMS for log2_ranks in (2, 9, 15)], 12),
+)
 def test_instruction_sets(name, log2_ranks, monkeypatch):
     """What the compilations for other processors give; one that this one lacks is passed over."""
     case, count = make(name, log2_ranks), 3
@@ -83,7 +85,7 @@ def test_instruction_sets(name, log2_ranks, monkeypatch):
         np.testing.assert_array_equal(statistics(case, count), whole)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", some(PROGRAMS, 4))
 def test_statistics_are_those_of_the_ready_times(name):
     case = make(name, 15, realization=2)
     times = ready_times(case)
@@ -113,7 +115,7 @@ def recurrence(case):
 
 @pytest.mark.parametrize(
     ("name", "log2_ranks"),
-    [(name, 15) for name in WITH_RECURRENCE]
+    some([(name, 15) for name in WITH_RECURRENCE], 3)
     + some([("conventional", 18), ("redundant", 18), ("forward cost", 18), ("redundant", 20)], 1),
 )
 def test_large_machines_equal_the_recurrences(name, log2_ranks):
@@ -127,7 +129,7 @@ def test_large_machines_equal_the_recurrences(name, log2_ranks):
         np.testing.assert_array_equal(largest, rows.max(axis=1))
 
 
-@pytest.mark.parametrize("log2_ranks", [15, 18])
+@pytest.mark.parametrize("log2_ranks", some([15, 18], 1))
 @pytest.mark.parametrize("within", [ALL[:7], (2, 3, 6), (1, 5)])
 def test_first_ranks_of_a_large_machine_are_a_small_machine(within, log2_ranks):
     """Up to level 8, 2^8 ranks hear of nobody else; with jitter there is no recurrence."""

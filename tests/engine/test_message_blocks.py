@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -140,25 +141,23 @@ def check(case, monkeypatch, label):
 @pytest.mark.parametrize("entries", ENTRIES)
 def test_as_the_plain_way(program, entries, monkeypatch):
     for noise, sources in PERIODIC.items():
-        for ranks in some(SIZES, 8):
+        for ranks in some(SIZES, 4):
             one = case(program, ranks, ENTRIES[entries], sources)
             check(one, monkeypatch, f"{noise}, {ranks} ranks")
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_cycles(program, monkeypatch):
-    for noise, sources in PERIODIC.items():
-        for ranks in (5, 64, 300, 512):
-            for work in (0, 5000):
-                for forward in (0, 50):
-                    one = case(program, ranks, ENTRIES["links"], sources, work, 2, forward=forward)
-                    check(one, monkeypatch, f"{noise}, {ranks} ranks, {work}, {forward}")
+    choices = product(PERIODIC, (5, 64, 300, 512), (0, 5000), (0, 50))
+    for noise, ranks, work, forward in some(choices, 20):
+        one = case(program, ranks, ENTRIES["links"], PERIODIC[noise], work, 2, forward=forward)
+        check(one, monkeypatch, f"{noise}, {ranks} ranks, {work}, {forward}")
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_every_noise(noise, monkeypatch):
     """Shared, windowed, explicit, of one phase only, several at once, or of messages."""
-    for ranks in (200, 256, 300):
+    for ranks in some((200, 256, 300), 2):
         sources = NOISES[noise](1 << (ranks - 1).bit_length())
         sources = tuple(fitted(source, ranks) for source in sources)
         for program in (reduce, broadcast, both):
@@ -365,11 +364,10 @@ def up_and_down_within_blocks(steps):
 )  # fmt: skip
 def test_first_ranks_not_idle(program, monkeypatch):
     """Or asked when they are free, which is not when they may send."""
-    for entries in ("busy", "links", "links for long"):
-        for noise, sources in PERIODIC.items():
-            for ranks in (256, 511, 512, 1000, 4096, 4097):
-                one = case(program, ranks, ENTRIES[entries], sources)
-                check(one, monkeypatch, f"{entries}, {noise}, {ranks} ranks")
+    all_entries, sizes = ("busy", "links", "links for long"), (256, 511, 512, 1000, 4096, 4097)
+    for entries, noise, ranks in some(product(all_entries, PERIODIC, sizes), 25):
+        one = case(program, ranks, ENTRIES[entries], PERIODIC[noise])
+        check(one, monkeypatch, f"{entries}, {noise}, {ranks} ranks")
 
 
 @pytest.mark.parametrize("ranks", [1000, 4096])

@@ -21,7 +21,7 @@ from reference.messages import (
 from support.instruction_sets import AVAILABLE, check_instruction_sets
 from support.kernel_cases import COSTS, NOISES, RENEWAL
 from support.message_cases import message_case, noisy_case, with_windows
-from support.scale import scaled, some
+from support.scale import crossed, scaled, some
 
 from jitterfly import _core
 
@@ -113,8 +113,7 @@ def test_trees_as_the_plain_way(ranks, links, monkeypatch):
             np.testing.assert_array_equal(found[isa], found["plain"], err_msg=isa)
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("log2_ranks", some([1, 2, 3, 5, 8, 12], 3))
+@pytest.mark.parametrize(("noise", "log2_ranks"), crossed(NOISES, [1, 2, 3, 5, 8, 12]))
 def test_messages_as_exchanges(noise, log2_ranks):
     """Links that are never occupied: recursive doubling is the butterfly, to the tick."""
     sources = NOISES[noise](1 << log2_ranks)

@@ -12,6 +12,7 @@ from reference import Jitter, MessageDelay, PeriodicNoise, StepDelay
 from reference.cases import EngineCase
 from support.instruction_sets import check_instruction_sets
 from support.kernel_cases import COSTS, PIECES, SAMPLES, everything
+from support.scale import scaled, some
 
 from jitterfly import _core
 
@@ -108,29 +109,31 @@ def check(case, monkeypatch):
         check_instruction_sets(results, one, monkeypatch)
 
 
-@pytest.mark.parametrize("number", range(len(RARE)))
+@pytest.mark.parametrize("number", some(range(len(RARE)), 4))
 def test_few_copies_overtake(number, monkeypatch):
     check(RARE[number], monkeypatch)
 
 
-@pytest.mark.parametrize("number", range(len(OFTEN)))
+@pytest.mark.parametrize("number", some(range(len(OFTEN)), 6))
 def test_many_copies_overtake(number, monkeypatch):
     check(OFTEN[number], monkeypatch)
 
 
-@pytest.mark.parametrize("number", range(len(FULL)))
+@pytest.mark.parametrize("number", some(range(len(FULL)), 2))
 def test_too_many_copies_overtake(number, monkeypatch):
     check(FULL[number], monkeypatch)
 
 
 @pytest.mark.parametrize("levels", LEVELS)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(scaled(2)))
 def test_copies_at_few_levels(levels, seed, monkeypatch):
     check(at_levels(levels, seed), monkeypatch)
 
 
-@pytest.mark.parametrize("mirrors", MIRRORS)
-@pytest.mark.parametrize("log2_ranks", [5, 8, 10])
+@pytest.mark.parametrize(
+    ("mirrors", "log2_ranks"),
+    some([(mirrors, log2_ranks) for mirrors in MIRRORS for log2_ranks in (5, 8, 10)], 7),
+)
 def test_any_mirrors(mirrors, log2_ranks, monkeypatch):
     case = to_mirrors(mirrors, log2_ranks)
     check(case, monkeypatch)
@@ -144,7 +147,7 @@ def test_any_mirrors(mirrors, log2_ranks, monkeypatch):
 def test_copies_that_are_taken_back(mirrors, monkeypatch):
     """Of ranks that skipped a level, in an earlier panel, with a copy that is not sent then."""
     jitter = Jitter(10_000_000, tuple(2**64 // k for k in (10, 30, 100)))
-    for seed in range(10):
+    for seed in range(scaled(10)):
         case = EngineCase(10, COSTS, (9,), jitter=jitter, mirrors=mirrors, seed=seed)
         check(hidden(case), monkeypatch)
 
@@ -159,13 +162,15 @@ def test_cycles_of_mirrors(jitter, monkeypatch):
 @pytest.mark.parametrize("mirrors", [(1,), (2, 1)])
 def test_delays_of_steps_in_several_panels(levels, mirrors, monkeypatch):
     """A rank that skips levels only pays the delay of the last one: its copies may become later."""
-    for seed in range(3):
+    for seed in range(scaled(3)):
         case = EngineCase(9, COSTS, levels, mirrors=mirrors, others=DELAYS, seed=seed)
         check(hidden(case), monkeypatch)
 
 
-@pytest.mark.parametrize("log2_ranks", [4, 6, 9, 10])
-@pytest.mark.parametrize("draw", range(4))
+@pytest.mark.parametrize(
+    ("log2_ranks", "draw"),
+    some([(log2_ranks, draw) for log2_ranks in (4, 6, 9, 10) for draw in range(4)], 6),
+)
 def test_cycles_and_any_noise(log2_ranks, draw, monkeypatch):
     """Later cycles begin at any number of a block of draws."""
     case = replace(dense(log2_ranks, rarely(0.1), draw), cycles=2, realization=draw)

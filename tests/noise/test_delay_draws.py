@@ -4,11 +4,14 @@ One draw in 2^11 lies in the tails, where the words are not enough: of those mad
 each time.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 from reference import delays
 from support.distribution_cases import ALL, reference_of, uniforms
 from support.instruction_sets import ISAS
+from support.scale import crossed, some
 
 import jitterfly as jf
 from jitterfly import _core
@@ -69,10 +72,11 @@ DRAWN = {name: [jf.StepNoise(delay)] for name, delay in ALL.items()} | {
     "of messages": [jf.MessageNoise(HEAVY_TAIL), jf.MessageNoise(jf.Lognormal("1us", 1))],
 }  # fmt: skip
 DRAWS = 2**16
+MEDIANS = [2**31, 2**32 - 2**20, 2**32 - 1, 2**32, 2**32 + 2**20, 2**33]
+RISES = [0, 2**14, 2**29, 2**30 - 1, 2**30, 2**31]
 
 
-@pytest.mark.parametrize("width", [1e-11, 1e-5], ids=["narrow", "wide"])
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("shape", "width"), crossed(SHAPES, [1e-11, 1e-5]))
 def test_tables_of_histograms(shape, width):
     """At random, beside edges of bins, and where the engine's guides divide high halves."""
     table = bins(SHAPES[shape], width).integers()
@@ -89,7 +93,7 @@ def test_tables_of_histograms(shape, width):
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_draws_of_many_ranks(name, monkeypatch):
-    for log2_ranks in (1, 2, 3, 4, 5, 6, 8, 9):
+    for log2_ranks in some((1, 2, 3, 4, 5, 6, 8, 9), 3):
         case = jf.Case(2**log2_ranks, network=jf.LogGOPS(L="1us", o="1ns", G="1ns"),
                        noise=DRAWN[name])  # fmt: skip
         run = compile_case(case), 7, 3, DRAWS // (log2_ranks << log2_ranks), "all", "cpu", 1, None
@@ -100,8 +104,7 @@ def test_draws_of_many_ranks(name, monkeypatch):
             np.testing.assert_array_equal(_core.simulate(*run), expected, err_msg=isa)
 
 
-@pytest.mark.parametrize("median", [2**31, 2**32 - 2**20, 2**32 - 1, 2**32, 2**32 + 2**20, 2**33])
-@pytest.mark.parametrize("rise", [0, 2**14, 2**29, 2**30 - 1, 2**30, 2**31])
+@pytest.mark.parametrize(("median", "rise"), some(product(MEDIANS, RISES), 8))
 def test_smooth_delays_beyond_a_short_word(median, rise):
     """Times of about 2^32 ticks, which rise by so much in one cell beside the median."""
     from_median = np.minimum(np.arange(delays.CELLS + 1), 1)[::-1] * rise

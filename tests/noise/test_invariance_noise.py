@@ -21,7 +21,7 @@ from reference.noise_cases import any_case, delay_case
 from reference.recurrences import Recurrences
 from reference.wide import BeyondHorizonError
 from support.instruction_sets import AVAILABLE
-from support.scale import scaled, some
+from support.scale import crossed, scaled, some
 
 import jitterfly as jf
 from jitterfly import _core
@@ -105,7 +105,7 @@ BEYOND_A_TILE = [(noise, "sparse", 15, 3) for noise in NOISES]
 
 
 @pytest.mark.parametrize(
-    ("noise", "program", "log2_ranks", "count"), some(SMALL + BEYOND_A_TILE, 40)
+    ("noise", "program", "log2_ranks", "count"), some(SMALL + BEYOND_A_TILE, 16)
 )
 def test_threads_and_batches(noise, program, log2_ranks, count):
     case = make(noise, program, log2_ranks)
@@ -122,7 +122,7 @@ def test_threads_and_batches(noise, program, log2_ranks, count):
 @pytest.mark.parametrize(
     ("noise", "program", "log2_ranks"),
     some(
-        [(*both, bits) for both in BOTH for bits in (2, 8)] + [row[:3] for row in BEYOND_A_TILE], 30
+        [(*both, bits) for both in BOTH for bits in (2, 8)] + [row[:3] for row in BEYOND_A_TILE], 14
     ),
 )
 def test_instruction_sets(noise, program, log2_ranks, monkeypatch):
@@ -134,7 +134,7 @@ def test_instruction_sets(noise, program, log2_ranks, monkeypatch):
         np.testing.assert_array_equal(statistics(case, 2), whole)
 
 
-@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("noise", some(NOISES, 5))
 def test_statistics_are_those_of_the_ready_times(noise):
     case = make(noise, "sparse", 15, realization=2)
     times = ready_times(case)
@@ -178,7 +178,7 @@ def has_recurrence(noise, program):
 @pytest.mark.parametrize(
     ("noise", "program", "log2_ranks"),
     [
-        *some([(*both, 14) for both in BOTH if has_recurrence(*both)], 4),
+        *some([(*both, 14) for both in BOTH if has_recurrence(*both)], 2),
         pytest.param("everything", "conventional", 16, marks=pytest.mark.full_scale),
         pytest.param("windows", "redundant", 16, marks=pytest.mark.full_scale),
     ],
@@ -192,8 +192,10 @@ def test_large_machines_equal_the_recurrences(noise, program, log2_ranks):
     np.testing.assert_array_equal(statistics(case, 2, 2, which="max")[1], rows.max(axis=1))
 
 
-@pytest.mark.parametrize("noise", ["messages", "window of messages", "everything"])
-@pytest.mark.parametrize("within", [ALL[:7], (2, 3, 6), (1, 5)])
+@pytest.mark.parametrize(
+    ("noise", "within"),
+    crossed(["messages", "window of messages", "everything"], [ALL[:7], (2, 3, 6), (1, 5)]),
+)
 def test_first_ranks_of_a_large_machine_are_a_small_machine(noise, within):
     """Up to level 8, 2^8 ranks hear of nobody else; ranks skip levels, so no recurrence."""
     small = make(noise, "sparse", 8, within=within, after=0, realization=3)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from reference.chance import check_counts, check_distribution
+from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly.simulate import noise_phases
@@ -115,10 +116,17 @@ def test_scope(shared):
 # --- intervals
 
 
+def case_of(noise, ranks=RANKS):
+    network = jf.Hockney("1us", 0, gamma="1ns")
+    return jf.Case(ranks, network=network, noise=noise if isinstance(noise, list) else [noise])
+
+
 def intervals(noise, rank=0, until=1.0, ranks=RANKS, **options):
     """Begins and ends in whole ticks."""
-    network = jf.Hockney("1us", 0, gamma="1ns")
-    case = jf.Case(ranks, network=network, noise=noise if isinstance(noise, list) else [noise])
+    return intervals_of(case_of(noise, ranks), rank, until, **options)
+
+
+def intervals_of(case, rank, until, **options):
     return np.rint(jf.noise_intervals(case, rank, until, **options) * 1e12).astype(np.int64)
 
 
@@ -144,15 +152,16 @@ def test_gaps_in_seconds_are_poisson_arrivals():
     check_counts(found, np.append(expected[:-1], 1 - expected[:-1].sum()))
 
 
-def at_start(noise, until, ranks=4000):
+def at_start(noise, until, ranks):
     """The first interval of each rank, and which ranks are in it at time 0."""
-    first = np.array([intervals(noise, rank, until)[0] for rank in range(ranks)])
+    case = case_of(noise)
+    first = np.array([intervals_of(case, rank, until)[0] for rank in range(ranks)])
     return first, first[:, 0] <= 0
 
 
 def test_fresh_start_is_idle():
     noise = jf.RenewalNoise("20us", jf.Exponential("10us"))
-    first, inside = at_start(noise, until="1ms", ranks=2000)
+    first, inside = at_start(noise, until="1ms", ranks=scaled(2000))
     assert not inside.any()
     check_delays(first[:, 0], noise.gap)
 
@@ -160,7 +169,8 @@ def test_fresh_start_is_idle():
 def test_stationary_start():
     """Busy with the share of the durations; what is left is Cox's equilibrium distribution."""
     gap, duration = jf.Gamma(2, "20us"), jf.Empirical(samples=["10us", "30us"])
-    first, inside = at_start(jf.RenewalNoise(gap, duration, start="stationary"), until="10ms")
+    noise = jf.RenewalNoise(gap, duration, start="stationary")
+    first, inside = at_start(noise, until="10ms", ranks=scaled(4000))
     check_counts(np.array([inside.sum(), (~inside).sum()]), [1 / 3, 2 / 3])
     # Of 10 us and 30 us, mean 20 us; and of Gamma(2): half Gamma(1), half Gamma(2).
     check_distribution(
@@ -180,12 +190,13 @@ def test_stationary_noise_stays_so():
     """At any later time the CPU is busy with the same probability."""
     noise = jf.RenewalNoise(jf.Gamma(4, "10us"), jf.Pareto("8us", 3), start="stationary")
     assert noise.share() == pytest.approx(12 / 52)
+    case, ranks = case_of(noise), scaled(1500)
     for time in (10**6, 33 * 10**6, 10**9):
         busy = 0
-        for rank in range(1500):
-            found = intervals(noise, rank, until=(time + 1) * 1e-12)
+        for rank in range(ranks):
+            found = intervals_of(case, rank, until=(time + 1) * 1e-12)
             busy += bool(len(found)) and bool(found[-1, 1] > time)
-        check_counts(np.array([busy, 1500 - busy]), [12 / 52, 40 / 52])
+        check_counts(np.array([busy, ranks - busy]), [12 / 52, 40 / 52])
 
 
 TRACE = {"starts": [0.0, "20us", "50us"], "durations": ["5us", "1us", "30us"], "length": "100us"}
@@ -232,8 +243,7 @@ def test_offsets_of_ranks():
 
 def test_drawn_offsets_are_uniform():
     """Busy at time 0 with the share of the trace; time to the next interval as it should be."""
-    first = np.array([intervals(trace(), rank, until="1ms")[0] for rank in range(3000)])
-    inside = first[:, 0] <= 0
+    first, inside = at_start(trace(), until="1ms", ranks=scaled(3000))
     check_counts(np.array([inside.sum(), (~inside).sum()]), [0.36, 0.64])
     left = first[inside, 1] * 1e-12
     # 5, 1 and 30 us of 36 us, each uniform
@@ -246,8 +256,8 @@ def test_drawn_offsets_are_uniform():
 
 def test_drawn_offsets_of_nodes():
     for shared, size in (("machine", 64), (8, 8)):
-        found = [intervals(trace(shared=shared), rank, until="1ms", ranks=64)
-                 for rank in range(64)]  # fmt: skip
+        case = case_of(trace(shared=shared), ranks=64)
+        found = [intervals_of(case, rank, until="1ms") for rank in range(64)]
         for rank in range(64):
             assert np.array_equal(found[rank], found[rank // size * size])
         assert len({one.tobytes() for one in found}) == 64 // size

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly import noise_files
@@ -82,10 +83,10 @@ def test_replay_is_what_the_engine_does(algorithm):
     """`Replay` raises if a ready time of its messages differs from the engine's by one tick."""
     for source in SOURCES:
         one = case(source, algorithm=algorithm, compute_time="100us", cycles=2)
-        for realization in range(4):
+        for realization in range(scaled(4)):
             Replay(one, 5, realization)
     together = case(*SOURCES, algorithm=algorithm, compute_time="10us", cycles=3)
-    for realization in range(10):
+    for realization in range(scaled(10, 3)):
         Replay(together, 6, realization)
 
 

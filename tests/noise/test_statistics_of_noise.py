@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reference.chance import TWO_SIDED, check_counts, check_distribution
 from scipy import stats
+from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly.simulate import noise_phases
@@ -25,7 +26,8 @@ def test_phases_are_uniform_over_ranks_and_realizations():
     phases = noise_phases(case(2**18, noise), seed=1, realization=0)
     check_distribution(phases, uniform)
     several = case(64, noise)
-    phases = np.array([noise_phases(several, 2, realization) for realization in range(1000)])
+    count = scaled(1000)
+    phases = np.array([noise_phases(several, 2, realization) for realization in range(count)])
     check_distribution(phases.ravel(), uniform)
     check_distribution(phases.max(axis=1), lambda x: uniform(x) ** 64)
 
@@ -45,8 +47,9 @@ def test_phases_are_independent():
 @pytest.mark.parametrize("nodes", [4, "machine"])
 def test_a_node_has_one_phase(nodes):
     several = case(64, jf.PeriodicNoise(1e-3, 1e-5, shared=nodes))
-    phases = np.array([noise_phases(several, 3, realization) for realization in range(2000)])
-    per_node = phases.reshape(2000, -1, 4 if nodes == 4 else 64)
+    count = scaled(2000)
+    phases = np.array([noise_phases(several, 3, realization) for realization in range(count)])
+    per_node = phases.reshape(count, -1, 4 if nodes == 4 else 64)
     assert (per_node == per_node[:, :, :1]).all()
     check_distribution(per_node[:, :, 0].ravel(), uniform)
 

@@ -19,6 +19,15 @@ def some(values, count):
     return [values[i * (len(values) - 1) // steps] for i in range(count)]
 
 
+def crossed(first, second):
+    """All pairs at full scale; else as many as it takes for each of both to be in one."""
+    first, second = list(first), list(second)
+    if FULL:
+        return [(a, b) for a in first for b in second]
+    count = max(len(first), len(second)) if first and second else 0
+    return [(first[i % len(first)], second[i % len(second)]) for i in range(count)]
+
+
 def full_scale(*values):
     """A case of a parametrized test that is skipped without ``--scale full``."""
     return pytest.param(*values, marks=pytest.mark.full_scale)
