@@ -39,7 +39,7 @@ def sent_by_textbook(kind, ranks, n, options):
 def test_steps_are_the_textbook_s(kind):
     """Who sends how many bytes to whom, and what is combined, for every number of ranks."""
     rng = random.Random(f"steps {kind}")
-    for ranks in [*some(RANKS, 7), *some([63, 64, 65, 100], 1)]:
+    for ranks in [*some(RANKS, 5), *some([63, 64, 65, 100], 1)]:
         n = 1000
         options = rng.choice([{}, random_options(rng, kind, ranks, n)])
         algorithm = jf.Algorithm.from_dict({"kind": kind} | options)
@@ -55,7 +55,7 @@ def test_steps_are_the_textbook_s(kind):
         assert (sends, receives) == sent_by_textbook(kind, ranks, n, options)
 
 
-CASES = [(kind, number) for kind in KINDS for number in some(range(60), 2)]
+CASES = [(kind, number) for kind in KINDS for number in some(range(60), 1)]
 MET = {}  # what the runs of these cases met: they are executed once
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from reference.collectives import GOALS
 from reference.uneven import random_uneven_pair
-from support.scale import scaled, some
+from support.scale import crossed, scaled, some
 
 import jitterfly as jf
 from jitterfly import imbalance
@@ -36,7 +36,7 @@ def explainable(case):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
     ("kind", "levels"),
-    [(kind, levels) for kind in sorted(GOALS) for levels in (False, True)
+    [(kind, levels) for kind, levels in crossed(sorted(GOALS), (False, True))
      if kind != "butterfly" or not levels],
 )  # fmt: skip
 def test_causes_add_up_to_the_engine_s_times(kind, levels):

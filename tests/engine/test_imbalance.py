@@ -25,8 +25,7 @@ NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns", gamma="0.1ns")
 NOISE = [jf.PeriodicNoise("100us", "7us"), jf.StepNoise(jf.Exponential("1us"))]
 CASES = [
     (kind, levels, number)
-    for kind in sorted(GOALS)
-    for levels in (False, True)
+    for kind, levels in crossed(sorted(GOALS), (False, True))
     if kind != "butterfly" or not levels  # whose exchanges all have one price in the reference
     for number in some(range(40), 1)
 ]

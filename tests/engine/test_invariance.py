@@ -9,7 +9,7 @@ from reference import Costs, Jitter, PeriodicNoise
 from reference.cases import EngineCase, random_case
 from reference.recurrences import Recurrences
 from support.instruction_sets import AVAILABLE
-from support.scale import scaled, some
+from support.scale import full_scale, scaled, some
 
 import jitterfly as jf
 from jitterfly import _core
@@ -67,14 +67,14 @@ def test_threads_and_batches(name, log2_ranks):
     check_threads_and_batches(make(name, log2_ranks), 37)
 
 
-@pytest.mark.parametrize("name", some(PROGRAMS, 3))
+@pytest.mark.parametrize("name", some(PROGRAMS, 2))
 def test_threads_and_batches_beyond_a_tile(name):
     check_threads_and_batches(make(name, 15), 3)
 
 
 @pytest.mark.parametrize(
     ("name", "log2_ranks"),
-    some([(name, log2_ranks) for name in PROGRAMS for log2_ranks in (2, 9, 15)], 12),
+    some([(name, log2_ranks) for name in PROGRAMS for log2_ranks in (2, 9, 15)], 8),
 )
 def test_instruction_sets(name, log2_ranks, monkeypatch):
     """What the compilations for other processors give; one that this one lacks is passed over."""
@@ -115,8 +115,11 @@ def recurrence(case):
 
 @pytest.mark.parametrize(
     ("name", "log2_ranks"),
-    some([(name, 15) for name in WITH_RECURRENCE], 3)
-    + some([("conventional", 18), ("redundant", 18), ("forward cost", 18), ("redundant", 20)], 1),
+    [
+        *some([(name, 15) for name in WITH_RECURRENCE], 2),
+        *(full_scale(name, 18) for name in ("conventional", "redundant", "forward cost")),
+        full_scale("redundant", 20),
+    ],
 )
 def test_large_machines_equal_the_recurrences(name, log2_ranks):
     case = make(name, log2_ranks, realization=1)

@@ -140,10 +140,9 @@ def check(case, monkeypatch, label):
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("entries", ENTRIES)
 def test_as_the_plain_way(program, entries, monkeypatch):
-    for noise, sources in PERIODIC.items():
-        for ranks in some(SIZES, 4):
-            one = case(program, ranks, ENTRIES[entries], sources)
-            check(one, monkeypatch, f"{noise}, {ranks} ranks")
+    for noise, ranks in some(product(PERIODIC, SIZES), 10):
+        one = case(program, ranks, ENTRIES[entries], PERIODIC[noise])
+        check(one, monkeypatch, f"{noise}, {ranks} ranks")
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -124,7 +124,7 @@ def test_too_many_copies_overtake(number, monkeypatch):
     check(FULL[number], monkeypatch)
 
 
-@pytest.mark.parametrize("levels", LEVELS)
+@pytest.mark.parametrize("levels", some(LEVELS, 3))
 @pytest.mark.parametrize("seed", range(scaled(2)))
 def test_copies_at_few_levels(levels, seed, monkeypatch):
     check(at_levels(levels, seed), monkeypatch)
@@ -132,7 +132,7 @@ def test_copies_at_few_levels(levels, seed, monkeypatch):
 
 @pytest.mark.parametrize(
     ("mirrors", "log2_ranks"),
-    some([(mirrors, log2_ranks) for mirrors in MIRRORS for log2_ranks in (5, 8, 10)], 7),
+    some([(mirrors, log2_ranks) for mirrors in MIRRORS for log2_ranks in (5, 8, 10)], 4),
 )
 def test_any_mirrors(mirrors, log2_ranks, monkeypatch):
     case = to_mirrors(mirrors, log2_ranks)
@@ -169,7 +169,7 @@ def test_delays_of_steps_in_several_panels(levels, mirrors, monkeypatch):
 
 @pytest.mark.parametrize(
     ("log2_ranks", "draw"),
-    some([(log2_ranks, draw) for log2_ranks in (4, 6, 9, 10) for draw in range(4)], 6),
+    some([(log2_ranks, draw) for log2_ranks in (4, 6, 9, 10) for draw in range(4)], 4),
 )
 def test_cycles_and_any_noise(log2_ranks, draw, monkeypatch):
     """Later cycles begin at any number of a block of draws."""

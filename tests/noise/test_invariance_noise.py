@@ -105,7 +105,7 @@ BEYOND_A_TILE = [(noise, "sparse", 15, 3) for noise in NOISES]
 
 
 @pytest.mark.parametrize(
-    ("noise", "program", "log2_ranks", "count"), some(SMALL + BEYOND_A_TILE, 16)
+    ("noise", "program", "log2_ranks", "count"), some(SMALL + BEYOND_A_TILE, 10)
 )
 def test_threads_and_batches(noise, program, log2_ranks, count):
     case = make(noise, program, log2_ranks)
@@ -122,7 +122,7 @@ def test_threads_and_batches(noise, program, log2_ranks, count):
 @pytest.mark.parametrize(
     ("noise", "program", "log2_ranks"),
     some(
-        [(*both, bits) for both in BOTH for bits in (2, 8)] + [row[:3] for row in BEYOND_A_TILE], 14
+        [(*both, bits) for both in BOTH for bits in (2, 8)] + [row[:3] for row in BEYOND_A_TILE], 9
     ),
 )
 def test_instruction_sets(noise, program, log2_ranks, monkeypatch):
@@ -134,7 +134,7 @@ def test_instruction_sets(noise, program, log2_ranks, monkeypatch):
         np.testing.assert_array_equal(statistics(case, 2), whole)
 
 
-@pytest.mark.parametrize("noise", some(NOISES, 5))
+@pytest.mark.parametrize("noise", some(NOISES, 3))
 def test_statistics_are_those_of_the_ready_times(noise):
     case = make(noise, "sparse", 15, realization=2)
     times = ready_times(case)

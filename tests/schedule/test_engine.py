@@ -20,7 +20,7 @@ from jitterfly import _core
 SIMULATOR = os.environ.get("JITTERFLY_LOGGOPSIM", "")
 
 
-NUMBERS = [(kind, number) for kind in OPTIONS for number in some(range(400), 20)]
+NUMBERS = [(kind, number) for kind in OPTIONS for number in some(range(400), 12)]
 
 
 @pytest.mark.parametrize(("kind", "number"), NUMBERS)
