@@ -16,7 +16,7 @@ from reference.cases import (
     redundant_case,
 )
 from reference.public import random_pair
-from support.scale import scaled, some
+from support.scale import at_most, scaled, some
 
 import jitterfly as jf
 from jitterfly import _core
@@ -61,7 +61,9 @@ FAMILIES = {
     "demand": (demand_case, 120),
 }
 CASES = [
-    (family, number) for family, (_, count) in FAMILIES.items() for number in some(range(count), 4)
+    (family, number)
+    for family, (_, count) in FAMILIES.items()
+    for number in range(at_most(count, 6))
 ]
 
 

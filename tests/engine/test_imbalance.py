@@ -16,7 +16,7 @@ from support.message_cases import (
     with_rank_delays,
     with_rank_speeds,
 )
-from support.scale import crossed, scaled, some
+from support.scale import at_most, crossed, scaled
 
 import jitterfly as jf
 from jitterfly import _core, imbalance
@@ -27,7 +27,7 @@ CASES = [
     (kind, levels, number)
     for kind, levels in crossed(sorted(GOALS), (False, True))
     if kind != "butterfly" or not levels  # whose exchanges all have one price in the reference
-    for number in some(range(40), 1)
+    for number in range(at_most(40, 1))
 ]
 
 

@@ -12,7 +12,7 @@ from reference.hand_over import core_delay
 from reference.noise import RankDelay
 from reference.random_noise import random_delay
 from reference.schedules import ArrivalOrder, Costs, InOrder, Operation, as_text, random_schedule
-from support.scale import scaled, some
+from support.scale import at_most, scaled
 from support.schedule_cases import OPTIONS, Case, check_deadlock, times_of
 
 from jitterfly import _core
@@ -20,7 +20,7 @@ from jitterfly import _core
 SIMULATOR = os.environ.get("JITTERFLY_LOGGOPSIM", "")
 
 
-NUMBERS = [(kind, number) for kind in OPTIONS for number in some(range(400), 12)]
+NUMBERS = [(kind, number) for kind in OPTIONS for number in range(at_most(400, 10))]
 
 
 @pytest.mark.parametrize(("kind", "number"), NUMBERS)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from support.scale import scaled, some
+from support.scale import at_most, scaled
 from support.schedule_cases import OPTIONS, Case, check_deadlock
 
 import jitterfly as jf
@@ -14,7 +14,7 @@ from jitterfly import _core
 from jitterfly.cli import main
 from jitterfly.schedule.explain import BOUND_BY, PATH_PARTS
 
-NUMBERS = [(kind, number) for kind in OPTIONS for number in some(range(100), 5)]
+NUMBERS = [(kind, number) for kind in OPTIONS for number in range(at_most(100, 4))]
 TWO = """num_ranks 2
 rank 0 {
 a: calc 500000

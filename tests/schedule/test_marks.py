@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 from reference.schedules import ArrivalOrder, InOrder
-from support.scale import some
+from support.scale import at_most
 from support.schedule_cases import OPTIONS, Case
 
 import jitterfly as jf
@@ -14,7 +14,7 @@ from jitterfly import _core
 from jitterfly.cli import main
 from jitterfly.schedule.marks import NO_MARK, Marks, read_marks
 
-NUMBERS = [(kind, number) for kind in OPTIONS for number in some(range(100), 5)]
+NUMBERS = [(kind, number) for kind in OPTIONS for number in range(at_most(100, 4))]
 
 
 class Completions:

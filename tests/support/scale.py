@@ -10,6 +10,11 @@ def scaled(count, least=1):
     return count if FULL else max(least, -(-count // 10))
 
 
+def at_most(count, small):
+    """The first how many of `count` random cases to take: all at full scale, else `small`."""
+    return count if FULL else min(count, small)
+
+
 def some(values, count):
     """All `values` at full scale; else at least `count` of them, evenly spread, with both ends."""
     values = list(values)
