@@ -15,7 +15,6 @@
 #include <queue>
 #include <source_location>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -50,7 +49,7 @@ inline constexpr std::array kAllOrders = {Order::kRandom, Order::kWarpByWarp, Or
 // What a thread waits at. Threads that meet must make the same call: the same
 // function at the same place of the source with the same mask.
 struct Call {
-  std::string_view name;
+  const char* name;
   std::source_location where;
   bool block_wide = false;
   bool vote = false;        // the result is the ballot, else source's value
@@ -142,6 +141,7 @@ class Block {
   static uint3 unravel(std::size_t i, dim3 d) {
     return {unsigned(i % d.x), unsigned(i / d.x % d.y), unsigned(i / d.x / d.y)};
   }
+  static bool same(const char* a, const char* b) { return a == b || std::strcmp(a, b) == 0; }
   static std::string site(const Call& call) {
     std::string text(call.name);
     if (!call.block_wide) {
@@ -207,9 +207,9 @@ class Block {
     for (std::size_t t = first; t < last; ++t) {
       if ((mask >> (t % 32) & 1) == 0) continue;
       const Call& other = threads_[t].call;
-      if (other.name != call.name || other.where.line() != call.where.line() ||
-          other.where.column() != call.where.column() ||
-          std::strcmp(other.where.file_name(), call.where.file_name()) != 0) {
+      if (other.where.line() != call.where.line() || other.where.column() != call.where.column() ||
+          !same(other.name, call.name) ||
+          !same(other.where.file_name(), call.where.file_name())) {
         fail("divergent rendezvous: thread " + std::to_string(current_) + " waits at " +
              site(call) + ", thread " + std::to_string(t) + " at " + site(other));
       }

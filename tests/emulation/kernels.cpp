@@ -13,6 +13,7 @@
 #include "gpu/run.cuh"
 #include "gpu/segment_kernel.cuh"
 #include "gpu/tile_kernel.cuh"
+#include "plan.h"
 #include "read_case.h"
 #include "watch.h"
 
@@ -161,6 +162,10 @@ void run_case() {
 }  // namespace
 
 int main(int count, char** words) {
+  if (count > 1 && words[1] == std::string("plan")) {
+    jf_plan::print({words + 2, words + count});
+    return 0;
+  }
   const jf_ptx::Programs programs(count, words);
   jf_read::run_lines(run_case);
 }

@@ -51,7 +51,7 @@ def test_programs(kernels, noise):
     sizes = [3, 6, 5, 7, 4, 2, 1, 0]
     shifts = [len(noise)] if noise in GENERAL_NOISES else [0, 3]
     check(kernels, [varied(make(program, noise, sizes[(number + shift) % 8]), number + shift)
-                    for number, program in some(enumerate(PROGRAMS), 4)
+                    for number, program in some(enumerate(PROGRAMS), 3)
                     for shift in shifts])  # fmt: skip
 
 

@@ -207,8 +207,7 @@ class Run:
                               "cpu", 1).ravel()  # fmt: skip
 
 
-HOST = ["core/host_program.cpp", "noise/host_noise.cpp", "noise/host_delay.cpp",
-        "congestion/loads.cpp", "congestion/program.cpp", "congestion/vector_isa.cpp"]  # fmt: skip
+HOST, WITHOUT_PTX = EMULATION / "host.cpp", PTX / "absent.cpp"
 
 
 def compiled(cuda, arguments):
@@ -229,7 +228,7 @@ def linked(folder, cuda, name, parts):
 
 def build(folder, cuda, name="kernels"):
     """A program of tests/emulation, of sources that may be changed ones."""
-    return linked(folder, cuda, name, [PTX / "absent.cpp", *(cuda / part for part in HOST)])
+    return linked(folder, cuda, name, [WITHOUT_PTX, HOST])
 
 
 def once(tmp_path_factory, name, make):
@@ -249,8 +248,7 @@ def once(tmp_path_factory, name, make):
 
 def parts_once(tmp_path_factory):
     """The objects of what all programs share. At full scale they run PTX, too (test_ptx.py)."""
-    sources = [CUDA / part for part in HOST]
-    sources.append(PTX / ("machine.cpp" if scale.FULL else "absent.cpp"))
+    sources = [HOST, PTX / "machine.cpp" if scale.FULL else WITHOUT_PTX]
 
     def make(folder):
         for source in sources:

@@ -1,16 +1,17 @@
 // How the CUDA engine would run one butterfly: its passes, blocks and memory, without a device.
 //
-//     plans LOG2_RANKS PERIOD [ROOM]
+//     kernels plan LOG2_RANKS PERIOD [ROOM]
 //
 // PERIOD of its noise in ticks; 0: none, and times of more than 32 bits. ROOM in bytes.
+#pragma once
+
 #include <iostream>
 
 #include "gpu/batch.h"
-#include "one_vector.h"
 
-namespace {
+namespace jf_plan {
 
-jf::Program butterfly(int log2_ranks, jf::Tick period) {
+inline jf::Program butterfly(int log2_ranks, jf::Tick period) {
   jf::Program p;
   p.log2_ranks = log2_ranks;
   p.rows = 1;
@@ -26,12 +27,9 @@ jf::Program butterfly(int log2_ranks, jf::Tick period) {
   return p;
 }
 
-}  // namespace
-
-int main(int count, char** words) {
-  if (count < 3) return 2;
-  const jf::Program program = butterfly(std::stoi(words[1]), std::stoll(words[2]));
-  const std::int64_t room = count > 3 ? std::stoll(words[3]) : std::int64_t{1} << 37;
+inline void print(const std::vector<std::string>& words) {
+  const jf::Program program = butterfly(std::stoi(words.at(0)), std::stoll(words.at(1)));
+  const std::int64_t room = words.size() > 2 ? std::stoll(words[2]) : std::int64_t{1} << 37;
   jf::gpu::BatchPlan plan(program, jf::gpu::plan_tiles(program, 227 * 1024));
   plan.fit(1, room);
   std::int64_t blocks = 0, neighbours = program.ranks();
@@ -44,3 +42,5 @@ int main(int count, char** words) {
             << std::max<std::int64_t>(blocks, 1) << "\nneighbours " << neighbours << "\nbytes "
             << plan.bytes(1) << "\nbatch " << plan.batch << "\n";
 }
+
+}  // namespace jf_plan

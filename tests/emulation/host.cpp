@@ -1,0 +1,16 @@
+// What the kernels' programs need of the host, compiled as one: most of it is headers that all
+// share. Each file has checks of its own under one name.
+#define require require_of_program
+#include "core/host_program.cpp"
+#undef require
+#define require require_of_noise
+#include "noise/host_noise.cpp"
+#undef require
+#define require require_of_delay
+#include "noise/host_delay.cpp"
+#undef require
+#define require require_of_loads
+#include "congestion/loads.cpp"
+#undef require
+#include "congestion/program.cpp"
+#include "congestion/vector_isa.cpp"
