@@ -50,10 +50,14 @@ inline constexpr unsigned char kGuard = 0xc9;
 
 inline void fill_garbage(void* to, std::size_t bytes, Random& random) {
   auto* out = static_cast<unsigned char*>(to);
-  for (std::size_t i = 0; i < bytes; i += 8) {
+  std::size_t i = 0;
+  for (; i + 8 <= bytes; i += 8) {
     const std::uint64_t word = random();
-    std::memcpy(out + i, &word, bytes - i < 8 ? bytes - i : 8);
+    std::memcpy(out + i, &word, 8);
   }
+  if (i == bytes) return;
+  const std::uint64_t word = random();
+  std::memcpy(out + i, &word, bytes - i);
 }
 
 struct RegisterShared {
