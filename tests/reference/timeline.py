@@ -29,7 +29,7 @@ def union(lists):
     may be no end of them, so nothing is generated before it is asked for.
     """
     busy_from = busy_to = None
-    for begin, end in heapq.merge(*lists):
+    for begin, end in lists[0] if len(lists) == 1 else heapq.merge(*lists):
         if busy_to is not None and begin <= busy_to:
             busy_to = max(busy_to, end)
             continue
@@ -59,9 +59,14 @@ class Timeline:
         return self._begins[index], self._ends[index]
 
     def _first_ending_after(self, t):
-        while (not self._ends or self._ends[-1] <= t) and self._interval(len(self._ends)):
-            pass
-        return bisect_right(self._ends, t)
+        begins, ends = self._begins, self._ends
+        if not ends or ends[-1] <= t:
+            for begin, end in self._source:
+                begins.append(begin)
+                ends.append(end)
+                if end > t:
+                    break
+        return bisect_right(ends, t)
 
     def advance(self, t, work):
         """Earliest e >= t with `work` free ticks in [t, e); t itself when there is no work."""
@@ -70,10 +75,10 @@ class Timeline:
         index = self._first_ending_after(t)
         while interval := self._interval(index):
             begin, end = interval
-            free = max(begin - t, 0)  # ticks before this interval begins
-            if work <= free:  # work that ends where noise begins is not delayed
-                break
-            work -= free
+            if t < begin:  # ticks before this interval begins are free
+                if t + work <= begin:  # work that ends where noise begins is not delayed
+                    break
+                work -= begin - t
             t = end
             index += 1
         return t + work
