@@ -10,6 +10,8 @@ import pytest
 from support.compiler import FLAGS, compiler
 from support.paths import EMULATION
 
+pytestmark = pytest.mark.full_scale  # what runs on the emulation is tested at both scales
+
 CHECKS = [
     "block_reduction",
     "warp_shuffle_butterfly",

@@ -157,7 +157,7 @@ def test_no_launch_is_long(kernels):
 
     As many launches as that takes: nothing is left out, nothing done twice.
     """
-    for names in some(CUT, 3):
+    for names in some(CUT, 2):
         case = make(*names)
         whole = Run(case, count=16, limits=(4, 2))
         cut = replace(whole, launch=2**16)
@@ -172,8 +172,8 @@ def test_no_pass_is_long(kernels):
     """Many cycles on one block are passes that leave their state in memory."""
     programs = ("butterfly", "full set", "forward cost", "on demand", "after")
     noises = ("fresh", "none", "two periodic", "everything")
-    cases = [make(name, noise, 4, cycles=5) for name in some(programs, 3)
-             for noise in some(noises, 2)]  # fmt: skip
+    cases = [make(name, noise, 4, cycles=5) for name in some(programs, 2)
+             for noise in some(noises, 1)]  # fmt: skip
     for steps in (1, 7):
         runs = [Run(case, count=2, limits=(4, 2), steps=steps) for case in cases]
         whole = [replace(run, steps=0) for run in runs]
@@ -188,7 +188,7 @@ def test_no_pass_is_long(kernels):
 def test_memory_that_is_not_there(kernels):
     """Half as many realizations, as often as it takes; not even one is an error."""
     runs = []
-    for names in some(CUT[1:], 2):
+    for names in some(CUT[1:], 1):
         run = Run(make(*names), count=5, limits=(4, 2))
         [short] = execute(kernels, [replace(run, room=1).text()])
         assert "full" in short

@@ -149,7 +149,7 @@ def launches_of(case, count):
 def test_a_launch_is_for_senders_alone(kernels, count):
     """Those that send, or that receive; they are in one launch where no rank does both."""
     block, warp, ranks_of_observer = 256, 32, 32
-    for program in ("trees", "ring", "dissemination", "recursive doubling"):
+    for program in some(("trees", "ring", "dissemination", "recursive doubling"), 2):
         case = make_messages(program, "fresh", 300)
         launches, observed = launches_of(case, count)
         threads = sum(-(-each // block) * block for each in launches)
@@ -175,7 +175,7 @@ def test_a_block_goes_through_a_program_by_itself(kernels):
 @pytest.mark.parametrize("way", [LAUNCHES, BLOCKS], ids=["launches", "blocks"])
 def test_no_launch_is_long(kernels, way):
     """A launch does no more than it may; the bits stay the same."""
-    for program in ("trees", "ring", "fold"):
+    for program in some(("trees", "ring", "fold"), 2):
         case = make_messages(program, "fresh, jitter", 300)
         whole = Run(case, count=2, way=way, limits=(5, 2))
         # A realization alone is more: batches of one, each in several launches.

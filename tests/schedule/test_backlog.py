@@ -90,6 +90,7 @@ print(memory("VmHWM") - before)
 """
 
 
+@pytest.mark.full_scale
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is told by Linux")
 def test_memory_of_a_channel_that_is_never_empty(tmp_path):
     """Eight receives are always posted ahead: those that have their message are not kept.
