@@ -11,7 +11,7 @@ from reference.messages import SHIFT, TREE, MessageCase, Steps
 from support.instruction_sets import AVAILABLE
 from support.kernel_cases import COSTS, NOISES
 from support.message_cases import fitted
-from support.scale import scaled, some
+from support.scale import crossed, scaled, some
 
 from jitterfly import _core
 
@@ -137,8 +137,7 @@ def check(case, monkeypatch, label):
             np.testing.assert_array_equal(one, plain, err_msg=f"{isa}, {label}")
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("entries", ENTRIES)
+@pytest.mark.parametrize(("program", "entries"), crossed(PROGRAMS, ENTRIES))
 def test_as_the_plain_way(program, entries, monkeypatch):
     for noise, ranks in some(product(PERIODIC, SIZES), 10):
         one = case(program, ranks, ENTRIES[entries], PERIODIC[noise])
