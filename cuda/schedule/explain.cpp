@@ -450,7 +450,9 @@ class PathFinder {
     const RankView view = schedule_.rank(action.rank);
     for (std::uint32_t k = view.first[before.draw]; k < view.first[before.draw + 1]; ++k)
       if ((view.dependents[k] & ~kOnStart) == action.draw) return kByRequired;
-    return kByCpu;
+    // CPUs may share a way out, and it may be free just when the message before it has left.
+    return before.kind == kDoSend && action.kind == kDoSend && before.cpu != action.cpu ? kByWayOut
+                                                                                        : kByCpu;
   }
 
   const Schedule& schedule_;
