@@ -103,6 +103,7 @@ def test_open_mpi_sends_the_messages_of_the_candidate(tmp_path, collective, name
         assert measured == expected
 
 
+@pytest.mark.full_scale
 def test_open_mpi_chooses_where_nothing_is_known(tmp_path):
     """A ring for 4 ranks and 1024 bytes is not taken below, above, and on fewer ranks."""
     (rules,) = won_by("ring", [4], [1024]).write_tuning(tmp_path / "a.rules")

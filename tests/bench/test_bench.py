@@ -83,6 +83,7 @@ def test_rank_rounds_count_exchanges_and_forwards():
     assert rank_rounds(jf.Case(1, network=HOCKNEY, cycles=3)) == 3
 
 
+@pytest.mark.full_scale
 def test_report_and_json(tmp_path, capsys):
     """Every program under every noise; no limit, which takes longer (test_bench_limits)."""
     file = tmp_path / "bench.json"

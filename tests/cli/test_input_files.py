@@ -206,6 +206,7 @@ def piped(*arguments, text):
     )  # fmt: skip
 
 
+@pytest.mark.full_scale
 def test_a_pipe_that_it_was_started_with():
     """Standard input and `<(command)` are read, where one reading is enough."""
     done = piped("noise", "import", "/dev/stdin", "--out=x.noise",

@@ -320,6 +320,7 @@ def test_every_block_is_executed_or_told_why_not():
     assert others == [("README.md", "python"), ("README.md", "text"), ("sweeps/README.md", "toml")]
 
 
+@pytest.mark.full_scale
 def test_the_study_of_the_format_runs(tmp_path, monkeypatch):
     (text,) = (block for _, language, block in blocks() if language == "toml")
     assert text.count("max = 50_000") == text.count("log2 = [2, 18]") == 1

@@ -6,10 +6,12 @@ moment that in a user's run is rare. `tests/sanitizers` runs it, too.
 
 import subprocess
 
+import pytest
 from support.compiler import FLAGS, compiler
 from support.paths import CUDA, TESTS
 
 
+@pytest.mark.full_scale
 def test_threads_end_with_the_first_error(tmp_path):
     program = tmp_path / "thread_pool"
     # Both as one: most of what is compiled is the headers of the standard library.

@@ -150,6 +150,7 @@ def four_ranks(p, m):
 
 
 @pytest.mark.parametrize(("statistic", "limit"), [("mean", "20us"), ("p90", "21us")])
+@pytest.mark.full_scale
 def test_intervals_of_four_ranks_cover(statistic, limit):
     """200 answers with seeds of their own: 95 % hold the p that is exact.
 

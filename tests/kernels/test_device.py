@@ -36,6 +36,7 @@ def run(*command):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
+@pytest.mark.full_scale
 def test_every_check_is_listed(device):
     assert run(device).stdout.split() == CHECKS
 

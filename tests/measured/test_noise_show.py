@@ -94,6 +94,7 @@ def drawn(parts):
     return figure_of(measured, describe(measured))
 
 
+@pytest.mark.full_scale
 def test_tail_rests_on_so_many_events():
     part = trace(50_000, 100.0)
     figure = drawn([part])

@@ -150,6 +150,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "a.noise"]
 
 
+@pytest.mark.full_scale
 def test_large_files_keep_their_lines(tmp_path):
     """Several pieces are read, one after the other; times beyond 2^53 ticks stay exact."""
     count = scaled(400_000, 200_000)  # more than a piece of each part

@@ -66,6 +66,7 @@ def test_slowdown(ms12, tmp_path):
     assert "2^8" in tables.table(results)
 
 
+@pytest.mark.full_scale
 def test_figures_with_the_axes_of_the_papers(tmp_path):
     times = MS12 + 'time = { kind = "completion", T = 0 }\n'
     results = make(times, tmp_path / "times")
@@ -310,6 +311,7 @@ def test_tail_says_how_far_the_sample_reaches(tmp_path):
         assert np.mean(samples <= value) >= share - 1e-9
 
 
+@pytest.mark.full_scale
 def test_a_large_study_has_a_picture_and_a_table_that_can_be_read(tmp_path):
     values = ", ".join(f"{0.001 * (i + 1):.3f}" for i in range(80))
     text = MAPS.replace("0.01, 0.1, 0.3", values).replace("log2 = [1, 6]", "log2 = [1, 2]")

@@ -277,6 +277,7 @@ def test_marks_of_noise_stand_off_the_curve_and_each_other(parts):
                 assert not inside.all(axis=1).any()
 
 
+@pytest.mark.full_scale
 def test_ticks_of_narrow_panels_do_not_run_into_each_other():
     figure = noise([trace(scaled(3000), cpu="0"), trace(scaled(3000), 5.0), trace(40, 1.0)])
     for axes in figure.axes:

@@ -251,6 +251,7 @@ def _of(page, name):
     return [part for part in section.partition("</section>")[0].split("<table") if part]
 
 
+@pytest.mark.full_scale
 def test_all_networks_have_a_full_and_a_quick_size(small, undrawn, said, monkeypatch):
     asked = []
 

@@ -39,6 +39,7 @@ def made(tmp_path_factory):
     return folder / "theory"
 
 
+@pytest.mark.full_scale
 def test_the_command(made, small, tmp_path, capsys):
     shutil.copytree(made, tmp_path / "new" / "theory")
     assert main(["theory", "--out", str(tmp_path / "new")]) == 0

@@ -82,6 +82,7 @@ def test_tables_of_one_study_have_the_same_columns():
     assert [text.splitlines()[0].split() for text in together] == [["x", "a"]] * 2
 
 
+@pytest.mark.full_scale
 def test_many_tables_are_shown_up_to_so_many_rows(tmp_path):
     small = WIDE.replace(", ".join(map(str, range(4, 49))), "4, 8, 16, 32").partition("[variants")[
         0

@@ -143,6 +143,7 @@ def test_engine():
         check_hits(hits, level)
 
 
+@pytest.mark.full_scale
 def test_engine_with_sequential_stopping():
     truth = {
         "mean of completion ± 1.5 %": TRUTH["mean", "completion"][0],

@@ -152,6 +152,7 @@ def test_beyond_what_is_kept_raw(out, exact, kept):
     assert numbers(Store.open(out)) == numbers(small)
 
 
+@pytest.mark.full_scale
 def test_cuts_do_not_matter(out):
     described = study(PRECISE, "max = 20000", f"max = {scaled(20000)}, raw_bytes = 4000")
     stores = [make(out / str(size), described, size=size) for size in (25, 400, 10**6)]
@@ -182,6 +183,7 @@ def test_other_raw_bytes(out, kept):
 # --- going on
 
 
+@pytest.mark.full_scale
 def test_decisions_depend_on_the_data_alone(out):
     described = study(PRECISE, "± 3 %", "± 3 %" if scale.FULL else "± 10 %")
     whole = make(out, described, size=1000)

@@ -233,6 +233,7 @@ def test_workers_that_can_not_start():
         pool.submit(int, "3").result()
 
 
+@pytest.mark.full_scale
 def test_pool():
     with Pool(sweep_cases.nothing, range(2)) as pool:
         assert [f.result() for f in [pool.submit(pow, 2, i) for i in range(9)]] == [

@@ -78,6 +78,7 @@ def test_usage():
         assert done.stderr.startswith("usage: sbatch")
 
 
+@pytest.mark.full_scale
 def test_array(study, tmp_path):
     out = tmp_path / "with space"
     for task in ("0", "1"):

@@ -347,6 +347,7 @@ def test_the_time_left_counts_small_cells(monkeypatch):
 
 
 @pytest.mark.parametrize("sign", ["±", full_scale("+-")])
+@pytest.mark.full_scale
 def test_targets_in_a_locale_without_unicode(tmp_path, sign):
     path = tmp_path / "sweep.toml"
     path.write_text(sweep_cases.STUDY, encoding="utf-8")
