@@ -208,8 +208,7 @@ class Block {
       if ((mask >> (t % 32) & 1) == 0) continue;
       const Call& other = threads_[t].call;
       if (other.where.line() != call.where.line() || other.where.column() != call.where.column() ||
-          !same(other.name, call.name) ||
-          !same(other.where.file_name(), call.where.file_name())) {
+          !same(other.name, call.name) || !same(other.where.file_name(), call.where.file_name())) {
         fail("divergent rendezvous: thread " + std::to_string(current_) + " waits at " +
              site(call) + ", thread " + std::to_string(t) + " at " + site(other));
       }
