@@ -121,10 +121,11 @@ IN_SMALL = {
     "jitterfly slowdown --noise period=1ms,duration=25us,start=stationary --ranks 64..8192 "
     "--picture slowdown.png": (
         "jitterfly slowdown --noise period=1ms,duration=25us,start=stationary --ranks 64,128 "
-        "--picture slowdown.png"
+        "--realizations 200 --picture slowdown.png"
     ),
     "jitterfly slowdown --noise node.noise --ranks 64..8192 --picture recorded.png": (
-        "jitterfly slowdown --noise node.noise --ranks 64,128 --picture recorded.png"
+        "jitterfly slowdown --noise node.noise --ranks 64,128 --realizations 200 "
+        "--picture recorded.png"
     ),
 }
 if not scale.FULL:
