@@ -103,6 +103,15 @@ def random_machine(rng, jf, kind, ranks, network, exact):
     for size in sizes:
         together *= size
         spans.append(together)
+    placement, slots = random_placement(rng, ranks, sizes)
+    levels = [(size, written) for size, (written, _) in zip(sizes, inside, strict=True)]
+    machine = Machine(tuple(zip(spans, (meant for _, meant in inside), strict=True)), exact,
+                      tuple(slots))  # fmt: skip
+    return jf.Hierarchy([*levels, network], placement=placement), machine
+
+
+def random_placement(rng, ranks, sizes):
+    """As it is written, and the slot of each rank; `sizes`: of the levels but the outermost."""
     placement = rng.choice(["block", "cyclic", "given"])
     slots = list(range(ranks))
     if placement == "given":
@@ -110,10 +119,7 @@ def random_machine(rng, jf, kind, ranks, network, exact):
     elif placement == "cyclic" and sizes:  # a rank in each node in turn
         nodes = [range(first, first + sizes[0]) for first in range(0, ranks, sizes[0])]
         slots = [node[place] for place in range(sizes[0]) for node in nodes][:ranks]
-    levels = [(size, written) for size, (written, _) in zip(sizes, inside, strict=True)]
-    machine = Machine(tuple(zip(spans, (meant for _, meant in inside), strict=True)), exact,
-                      tuple(slots))  # fmt: skip
-    return jf.Hierarchy([*levels, network], placement=placement), machine
+    return placement, slots
 
 
 def random_network(rng, jf, kind):

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from reference.collectives import random_placement
 from reference.public_delays import seconds
 from reference.public_noise import random_sources
 from reference.schedules import ArrivalOrder, Costs, Machine, as_text, random_schedule
@@ -37,13 +38,7 @@ def random_levels(rng, ranks, outermost):
     sizes = [rng.randint(1, 4) for _ in range(rng.randint(0, 3))]
     inside = [random_costs(rng) for _ in sizes]
     spans = [math.prod(sizes[: k + 1]) for k in range(len(sizes))]
-    placement = rng.choice(["block", "cyclic", "given"])
-    slots = list(range(ranks))
-    if placement == "given":
-        placement = slots = rng.sample(range(3 * ranks), ranks)
-    elif placement == "cyclic" and sizes:  # a rank in each node in turn
-        nodes = [range(first, first + sizes[0]) for first in range(0, ranks, sizes[0])]
-        slots = [node[place] for place in range(sizes[0]) for node in nodes][:ranks]
+    placement, slots = random_placement(rng, ranks, sizes)
     levels = [(size, network_of(one)) for size, one in zip(sizes, inside, strict=True)]
     written = jf.Hierarchy([*levels, network_of(outermost)], placement=placement)
     return written, Machine([*inside, outermost], spans, slots)

@@ -220,11 +220,8 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
     from ..schedule import explain_schedule as explain
     from ..schedule.explain import USUAL_EXPLAINED
 
-    for name in _OF_CASES:
-        if getattr(chosen, name) is not None:
-            option = f"--{name.replace('_', '-')}"
-            raise ValueError(f"{option} is for a case, and {chosen.file} is a schedule: leave it "
-                             "out")  # fmt: skip
+    none = dict.fromkeys(_OF_CASES)
+    _refuse(chosen, none, "is for a case", f"{chosen.file} is a schedule")
     started = time.monotonic()
     network = _network(chosen)
     pictures = {"picture": "plot", "path_picture": "plot_paths"}
