@@ -230,6 +230,19 @@ def test_the_second_signal_ends_at_once(first):
     assert end(process)[0] == -signal.SIGTERM
 
 
+@pytest.mark.parametrize(("number", "expected"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_while_an_import_executes_a_string(number, expected, tmp_path, monkeypatch):
+    """`python -m` would otherwise end by SIGINT, whatever the command's exit code."""
+    first, then = "time.sleep(60)\n    except", "time.sleep(60)\ncli"
+    executed = HELD.replace(first, "exec('time.sleep(60)')\n    except")
+    (tmp_path / "held.py").write_text(executed.replace(then, "return 130\ncli"))
+    monkeypatch.syspath_prepend(tmp_path)
+    process = start(sys.executable, "-m", "held")
+    assert process.stdout.readline() == "begun\n"
+    process.send_signal(number)
+    assert end(process)[:2] == (expected, "asked\n")
+
+
 def test_what_was_set_before_is_set_again(capsys):
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     assert main(["info"]) == 0

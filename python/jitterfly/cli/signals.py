@@ -53,4 +53,9 @@ class Stopping:
 
     def code(self, code: int) -> int:
         """The exit code of a command that ended with `code`: 143 in place of 130 after SIGTERM."""
+        if self.by is not None:
+            # Where the last string that was executed (as an import of SciPy does hundreds of times)
+            # ended by KeyboardInterrupt, `python -m` kills itself by SIGINT in the end, though the
+            # exception was caught. Another string that is executed clears this mark of Python's.
+            exec("")
         return 143 if code == 130 and self.by == signal.SIGTERM else code
