@@ -451,17 +451,13 @@ def _exposed_work(case: Case, *, trailing: bool) -> ExposedWork:
     hypercube = [step for step in cycle.steps if step.kind != MESSAGE]
     forward = cycle.forward if trailing else 0
     symmetric_timeline(hypercube, cycle.costs, 0, forward, count, asking=cycle.asking)
-    ways, exchanges = [0], 0
-    for step, cost in zip(cycle.steps, cycle.table.costs(), strict=True):
-        if cost is not None and step.kind == MESSAGE:
-            ways.append(cost.transit)
-            exchanges += step.repeat * step.receives
-            total += step.repeat * (cost.send * step.sends + cost.receive * step.receives)
-        elif step.kind in (EXCHANGE, FORWARD):
-            ways.append(cycle.costs.transit)
+    work, way, exchanges = cycle.message_work
+    for step in hypercube:
+        if step.kind in (EXCHANGE, FORWARD):
+            way = max(way, cycle.costs.transit)
             exchanges += step.kind == EXCHANGE
     compute, remedy = to_ticks(case.compute_time), _remedy(case)
-    return ExposedWork(compute, total, max(ways), exchanges, remedy, _combining(cycle))
+    return ExposedWork(compute, total + work, way, exchanges, remedy, _combining(cycle))
 
 
 def _combining(cycle: Cycle) -> int:

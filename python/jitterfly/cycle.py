@@ -190,12 +190,11 @@ class CostTable(NamedTuple):
 
     def costs(self) -> list[MessageCosts | None]:
         """For each step; where its messages differ, the highest of each cost."""
-        return [
-            MessageCosts(*np.array([self.entries[i] for i in own]).max(axis=0).tolist())
-            if own
-            else None
-            for own in self.of_step
-        ]
+        highest = {}
+        for own in set(self.of_step) - {()}:
+            each_cost = zip(*(self.entries[i] for i in own), strict=True)
+            highest[own] = MessageCosts(*map(max, each_cost))
+        return [highest.get(own) for own in self.of_step]
 
     def combine(self, step: int) -> int:
         """The longest time in which a message of that step is combined."""
@@ -276,6 +275,17 @@ class Cycle:
         """The longest way of a message, of any kind, in ticks; 0 where there is none."""
         ways = [entry.transit for entry in self.table.entries]
         return max([*ways, self.costs.transit])
+
+    @cached_property
+    def message_work(self) -> tuple[int, int, int]:
+        """Of a rank in all MESSAGE steps, at most: CPU time, longest way, messages received."""
+        work = way = receptions = 0
+        for step, cost in zip(self.steps, self.table.costs(), strict=True):
+            if cost is not None and step.kind == MESSAGE:
+                way = max(way, cost.transit)
+                receptions += step.repeat * step.receives
+                work += step.repeat * (cost.send * step.sends + cost.receive * step.receives)
+        return work, way, receptions
 
     def listed_messages(self, step: int) -> npt.NDArray[np.int32]:
         """The messages of a step, in the order of their senders; shape (messages, 3).

@@ -51,6 +51,9 @@ from .beside import (
 CYCLES = 1, 10
 """Collectives in a row."""
 
+FEWEST = 8
+"""Realizations of a measurement. Fewer than a register has lanes, 4 or 8, leave some of it idle."""
+
 BUTTERFLY = "butterfly"
 NOISE = "periodic"
 # One on which every message takes CPU time: noise could not matter else, and is not drawn.
@@ -105,6 +108,7 @@ def contestants(
                 case = Case(ranks, network=NETWORK, algorithm=algorithm, noise=NOISES[NOISE],
                             cycles=cycles)  # fmt: skip
                 contestant = compared_engine(name, shape, NOISE, case, backend, threads)
+                contestant.realizations = FEWEST
                 contestant.beside = butterfly
                 butterfly = butterfly or contestant
                 found.append(contestant)
