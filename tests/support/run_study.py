@@ -3,14 +3,21 @@
 python run_study.py STUDY.toml OUT WORKERS SECONDS [MOST_OWN_FILES]
 """
 
+import ctypes
+import fcntl
 import os
+import runpy
+import socket
 import sys
+import traceback
 from multiprocessing import forkserver
 from pathlib import Path
 
 from jitterfly.store import record_files
 from jitterfly.studies import load_study
 from jitterfly.sweep import executors, run
+
+OUT_OF_THE_WAY = 100  # files from this number on
 
 
 def main(path, out, workers, seconds, most=None):
@@ -57,6 +64,46 @@ def forked(told, folder, *arguments):
     os.dup2(output, 1)
     os.dup2(output, 2)
     main(*arguments)
+
+
+def forked_rank(name, rank, *arguments):
+    """The same as a rank of MPI: in place of a process that mpiexec started (hand_over.py)."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"\0{name}-{rank}")
+        server.listen()
+        accepted, _ = server.accept()
+    with accepted:
+        environment, given, _, _ = socket.recv_fds(accepted, 2**20, 4)
+        while more := accepted.recv(2**20):
+            environment += more
+        os.environ.clear()
+        os.environb.update(pair.split(b"=", 1) for pair in environment.split(b"\0"))
+        # Out of the way of the numbers that the files had there.
+        started = socket.socket(fileno=fcntl.fcntl(accepted, fcntl.F_DUPFD_CLOEXEC, OUT_OF_THE_WAY))
+        files = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, OUT_OF_THE_WAY) for file in given]
+        for file in given:
+            os.close(file)
+    with started:
+        for file, number in zip(files, (0, 1, 2, int(os.environ["PMI_FD"])), strict=True):
+            os.dup2(file, number, inheritable=False)
+            os.close(file)
+        sys.argv = ["mpi4py.futures", __file__, *arguments]
+        code = 0
+        try:
+            runpy.run_module("mpi4py.futures", run_name="__main__", alter_sys=True)
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except BaseException:
+            traceback.print_exc()
+            code = 1
+        from mpi4py import MPI
+
+        MPI.Finalize()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        started.sendall(bytes([code]))
+        # A forked process of Python ends without what C does at its end: MPICH takes leave there.
+        ctypes.CDLL(None).exit(code)
 
 
 if __name__ == "__main__":

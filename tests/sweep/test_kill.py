@@ -18,7 +18,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from support import run_study, scale, sweep_cases
+from support import hand_over, run_study, scale, sweep_cases
 from support.forkserver import FORKSERVER
 from support.scale import full_scale, scaled
 
@@ -55,11 +55,12 @@ SMALL = variation(
     ('values = ["100ns", "2us"]', 'values = ["2us"]'),
 )
 
+RANKS = 3
 MODES = {
     "one process": ([sys.executable], "none"),
     "shared files": ([sys.executable], "none"),
     "pool": ([sys.executable], "2"),
-    "mpi": (["mpiexec", "-n", "3", sys.executable, "-m", "mpi4py.futures"], "mpi"),
+    "mpi": (["mpiexec", "-n", str(RANKS), sys.executable, "-m", "mpi4py.futures"], "mpi"),
 }
 
 
@@ -75,13 +76,16 @@ class Run:
         self.start(command, [str(study), str(out), workers, str(seconds), *most])
 
     def start(self, command, arguments):
+        self.begin([*command, str(SCRIPT), *arguments])
+
+    def begin(self, command):
         environment = os.environ | {
             _MARK: self.mark,
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         }
         self.process = subprocess.Popen(
-            [*command, str(SCRIPT), *arguments],
+            command,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -187,6 +191,25 @@ class Forked(Run):
         return found + [int(file.name) for file in self.workers.iterdir() if not is_gone(file.name)]
 
 
+class ForkedRanks(Run):
+    """A run under MPI whose ranks are forked, in place of what mpiexec starts."""
+
+    def start(self, command, arguments):
+        self.ranks = [
+            FORKSERVER.Process(
+                target=run_study.forked_rank, args=(self.mark, rank, *arguments), daemon=True
+            )
+            for rank in range(RANKS)
+        ]
+        for rank in self.ranks:
+            rank.start()
+        starting = command[: command.index(sys.executable)]
+        self.begin([*starting, sys.executable, "-IS", hand_over.__file__, self.mark])
+
+    def members(self):
+        return super().members() + [rank.pid for rank in self.ranks if rank.is_alive()]
+
+
 def is_gone(pid):
     """Whether no process has this number any more; the server takes dead ones away."""
     return not Path("/proc", pid).exists()
@@ -213,6 +236,9 @@ def test_killed_at_any_instant(mode, study, whole, tmp_path):
         pytest.importorskip("mpi4py")
         if not shutil.which("mpiexec", path=MPI_PATH):
             pytest.skip("no mpiexec")
+    forked = Forked
+    if mode == "mpi":
+        forked = ForkedRanks if is_mpich() else Run
     draw = random.Random(f"kill {mode}")
     first = Run(mode, study, tmp_path / "undisturbed", SECONDS)
     started, writing, end = first.times()
@@ -221,9 +247,9 @@ def test_killed_at_any_instant(mode, study, whole, tmp_path):
     out, ends, kills, states = tmp_path / "out", 0, 0, set()
     while kills < KILLS or ends == 0:
         early = draw.random() < 0.2
-        # Early, the start is what is killed; and MPI starts its ranks by itself.
-        fresh = early or kills == KILLS or mode == "mpi"
-        one = (Run if fresh else Forked)(mode, study, out, SECONDS)
+        # Early, the start is what is killed.
+        fresh = early or kills == KILLS
+        one = (Run if fresh else forked)(mode, study, out, SECONDS)
         if kills == KILLS:  # to the end
             killed = False
         elif early:  # before it writes anything
@@ -243,6 +269,12 @@ def test_killed_at_any_instant(mode, study, whole, tmp_path):
     assert (stems == {2}) == (mode == "shared files")
     # Many different ones were gone on from; of few kills one must have met a store.
     assert len(states) > (KILLS // 3 if scale.FULL else 0)
+
+
+def is_mpich():
+    """Whether mpiexec tells its ranks what they are as hand_over.py reads it."""
+    command = [shutil.which("mpiexec", path=MPI_PATH), "--version"]
+    return "HYDRA" in subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def size(out):
