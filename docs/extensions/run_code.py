@@ -25,13 +25,14 @@ A block of another language is written to `file`.
 
 All blocks of a page run in one folder, which is empty at the first of them, and the Python blocks
 share their names. The value of an expression at the end of a Python block is printed. A block that
-fails ends the build.
+fails ends the build. In commands, `jitterfly` is forked from a process that has imported it.
 """
 
 from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import io
 import os
 import re
@@ -39,11 +40,13 @@ import shutil
 import subprocess
 import sys
 import traceback
+import uuid
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
+import forked_commands
 from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
@@ -52,6 +55,25 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 LONGEST = 240  # seconds that a command may take
+
+
+@functools.cache
+def _forked() -> tuple[subprocess.Popen[bytes], dict[str, str]]:
+    """The process that commands are forked from, while this one lives, and how they find it."""
+    name = f"jitterfly-pages-{uuid.uuid4().hex}"
+    server = subprocess.Popen(
+        [sys.executable, forked_commands.__file__, "serve", name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert server.stdout is not None
+    if not server.stdout.readline():
+        raise RuntimeError("the process that commands are forked from does not start")
+    return server, {
+        "FORKED_NAME": name,
+        "FORKED_PYTHON": sys.executable,
+        "FORKED_COMMANDS": forked_commands.__file__,
+    }
 
 
 class Page:
@@ -88,10 +110,11 @@ class Page:
     def sh(self, code: str, exit_code: int) -> str:
         """Run commands, and return what they wrote on standard output."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        _, settings = _forked()
         result = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", code],
+            ["bash", "-euo", "pipefail", "-c", forked_commands.FUNCTION + code],
             cwd=self.folder,
-            env={**os.environ, "PATH": path, "COLUMNS": "96"},
+            env={**os.environ, **settings, "PATH": path, "COLUMNS": "96"},
             capture_output=True,
             text=True,
             timeout=LONGEST,
