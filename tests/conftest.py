@@ -67,10 +67,13 @@ def blank_pictures(monkeypatch):
 
 
 def slow_files_first(items):
-    """Then those with most tests: at the end no process waits long for the others."""
+    """Those of minutes, then those with most tests: at the end no process waits for long."""
     files = Counter(item.path for item in items)
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (item.path not in slow, -files[item.path], item.path))
+    slow = {}
+    for item in items:
+        if marker := item.get_closest_marker("slow"):
+            slow[item.path] = max(slow.get(item.path, 0), marker.kwargs.get("minutes", 0))
+    items.sort(key=lambda item: (-slow.get(item.path, -1), -files[item.path], item.path))
 
 
 def skip(items, marker, reason):

@@ -53,7 +53,7 @@ from support.paths import CUDA, EMULATION, PTX, ROOT
 
 import jitterfly.congestion as jc
 
-pytestmark = [pytest.mark.full_scale, pytest.mark.slow]
+pytestmark = [pytest.mark.full_scale, pytest.mark.slow(minutes=4)]
 
 BACKEND = ROOT / "python" / "build_backend"
 PYPROJECT = ROOT / "pyproject.toml"

@@ -25,7 +25,7 @@ from support.scale import full_scale, scaled
 from jitterfly.sweep import run
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.slow(minutes=5),
     pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc"),
 ]
 
