@@ -8,8 +8,10 @@ The low half of a uniform counts only where it can decide: at an edge, and in th
 the TAIL lowest and highest values of the high half. Elsewhere tables are asked at the high half.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import neg
 
 TWO_64 = 1 << 64
 MOST = TWO_64 - 1
@@ -27,6 +29,11 @@ def fraction64(part, whole):
 
 def scale64(a, b):
     return a * b >> 64
+
+
+def entries_above(u, survival):
+    """How many entries of `survival`, which do not rise, are above u."""
+    return bisect_left(survival, -u, key=neg)
 
 
 def cell_edge(cell):
@@ -127,11 +134,19 @@ class Pieces(Delay):
         return u >> 32 << 32 if TAIL <= u >> 32 < (1 << 32) - TAIL else u
 
     def value(self, v):
-        cell = bisect_right(self.edges, v) - 1
-        begin = self.edges[cell]
-        end = self.edges[cell + 1] if cell + 1 < len(self.edges) else TWO_64
-        slope = min(self.drop[cell] * TWO_64 // (end - begin), TWO_64 - 1)
-        return self.top[cell] + scale64(begin, slope) - scale64(v, slope)
+        at_zero, slope = self.lines[bisect_right(self.edges, v) - 1]
+        return at_zero - scale64(v, slope)
+
+    @cached_property
+    def lines(self):
+        """Of each piece: what it would be at 0, and how steeply it falls."""
+        lines = []
+        for begin, end, top, drop in zip(
+            self.edges, (*self.edges[1:], TWO_64), self.top, self.drop, strict=True
+        ):
+            slope = min(drop * TWO_64 // (end - begin), TWO_64 - 1)
+            lines.append((top + scale64(begin, slope), slope))
+        return lines
 
 
 @dataclass(frozen=True)
@@ -142,7 +157,7 @@ class Counts(Delay):
     survival: tuple[int, ...] = ()
 
     def value(self, v):
-        return self.ticks * sum(v < threshold for threshold in self.survival)
+        return self.ticks * entries_above(v, self.survival)
 
 
 def last_of(probability):

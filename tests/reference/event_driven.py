@@ -60,6 +60,7 @@ class ButterflyRun:
         self.everyone = frozenset(range(self.ranks))
         self.arrivals = ()  # per cycle, or once for all: how late each rank is
         self.factors = None  # exact, of each rank's own work
+        self._slowed = {}  # the same by rank and work: drawn once for all cycles
         self._random = Random(order) if order is not None else None
         self._heap = []
         self._sequence = 0
@@ -119,7 +120,9 @@ class ButterflyRun:
 
     def slowed(self, rank, work):
         """The same in this realization."""
-        return self.noise.slowed(rank, self.usual(rank, work))
+        if (rank, work) not in self._slowed:
+            self._slowed[rank, work] = self.noise.slowed(rank, self.usual(rank, work))
+        return self._slowed[rank, work]
 
     # What a test uses.
 

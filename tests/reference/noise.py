@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import count
 
-from . import philox
+from . import delays, philox
 from .delays import Delay
 from .timeline import clipped, periodic_intervals
 
@@ -258,12 +258,11 @@ class Jitter(Source):
         return philox.ordinal(philox.JITTER[message], philox.MORE_JITTER[message], ordinal)
 
     def delay(self, u):
-        return self.duration * sum(u < threshold for threshold in self.survival)
+        return self.duration * delays.entries_above(u, self.survival)
 
     def on_the_way(self, transit, u):
         """The same for a message that takes `transit` ticks otherwise."""
-        survival = poisson_survival(Fraction(transit, self.period))
-        return self.duration * sum(u < threshold for threshold in survival)
+        return self.duration * delays.entries_above(u, _survival(transit, self.period))
 
 
 @dataclass(frozen=True)
@@ -279,6 +278,11 @@ class MessageDelay(Source):
 
     def purpose(self, message, ordinal):
         return philox.MESSAGE[message] + ordinal
+
+
+@lru_cache(maxsize=1000)
+def _survival(transit, period):
+    return poisson_survival(Fraction(transit, period))
 
 
 @lru_cache(maxsize=1000)

@@ -30,8 +30,7 @@ DRAWS_PER_CYCLE = 64
 def philox4x32(counter, key, rounds=10):
     """Four 32-bit words from a counter of four words and a key of two (SC'11, section 4.3)."""
     c0, c1, c2, c3 = counter
-    k0, k1 = key
-    for _ in range(rounds):
+    for k0, k1 in _round_keys(key, rounds):
         product0 = 0xD2511F53 * c0
         product1 = 0xCD9E8D57 * c2
         c0, c1, c2, c3 = (
@@ -40,9 +39,15 @@ def philox4x32(counter, key, rounds=10):
             (product0 >> 32) ^ c3 ^ k1,
             product0 & MASK32,
         )
-        k0 = (k0 + 0x9E3779B9) & MASK32
-        k1 = (k1 + 0xBB67AE85) & MASK32
     return c0, c1, c2, c3
+
+
+@lru_cache(maxsize=1000)
+def _round_keys(key, rounds):
+    return [
+        ((key[0] + r * 0x9E3779B9) & MASK32, (key[1] + r * 0xBB67AE85) & MASK32)
+        for r in range(rounds)
+    ]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -56,10 +61,9 @@ def uniform64(seed, purpose, stream, realization, number):
     Four follow each other in a Philox block that has their high halves, and in another one that has
     their low halves.
     """
-    high, low = (
-        _block(seed, (number // 4, which, stream, realization))[number % 4]
-        for which in (purpose, purpose | LOW_HALVES)
-    )
+    block, word = divmod(number, 4)
+    high = _block(seed, (block, purpose, stream, realization))[word]
+    low = _block(seed, (block, purpose | LOW_HALVES, stream, realization))[word]
     return high << 32 | low
 
 

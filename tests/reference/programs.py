@@ -28,9 +28,8 @@ class Process(Collective):
         self.ops = run.programs[rank]
         self.held = dict(run.inputs(rank))
         self.next_op = 0
-        sends = sum(isinstance(op, textbook.Send) for op in self.ops)
-        self.places = [cycle * sends, cycle * (sum(
-            isinstance(op, textbook.Receive) for op in self.ops))]  # fmt: skip
+        sends, receives = run.counts[rank]
+        self.places = [cycle * sends, cycle * receives]
 
     def _enter(self, now):
         if self.cycle == 0:
@@ -43,16 +42,16 @@ class Process(Collective):
         while self.next_op < len(self.ops):
             op = self.ops[self.next_op]
             self.next_op += 1
-            if isinstance(op, str):
-                run.record(run.row(self.cycle, op), self.rank, now)
-            elif isinstance(op, textbook.Send):
+            if isinstance(op, textbook.Send):
                 place, self.places[0] = self.places[0], self.places[0] + 1
                 links[0].ask(place, now, lambda t, op=op: self._send(op, t))
                 return
-            elif isinstance(op, textbook.Receive):
+            if isinstance(op, textbook.Receive):
                 place, self.places[1] = self.places[1], self.places[1] + 1
                 links[1].ask(place, now, lambda t, data, op=op: self._receive(op, t, data))
                 return
+            if isinstance(op, str):
+                run.record(run.row(self.cycle, op), self.rank, now)
             else:  # the butterfly
                 if self.rank < run.power:
                     self.level, self.busy = 0, now
@@ -88,7 +87,7 @@ class Process(Collective):
             mine = self.held.get(block, frozenset())
             if op.how == "combine":
                 assert block in self.held
-                assert not mine & ranks, "an input would be combined twice"
+                assert mine.isdisjoint(ranks), "an input would be combined twice"
             elif op.how == "take":
                 assert mine <= ranks, "a message replaces data by less"
             self.held[block] = mine | ranks
@@ -183,6 +182,14 @@ class ProgramRun(ButterflyRun):
         return net.cpu(n), net.transit(n), net.gap(n) if op.occupies else 0
 
     @cached_property
+    def counts(self):
+        """How many messages each rank sends and receives in a cycle."""
+        return [
+            [sum(isinstance(op, kind) for op in ops) for kind in (textbook.Send, textbook.Receive)]
+            for ops in self.programs
+        ]
+
+    @cached_property
     def blocks(self):
         """All that are sent."""
         return {b for ops in self.programs for op in ops if isinstance(op, textbook.Send)
@@ -192,12 +199,13 @@ class ProgramRun(ButterflyRun):
         """Blocks that a rank holds at the start."""
         blocks = self.blocks
         if self.goal == "broadcast":
-            return {b: frozenset([0]) for b in blocks} if rank == 0 else {}
+            return dict.fromkeys(blocks, frozenset([0])) if rank == 0 else {}
         if self.goal == "allgather":
             return {rank: frozenset([rank])}
         if self.goal == "alltoall":  # block a N + b is from rank a for rank b
-            return {rank * self.ranks + b: frozenset([rank]) for b in range(self.ranks)}
-        return {b: frozenset([rank]) for b in blocks}
+            mine = range(rank * self.ranks, (rank + 1) * self.ranks)
+            return dict.fromkeys(mine, frozenset([rank]))
+        return dict.fromkeys(blocks, frozenset([rank]))
 
     def folded(self, rank):
         """Whose input a rank has when it enters the butterfly."""

@@ -1,6 +1,6 @@
 """The noise of one realization: what happens to a rank's work and to a message."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 from . import philox
 from .noise import Intervals
@@ -17,22 +17,27 @@ class RealizedNoise:
     def __init__(self, sources, seed, realization, draws_per_cycle=philox.DRAWS_PER_CYCLE):
         self._draw = seed, realization
         self._draws_per_cycle = draws_per_cycle
-        self._sources = []  # with the ordinal among those of its role
         self._timelines = {}
         self.seen = Counter()
-        roles = Counter()
+        self._of_role = defaultdict(list)  # sources with their ordinals
+        self._intervals = []  # those of them that have any
         for source in sources:
-            self._sources.append((source, roles[source.role]))
-            roles[source.role] += 1
+            self.add(source)
+
+    def add(self, source):
+        """One more source, behind the others of its role."""
+        same = self._of_role[source.role]
+        same.append((source, len(same)))
+        if isinstance(source, Intervals):
+            self._intervals.append(same[-1])
 
     def late(self, rank, cycle):
         """For how long a rank idles before its compute phase."""
         total = 0
-        for source, ordinal in self._sources:
-            if source.role == "arrival":
-                of = 0 if source.once else cycle
-                u = self._uniform(source, philox.RANK_DELAY + ordinal, rank, of, 0)
-                total += source.delay(u)
+        for source, ordinal in self._of_role["arrival"]:
+            of = 0 if source.once else cycle
+            u = self._uniform(source, philox.RANK_DELAY + ordinal, rank, of, 0)
+            total += source.delay(u)
         return total
 
     def compute(self, rank, t, work, cycle):
@@ -43,10 +48,9 @@ class RealizedNoise:
 
     def slowed(self, rank, work):
         """How long a rank takes to compute or combine what usually takes `work`."""
-        for source, ordinal in self._sources:
-            if source.role == "speed":
-                u = self._uniform(source, philox.RANK_SPEED + ordinal, rank, 0, 0)
-                work = source.slowed(u, work)
+        for source, ordinal in self._of_role["speed"]:
+            u = self._uniform(source, philox.RANK_SPEED + ordinal, rank, 0, 0)
+            work = source.slowed(u, work)
         return work
 
     def receive(self, rank, t, work, cycle, number):
@@ -67,17 +71,17 @@ class RealizedNoise:
         `transit`: of this message, where messages differ.
         """
         total = 0
-        for source, ordinal in self._sources:
-            if source.role in ("jitter", "message"):
-                u = self._uniform(source, source.purpose(message, ordinal), receiver, cycle, number)
-                late = source.delay(u)
-                if source.role == "jitter" and transit is not None:
-                    late = source.on_the_way(transit, u)
-                total += self._in_window(source, sent, late, "message")
-            elif source.role == "congestion":
-                late = source.late(message, receiver, cycle, number)
-                self.seen["held up"] += late > 0
-                total += late
+        for source, ordinal in self._of_role["jitter"]:
+            u = self._uniform(source, source.purpose(message, ordinal), receiver, cycle, number)
+            late = source.delay(u) if transit is None else source.on_the_way(transit, u)
+            total += self._in_window(source, sent, late, "message")
+        for source, ordinal in self._of_role["message"]:
+            u = self._uniform(source, source.purpose(message, ordinal), receiver, cycle, number)
+            total += self._in_window(source, sent, source.delay(u), "message")
+        for source, _ in self._of_role["congestion"]:
+            late = source.late(message, receiver, cycle, number)
+            self.seen["held up"] += late > 0
+            total += late
         return total
 
     def timeline(self, rank, *, compute):
@@ -85,23 +89,25 @@ class RealizedNoise:
         if (rank, compute) not in self._timelines:
             lists = [
                 source.intervals(*self._draw, rank, ordinal)
-                for source, ordinal in self._sources
-                if isinstance(source, Intervals)
-                and (source.in_compute if compute else source.in_communication)
+                for source, ordinal in self._intervals
+                if (source.in_compute if compute else source.in_communication)
             ]
             self._timelines[rank, compute] = Timeline(union(lists))
         return self._timelines[rank, compute]
 
     def _work(self, rank, t, work, step, cycle, number):
-        for source, ordinal in self._sources:
-            if source.role == "step" and (purpose := source.purpose(step)) is not None:
+        for source, ordinal in self._of_role["step"]:
+            if (purpose := source.purpose(step)) is not None:
                 u = self._uniform(source, purpose + ordinal, rank, cycle, number)
                 work += self._in_window(source, t, source.delay(u), step)
         return self._advance(rank, t, work, compute=step == "compute")
 
     def _advance(self, rank, t, work, *, compute):
+        if not work or not self._intervals:
+            return t + work
         end = self.timeline(rank, compute=compute).advance(t, work)
-        self.seen["interrupted"] += end > t + work
+        if end > t + work:
+            self.seen["interrupted"] += 1
         return end
 
     def _uniform(self, source, purpose, rank, cycle, number):

@@ -154,9 +154,10 @@ class ArrivalOrder(Rules):
         self.known = matched
         self.matched, self.heap, self.count = {}, [], 0
         self.cpu, self.out, self.into = defaultdict(int), defaultdict(int), defaultdict(int)
+        cpus = {0, *(op.cpu for operations in ranks for op in operations)}
         for rank in range(len(ranks)):
-            for cpu in range(256):
-                self.cpu[rank, cpu] = self.noise.late(rank, 0)
+            late = self.noise.late(rank, 0)
+            self.cpu.update(((rank, cpu), late) for cpu in cpus)
         self.left = {}
         self.ready = defaultdict(int)
         self.dependents = defaultdict(list)

@@ -48,15 +48,13 @@ class Timeline:
         self._begins = []
         self._ends = []
 
-    def _interval(self, index):
-        """Interval number `index`, or None after the last one; generates what is still missing."""
-        while len(self._begins) <= index:
-            interval = next(self._source, None)
-            if interval is None:
-                return None
-            self._begins.append(interval[0])
-            self._ends.append(interval[1])
-        return self._begins[index], self._ends[index]
+    def _generate(self):
+        """One more interval; False after the last one."""
+        for begin, end in self._source:
+            self._begins.append(begin)
+            self._ends.append(end)
+            return True
+        return False
 
     def _first_ending_after(self, t):
         begins, ends = self._begins, self._ends
@@ -73,13 +71,14 @@ class Timeline:
         if work == 0:
             return t
         index = self._first_ending_after(t)
-        while interval := self._interval(index):
-            begin, end = interval
+        begins, ends = self._begins, self._ends
+        while index < len(begins) or self._generate():
+            begin = begins[index]
             if t < begin:  # ticks before this interval begins are free
                 if t + work <= begin:  # work that ends where noise begins is not delayed
                     break
                 work -= begin - t
-            t = end
+            t = ends[index]
             index += 1
         return t + work
 
