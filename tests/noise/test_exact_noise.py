@@ -8,10 +8,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from reference import noise_cases
+from reference import noise_cases, wide_draws
 from reference.hand_over import core_delay
 from reference.noise import MAX, MIN, Intervals
 from reference.random_noise import ROLES, random_delay
+from reference.realized import RealizedNoise
 from support.scale import at_most, scaled
 
 from jitterfly import _core
@@ -120,7 +121,8 @@ def test_busy_intervals_equal_the_reference(family):
         case = make(family, number)
         if not any(isinstance(source, Intervals) for source in case.sources):
             continue
-        program, noise = case.program(_core), case.reference().noise
+        program = case.program(_core)
+        noise = RealizedNoise(case.sources, case.seed, case.realization)
         rank, until = rng.randrange(case.ranks), rng.randint(1, 3000)
         for compute in (False, True):
             found = _core.busy(program, case.seed, case.realization, rank, until, compute)
@@ -150,6 +152,9 @@ def test_tables_of_the_cases(number):
     delay = random_delay(rng, rng.choice([1, 7, 1000, 2**40]))
     uniforms = [rng.getrandbits(64) >> rng.choice([0, 0, 1, 5, 40]) for _ in range(200)]
     uniforms += [0, 1, 63, 64, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1]
+    uniforms += [2**52 - 1, 2**52, 2**64 - 2**52 - 1, 2**64 - 2**52]  # where the tails end
     uniforms += [u for u in (delay.last - 1, delay.last, delay.last + 1) if u < 2**64]
-    found = core_delay(_core, delay).apply(np.array(uniforms, dtype=np.uint64))
-    assert found.tolist() == [delay(u) for u in uniforms]
+    expected = [delay(u) for u in uniforms]
+    uniforms = np.array(uniforms, dtype=np.uint64)
+    assert core_delay(_core, delay).apply(uniforms).tolist() == expected
+    assert wide_draws.apply(delay, uniforms).tolist() == expected

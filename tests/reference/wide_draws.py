@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import philox
+from . import delays, philox
 
 MASK = np.uint64(philox.MASK32)
 HALF = np.uint64(32)
@@ -51,5 +51,20 @@ def apply(delay, uniforms):
     """A delay of delays.py at an array of uniforms; only those that it hits are worked out."""
     values = np.zeros(len(uniforms), dtype=np.int64)
     hit = np.flatnonzero(uniforms <= np.uint64(delay.last))
-    values[hit] = [delay(u) for u in uniforms[hit].tolist()]
+    values[hit] = _values(delay, uniforms[hit])
     return values
+
+
+def _values(delay, uniforms):
+    """Of two tables worked out for all uniforms at once, in Python's integers as for one."""
+    if delay.last == delays.MOST and isinstance(delay, delays.Samples):
+        places = uniforms.astype(object) * len(delay.values) >> 64
+        return np.array(delay.values)[places.astype(np.int64)]
+    if delay.last == delays.MOST and isinstance(delay, delays.Pieces):
+        high, tail = uniforms >> HALF, np.uint64(delays.TAIL)
+        body = (high >= tail) & (high < np.uint64(1 << 32) - tail)
+        v = np.where(body, high << HALF, uniforms)
+        piece = np.searchsorted(np.array(delay.edges, dtype=np.uint64), v, side="right") - 1
+        at_zero, slope = np.array(delay.lines, dtype=object)[piece].T
+        return (at_zero - (v.astype(object) * slope >> 64)).astype(np.int64)
+    return [delay(u) for u in uniforms.tolist()]
