@@ -71,13 +71,11 @@ class RealizedNoise:
         `transit`: of this message, where messages differ.
         """
         total = 0
-        for source, ordinal in self._of_role["jitter"]:
+        for source, ordinal in (*self._of_role["jitter"], *self._of_role["message"]):
             u = self._uniform(source, source.purpose(message, ordinal), receiver, cycle, number)
-            late = source.delay(u) if transit is None else source.on_the_way(transit, u)
+            on_the_way = source.role == "jitter" and transit is not None
+            late = source.on_the_way(transit, u) if on_the_way else source.delay(u)
             total += self._in_window(source, sent, late, "message")
-        for source, ordinal in self._of_role["message"]:
-            u = self._uniform(source, source.purpose(message, ordinal), receiver, cycle, number)
-            total += self._in_window(source, sent, source.delay(u), "message")
         for source, _ in self._of_role["congestion"]:
             late = source.late(message, receiver, cycle, number)
             self.seen["held up"] += late > 0
