@@ -248,16 +248,16 @@ def once(tmp_path_factory, name, make):
 
 def parts_once(tmp_path_factory):
     """The objects of what all programs share. At full scale they run PTX, too (test_ptx.py)."""
-    sources = [HOST, PTX / "machine.cpp" if scale.FULL else WITHOUT_PTX]
+    # What runs PTX runs billions of instructions.
+    machine = (PTX / "machine.cpp", ["-O2"]) if scale.FULL else (WITHOUT_PTX, [])
+    sources = [(HOST, []), machine]
 
     def make(folder):
-        for source in sources:
-            # Billions of instructions are run by what runs PTX.
-            more = ["-O2"] if source.stem == "machine" else []
-            compiled(CUDA, [*more, "-c", source, "-o", folder / f"{source.stem}.o"])
+        for source, flags in sources:
+            compiled(CUDA, [*flags, "-c", source, "-o", folder / f"{source.stem}.o"])
 
     folder = once(tmp_path_factory, "parts", make)
-    return [folder / f"{source.stem}.o" for source in sources]
+    return [folder / f"{source.stem}.o" for source, _ in sources]
 
 
 def build_once(tmp_path_factory, name="kernels"):
