@@ -113,6 +113,24 @@ def test_trees_as_the_plain_way(ranks, links, monkeypatch):
             np.testing.assert_array_equal(found[isa], found["plain"], err_msg=isa)
 
 
+@pytest.mark.parametrize("bits", [*range(4, 60, 5), 58])
+def test_waits_of_any_number_of_periods(bits, monkeypatch):
+    """Each rank of a chain waits for the one before it: some periods of its noise, or very many."""
+    rng = random.Random(f"waits {bits}")
+    for _ in range(scaled(40)):
+        ranks = rng.randint(3, 6)
+        period = rng.randint(2, 2 ** rng.randint(2, min(bits, 40)))
+        noise = PeriodicNoise(period, rng.choice([1, period - 1, rng.randint(1, period - 1)]))
+        transit = rng.choice([2**bits, rng.randint(1, 2**bits), 2**bits // period * period])
+        entries = ((rng.randint(0, 3), rng.randint(1, 3), transit, 0),)
+        steps = Steps(ranks)
+        steps.message((RANGE, 0, ranks - 1, 1), 0, 0)
+        steps.add(4, row=True)
+        case = MessageCase(ranks, tuple(steps.made), entries, COSTS, (noise,), (),
+                           rng.getrandbits(64), rng.randrange(1000))  # fmt: skip
+        check_instruction_sets(results, case, monkeypatch, f", {case}")
+
+
 @pytest.mark.parametrize(("noise", "log2_ranks"), crossed(NOISES, [1, 2, 3, 5, 8, 12]))
 def test_messages_as_exchanges(noise, log2_ranks):
     """Links that are never occupied: recursive doubling is the butterfly, to the tick."""
