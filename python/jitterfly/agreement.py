@@ -18,10 +18,11 @@ from .case import Case, check_case
 from .fields import MOST_REALIZATIONS, check_choice, check_numbers, shorten
 from .files import read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load
+from .noise_free import noise_free_ticks, noise_only_delays
 from .simulate import simulate
 from .stats import Estimate
 from .syntax import read_count
-from .units import show_seconds
+from .units import from_ticks, show_seconds
 
 if TYPE_CHECKING:
     import pandas
@@ -241,7 +242,7 @@ def compare_measured(
         return Agreement(case, rows, None, None, None, confidence, seed)
     found, simulated = np.sort(content), np.sort(samples(case))
     each = 1 - (1 - confidence) / (2 * (1 + len(LEVELS)))  # an interval of each side of each row
-    pairs = [("mean", stats.mean(found, each), stats.mean(simulated, each))]
+    pairs = [("mean", stats.mean(found, each, lower_bound=0.0), _mean(case, simulated, each))]
     for q in LEVELS:
         sides = (stats.quantile(found, q, each), stats.quantile(simulated, q, each))
         pairs.append((f"p{100 * q:g}", *sides))
@@ -264,13 +265,19 @@ def _rows_of_table(
         for name in columns:
             value = float(getattr(table, name)[i])
             estimate = (
-                stats.mean(simulated, each)
+                _mean(one, simulated, each)
                 if name == "mean"
                 else stats.quantile(simulated, int(name[1:]) / 100, each)
             )
             known = Estimate(value, value, value, confidence, 1)
             rows.append(_row(one, name, known, estimate))
     return tuple(rows)
+
+
+def _mean(case: Case, simulated: Floats, confidence: float) -> Estimate:
+    quiet = float(from_ticks(noise_free_ticks(case)[-1]))
+    bound = quiet if noise_only_delays(case) else 0.0
+    return stats.mean(simulated, confidence, lower_bound=bound)
 
 
 def _row(case: Case, what: str, measured: Estimate, simulated: Estimate) -> AgreementRow:

@@ -159,6 +159,15 @@ class DelayByCause:
     def _varies(self) -> dict[str, bool]:
         raise NotImplementedError
 
+    def _noise(self) -> tuple[Noise, ...]:
+        raise NotImplementedError
+
+    def _delaying(self) -> set[str]:
+        """The causes that make nothing shorter: all but the path, and speeds that are drawn."""
+        names = [cause for cause in self.causes if cause not in (ARRIVAL, PATH)]
+        pairs = zip(names, self._noise(), strict=True)
+        return set(self.causes) - {name for name, noise in pairs if noise.hastens} - {PATH}
+
     @property
     def delay(self) -> Ticks:
         """How much later the collective ends than `on_time`, in ticks, shape (realizations,)."""
@@ -171,12 +180,17 @@ class DelayByCause:
         realizations met has an interval that says so.
         """
         total = float(self.delay.mean())
-        varies = self._varies()
+        varies, delaying = self._varies(), self._delaying()
         largest = _largest_in(self.ticks)
         return [
             CauseRow(
                 cause,
-                stats.mean(from_ticks(own), confidence, noisy=varies[cause]),
+                stats.mean(
+                    from_ticks(own),
+                    confidence,
+                    noisy=varies[cause],
+                    lower_bound=0.0 if cause in delaying else None,
+                ),
                 float(own.mean()) / total if total > 0 else float("nan"),
                 float(largest[i]),
             )
@@ -359,6 +373,9 @@ class Explanation(DelayByCause):
         can = {f"noise.{i} ({noise.kind})": noise.random and delays(noise, self.case)
                for i, noise in enumerate(self.case.noise)}  # fmt: skip
         return {cause: can.get(cause, any(can.values())) for cause in self.causes}
+
+    def _noise(self) -> tuple[Noise, ...]:
+        return self.case.noise
 
     def title(self) -> str:
         """What was simulated, and the delay in all."""

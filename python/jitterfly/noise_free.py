@@ -14,6 +14,7 @@ from .cycle import NEVER, is_symmetric, symmetric_timeline
 from .engine import core
 from .noise import SpeedNoise
 from .program import OVER_RANKS, compile_case, max_min_mean, ranks_of_rows, rows_of_steps
+from .steps import ASK, COPY
 from .units import to_ticks
 
 Poll = Callable[[int], object]
@@ -36,6 +37,19 @@ def noise_free_observations(case: Case) -> npt.NDArray[np.int64]:
     """The same for each column of `Result.ticks`: latest, earliest and mean where they are."""
     found = _max_min_mean(_without_noise(case))
     return found.ravel() if case.observe in OVER_RANKS else found[:, 0]
+
+
+def noise_only_delays(case: Case) -> bool:
+    """Whether no realization can be earlier than without noise, in any row.
+
+    All noise adds to times, but for speeds that are drawn: they may be faster. What a rank waits
+    for is a maximum, with redundant exchanges after the collective a minimum, of times to which
+    costs are added, in an order that noise does not change: none of these falls where another time
+    grows. Copies inside a collective, at given levels or on demand, are the exception: a rank that
+    adopts one does not combine it, and sends none itself.
+    """
+    copies = any(step.flags & (COPY | ASK) for step in case.lowered.steps)
+    return not copies and not any(noise.hastens for noise in case.noise)
 
 
 @lru_cache(maxsize=256)  # of a study's case, each batch asks

@@ -33,7 +33,7 @@ from .fields import (
 )
 from .noise import Congestion, LateArrival, SpeedNoise
 from .noise.source import engine_window
-from .noise_free import noise_free_observations
+from .noise_free import noise_free_observations, noise_only_delays
 from .program import (
     OVER_RANKS,
     arrange_observations,
@@ -203,7 +203,11 @@ class Result:
             : notebook.MOST_ROWS
         ]:
             samples = self.column(name)
-            mean = stats.mean(samples, noisy=any(noise.random for noise in self.case.noise))
+            mean = stats.mean(
+                samples,
+                noisy=any(noise.random for noise in self.case.noise),
+                lower_bound=quiet if noise_only_delays(self.case) else None,
+            )
             ends = (mean.value, mean.low, mean.high)
             middle, low, high = (show_seconds(float(end)) for end in ends)
             quantiles = [stats.quantile(samples, q).value for q in (0.5, 0.99)]

@@ -23,6 +23,7 @@ from .hierarchy import Hierarchy
 from .network import LogGOPS, Network, check_network
 from .noise import Noise, SpeedNoise, TraceNoise
 from .noise.source import check_sources
+from .noise_free import noise_only_delays
 from .renames import names_old_arguments
 from .simulate import Result, simulate_checked
 from .stats import Estimate
@@ -271,7 +272,9 @@ def slowdown(
 def _row(case: Case, result: Result, confidence: float) -> SlowdownRow:
     samples, quiet = result.samples[:, -1], float(result.noise_free[-1])
     noisy = any(noise.random and delays(noise, case) for noise in case.noise)
-    mean = stats.mean(samples, confidence, noisy=noisy)
+    # Where noise only delays, no time is below that without it, and no slowdown below 1.
+    bound = quiet if noise_only_delays(case) else None
+    mean = stats.mean(samples, confidence, noisy=noisy, lower_bound=bound)
     p50, p99 = stats.quantiles(samples, (0.5, 0.99), confidence)
     with np.errstate(divide="ignore", invalid="ignore"):  # one rank without work takes no time
         value, low, high = np.array([mean.value, mean.low, mean.high]) / quiet

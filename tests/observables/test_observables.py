@@ -16,6 +16,7 @@ from jitterfly.observables import (
     Overhead,
     Recovery,
     Select,
+    SinceArrival,
     Slowdown,
     Ticks,
 )
@@ -443,3 +444,34 @@ def test_in_toml():
     gain = Gain(of={"T": "best"}, over={"T": 0})
     assert parse_study(text).observables == {"gain": gain}
     assert parse_study(text) == redundant_study(gain=gain)
+
+
+@pytest.mark.parametrize("within", [None, "all"])
+def test_what_noise_only_delays_has_a_lower_bound(within):
+    """Time without noise, slowdown 1, overhead 0; none where copies can make it earlier."""
+    case = jf.Case(16, network=LOGGOPS, noise=[PERIODIC], cycles=2,
+                   algorithm=jf.Butterfly(copy_levels=within))  # fmt: skip
+    observables = {
+        "late": Completion(cycle=1),
+        "mean": Completion(rank="mean"),
+        "slow": Slowdown(),
+        "over": Overhead(),
+        "both": Overhead(cycle=2, over={"cycle": 1}),
+        "since": SinceArrival(),
+        "first": SinceArrival(arrival="first", rank="mean"),
+        "middle": SinceArrival(rank="mean"),
+        "gain": Gain(of={"cycle": 1}, over={"cycle": 2}),
+    }
+    study = Study("s", case=case, observables=observables, budget=RealizationBudget(max=RUNS))
+    (cell,) = study.cells()
+    (seen,) = cell.cases.values()
+    quiet = dict(zip(observation_names(seen), jf.simulate(seen, 1).noise_free, strict=True))
+    found = {
+        name: observable.resolve(name, cell.cases)[0].members[0].lower_bound
+        for name, observable in observables.items()
+    }
+    earlier = {"late": 0.0, "mean": 0.0, "slow": 0.0, "over": None}
+    bounds = {"late": quiet["cycle 1: max"], "mean": quiet["cycle 2: mean"], "slow": 1.0,
+              "over": 0.0}  # fmt: skip
+    others = {"both": None, "since": 0.0, "first": 0.0, "middle": None, "gain": None}
+    assert found == (earlier if within else bounds) | others

@@ -114,10 +114,51 @@ def test_few_realizations_and_rare_noise(delay, chance):
             assert covered[~unknown].mean() > 0.93 - 5 * math.sqrt(0.93 * 0.07 / known)
 
 
-def _as_ranked(x):
+@pytest.mark.parametrize("chance", CHANCES)
+@pytest.mark.parametrize("delay", some(DELAYS, 2))
+def test_a_bound_takes_what_is_impossible_and_no_coverage(delay, chance):
+    """Noise only adds to 10: no interval reaches below, and each covers where it did before."""
+    draw, mean = DELAYS[delay]
+    rng = np.random.default_rng(12)
+    shape = 40, 1500
+    hit = rng.random(shape) < chance
+    x = 10 + np.where(hit, draw(rng, shape), 0.0)
+    truth = 10 + chance * mean
+    for statistics_of in (stats.mean, _as_ranked):
+        whole, bounded = statistics_of(x), statistics_of(x, lower_bound=10.0)
+        known = np.isfinite(whole.low)
+        assert np.array_equal(known, np.isfinite(bounded.low))  # nothing seen: still not known
+        assert np.isinf(bounded.high[~known]).all()
+        assert (bounded.low[known] >= 10).all()
+        assert np.array_equal(bounded.low[known], np.maximum(whole.low[known], 10))
+        assert np.array_equal(bounded.value, whole.value)
+        assert np.array_equal(bounded.high, whole.high)
+        assert (whole.low[known] < 10).mean() > (0.5 if chance < 0.1 else 0)
+        covers = [(one.low <= truth) & (truth <= one.high) for one in (whole, bounded)]
+        assert np.array_equal(*covers)
+        assert covers[1].mean() > 0.95 - 5 * math.sqrt(0.95 * 0.05 / shape[1])
+
+
+def test_bounds_of_columns_and_of_what_has_no_error():
+    x = np.array([[1.0, 5.0], [1.0, 5.0], [1.0, 9.0], [4.0, 7.0]])
+    found = stats.mean(x, lower_bound=[1.0, 5.0])
+    assert np.array_equal(found.low, [1.0, 5.0])
+    assert found.events is not None
+    same = stats.mean([0.1] * 3, noisy=False, lower_bound=0.1)  # 0.1 * 3 / 3 is above 0.1
+    assert same.low <= same.value <= same.high
+    alone = stats.mean([3.0], lower_bound=1.0)  # one realization has no interval
+    assert (alone.low, alone.high) == (-math.inf, math.inf)
+    assert stats.mean([3.0, 4.0]).bounded(None).low < 3 - 3
+    with pytest.raises(ValueError, match="lower_bound must not be above any sample, got 2"):
+        stats.mean([1.0, 3.0], lower_bound=2.0)
+    with pytest.raises(ValueError, match="lower_bound must be numbers, or None, got 'x'"):
+        stats.mean([1.0, 3.0], lower_bound="x")
+
+
+def _as_ranked(x, lower_bound=None):
     """The intervals by which algorithms are ranked, of the first samples."""
     ranked = question.Statistic.named("mean")
-    found = [ranked.estimate(column, 0.025) for column in x.T]
+    found = [ranked.estimate(column, 0.025, lower_bound) for column in x.T]
     ends = [[getattr(one, end) for one in found] for end in ("value", "low", "high")]
     return stats.Estimate(*map(np.array, ends), 0.95, len(x))
 
@@ -134,7 +175,7 @@ def test_few_realizations_of_observables(form, chance):
     names = [Column("noisy", "completion"), Column("other", "completion")]
     noisy, other = map(Form.of, names)
     measure, truth = {
-        "slowdown": (Measure("slowdown", noisy, work), 1 + chance * delay / work),
+        "slowdown": (Measure("slowdown", noisy, work, lower_bound=1.0), 1 + chance * delay / work),
         "gain": (Measure("gain", noisy, other), 1 + chance * delay / work),
         "difference": (Measure("difference", noisy - other, work), chance * delay / work),
     }[form]
@@ -144,6 +185,7 @@ def test_few_realizations_of_observables(form, chance):
         found = Observed(Family(form, "", (measure,)), CellData(ticks)).mean()
         assert (found.low == -math.inf) == (found.high == math.inf) == bool((few == work).all())
         unknown += found.too_small
+        assert found.too_small or found.low >= (measure.lower_bound or -math.inf)
         covered += found.low <= truth <= found.high
     assert covered / draws > 0.95 - 5 * math.sqrt(0.95 * 0.05 / draws)
     missed = (1 - chance) ** 40

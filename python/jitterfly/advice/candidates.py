@@ -141,10 +141,6 @@ class Candidate:
         Whether it is among those considered when none are named.
     usual_on_levels : bool
         Whether it is among them on a machine of several levels (`Hierarchy`) at least.
-    never_early : bool
-        Whether noise can not make it end sooner than on a quiet machine: what it sends does not
-        depend on when messages arrive. Such a candidate need not be simulated where it is slower
-        without noise than another one with it.
     against_noise : bool
         Whether all that it adds to another one is help against noise: on a quiet machine it is
         considered only if it is named.
@@ -158,7 +154,6 @@ class Candidate:
     make: Maker
     usual: bool = True
     usual_on_levels: bool = False
-    never_early: bool = False
     against_noise: bool = False
     summary: str = ""
     called: Mapping[str, str] = field(default_factory=dict)
@@ -293,7 +288,6 @@ def _register_all() -> None:
                 Candidate(
                     name,
                     _algorithm_of_kind(plain.kind),
-                    never_early=True,
                     summary=plain.summary,
                     called=called,
                 ),
@@ -305,14 +299,12 @@ def _register_all() -> None:
             "butterfly",
             _algorithm_of_kind("butterfly"),
             usual=False,
-            never_early=True,
             summary="recursive_doubling on links that are never busy, as in MS12",
         ),
         *(
             Candidate(
                 f"butterfly_after_{after}",
                 _forwarded(after),
-                never_early=True,
                 against_noise=True,
                 summary=f"butterfly, then each rank forwards the result to {partners}",
             )
@@ -338,7 +330,6 @@ def _register_all() -> None:
             _hierarchical(leaders),
             usual=False,
             usual_on_levels=True,
-            never_early=True,
             summary=f"reduced within nodes, {words}, broadcast within nodes",
         )
         for leaders, suffix, words in (
@@ -355,7 +346,6 @@ def _register_all() -> None:
             "double_binary_tree",
             _in_segments("double_binary_tree_allreduce", "512KiB"),
             usual=False,
-            never_early=True,
             summary="up and down two binary trees, half of the vector each, in parts of 512 KiB",
             called={"NCCL": "Tree"},
         ),

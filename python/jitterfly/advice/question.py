@@ -97,14 +97,18 @@ class Statistic:
         # `PairedQuantiles` spends an eighth on each of the two ends.
         return stats.realizations_needed(self.share, 1 - error / 4)
 
-    def estimate(self, x: Floats, error: float) -> stats.Estimate:
-        """Of a sample, with its interval; each end fails with probability `error`."""
+    def estimate(self, x: Floats, error: float, lower_bound: float | None = None) -> stats.Estimate:
+        """Of a sample, with its interval; each end fails with probability `error`.
+
+        That of a mean does not reach below `lower_bound`, what no sample can lie below.
+        """
         confidence = 1 - 2 * error
         if self.share is not None:
             return stats.quantile(x, self.share, confidence)
         value = float(x.mean())
         reach = _half_interval(x, error, float(np.ptp(x)))
-        return stats.Estimate(value, value - reach, value + reach, confidence, len(x))
+        found = stats.Estimate(value, value - reach, value + reach, confidence, len(x))
+        return found.bounded(lower_bound)
 
     def upper(self, x: Floats, error: float) -> float:
         """The upper bound of `estimate`; infinite if there is none."""

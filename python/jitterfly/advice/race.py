@@ -11,7 +11,7 @@ question, which is the rate of all divided by how many there can be in all cells
 
 - candidate a is slower than b, from paired differences on the same noise, for every two of them;
 - the statistic of a is at most u: a candidate that takes longer than u *without* noise is slower,
-  and is not simulated at all (`Candidate.never_early`);
+  and is not simulated at all (`CandidateRuns.never_early`);
 - a is at most so many times as slow as b.
 
 So with the question's confidence no candidate that is really the best is dropped anywhere, and
@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from ..case import Case, delays
-from ..noise_free import Poll, noise_free_ticks
+from ..noise_free import Poll, noise_free_ticks, noise_only_delays
 from ..program import completions
 from ..simulate import simulate_checked
 from ..steps import ASK, COPY, FORWARD, NOBODY_ASKS
@@ -53,7 +53,8 @@ class CandidateRuns:
     noise_free : float
         Completion without noise, seconds; NaN until `find_noise_free`.
     never_early : bool
-        See `Candidate`.
+        Whether noise can not make it end sooner than on a quiet machine (`noise_only_delays`). Such
+        a candidate need not be simulated where it is slower without noise than another one with it.
     samples : float64 array, shape (realizations,)
         Completions of the realizations from 0 on, seconds.
     dropped : int
@@ -99,7 +100,7 @@ def fitting_candidates(
             left_out[candidate.name] = f"the same program as {programs[program]} here"
             continue
         programs[program] = candidate.name
-        fitting.append(CandidateRuns(candidate.name, case, never_early=candidate.never_early))
+        fitting.append(CandidateRuns(candidate.name, case, never_early=noise_only_delays(case)))
     return fitting, left_out
 
 

@@ -233,7 +233,10 @@ def _ranked(
             else fixed(0.5 if candidate.noise_free == first.noise_free else 0.0)
         )
     else:
-        value = race.statistic.estimate(candidate.samples[:count], race.error) if count else nothing
+        value = nothing
+        if count:
+            bound = candidate.noise_free if candidate.never_early else None
+            value = race.statistic.estimate(candidate.samples[:count], race.error, bound)
         other = _rival(race, candidate, first, state)
         versus = "" if candidate is first else other.name
         if candidate is first:

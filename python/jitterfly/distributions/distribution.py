@@ -56,6 +56,18 @@ class DelayTable:
             return int(self.arrays[0])
         return int(self.arrays[1 if self.kind == "pieces" else 0][0])
 
+    @property
+    def smallest(self) -> int:
+        """The shortest delay but none at all, in ticks; 0 where there is no shortest one."""
+        first = self.arrays[0]
+        if self.kind == "constant":
+            return int(first)
+        if self.kind == "samples":
+            return int(first[first > 0].min(initial=self.largest))
+        if self.kind == "pieces":
+            return int((self.arrays[1] - self.arrays[2]).min())
+        return int(first[CELLS + 1])  # where the lower half begins
+
     def delay(self) -> core.Delay:
         """The table in the engine, made once."""
         return self._delay

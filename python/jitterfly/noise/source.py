@@ -107,6 +107,11 @@ class Noise(Component, ABC):
         """Whether it changes how fast ranks compute and combine."""
         return False
 
+    @property
+    def hastens(self) -> bool:
+        """Whether anything can take less time with it than without noise."""
+        return False
+
     def longest_slowed(self, work: int, *, ever: bool = False) -> int:
         """How long a rank may compute or combine what takes `work` ticks at its usual speed.
 

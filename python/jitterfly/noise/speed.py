@@ -116,6 +116,10 @@ class SpeedNoise(Noise, kind="speed"):
     def slows(self) -> bool:
         return self.probability > 0 and self.factor != Constant(1)
 
+    @property
+    def hastens(self) -> bool:
+        return self.probability > 0 and self.factor.integers().smallest < TICKS_PER_SECOND
+
     def longest_slowed(self, work: int, *, ever: bool = False) -> int:
         if self.probability == 0:
             return work

@@ -39,4 +39,6 @@ class Completion(Observable, kind="completion"):
         return {"completion": Select(self.variant, self.T, self.cycle, self.rank)}
 
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
-        return in_seconds(name, sides["completion"].form)
+        completion = sides["completion"]
+        least = completion.quiet if completion.noise_only_delays else 0
+        return in_seconds(name, completion.form, least)

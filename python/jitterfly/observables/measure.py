@@ -246,6 +246,8 @@ class Measure:
     unit : "s" or ""
     distribution : bool
         Whether a single realization has a value. Without one there are no quantiles.
+    lower_bound : float, optional
+        What no realization can lie below, in `unit`: the interval of the mean ends there.
     """
 
     name: str
@@ -253,6 +255,7 @@ class Measure:
     denominator: Form | int
     unit: str = ""
     distribution: bool = True
+    lower_bound: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.denominator, Form) and self.denominator < 1:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 from ..algorithms.algorithm import MOST_ROUNDS
 from ..case import MOST_CYCLES, Case
 from ..fields import Component, check_choice, check_integer, check_keys, did_you_mean, shorten
-from ..noise_free import noise_free_observations
+from ..noise_free import noise_free_observations, noise_only_delays
 from ..program import OVER_RANKS, completions, observation_names, start_name
 from .measure import Column, Family, Form, Measure
 from .statistics import quantile_share
@@ -32,7 +32,7 @@ class Chosen:
     """One completion of a case: its column, and its value without noise in ticks.
 
     `arrivals`: the columns of the first and of the last rank's arrival at the collective of that
-    cycle, where the case observes them.
+    cycle, where the case observes them. `noise_only_delays`: no realization is below `quiet`.
     """
 
     T: int
@@ -40,6 +40,7 @@ class Chosen:
     column: Column
     quiet: int
     arrivals: tuple[Column, Column] | None = None
+    noise_only_delays: bool = False
 
     @property
     def form(self) -> Form:
@@ -132,6 +133,7 @@ class Select:
         last_T = max(row[0] for row in rows)
         mean = self.rank == "mean"
         over_ranks = case.observe in OVER_RANKS
+        bounded = noise_only_delays(case)
         if mean and not over_ranks:
             raise ValueError("rank 'mean' needs a case with observe = 'spread'")
         found = []
@@ -147,7 +149,8 @@ class Select:
             if case.observe == "arrival":
                 start = start_name(case, cycle)
                 arrivals = Column(variant, f"{start}: min"), Column(variant, f"{start}: max")
-            found.append(Chosen(T, cycle, Column(variant, name), quiet[mean], arrivals))
+            column = Column(variant, name)
+            found.append(Chosen(T, cycle, column, quiet[mean], arrivals, bounded))
         return found
 
 
@@ -314,9 +317,10 @@ class Observable(Component, ABC):
         return table
 
 
-def in_seconds(name: str, form: Form) -> Measure:
-    """A time."""
-    return Measure(name, form, SECOND, "s")
+def in_seconds(name: str, form: Form, lower_bound: int | None = None) -> Measure:
+    """A time; `lower_bound` in ticks, as the form."""
+    least = None if lower_bound is None else lower_bound / SECOND
+    return Measure(name, form, SECOND, "s", lower_bound=least)
 
 
 def read_side(value: Any, name: str, *, quiet: bool = False) -> Select | str:

@@ -46,4 +46,7 @@ class Overhead(Completion, kind="overhead"):
 
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
         completion, over = sides["completion"], sides.get("over")
-        return in_seconds(name, completion.form - (over.form if over else completion.quiet))
+        if over:  # either of two completions may be the earlier one
+            return in_seconds(name, completion.form - over.form)
+        least = 0 if completion.noise_only_delays else None
+        return in_seconds(name, completion.form - completion.quiet, least)

@@ -52,4 +52,6 @@ class SinceArrival(Completion, kind="since_arrival"):
         if completion.arrivals is None:
             raise ValueError("since_arrival needs a case with observe = 'arrival'")
         column = completion.arrivals[self.arrival == "last"]
-        return in_seconds(name, completion.form - Form.of(column))
+        # The mean over ranks may be before the last one arrives.
+        least = 0 if self.rank == "last" or self.arrival == "first" else None
+        return in_seconds(name, completion.form - Form.of(column), least)

@@ -27,4 +27,5 @@ class Slowdown(Completion, kind="slowdown"):
         completion = sides["completion"]
         if completion.quiet == 0:
             return None
-        return Measure(name, completion.form, completion.quiet)
+        least = 1.0 if completion.noise_only_delays else 0.0
+        return Measure(name, completion.form, completion.quiet, lower_bound=least)

@@ -189,18 +189,20 @@ class Observed:
     def mean(self, confidence: float = 0.95) -> Estimate:
         """Mean with Student's interval; ratio of means with Fieller's; wider for rare events.
 
+        It does not reach below the measure's `lower_bound`.
+
         Of the best T: the smallest T that can not be told from it, between the ends of the set.
         """
         found = self.unwidened_mean(confidence)
         certain = self.measure.numerator == self.measure.denominator
         if self.is_set or not self.noisy or certain or found.too_small:
             return found
-        if self._rare_events is None:
-            return found
-        return replace(self._rare_events.widen(found), events=None)
+        if self._rare_events is not None:
+            found = replace(self._rare_events.widen(found), events=None)
+        return found.bounded(self.measure.lower_bound)
 
     def unwidened_mean(self, confidence: float = 0.95) -> Estimate:
-        """As `mean`, with an interval that does not allow for few rare events."""
+        """As `mean`, with an interval that does not allow for few rare events, nor for a bound."""
         if self.is_set:
             chosen = self.confidence_set(confidence)
             low, high = float(min(chosen)), float(max(chosen))

@@ -108,19 +108,21 @@ def _at(cell: Cell) -> tuple[tuple[str, str], ...]:
     return tuple(cell.labels.items())
 
 
-def _samples(side: Side, cell: Cell) -> np.ndarray:
+def _samples(side: Side, cell: Cell) -> tuple[np.ndarray, float | None]:
+    """And what no realization can lie below."""
     data = side.store.data(cell, side.store.available(cell))
-    samples = Observed(side.family(cell), data).samples
+    observed = Observed(side.family(cell), data)
+    samples = observed.samples
     if samples is None or len(samples) < 2:
         raise ValueError(
             f"{side.store.path}: no single samples are kept at {cell.name}; "
             "raise realizations.raw_bytes of the study"
         )
-    return np.asarray(samples)
+    return np.asarray(samples), observed.measure.lower_bound
 
 
 def _verdict(a: Side, b: Side, cell: Cell, other: Cell, confidence: float, level: float) -> Verdict:
-    x, y = _samples(a, cell), _samples(b, other)
+    (x, least), (y, least_of_y) = _samples(a, cell), _samples(b, other)
     count = min(len(x), len(y))
     x, y = x[:count], y[:count]
     noisy = any(s.varies(side.family(s)) for side, s in ((a, cell), (b, other)))
@@ -131,8 +133,8 @@ def _verdict(a: Side, b: Side, cell: Cell, other: Cell, confidence: float, level
     return Verdict(
         shown_labels(a.store.study, cell),
         count,
-        stats.mean(x, confidence, noisy=noisy),
-        stats.mean(y, confidence, noisy=noisy),
+        stats.mean(x, confidence, noisy=noisy, lower_bound=least),
+        stats.mean(y, confidence, noisy=noisy, lower_bound=least_of_y),
         ratio,
         stats.win_probability(
             int((y < x).sum()), int((y == x).sum()), int((y > x).sum()), confidence

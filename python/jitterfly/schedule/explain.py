@@ -252,6 +252,9 @@ class ScheduleExplanation(DelayByCause):
         can = {cause: one.random for cause, one in zip(self.causes, self.noise, strict=False)}
         return {cause: can.get(cause, any(can.values())) for cause in self.causes}
 
+    def _noise(self) -> tuple[Noise, ...]:
+        return self.noise
+
     def _share(self, count: int, confidence: float) -> Estimate:
         n = len(self.ticks)
         if not any(one.random for one in self.noise):  # all realizations are the same

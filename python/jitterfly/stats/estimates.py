@@ -85,8 +85,32 @@ class Estimate:
         """Whether the sample does not give an interval with two ends, anywhere."""
         return not bool(np.isfinite(self.low).all() and np.isfinite(self.high).all())
 
+    def bounded(self, lower_bound: npt.ArrayLike | None) -> Estimate:
+        """The interval without what lies below a bound that the true value is known to keep.
 
-def mean(samples: npt.ArrayLike, confidence: float = 0.95, *, noisy: bool = True) -> Estimate:
+        It holds the true value exactly where the whole interval does, so that it covers as often.
+        An end that is not known stays infinite. None bounds nothing.
+
+        Examples
+        --------
+        >>> print(mean([1.0] * 39 + [9.0]).bounded(1.0))
+        1.2 [1, 3.576] (skewed: rests on about 1 rare event)
+        """
+        if lower_bound is None:
+            return self
+        # The mean of samples that all lie at the bound may be rounded to below it.
+        least = np.minimum(lower_bound, self.value)
+        low = np.where(np.isfinite(self.low), np.maximum(self.low, least), self.low)
+        return replace(self, low=low)
+
+
+def mean(
+    samples: npt.ArrayLike,
+    confidence: float = 0.95,
+    *,
+    noisy: bool = True,
+    lower_bound: npt.ArrayLike | None = None,
+) -> Estimate:
     """Mean and its interval.
 
     Parameters
@@ -98,6 +122,9 @@ def mean(samples: npt.ArrayLike, confidence: float = 0.95, *, noisy: bool = True
     noisy : bool
         Whether realizations can differ. If they can not, such as without noise, samples that are
         all the same are their mean for certain.
+    lower_bound : array, shape (...), optional
+        What no realization can lie below, such as the time without noise where noise only adds to
+        it. The interval does not reach below it, and covers as often (`Estimate.bounded`).
 
     Returns
     -------
@@ -107,6 +134,11 @@ def mean(samples: npt.ArrayLike, confidence: float = 0.95, *, noisy: bool = True
         79 % for 30 samples that are hit with 5 %. So it is made wider on the side where rare events
         lie, by `rare_event_margin`. One realization has no interval, and neither has a sample that
         is all the same: what is too rare to be in it may be large. Its ends are infinite.
+
+    Raises
+    ------
+    ValueError
+        An argument out of range; a sample below `lower_bound`.
 
     Notes
     -----
@@ -120,10 +152,18 @@ def mean(samples: npt.ArrayLike, confidence: float = 0.95, *, noisy: bool = True
     """
     x = check_samples(samples, "samples", 1)
     check_confidence(confidence)
+    if lower_bound is not None:
+        bound = check_numbers(lower_bound, "lower_bound must be numbers, or None")
+        if not (x >= bound).all():
+            raise ValueError(
+                f"lower_bound must not be above any sample, got {shorten(lower_bound)}, and "
+                f"samples from {x.min():.6g}"
+            )
     center = x.mean(axis=0)
     reach = half_width(x, confidence)
     student = Estimate(center, center - reach, center + reach, confidence, len(x))
-    return RareEvents.of(x, center).widen(student) if noisy else student
+    found = RareEvents.of(x, center).widen(student) if noisy else student
+    return found.bounded(lower_bound)
 
 
 class RareEvents(NamedTuple):
