@@ -87,9 +87,8 @@ class SlowdownTable:
     def title(self) -> str:
         """What was simulated, and under which noise."""
         size = show_size(self.case.message_bytes)
-        return f"{self.case.algorithm.kind}, {size}, under noise: " + "; ".join(
-            map(in_words, self.case.noise)
-        )
+        noise = "; ".join(map(in_words, self.case.noise))
+        return f"{in_words(self.case.algorithm)}, {size}, under noise: {noise}"
 
     def lines(self) -> list[str]:
         """The table as text."""
@@ -325,6 +324,8 @@ def in_words(part: Component) -> str:
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
         if field.name == "sha256" or value is None or value is field.default:
+            continue
+        if isinstance(value, tuple) and value == field.default:  # a copy of it
             continue
         timed = isinstance(inspect.getattr_static(type(part), field.name, None), Seconds)
         if timed and value == field.default:

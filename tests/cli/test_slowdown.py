@@ -9,6 +9,7 @@ import pytest
 from support.paths import EXAMPLES
 
 import jitterfly as jf
+from jitterfly.advice import COLLECTIVES, known
 from jitterfly.cli import main
 from jitterfly.slowdown import USUAL_NETWORK, _show_ratio, in_words
 from jitterfly.stats import Estimate
@@ -148,7 +149,7 @@ def test_the_command_takes_what_others_take(capsys, tmp_path):
     [
         (["--noise", "nofile"], "nofile can not be read"),
         (["--noise", "period=1ms"], "key 'duration' is missing"),
-        (["--noise", FILE, "--algorithm", "ring"], "--algorithm: kind must be one of"),
+        (["--noise", FILE, "--algorithm", "rin"], "--algorithm must be one of"),
         (["--noise", FILE, "--network", "L=1us"], "--network: key 'o' is missing"),
         (["--noise", FILE, "--picture", "a.word"], "must end in one of"),
         (["--noise", FILE, "--realizations", "1"], "--realizations must be an integer from 2"),
@@ -307,3 +308,98 @@ def test_json(capsys):
     found = json.loads(out)
     assert (code, found["command"], found["seed"]) == (0, "slowdown", 0)
     assert [row["ranks"] for row in found["rows"]] == [4, 8]
+
+
+# --- algorithms by the names of `advise`
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_every_candidate_of_advise_is_an_algorithm(capsys, collective):
+    """As `advise --candidates list` prints it; of a machine of nodes, those for nodes."""
+    assert main(["advise", "--candidates", "list", "--collective", collective, "--json"]) == 0
+    listed = [one["name"] for one in json.loads(capsys.readouterr().out)["candidates"]]
+    assert listed == list(known(collective))
+    for name in listed:
+        network = "L=1us,o=200ns"
+        if name.startswith("hierarchical"):
+            network = f"8: L=300ns,o=100ns; {network}"
+        code, out, err = run(
+            capsys, "--noise", "period=1ms,duration=25us", "--ranks", "64,256", "--network",
+            network, "--collective", collective, "--algorithm", name, "--realizations", "2",
+            "--json",
+        )  # fmt: skip
+        assert code == 0, err
+        made = known(collective)[name].make(64, read_network_of(network), 8)
+        assert json.loads(out)["algorithm"] == made.to_dict()
+        if name != made.kind:
+            assert f"algorithm: {name} is {in_words(made)}" in err
+
+
+def read_network_of(text):
+    return jf.Case(64, network=text).network
+
+
+def test_what_advise_prints_is_taken(capsys):
+    """The names of a ranking, with the options of the same question."""
+    question = ["--ranks", "16", "--network", "L=1us,o=200ns", "--noise",
+                "period=1ms,duration=25us"]  # fmt: skip
+    for collective in (None, "barrier", "allgather"):
+        which = [] if collective is None else ["--collective", collective]
+        assert main(["advise", *question, *which, "--realizations", "64", "--json"]) == 0
+        (cell,) = json.loads(capsys.readouterr().out)["cells"]
+        names = [one["name"] for one in cell["ranking"]]
+        assert len(names) > 1
+        for name in names:
+            code, _, err = run(
+                capsys, *question, *which, "--algorithm", name, "--realizations", "2"
+            )
+            assert code == 0, err
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("ring", "ring_allreduce"), ("recursive_doubling", "recursive_doubling_allreduce"),
+     ("tree", "tree_barrier"), ("bruck", "bruck_allgather"), ("ring_allgather", "ring_allgather")],
+)  # fmt: skip
+def test_without_a_collective_it_is_an_allreduce_or_the_only_one(capsys, name, kind):
+    code, out, err = run(capsys, "--noise", "period=1ms,duration=25us", "--ranks", "4",
+                         "--realizations", "2", "--algorithm", name)  # fmt: skip
+    assert code == 0
+    assert out.startswith(f"{kind}, 8 B, under noise")
+    assert (f"algorithm: {name} is {kind}" in err) == (name != kind)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--algorithm", "binomial"],
+         "--algorithm binomial is there for broadcast and for reduce: say which by --collective"),
+        (["--algorithm", "ring", "--collective", "barrier"],
+         "--algorithm ring is there for allreduce and for allgather, not for barrier, which has "
+         "dissemination, recursive_doubling, tree"),
+        (["--algorithm", "ring_allgather", "--collective", "barrier"],
+         "--algorithm ring_allgather is not for barrier, which has dissemination_barrier, "),
+        (["--algorithm", "ring", "--collective", "barier"],
+         "--collective must be one of 'allreduce', "),
+        (["--collective", "barrier"],
+         "--collective says which --algorithm NAME is meant, and none is given"),
+        (["--algorithm", "butterfly_after_4"],
+         "--algorithm butterfly_after_4 does not fit: 4 ranks have 2 partners to forward to, not"),
+        (["--algorithm", "rng"], "got 'rng' (did you mean 'ring'?)"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", ["slowdown", "explain"])
+def test_names_that_fit_no_algorithm(capsys, command, options, words):
+    assert main([command, "--noise", "period=1ms,duration=25us", "--ranks", "4", *options]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert words in err
+
+
+def test_candidates_by_their_kinds():
+    """`advise` takes the names of `slowdown`, too."""
+    found = jf.advise(
+        8, network="L=1us,o=200ns", candidates=["ring_allreduce", "recursive_doubling"]
+    )
+    assert [one.name for one in found.question.chosen()] == ["ring", "recursive_doubling"]

@@ -13,7 +13,7 @@ from .answer import (
     certainty_lines,
     setting_in_words,
 )
-from .candidates import COLLECTIVES, Candidate, known, register
+from .candidates import COLLECTIVES, Candidate, algorithm_named, known, register
 from .question import Question, load_question, own_names, read_question
 from .ranking import AdviceCell, RankedCandidate
 from .search import Progress, advise, search
@@ -31,6 +31,7 @@ __all__ = [
     "TuningChoice",
     "advice_report",
     "advise",
+    "algorithm_named",
     "candidates_list",
     "certainty_lines",
     "check_tuning",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..algorithms import Algorithm
-from ..fields import check_choice, shorten
+from ..fields import check_choice, did_you_mean, shorten
 from ..hierarchy import Hierarchy
 from ..network import Network
 from ..steps import rounds_of
@@ -360,6 +360,78 @@ def _in_segments(kind: str, most: str) -> Maker:
 _register_all()
 
 
+def algorithm_named(
+    name: str,
+    collective: str | None,
+    ranks: Iterable[int],
+    network: Network,
+    message_bytes: int,
+) -> Algorithm:
+    """The algorithm of a name: a kind, such as "ring_allreduce", or a candidate, such as "ring".
+
+    Parameters
+    ----------
+    name : str
+    collective : str, optional
+        Whose candidate it is. Without it that of an allreduce, where there is one of that name,
+        else of the one collective that has it.
+    ranks, network, message_bytes
+        What a candidate is made for; it has to fit all numbers of ranks.
+
+    Raises
+    ------
+    ValueError
+        No such name, or one of several collectives; a kind of another collective; a candidate that
+        does not fit.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> machine = jf.LogGOPS(L="1us", o="200ns")
+    >>> algorithm_named("ring", "allgather", [8], machine, 8)
+    RingAllgather()
+    >>> algorithm_named("butterfly_after_4", None, [64, 1024], machine, 8).exchanges_after
+    4
+    """
+    if collective is not None:
+        check_choice(collective, "collective", COLLECTIVES)
+    kinds = Algorithm.kinds()
+    if name in kinds:
+        if collective is not None and not _is_of(name, collective):
+            others = ", ".join(kind for kind in kinds if _is_of(kind, collective))
+            raise ValueError(f"algorithm {name} is not for {collective}, which has {others}")
+        return Algorithm.from_dict({"kind": name}, "algorithm")
+    having = [one for one in COLLECTIVES if name in _REGISTERED[one]]
+    if collective is None and len(having) > 1 and "allreduce" not in having:
+        raise ValueError(
+            f"algorithm {name} is there for {' and for '.join(having)}: say which by `collective`"
+        )
+    if collective is not None and having and collective not in having:
+        raise ValueError(
+            f"algorithm {name} is there for {' and for '.join(having)}, not for {collective}, "
+            f"which has {', '.join(_REGISTERED[collective])}"
+        )
+    if not having:
+        short = [word for one in COLLECTIVES for word in _REGISTERED[one]]
+        raise ValueError(
+            f"algorithm must be one of {', '.join(kinds)}, or a candidate of `jitterfly advise` "
+            f"such as ring, got {shorten(name)}{did_you_mean(name, [*kinds, *short])}"
+        )
+    candidate = _REGISTERED[collective or having[0]][name]  # allreduce is the first of all
+    try:
+        made = [candidate.make(count, network, message_bytes) for count in ranks]
+    except ValueError as error:
+        raise ValueError(f"algorithm {name} does not fit: {error}") from None
+    if any(one != made[0] for one in made):
+        raise ValueError(f"algorithm {name} differs between these numbers of ranks: take one")
+    return made[0]
+
+
+def _is_of(kind: str, collective: str) -> bool:
+    """Whether algorithms of a kind are of the collective; only one kind does not say so."""
+    return kind.endswith(f"_{collective}") or (kind, collective) == ("butterfly", "allreduce")
+
+
 def choose_candidates(
     collective: str, names: Iterable[str] | None, own: Mapping[str, Any], *, levels: bool = False
 ) -> list[Candidate]:
@@ -369,7 +441,8 @@ def choose_candidates(
     ----------
     collective : str
     names : list of str, optional
-        Of the collective, or of `own`; where some of `own` are named, the others are left out.
+        Of the collective, also by the kinds of their algorithms (`ring_allreduce`), or of `own`;
+        where some of `own` are named, the others are left out.
     own : mapping
         By name, an `Algorithm` or its table, such as ``{"kind": "butterfly", "exchanges_after":
         3}``.
@@ -391,6 +464,8 @@ def choose_candidates(
         chosen = [one for one in there.values() if one.usual or (levels and one.usual_on_levels)]
     else:
         every = mine | there
+        by_kind = {one.kind: name for name, one in _PLAIN[collective].items()}
+        names = [name if name in every else by_kind.get(name, name) for name in names]
         chosen = [every[check_choice(name, "candidates", list(every))] for name in names]
     own_ones = list(mine.values())
     if not any(one in own_ones for one in chosen):

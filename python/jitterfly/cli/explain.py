@@ -13,10 +13,20 @@ from typing import Any
 from ..case import MOST_CYCLES, Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer
 from ..files import check_replaceable, write_whole
-from ..syntax import read_count
+from ..network import Network
+from ..syntax import read_count, read_network
 from . import schedule
 from .one_case import add_case, read_case
-from .options import integer, noises, pairs, size, tell_understood, value
+from .options import (
+    add_algorithm,
+    algorithm,
+    integer,
+    noises,
+    pairs,
+    size,
+    tell_understood,
+    value,
+)
 from .output import add_json, print_json, show_phases
 
 _CASE_OPTIONS = (
@@ -26,6 +36,7 @@ _CASE_OPTIONS = (
     "ranks",
     "network",
     "algorithm",
+    "collective",
     "bytes",
     "cycles",
     "compute_time",
@@ -72,7 +83,7 @@ def add_case_options(parser: argparse.ArgumentParser) -> None:
     add("--ranks", metavar="N")
     add("--network", metavar="K=V,...", help="default L=1us,o=200ns,G=0.1ns; or levels: "
         "'8: L=300ns,o=100ns; L=1us,o=200ns'")  # fmt: skip
-    add("--algorithm", metavar="NAME", help="default butterfly, an allreduce")
+    add_algorithm(parser)
     add("--bytes", metavar="N", help="message size (default 8)")
     add("--cycles", metavar="N", help="collectives in a row (default 1); the last one's end counts")
     add("--compute-time", metavar="TIME", help="CPU time of a compute phase before each")
@@ -151,21 +162,26 @@ def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
         raise ValueError("give FILE.toml, or --ranks: neither is given")
     if chosen.noise is None and chosen.arrival is None and chosen.speed is None:
         raise ValueError("give what delays: --noise, --arrival or --speed; or FILE.toml")
+    network = USUAL_NETWORK
+    if chosen.network is not None:
+        network = Network.from_dict(read_network(chosen.network, "--network"), "--network")
+    ranks = read_count(chosen.ranks, "ranks", 1, 2**30)
+    message_bytes = 8 if chosen.bytes is None else size(chosen.bytes, "bytes")
     table: dict[str, Any] = {
-        "ranks": read_count(chosen.ranks, "ranks", 1, 2**30),
-        "network": USUAL_NETWORK.to_dict() if chosen.network is None else chosen.network,
-        "algorithm": {"kind": chosen.algorithm or "butterfly"},
+        "ranks": ranks,
+        "network": network.to_dict(),
+        "algorithm": algorithm(chosen, [ranks], network, message_bytes).to_dict(),
         "noise": noises(chosen.noise or []),
+        "message_bytes": message_bytes,
     }
     for name in ("arrival", "speed"):
         if getattr(chosen, name) is not None:
             table[name] = pairs(getattr(chosen, name), name)
-    if chosen.bytes is not None:
-        table["message_bytes"] = size(chosen.bytes, "bytes")
     if chosen.cycles is not None:
         table["cycles"] = integer(chosen.cycles, "cycles", 1, MOST_CYCLES)
     if chosen.compute_time is not None:
         table["compute_time"] = chosen.compute_time
     case = Case.from_dict(table)
-    tell_understood(case.network, case.noise, chosen.network is not None)
+    given = chosen.network is not None
+    tell_understood(case.network, case.noise, given, case.algorithm, chosen.algorithm)
     return case, 0, ""

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..algorithms import Algorithm
 from ..engine import BACKENDS, backend_named
 from ..fields import check_integer, shorten
 from ..measured import FormatError
@@ -135,6 +136,29 @@ def _with_options(text: str, parameters: Iterable[str]) -> str:
     return in_options(text)
 
 
+def add_algorithm(parser: argparse.ArgumentParser) -> None:
+    """Add `--algorithm` and `--collective` to argparse's."""
+    add = parser.add_argument
+    add("--algorithm", metavar="NAME", help="a kind such as ring_allreduce or "
+        "dissemination_barrier, or as `jitterfly advise` calls it: ring (default butterfly, an "
+        "allreduce)")  # fmt: skip
+    add("--collective", metavar="NAME", help="of an --algorithm such as ring: as of `jitterfly "
+        "advise` (default allreduce)")  # fmt: skip
+
+
+def algorithm(
+    chosen: argparse.Namespace, ranks: Iterable[int], network: Network, message_bytes: int
+) -> Algorithm:
+    """What `--algorithm` names, for so many ranks and such messages (see `algorithm_named`)."""
+    from ..advice import algorithm_named
+
+    name, collective = chosen.algorithm, chosen.collective
+    if name is None and collective is not None:
+        raise ValueError("--collective says which --algorithm NAME is meant, and none is given")
+    with naming_options("algorithm", "collective"):
+        return algorithm_named(name or "butterfly", collective, ranks, network, message_bytes)
+
+
 def announce_simulation(rounds: float) -> None:
     """Say that more ranks than the shipped tables have take a simulation first."""
     from ..inference import is_shipped
@@ -162,13 +186,22 @@ def check_units(chosen: Any, names: Iterable[str]) -> None:
             warn_of_long(text, f"--{name}")
 
 
-def tell_understood(network: Network, noise: Iterable[Noise], given: bool = True) -> None:
+def tell_understood(
+    network: Network,
+    noise: Iterable[Noise],
+    given: bool = True,
+    algorithm: Algorithm | None = None,
+    name: str | None = None,
+) -> None:
     """Say on standard error what the options were read as, every time with its unit.
 
-    `given` is whether the network was.
+    `given` is whether the network was. `name` is what the algorithm was called, which is told where
+    that is not its kind.
     """
     from ..slowdown import in_words
 
+    if algorithm is not None and name not in (None, algorithm.kind):
+        tell(f"algorithm: {name} is {in_words(algorithm)}")
     tell(f"network: {in_words(network)}{'' if given else ' (none was given with --network)'}")
     for one in noise:
         tell(f"noise: {in_words(one)}")

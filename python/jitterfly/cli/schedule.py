@@ -38,7 +38,7 @@ _OF_SCHEDULES = {
 }
 # Options of `explain` that are for cases alone, and those for schedules alone.
 _OF_CASES = (
-    "at", "arrival", "ranks", "algorithm", "bytes", "cycles", "compute_time",
+    "at", "arrival", "ranks", "algorithm", "collective", "bytes", "cycles", "compute_time",
 )  # fmt: skip
 _OF_EXPLAINED = ("slowest", "path_picture", "operations_csv", "path_csv")
 _MOST_ROWS = 1024

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
-from .options import add_backend, integer, noises, size, tell_understood
+from .options import (
+    add_algorithm,
+    add_backend,
+    algorithm,
+    integer,
+    noises,
+    size,
+    tell_understood,
+)
 from .output import (
     add_json,
     check_out,
@@ -44,8 +52,7 @@ def add_parser(commands: Any) -> None:
     add("--ranks", metavar="N,...", required=True, help="numbers or ranges")
     add("--network", metavar="K=V,...", help="kind=loggops (default) or hockney, and its fields; "
         "without it L=1us,o=200ns,G=0.1ns")  # fmt: skip
-    add("--algorithm", metavar="NAME", default="butterfly", help="such as ring_allreduce or "
-        "dissemination_barrier (default butterfly, an allreduce)")  # fmt: skip
+    add_algorithm(parser)
     add("--bytes", metavar="N", default="8", help="message size (default 8)")
     add("--cycles", metavar="N", default="1", help="collectives in a row (default 1)")
     add(
@@ -67,7 +74,6 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from ..algorithms import Algorithm
     from ..case import MOST_CYCLES, Case
     from ..network import Network
     from ..noise import Noise
@@ -87,12 +93,13 @@ def _run(chosen: argparse.Namespace) -> int:
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
+    message_bytes = size(chosen.bytes, "bytes")
     case = Case(
         ranks[-1],
-        algorithm=Algorithm.from_dict({"kind": chosen.algorithm}, "--algorithm"),
+        algorithm=algorithm(chosen, ranks, network, message_bytes),
         network=network,
         noise=[Noise.from_dict(one, "--noise") for one in noises(chosen.noise)],
-        message_bytes=size(chosen.bytes, "bytes"),
+        message_bytes=message_bytes,
         cycles=integer(chosen.cycles, "cycles", 1, MOST_CYCLES) or 1,
         compute_time=chosen.compute_time,
     )
@@ -119,7 +126,8 @@ def _run(chosen: argparse.Namespace) -> int:
             nonlocal understood
             if not understood:  # all is checked by now
                 understood = True
-                tell_understood(network, case.noise, chosen.network is not None)
+                given = chosen.network is not None
+                tell_understood(network, case.noise, given, case.algorithm, chosen.algorithm)
             phases(f"simulating {count:,} ranks", done % 1, 1.0)
 
         answer = slowdown(
