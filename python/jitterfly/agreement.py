@@ -167,7 +167,7 @@ class Agreement:
         Raises
         ------
         ValueError
-            matplotlib is not installed, or does not know the ending of `path`.
+            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
         return notebook.picture("agreement", self, path=path)
 

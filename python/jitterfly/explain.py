@@ -290,7 +290,7 @@ class DelayByCause:
         Raises
         ------
         ValueError
-            matplotlib is not installed, or does not know the ending of `path`.
+            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
         return notebook.picture("causes", self, path=path)
 

@@ -103,7 +103,7 @@ def picture(
     Raises
     ------
     ValueError
-        No matplotlib, or `path` has an ending that matplotlib does not know.
+        No matplotlib, or `path` does not end in .png, .pdf or .svg.
     """
     package("matplotlib")
     draw = _load("plots.draw")

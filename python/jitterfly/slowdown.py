@@ -158,7 +158,7 @@ class SlowdownTable:
         Raises
         ------
         ValueError
-            matplotlib is not installed, or does not know the ending of `path`.
+            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
         return notebook.picture("slowdown", self, function="draw_table", path=path)
 

@@ -177,7 +177,7 @@ def test_pictures(results, kind, tmp_path):
     assert figure.axes
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
     assert figure._repr_png_().startswith(b"\x89PNG")
-    with pytest.raises(ValueError, match="must end in one of"):
+    with pytest.raises(ValueError, match=r"must end in \.png, \.pdf or \.svg"):
         results[kind].plot(path=tmp_path / "picture.word")
 
 

@@ -460,7 +460,7 @@ def test_a_plan_survives_a_file():
         (["--instructions", "7=60"], "ranks must be a power of two"),
         (["--json", "no/such/folder/b.json"], "json must name a file"),
         (["--picture", "no/such/folder/b.png"], "picture must name a file"),
-        (["--picture", "bench.xyz"], "picture must end in one of"),
+        (["--picture", "bench.xyz"], "picture must end in .png, .pdf or .svg"),
         (["--loggopsim", "x"], "unrecognized arguments: --loggopsim"),
         (["--ranks", "2", "--ranks", "4"], "--ranks is given twice: give it once"),
         (["--csv", "no/such/folder/b.csv"], "csv must name a file"),

@@ -246,7 +246,7 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         (["trace", "--noise", "1ms"], "--noise must look like key=value"),
         (["trace", "--realization", "last"], "--realization must be an integer"),
         (["trace", "--out", "nowhere/x.png"], "directory nowhere does not exist"),
-        (["trace", "--out", "x.docx"], "must end in one of"),
+        (["trace", "--out", "x.docx"], "must end in .png, .pdf or .svg"),
         (["trace", "--at", "ranks=4"], "give STUDY.toml"),
         (
             ["trace", "--bytes", "1kb"],

@@ -151,7 +151,7 @@ def test_the_command_takes_what_others_take(capsys, tmp_path):
         (["--noise", "period=1ms"], "key 'duration' is missing"),
         (["--noise", FILE, "--algorithm", "rin"], "--algorithm must be one of"),
         (["--noise", FILE, "--network", "L=1us"], "--network: key 'o' is missing"),
-        (["--noise", FILE, "--picture", "a.word"], "must end in one of"),
+        (["--noise", FILE, "--picture", "a.word"], "must end in .png, .pdf or .svg"),
         (["--noise", FILE, "--realizations", "1"], "--realizations must be an integer from 2"),
     ],
 )

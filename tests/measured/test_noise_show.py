@@ -186,7 +186,7 @@ def test_one_cpu_as_pdf(file, capsys):
 
 BAD = {
     ("none.noise",): "none.noise: No such file",
-    ("x.noise", "--out", "x.doc"): "a picture's name must end in one of",
+    ("x.noise", "--out", "x.doc"): "a picture's name must end in .png, .pdf or .svg",
     ("x.noise", "--out", "no/x.png"): "the directory no does not exist",
     ("x.noise", "--cpu", "7"): "cpu must be one that the file names (0, 3)",
     ("x.noise", "--format", "selfish"): "format must be one of",

@@ -221,8 +221,8 @@ class Advice:
         Raises
         ------
         ValueError
-            matplotlib is not installed, or does not know the ending of `path`; nothing is known
-            of any cell.
+            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg; nothing is
+            known of any cell.
         """
         if not any(cell.ranking for cell in self.cells):
             raise ValueError("nothing to draw: no cell has a ranking yet")

@@ -106,7 +106,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-v", "--verbose", action="store_true", help="progress also where there is no terminal")
     add("--json", metavar="FILE", help="write all measurements to FILE")
     add("--csv", metavar="FILE", help="write the table to FILE")
-    add("--picture", metavar="FILE", help="draw a roofline and the rates (needs matplotlib)")
+    add(
+        "--picture",
+        metavar="FILE",
+        help="a roofline and the rates: .png, .pdf or .svg (needs matplotlib)",
+    )
 
 
 class Parser(OnceParser):

@@ -438,7 +438,7 @@ def _add_show(commands: Any) -> None:
         "--out",
         type=Path,
         metavar="X.png",
-        help="picture; its ending decides the format (default: FILE's name, in this directory)",
+        help="picture: .png, .pdf or .svg (default: FILE's name and .png, in this directory)",
     )
     _add_reading_options(parser)
     add_json(parser)

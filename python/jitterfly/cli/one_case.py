@@ -142,7 +142,13 @@ def add_trace(commands: Any) -> None:
         default="worst",
         help="its number, or `worst` (default): the slowest of the first 1000",
     )
-    trace.add_argument("--out", type=Path, default=Path("trace.png"), metavar="FILE")
+    trace.add_argument(
+        "--out",
+        type=Path,
+        default=Path("trace.png"),
+        metavar="FILE",
+        help=".png, .pdf or .svg (default trace.png)",
+    )
     add_json(trace)
     trace.set_defaults(run=_run_trace)
 

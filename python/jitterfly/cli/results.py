@@ -29,7 +29,7 @@ def add_parsers(commands: Any) -> None:
     plot.add_argument("results", type=Path, metavar="DIR", help="what `run` wrote")
     plot.add_argument("--kind", metavar="KIND", help="default: the study's; see sweeps/README.md")
     plot.add_argument("--observable", metavar="NAME", help="for kinds that show one")
-    plot.add_argument("--out", type=Path, metavar="FILE", help="png, pdf or svg")
+    plot.add_argument("--out", type=Path, metavar="FILE", help=".png, .pdf or .svg")
     add_json(plot)
     plot.set_defaults(run=_plot)
 

@@ -157,7 +157,7 @@ class Budget:
         Raises
         ------
         ValueError
-            matplotlib is not installed, or does not know the ending of `path`; no D near the
+            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg; no D near the
             asked one has a p that is neither 0 nor 1.
         """
         found = curves_over_delays(self.question, self.confidence)

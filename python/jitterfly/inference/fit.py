@@ -120,7 +120,7 @@ class Fit:
         Raises
         ------
         ValueError
-            matplotlib is not installed, or does not know the ending of `path`.
+            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
         return notebook.picture("inference", self, function="draw_fit", path=path)
 

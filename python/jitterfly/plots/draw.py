@@ -35,6 +35,8 @@ DRAWN_IN = {
     "tail": "distribution",
 }
 MISSING = "matplotlib is not installed (pip install matplotlib)"
+FORMATS = (".png", ".pdf", ".svg")
+"""Endings of pictures. Others that matplotlib writes lack transparency, or need LaTeX."""
 
 
 def can_draw() -> bool:
@@ -61,8 +63,8 @@ def draw(
     Raises
     ------
     ValueError
-        No matplotlib, an ending that matplotlib does not know, a kind that does not
-        suit the study, or no data yet.
+        No matplotlib, an ending that is none of `FORMATS`, a kind that does not suit the
+        study, or no data yet.
     OSError
         The file can not be written.
     """
@@ -117,11 +119,8 @@ def check_path(path: Path) -> None:
     """Raise ValueError if no picture can be written to `path`: matplotlib, directory, format."""
     if not can_draw():
         raise ValueError(MISSING)
-    from matplotlib.figure import Figure
-
-    known = sorted(Figure().canvas.get_supported_filetypes())
-    if path.suffix[1:].lower() not in known:
-        raise ValueError(f"{path}: a picture's name must end in one of .{', .'.join(known)}")
+    if path.suffix.lower() not in FORMATS:
+        raise ValueError(f"{path}: a picture's name must end in .png, .pdf or .svg")
     check_replaceable(path)
     if not path.parent.is_dir():
         raise ValueError(f"{path}: the directory {path.parent} does not exist")

@@ -339,7 +339,7 @@ class ScheduleResult:
         Raises
         ------
         ValueError
-            matplotlib is not installed, or does not know the ending of `path`.
+            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
         return notebook.picture("schedule", self, path=path)
 

@@ -1,0 +1,70 @@
+"""Pictures are PNG, PDF or SVG; another ending is refused before anything is read or simulated."""
+
+import pytest
+from support.paths import EXAMPLES
+
+from jitterfly.cli import main
+from jitterfly.plots.draw import FORMATS
+
+pytest.importorskip("matplotlib")
+NOISE = ["--noise", "period=1ms,duration=25us", "--ranks", "8"]
+STARTS = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
+COMMANDS = {
+    "slowdown": (["slowdown", *NOISE], "--picture"),
+    "explain": (["explain", *NOISE], "--picture"),
+    "schedule": (["run", "app.goal", "--noise", "period=1ms,duration=25us"], "--picture"),
+    "explain a schedule": (["explain", "app.goal"], "--path-picture"),
+    "compare-measured": (["compare-measured", "times.txt", *NOISE], "--picture"),
+    "trace": (["trace"], "--out"),
+    "noise show": (["noise", "show", str(EXAMPLES / "vm.noise")], "--out"),
+    "bench": (["bench"], "--picture"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app.goal").write_text("num_ranks 1\nrank 0 {\ncalc 5000\n}\n")
+    (tmp_path / "times.txt").write_text("1e-5\n2e-5\n3e-5\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["x.jpg", "x.eps", "x.pgf", "x", "x.raw", ".png"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_other_endings_are_refused_before_the_work(folder, capsys, monkeypatch, command, name):
+    """`simulate` and its like, and the reader of noise files, are not reached."""
+
+    def reached(*arguments, **options):
+        raise AssertionError("the work began")
+
+    for module in ("simulate", "slowdown", "explain", "agreement", "schedule.simulate"):
+        for function in ("simulate", "simulate_checked", "explain", "simulate_schedule"):
+            monkeypatch.setattr(f"jitterfly.{module}.{function}", reached, raising=False)
+    arguments, option = COMMANDS[command]
+    try:
+        code = main([*arguments, option, name])
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "must end in .png, .pdf or .svg" in err
+    assert sorted(path.name for path in folder.iterdir()) == ["app.goal", "times.txt"]
+
+
+@pytest.mark.parametrize("ending", [*FORMATS, ".PNG"])
+def test_the_three_formats_are_written(folder, ending):
+    path = folder / f"a{ending}"
+    assert main(["slowdown", "-q", *NOISE, "--realizations", "20", "--picture", str(path)]) == 0
+    assert path.read_bytes().startswith(STARTS[ending.lower()])
+
+
+@pytest.mark.parametrize("words", [
+    ["slowdown"], ["explain"], ["run"], ["compare-measured"], ["trace"], ["plot"],
+    ["noise", "show"], ["bench"],
+])  # fmt: skip
+def test_help_says_the_formats(capsys, words):
+    with pytest.raises(SystemExit):
+        main([*words, "--help"])
+    assert ".png, .pdf or .svg" in " ".join(capsys.readouterr().out.split())
