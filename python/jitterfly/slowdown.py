@@ -8,11 +8,12 @@ import inspect
 import io
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from . import notebook, stats
 from .algorithms import Algorithm, Butterfly
@@ -73,30 +74,33 @@ class SlowdownTable:
     seed : int
     stopped : bool
         Whether Ctrl-C ended it: the rows are those of the numbers of ranks that were finished.
+    samples : float64 array, shape (realizations,)
+        The completions of `case`, the most ranks, seconds.
     """
 
     case: Case
     rows: tuple[SlowdownRow, ...]
     seed: int
     stopped: bool = False
+    samples: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     def __repr__(self) -> str:
         last = self.rows[-1]
         return f"SlowdownTable({len(self.rows)} rows; {last.slowdown} on {last.ranks:,} ranks)"
 
-    def title(self) -> str:
-        """What was simulated, and under which noise."""
+    def title(self, where: str = "") -> str:
+        """What was simulated, and under which noise; `where` stands between them."""
         size = show_size(self.case.message_bytes)
         noise = "; ".join(map(in_words, self.case.noise))
-        return f"{in_words(self.case.algorithm)}, {size}, under noise: {noise}"
+        return f"{in_words(self.case.algorithm)}, {size}{where}, under noise: {noise}"
 
     def lines(self) -> list[str]:
         """The table as text."""
         rows = [("ranks", "without noise", "mean", "p50", "p99", "slowdown (mean)")]
         for row in self.rows:
             p50, p99 = (show_seconds(float(one.value)) for one in (row.p50, row.p99))
-            rows.append((f"{row.ranks:,}", show_seconds(row.noise_free), _show_time(row.mean), p50,
-                         p99, _show_ratio(row.slowdown)))  # fmt: skip
+            rows.append((f"{row.ranks:,}", show_seconds(row.noise_free), show_time(row.mean), p50,
+                         p99, show_ratio(row.slowdown)))  # fmt: skip
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return ["  ".join(f"{word:>{width}}" for word, width in zip(row, widths, strict=True))
                 for row in rows]  # fmt: skip
@@ -121,13 +125,13 @@ class SlowdownTable:
         unseen = [row.ranks for row in self.rows if row.mean.too_small]
         if unseen:
             text.append(
-                f"on {_show_ranks(unseen)} ranks no realization was delayed: a mean that rests on "
+                f"on {_show_ranks(unseen)} no realization was delayed: a mean that rests on "
                 "no event has no interval; take more realizations"
             )
         few = [row.ranks for row in self.rows if row.mean.skewed]
         if few:
             text.append(
-                f"on {_show_ranks(few)} ranks the mean rests on fewer than {stats.ENOUGH_EVENTS} "
+                f"on {_show_ranks(few)} the mean rests on fewer than {stats.ENOUGH_EVENTS} "
                 "rare events: its interval is wider for that; take more realizations"
             )
         text += [f"{noise.kind}: {unused}" for noise in self.case.noise
@@ -153,7 +157,9 @@ class SlowdownTable:
         return notebook.from_csv(self.to_csv())
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """Completion and slowdown against ranks; written to `path`, too, where it is given.
+        """Completion and slowdown against ranks; of one number of ranks its realizations.
+
+        Written to `path`, too, where it is given.
 
         Raises
         ------
@@ -251,6 +257,7 @@ def slowdown(
     check_exposed(cases, len(sources))
     warn_of_unused_costs(cases)
     rows: list[SlowdownRow] = []
+    samples = np.zeros(0)
 
     def report(done: int, count: int) -> None:
         if progress is not None:
@@ -261,11 +268,12 @@ def slowdown(
             report(0, 1)
             result = simulate_checked(case, realizations, seed, backend, threads, report)
             rows.append(_row(case, result, confidence))
+            samples = result.samples[:, -1]
     except KeyboardInterrupt:
         if not rows:
             raise
     stopped = len(rows) < len(cases)
-    return SlowdownTable(cases[len(rows) - 1], tuple(rows), seed, stopped)
+    return SlowdownTable(cases[len(rows) - 1], tuple(rows), seed, stopped, samples)
 
 
 def _row(case: Case, result: Result, confidence: float) -> SlowdownRow:
@@ -284,11 +292,12 @@ def _row(case: Case, result: Result, confidence: float) -> SlowdownRow:
 def _show_ranks(counts: list[int]) -> str:
     """Numbers of ranks in words."""
     if len(counts) > _SHOWN:
-        return f"{counts[0]:,} to {counts[-1]:,}"
-    return ", ".join(f"{count:,}" for count in counts)
+        return f"{counts[0]:,} to {counts[-1]:,} ranks"
+    return ", ".join(f"{count:,}" for count in counts) + f" rank{'s' * (counts != [1])}"
 
 
-def _show_time(estimate: Estimate) -> str:
+def show_time(estimate: Estimate) -> str:
+    """A time with its interval; a question mark for an end that is not known."""
     value, low, high = (
         show_seconds(float(end)) if math.isfinite(float(end)) else "?"
         for end in (estimate.value, estimate.low, estimate.high)
@@ -296,7 +305,8 @@ def _show_time(estimate: Estimate) -> str:
     return f"{value} [{low}, {high}]"
 
 
-def _show_ratio(estimate: Estimate) -> str:
+def show_ratio(estimate: Estimate) -> str:
+    """A number with its interval, likewise."""
     value, low, high = (
         f"{float(end):.3g}" if abs(float(end)) < 1e3 else f"{float(end):,.0f}"
         for end in (estimate.value, estimate.low, estimate.high)
@@ -321,14 +331,14 @@ def in_words(part: Component) -> str:
         placed = part.placement if isinstance(part.placement, str) else "given"
         return f"{part.kind}, placement {placed}; " + "; ".join(levels)
     parts = [part.kind]
-    for field in dataclasses.fields(part):
-        value = getattr(part, field.name)
-        if field.name == "sha256" or value is None or value is field.default:
+    for one in dataclasses.fields(part):
+        value = getattr(part, one.name)
+        if one.name == "sha256" or value is None or value is one.default:
             continue
-        if isinstance(value, tuple) and value == field.default:  # a copy of it
+        if isinstance(value, tuple) and value == one.default:  # a copy of it
             continue
-        timed = isinstance(inspect.getattr_static(type(part), field.name, None), Seconds)
-        if timed and value == field.default:
+        timed = isinstance(inspect.getattr_static(type(part), one.name, None), Seconds)
+        if timed and value == one.default:
             continue
         if isinstance(part, SpeedNoise) and isinstance(value, Constant):
             shown = f"{value.value:g}"  # a factor, no time
@@ -339,5 +349,5 @@ def in_words(part: Component) -> str:
         else:
             plain = value if isinstance(value, str) else summary(value)
             shown = show_seconds(value) if timed else plain
-        parts.append(f"{field.name} = {Path(value).name if field.name == 'file' else shown}")
+        parts.append(f"{one.name} = {Path(value).name if one.name == 'file' else shown}")
     return ", ".join(parts)

@@ -11,7 +11,7 @@ from support.paths import EXAMPLES
 import jitterfly as jf
 from jitterfly.advice import COLLECTIVES, known
 from jitterfly.cli import main
-from jitterfly.slowdown import USUAL_NETWORK, _show_ratio, in_words
+from jitterfly.slowdown import USUAL_NETWORK, in_words, show_ratio
 from jitterfly.stats import Estimate
 
 slowdown_module = sys.modules["jitterfly.slowdown"]  # `jf.slowdown` is the function
@@ -163,7 +163,7 @@ def test_errors_are_one_line(capsys, arguments, words):
 
 
 def test_parts_in_words():
-    assert _show_ratio(Estimate(3154.2, 3001.0, 3300.5, 0.95, 10)) == "3,154 [3,001, 3,300]"
+    assert show_ratio(Estimate(3154.2, 3001.0, 3300.5, 0.95, 10)) == "3,154 [3,001, 3,300]"
     assert in_words(NOISE) == "periodic, period = 1 ms, duration = 25 µs, start = stationary"
     assert in_words(jf.TraceNoise(str(FILE))) == "trace, file = vm.noise"
     assert in_words(jf.Hockney("1us", 0)) == "hockney, alpha = 1 µs, beta = 0 s"

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from ..simulate import Result
-from ..slowdown import SlowdownTable, in_words
-from ..units import show_size
+from ..slowdown import SlowdownTable, in_words, show_ratio, show_time
+from ..units import show_seconds, show_size
 from . import style
 
 _MOST_TICKS = 12
+_FACTOR = 8  # from which on times are on a logarithmic axis
+_ROOM = 0.04  # of the axis, on either side
+_MOST_BINS = 100
+_BARS = "#9ecae1"
 
 
 def draw_table(found: SlowdownTable) -> Figure:
-    """Completion (mean with its interval, p50, p99, without noise), and below it the slowdown."""
+    """Completion (mean with its interval, p50, p99, without noise), and below it the slowdown.
+
+    Of one number of ranks how the realizations are distributed, and the same beside that.
+    """
+    if len(found.rows) == 1:
+        return _draw_realizations(found)
     figure, axes = style.new_figure([2.2, 1.2], 1, sharey=False)
     top, bottom = axes[:, 0]
     ranks = [row.ranks for row in found.rows]
     mean, median, tail = style.SERIES[:3]
-    alone = "_" if len(ranks) == 1 else ""  # of which no line shows anything
-    top.plot(ranks, [row.noise_free for row in found.rows], color=style.GREY, linestyle=":",
-             marker=alone, markersize=14)  # fmt: skip
+    top.plot(ranks, [row.noise_free for row in found.rows], color=style.GREY, linestyle=":")
     top.plot(ranks, [row.p50.value for row in found.rows], color=median.color, marker=median.marker,
              linestyle=median.line, markersize=4)  # fmt: skip
     top.plot(ranks, [row.p99.value for row in found.rows], color=tail.color, marker=tail.marker,
@@ -36,8 +47,6 @@ def draw_table(found: SlowdownTable) -> Figure:
         panel.errorbar(ranks, [one.value for one in values], ends, color=mean.color,
                        marker=mean.marker, markersize=4, capsize=2)  # fmt: skip
         panel.set_xscale("log")
-        if alone:
-            panel.set_xlim(ranks[0] / 2, ranks[0] * 2)  # in the middle
     bottom.axhline(1, color=style.GREY, linewidth=0.8)
     times = [row.p99.value for row in found.rows] + [row.noise_free for row in found.rows]
     if min(times) > 0 and max(times) > 8 * min(times):
@@ -57,10 +66,85 @@ def draw_table(found: SlowdownTable) -> Figure:
         Line2D([], [], color=median.color, marker=median.marker, linestyle=median.line,
                label="median"),
         Line2D([], [], color=tail.color, marker=tail.marker, linestyle=tail.line, label="p99"),
-        Line2D([], [], color=style.GREY, linestyle=":", marker=alone, label="without noise"),
+        Line2D([], [], color=style.GREY, linestyle=":", label="without noise"),
     ]  # fmt: skip
     style.finish(figure, found.title(), found.notes(), handles)
     return figure
+
+
+def _draw_realizations(found: SlowdownTable) -> Figure:
+    """A histogram of the completions; above it mean, median and p99 with their intervals."""
+    (row,) = found.rows
+    times, quiet = found.samples, row.noise_free
+    named = {"mean": row.mean, "median": row.p50, "p99": row.p99}
+    ends = [float(end) for one in named.values() for end in (one.low, one.high)]
+    reached = [quiet, float(times.min()), float(times.max())]
+    low, high = min(reached), max([*reached, *filter(math.isfinite, ends)])
+    logarithmic = low > 0 and high > _FACTOR * low
+    if logarithmic:
+        room = (high / low) ** _ROOM
+        left, right = low / room, high * room
+        edges = np.geomspace(*reached[1:], _bins(times) + 1)
+        width = edges[0] * (room - 1)
+    else:
+        room = _ROOM * (high - low or high or 1e-6)  # all alike, or no time at all
+        left, right = low - room, high + room
+        edges = np.linspace(*reached[1:], _bins(times) + 1)
+        width = room
+    edges[[0, -1]] = reached[1:]  # geomspace may round them
+    if reached[1] == reached[2]:  # all alike: one bar, in whose middle the lines are
+        edges = reached[1] + 0.2 * width * np.array([-0.5, 0.5])
+    figure, axes = style.new_figure([0.8, 2.2], 1, sharey=False)
+    marks, panel = axes[:, 0]
+    counts, _ = np.histogram(times, edges)
+    bars = panel.stairs(counts, edges, fill=True, color=_BARS, label="realizations")
+    handles: list[Any] = [bars]
+    for place, ((name, one), look) in enumerate(zip(named.items(), style.SERIES[:3], strict=True)):
+        value = float(one.value)
+        # One beyond the axis ends there.
+        away = [[value - max(end, left) if end < value else end - value] if math.isfinite(end)
+                else [0.0] for end in (float(one.low), float(one.high))]  # fmt: skip
+        marks.errorbar([value], [-place], xerr=away, color=look.color, marker=look.marker,
+                       markersize=4, capsize=3)  # fmt: skip
+        for end, edge in ((one.low, left), (one.high, right)):
+            if not math.isfinite(end):
+                marks.annotate("", (edge, -place), (value, -place), arrowprops={
+                    "arrowstyle": "->", "color": look.color, "linestyle": (0, (3, 2)),
+                    "shrinkA": 0, "shrinkB": 0})  # fmt: skip
+        panel.axvline(value, color=look.color, linestyle=look.line, linewidth=1.2)
+        handles.append(Line2D([], [], color=look.color, marker=look.marker, linestyle=look.line,
+                              markersize=4, label=f"{name} {show_time(one)}"))  # fmt: skip
+    for axis in (marks, panel):
+        axis.axvline(quiet, color=style.GREY, linewidth=1.5, linestyle=(0, (1, 1)))
+    handles.append(Line2D([], [], color=style.GREY, linewidth=1.5, linestyle=(0, (1, 1)),
+                          label=f"without noise {show_seconds(quiet)}"))  # fmt: skip
+    marks.set_yticks([-place for place in range(len(named))], list(named))
+    marks.set_ylim(-len(named) + 0.4, 0.6)
+    marks.grid(visible=False, axis="y")
+    panel.set_yscale("log")
+    panel.set_ylim(bottom=0.7)
+    panel.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    panel.set_ylabel("realizations")
+    panel.set_xlabel("completion")
+    panel.set_xlim(left, right)
+    if logarithmic:
+        style.log_axis(panel, "s", "x")
+    else:
+        style.value_axis(panel, "s", linear=True)
+    told = [
+        f"slowdown (mean) {show_ratio(row.slowdown)}",
+        *found.notes(),
+        f"bars and brackets: {100 * row.mean.confidence:g} % intervals",
+        "arrows: no end is known" if any(not math.isfinite(end) for end in ends) else "",
+    ]
+    where = f" on {row.ranks:,} rank{'s' * (row.ranks != 1)}"
+    style.finish(figure, found.title(where), told, handles)
+    return figure
+
+
+def _bins(times: npt.NDArray[np.float64]) -> int:
+    """More for more realizations, but about so many as can be told apart."""
+    return int(np.clip(math.sqrt(len(times)), 10, _MOST_BINS))
 
 
 def draw_samples(result: Result) -> Figure:

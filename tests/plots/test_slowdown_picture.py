@@ -1,0 +1,125 @@
+"""The picture of `slowdown`: of one number of ranks the distribution of its realizations."""
+
+import numpy as np
+import pytest
+
+import jitterfly as jf
+
+pytest.importorskip("matplotlib")
+
+from matplotlib.patches import StepPatch
+
+NOISE = jf.PeriodicNoise("1ms", "25us", start="stationary")
+RARE = jf.StepNoise("1ms", 1e-4)
+CASES = {
+    "usual": (NOISE, 64, 1000),
+    "logarithmic": (jf.StepNoise("1ms", 0.01), 16, 500),
+    "few": (jf.StepNoise("1ms", 0.05), 4, 2),
+    "never hit": (RARE, 4, 40),
+    "always alike": (jf.StepNoise("1ms"), 4, 20),
+    "no time without noise": (jf.LateArrival("1ms", probability=0.5), 1, 50),
+    "faster": (jf.SpeedNoise(jf.Empirical([0.5, 1.5])), 8, 60),
+}
+
+
+def drawn(name):
+    noise, ranks, realizations = CASES[name]
+    work = "1ms" if name == "faster" else 0
+    found = jf.slowdown(
+        noise, ranks, realizations=realizations, compute_time=work, network="L=1us,o=200ns", seed=2
+    )
+    return found, found.plot()
+
+
+def text_of(figure):
+    return " ".join(" ".join(text.get_text() for text in figure.texts).split())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_realizations_are_in_the_histogram(name):
+    found, figure = drawn(name)
+    marks, panel = figure.axes
+    (bars,) = (patch for patch in panel.patches if isinstance(patch, StepPatch))
+    values, edges, _ = bars.get_data()
+    assert values.sum() == found.rows[0].mean.realizations == len(found.samples)
+    assert (np.diff(edges) > 0).all()
+    assert edges[0] <= found.samples.min()
+    assert edges[-1] >= found.samples.max()
+    left, right = panel.get_xlim()
+    assert left < found.rows[0].noise_free < right
+    assert left < edges[0] < edges[-1] < right
+    assert marks.get_xlim() == (left, right)
+    least = min(found.rows[0].noise_free, found.samples.min())
+    assert (panel.get_xscale() == "log") == (least > 0 and (right / left > 8))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_mean_quantiles_and_noise_free_time_are_marked(name):
+    found, figure = drawn(name)
+    (row,) = found.rows
+    marks, panel = figure.axes
+    lines = {round(float(line.get_xdata()[0]), 12) for line in panel.lines}
+    expected = [row.noise_free, row.mean.value, row.p50.value, row.p99.value]
+    assert lines == {round(float(value), 12) for value in expected}
+    assert [label.get_text() for label in marks.get_yticklabels()] == ["mean", "median", "p99"]
+    left, _ = panel.get_xlim()
+    bars = [bar.get_segments()[0][:, 0].tolist() for bar in marks.collections]
+    for (low, high), one in zip(bars, (row.mean, row.p50, row.p99), strict=True):
+        known = [end if np.isfinite(end) else one.value for end in (one.low, one.high)]
+        assert low == pytest.approx(max(known[0], left), rel=1e-9, abs=1e-18)
+        assert high == pytest.approx(known[1], rel=1e-9, abs=1e-18)
+    ends = [end for one in (row.mean, row.p50, row.p99) for end in (one.low, one.high)]
+    unknown = sum(not np.isfinite(end) for end in ends)
+    assert len(marks.texts) == unknown  # an arrow for each end that is not known
+    assert ("arrows: no end is known" in text_of(figure)) == bool(unknown)
+
+
+def test_title_units_and_legend():
+    found, figure = drawn("usual")
+    told = text_of(figure)
+    assert "butterfly, 8 B on 64 ranks, under noise: periodic, period = 1 ms" in told
+    assert f"slowdown (mean) {found.rows[0].slowdown:.3g}" in told
+    assert "bars and brackets: 95 % intervals" in told
+    _, panel = figure.axes
+    assert panel.get_xlabel() == "completion"
+    assert panel.get_ylabel() == "realizations"
+    figure.canvas.draw()
+    ticks = [tick.get_text() for tick in panel.get_xticklabels() if tick.get_text()]
+    assert len(ticks) > 1
+    assert all(tick.split()[1] in ("µs", "ms") for tick in ticks)
+    (legend,) = figure.legends
+    words = [text.get_text() for text in legend.get_texts()]
+    assert words[0] == "realizations"
+    assert [word.split()[0] for word in words[1:]] == ["mean", "median", "p99", "without"]
+    assert words[4] == "without noise 8.4 µs"
+
+
+def test_several_numbers_of_ranks_are_lines():
+    found = jf.slowdown(NOISE, [8, 64], realizations=50)
+    top, bottom = found.plot().axes
+    assert not top.patches
+    assert (top.get_ylabel(), bottom.get_xlabel()) == ("completion", "ranks")
+    assert len(found.samples) == 50  # those of the most ranks
+    case = found.case
+    assert case.ranks == 64
+    np.testing.assert_array_equal(found.samples, jf.simulate(case, 50).samples[:, -1])
+
+
+def test_long_texts_leave_the_axes_their_room():
+    """Four sources, levels of a machine: the title is cut, and nothing lies over the axes."""
+    noise = [
+        NOISE,
+        RARE,
+        jf.MessageNoise(jf.Lognormal("1us", 1.0), 0.1),
+        jf.NetworkJitter("1ms", "1us"),
+    ]
+    found = jf.slowdown(noise, 64, network="8: L=300ns,o=100ns; 4: L=500ns,o=150ns; L=1us,o=200ns",
+                        algorithm=jf.RabenseifnerAllreduce(), realizations=40)  # fmt: skip
+    figure = found.plot()
+    figure.canvas.draw()
+    height = figure.get_size_inches()[1]
+    sizes = [axes.get_position().height * height for axes in figure.axes]
+    assert sizes[0] > 0.7
+    assert sizes[1] > 2.2
+    tops = [text.get_window_extent().y0 for text in figure.texts]
+    assert min(tops) >= figure.axes[0].get_window_extent().y1
