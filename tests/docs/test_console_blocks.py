@@ -118,14 +118,15 @@ IN_SHORT = {
     ),
 }
 IN_SMALL = {
-    "jitterfly slowdown --noise period=1ms,duration=25us,start=stationary --ranks 64..8192 "
-    "--picture slowdown.png": (
-        "jitterfly slowdown --noise period=1ms,duration=25us,start=stationary --ranks 64,128 "
-        "--realizations 200 --picture slowdown.png"
+    "jitterfly slowdown --network L=1us,o=200ns,G=0.1ns --ranks 64..8192 "
+    "--noise period=1ms,duration=25us,start=stationary --picture slowdown.png": (
+        "jitterfly slowdown --network L=1us,o=200ns,G=0.1ns --ranks 64,128 --realizations 200 "
+        "--noise period=1ms,duration=25us,start=stationary --picture slowdown.png"
     ),
-    "jitterfly slowdown --noise node.noise --ranks 64..8192 --picture recorded.png": (
-        "jitterfly slowdown --noise node.noise --ranks 64,128 --realizations 200 "
-        "--picture recorded.png"
+    "jitterfly slowdown --network L=1us,o=200ns,G=0.1ns --ranks 64..8192 --noise node.noise "
+    "--picture recorded.png": (
+        "jitterfly slowdown --network L=1us,o=200ns,G=0.1ns --ranks 64,128 --realizations 200 "
+        "--noise node.noise --picture recorded.png"
     ),
 }
 if not scale.FULL:
