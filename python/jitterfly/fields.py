@@ -109,7 +109,8 @@ def did_you_mean(word: Any, allowed: Collection[str]) -> str:
     if not isinstance(word, str):
         return ""
     names, part = [str(name) for name in allowed][:1000], word[:40].lower()
-    whole = [name for name in names if len(part) >= _LEAST_PART and part in name.lower()]
+    same = [name for name in names if name.lower() == part]
+    whole = same or [name for name in names if len(part) >= _LEAST_PART and part in name.lower()]
     begin = [name for name in whole if name.lower().startswith(part)]
     close = (begin or whole)[:_MOST_HINTS] or difflib.get_close_matches(word[:40], names, n=1)
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
@@ -307,7 +308,9 @@ class Component(Dataclass):
         check_keys(table, ["kind", *(field.name for field in fields)], place)
         for field in fields:
             if field.name not in table and field.default is dataclasses.MISSING:
-                raise ValueError(f"{place}: key {field.name!r} is missing")
+                needed = [one.name for one in fields if one.default is dataclasses.MISSING]
+                more = f"; {table['kind']} needs {', '.join(needed)}" if len(needed) > 1 else ""
+                raise ValueError(f"{place}: key {field.name!r} is missing{more}")
         try:
             built: _C = member(**{key: value for key, value in table.items() if key != "kind"})
         except ValueError as error:

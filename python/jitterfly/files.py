@@ -10,6 +10,7 @@ import errno
 import os
 import re
 import stat
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,6 +30,44 @@ def check_replaceable(path: Path) -> None:
     """Raise ValueError where a new file must not take the place of what is there: of a device."""
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} must be a file, it is {_kind_of_file(path.stat().st_mode)}")
+
+
+def check_output(path: Path) -> None:
+    """Raise ValueError where no file can be written: before the work, not after.
+
+    A device stays what it is; the directory has to be there, and to take a new file.
+    """
+    check_replaceable(path)
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: the directory {path.parent} does not exist")
+    check_writable(path.parent, str(path))
+
+
+def check_writable(folder: Path, name: str) -> None:
+    """Raise ValueError where a directory takes no new file, which is for `name`."""
+    try:
+        tempfile.TemporaryFile(dir=folder).close()  # has no name: nothing of it is ever seen
+    except OSError as error:
+        raise ValueError(
+            f"{name} can not be written: {folder} takes no new files ({error.strerror})"
+        ) from None
+
+
+def make_directory(path: Path, name: str) -> None:
+    """Make the directory of results that `name` asks for, where it is not there yet.
+
+    Raises
+    ------
+    ValueError
+        It is a file, can not be made, or takes no files.
+    """
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{name} must be a directory, and {path} is a file")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"{name} {path} can not be made ({error.strerror})") from None
+    check_writable(path, f"{name} {path}")
 
 
 def is_open_already(path: Path) -> bool:

@@ -51,6 +51,14 @@ _SHORT = {letter: 2 ** (10 * i) for i, letter in enumerate("KMGTP", 1)}
 # TOML and Python have no other 1e6. A small float is rather a time or a share in the wrong place.
 _LEAST_FLOAT = 10.0
 _MOST_VALUES = 10_000  # in a list
+_SUCH = {
+    "network": "L=1us,o=200ns",
+    "noise": "period=1ms,duration=25us",
+    "jitter": "period=1ms,duration=25us",
+    "arrival": "kind=one_late,delay=1ms,rank=7",
+    "speed": "kind=slow_ranks,factor=1.2,ranks=3",
+}
+_SUCH_LEVELS = "8: L=300ns,o=100ns; L=1us,o=200ns"
 
 
 def read_count(value: Any, name: str, low: int = 0, high: int = 2**62) -> int:
@@ -152,10 +160,14 @@ def read_pairs(text: str, name: str) -> dict[str, Any]:
     {'kind': 'loggops', 'L': '1us', 'G': 1e-10}
     """
     table: dict[str, Any] = {}
+    such = _SUCH.get(name.strip("-").partition("[")[0], "")
+    rule = f"{name} must look like key=value,key=value{such and f', such as {such}'}"
     for part in text.split(","):
         key, equals, entry = (piece.strip() for piece in part.partition("="))
         if not key or not equals or not entry:
-            raise ValueError(f"{name} must look like key=value,key=value; got {shorten(text)}")
+            raise ValueError(f"{rule}; got {shorten(text)}")
+        if re.search(r"[\s;]\s*[A-Za-z_]+\s*=", entry):
+            raise ValueError(f"{rule}, with a comma between them; got {shorten(text)}")
         if key in table:
             raise ValueError(f"{name} has the key {key!r} twice; got {shorten(text)}")
         table[key] = _number_or_text(entry)
@@ -181,11 +193,16 @@ def read_network(value: Any, name: str = "network") -> Any:
     """
     if not isinstance(value, str):
         return value
-    if ";" in value:
-        return {
-            "kind": "hierarchy",
-            "levels": [_read_level(part, name) for part in value.split(";")],
-        }
+    *inner, outer = value.split(";")
+    if any(":" not in part for part in inner) or (":" in outer):
+        raise ValueError(
+            f"{name} must have a comma between keys, such as {_SUCH['network']}; or levels with a "
+            "semicolon between them and a size before a colon, but for the last, such as "
+            f"'{_SUCH_LEVELS}'; got {shorten(value)}"
+        )
+    if inner:
+        levels = [_read_level(part, name) for part in value.split(";")]
+        return {"kind": "hierarchy", "levels": levels}
     table = read_pairs(value, name)
     return {"kind": "hockney" if table.keys() & {"alpha", "beta"} else "loggops"} | table
 
@@ -287,8 +304,8 @@ def _read_number(value: Any, name: str, low: int, high: int, units: bool) -> int
         value = _parse_number(value, name, units)
     elif isinstance(value, str) and units:
         raise ValueError(
-            f"{name} must be an integer from {show_bound(low)} to {show_bound(high)}, as text such "
-            f"as 8K or 1KiB also with a unit ({', '.join(BYTES)}; K is KiB), got {shorten(value)}"
+            f"{name} must be an integer from {show_bound(low)} to {show_bound(high)}, such as 8, "
+            f"8K or 1KiB (units: {', '.join(BYTES)}; K is KiB), got {shorten(value)}"
         )
     elif _is_whole_float(value):
         value = int(value)
@@ -312,7 +329,11 @@ def _read_numbers(value: Any, name: str, units: bool) -> list[int]:
     numbers: list[int] = []
     for part in parts:
         if isinstance(part, str):
-            for piece in part.split(","):
+            pieces = part.split(",")
+            if len(pieces) > 1 and not all(piece.strip() for piece in pieces):
+                raise ValueError(f"{name} must have a number on each side of a comma, got "
+                                 f"{shorten(part)}")  # fmt: skip
+            for piece in pieces:
                 numbers += _read_range(piece, name, read)
         else:
             numbers.append(_read_number(part, name, 0, 2**62, units))
@@ -341,9 +362,10 @@ def _read_range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
         return [*range(low, high, every), high]
     powers = all(end > 0 and end & (end - 1) == 0 for end in (low, high))
     if not powers or high < low:
+        units = " (1KiB and 1MiB are, 1kB and 1MB are not)" if re.search("[A-Za-z]", text) else ""
         raise ValueError(
-            f"{name}: a range must ascend from a power of two to another (1KiB and 1MiB are, 1kB "
-            f"and 1MB are not), or have a step such as 100..500+100, got {shorten(text)}"
+            f"{name}: a range must ascend from a power of two to another{units}, such as 8..64, or "
+            f"have a step such as 100..500+100, got {shorten(text)}"
         )
     if mark and not (re.fullmatch(r"[0-9]{1,2}", step.strip()) and int(step)):
         raise ValueError(f"{name}: a range must have a step from 1 to 99 after /, got "
@@ -361,6 +383,7 @@ def _parse_number(text: str, name: str, units: bool) -> int:
         count = Fraction(1 << int(match[1]) if match[1] else match[2]) * known.get(unit, 1)
     if count is None or count.denominator != 1:
         more = f", with a unit ({', '.join(BYTES)}; K is KiB)" if units else ""
+        more += ", and a comma between two" if re.search(r"\S\s+[0-9]", text.strip()) else ""
         raise ValueError(
             f"{name} must be whole numbers such as 64, 2^12 or 1e6, or ranges such as "
             f"2^4..2^12{more}; got {shorten(text)}"

@@ -124,7 +124,7 @@ def test_period_of_no_ticks(make):
 
 @pytest.mark.parametrize("value", [1e-3, 2e-3, "1.0 ms", 0.99999999999e-3])
 def test_duration_not_below_period(value):
-    check(lambda: noisy(duration=value), "duration must be shorter than period = 0.001 s")
+    check(lambda: noisy(duration=value), "duration must be shorter than period = 1 ms")
 
 
 @pytest.mark.parametrize("value", ["Fresh", "", None, 1, True])

@@ -241,7 +241,10 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         (["trace", "STUDY", "--at", "ranks=4", "--at", "ranks=8"], "gives ranks twice"),
         (["trace", "--ranks", "4", "--ranks", "8"], "--ranks is given twice: give it once"),
         (["run", "STUDY", "--seed=1", "--out", "x", "--seed", "2"], "--seed is given twice"),
-        (["trace", "--ranks", "4", "--copy-levels", "2"], "copy_levels levels must be from 1 to 1"),
+        (
+            ["trace", "--ranks", "4", "--copy-levels", "2"],
+            "--copy-levels levels must be from 1 to 1",
+        ),
         (["trace", "--noise", "period=1ms,len=1"], "unknown key 'len'"),
         (["trace", "--noise", "1ms"], "--noise must look like key=value"),
         (["trace", "--realization", "last"], "--realization must be an integer"),
@@ -250,7 +253,7 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         (["trace", "--at", "ranks=4"], "give STUDY.toml"),
         (
             ["trace", "--bytes", "1kb"],
-            "--bytes must be an integer from 0 to 2^62, as text such as 8K",
+            "--bytes must be an integer from 0 to 2^62, such as 8, 8K or 1KiB",
         ),
         (["trace", "STUDY", "--ranks", "4"], "--ranks and FILE.toml both"),
         (["trace", "STUDY", "--at", "rank=4"], "AXIS one of ranks"),

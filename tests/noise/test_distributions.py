@@ -497,7 +497,10 @@ def test_times_stand_for_distributions():
     for value in (None, -1, "junk", [1], True):
         check(lambda value=value: jf.StepNoise(value), "delay must be a time in seconds, or a dist")
     check(lambda: jf.StepNoise({"kind": "gama"}), "delay: kind must be one of", "mean 'gamma'")
-    check(lambda: jf.StepNoise({"kind": "gamma"}), "delay: key 'shape' is missing (in StepNoise)")
+    check(
+        lambda: jf.StepNoise({"kind": "gamma"}),
+        "delay: key 'shape' is missing; gamma needs shape, scale (in StepNoise)",
+    )
     table = {"kind": "step", "delay": {"kind": "pareto", "scale": "1us", "shap": 2}}
     check(lambda: jf.Noise.from_dict(table), "noise: delay: unknown key 'shap'", "'shape'?")
 

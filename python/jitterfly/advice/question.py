@@ -396,12 +396,13 @@ def _check_seconds(value: Any) -> float | None:
     good = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not good or not 0 < value <= _MOST_SECONDS:
         raise ValueError(
-            f"seconds must be None or a number above 0 and up to {show_number(_MOST_SECONDS)}, "
+            f"seconds must be left out, or above 0 and up to {show_number(_MOST_SECONDS)}, "
             f"got {shorten(value)}"
         )
     return float(value)
 
 
+_NEEDED = ("ranks", "network")
 KEYS = tuple(field.name for field in dataclasses.fields(Question) if field.name != "_")
 
 
@@ -427,7 +428,11 @@ def load_question(
                 table = _with_objects(table, "noise")
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    return read_question(table | dict(over), seconds)
+    table |= dict(over)
+    for key in _NEEDED:
+        if key not in table:
+            raise ValueError(f"{path}: the question lacks the key {key!r}")
+    return read_question(table, seconds)
 
 
 def own_names(path: str | Path) -> tuple[str, list[str]]:
@@ -468,7 +473,7 @@ def read_question(table: Mapping[str, Any], seconds: float | None = None) -> Que
     0.02
     """
     check_keys(table, KEYS, "the question")
-    for key in ("ranks", "network"):
+    for key in _NEEDED:
         if key not in table:
             raise ValueError(f"the question lacks the key {key!r}")
     if "seconds" not in table and "realizations" not in table:

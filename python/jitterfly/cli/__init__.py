@@ -26,13 +26,13 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         # Here, so that Ctrl-C while they load is answered as any other.
         from ..progress import telling
-        from .output import accept_everything, level, short_warnings, tell
+        from .output import GivenOptions, accept_everything, level, short_warnings, tell
         from .parser import parse
 
         accept_everything()
         short_warnings()
         chosen = parse(arguments)
-        options = vars(chosen)
+        options = GivenOptions.of(chosen)
         with level(chosen), telling(lambda line: tell(f"jitterfly: {line}")):
             code = chosen.run(chosen) or 0
         sys.stdout.flush()

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_THREADS
+from ..files import make_directory
 from ..progress import QUIET, ProgressLine
 from ..units import parse_seconds
-from .options import add_backend, integer, noises, tell_understood, value
+from .options import add_backend, check_units, integer, noises, tell_understood, value
 from .output import (
     add_json,
     check_out,
@@ -128,7 +129,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
         check_tuning(question, chosen.write, chosen.library, **_tuning_options(chosen))
     before = None
     if chosen.out is not None:
-        chosen.out.mkdir(parents=True, exist_ok=True)  # before minutes of work, not after
+        make_directory(chosen.out, "--out")  # before minutes of work, not after
         before = check_out(chosen.out, "advice", question.to_dict(), chosen.force, _BUDGET)
         warn_without_matplotlib()
     tell_understood(question.network, question.noise)
@@ -231,6 +232,7 @@ def _question(chosen: argparse.Namespace) -> Any:
     given: dict[str, Any] = {
         name: getattr(chosen, name) for name in _FIELDS if getattr(chosen, name) is not None
     }
+    check_units(chosen, ["compute_time"])
     for option, field in (("ranks", "ranks"), ("bytes", "message_bytes")):
         if getattr(chosen, option) is not None:
             given[field] = getattr(chosen, option)

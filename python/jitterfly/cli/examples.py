@@ -47,8 +47,8 @@ EXAMPLES = {
     "network run": ["jitterfly network run --tree 144 --pattern bruck --ratio 0.5"],
     "network study": ["jitterfly network study --quick --only N1 --out network"],
     "slowdown": [
-        "jitterfly slowdown --noise node.noise --ranks 64..1024",
         "jitterfly slowdown --noise period=1ms,duration=25us --ranks 64,1000 --out slowdown",
+        "jitterfly slowdown --noise node.noise --ranks 64..1024",
     ],
     "explain": [
         "jitterfly explain --noise node.noise --noise kind=step,delay=14us,probability=0.001 "

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..case import MOST_CYCLES, Case
-from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer
-from ..files import check_replaceable, write_whole
+from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
+from ..files import check_output, write_whole
 from ..network import Network
 from ..syntax import read_count, read_network
 from . import schedule
@@ -20,12 +20,12 @@ from .one_case import add_case, read_case
 from .options import (
     add_algorithm,
     algorithm,
+    check_units,
     integer,
     noises,
     pairs,
     size,
     tell_understood,
-    value,
 )
 from .output import add_json, print_json, show_phases
 
@@ -102,12 +102,12 @@ def _run(chosen: argparse.Namespace) -> None:
     if chosen.picture is not None:
         draw.check_path(chosen.picture)  # before the work, not after
     if chosen.ranks_csv is not None:
-        check_replaceable(chosen.ranks_csv)
+        check_output(chosen.ranks_csv)
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
+    own_seed = integer(chosen.seed, "seed", 0, MOST_SEED)
     case, seed, where = case_of(chosen)
-    if chosen.seed is not None:
-        seed = check_integer(value(chosen.seed), "--seed", 0, MOST_SEED)
+    seed = seed if own_seed is None else own_seed
     with show_phases(begun=started) as phases:
 
         def show(done: int, count: int) -> None:
@@ -165,7 +165,7 @@ def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
     network = USUAL_NETWORK
     if chosen.network is not None:
         network = Network.from_dict(read_network(chosen.network, "--network"), "--network")
-    ranks = read_count(chosen.ranks, "ranks", 1, 2**30)
+    ranks = read_count(chosen.ranks, "--ranks", 1, 2**30)
     message_bytes = 8 if chosen.bytes is None else size(chosen.bytes, "bytes")
     table: dict[str, Any] = {
         "ranks": ranks,
@@ -179,6 +179,7 @@ def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
             table[name] = pairs(getattr(chosen, name), name)
     if chosen.cycles is not None:
         table["cycles"] = integer(chosen.cycles, "cycles", 1, MOST_CYCLES)
+    check_units(chosen, ["compute_time"])
     if chosen.compute_time is not None:
         table["compute_time"] = chosen.compute_time
     case = Case.from_dict(table)

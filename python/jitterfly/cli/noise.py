@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..fields import shorten
-from ..files import check_replaceable
+from ..files import check_output
 from ..progress import ProgressLine
 from ..units import parse_seconds, show_seconds
 from .options import integer, naming_options, value
@@ -176,7 +176,7 @@ def _write_noise_file(chosen: argparse.Namespace, measured: Measured) -> tuple[l
             )
         return [], "not written as a noise file: it holds neither detours nor a histogram"
     out = chosen.out or Path(_noise_file_name(chosen.file))
-    check_replaceable(out)
+    check_output(out)
     if out.exists() and not chosen.force:
         if _holds_the_same(out, measured):
             return [out], f"{out} is there already, and the same"
@@ -372,7 +372,7 @@ def _read_cpus(text: str, allowed: list[int]) -> list[int]:
 
 def _check_recording_file(out: Path, force: bool) -> None:
     """Before the recording, not after it."""
-    check_replaceable(out)
+    check_output(out)
     if out.exists() and not force:
         raise ValueError(f"{out} exists; --force replaces it, --out gives another name")
     if not out.parent.is_dir():
@@ -405,7 +405,7 @@ def _run_merge(chosen: argparse.Namespace) -> None:
     from ..measured.merge import merge
 
     out = chosen.out
-    check_replaceable(out)
+    check_output(out)
     if out.exists() and not chosen.force:
         raise ValueError(f"{out} exists; --force replaces it")
     if any(out.exists() and file.exists() and out.samefile(file) for file in chosen.files):

@@ -247,7 +247,7 @@ def add_export_goal(commands: Any) -> None:
 
 
 def _run_export_goal(chosen: argparse.Namespace) -> None:
-    from ..files import check_replaceable, write_whole
+    from ..files import check_output, write_whole
     from ..goal import goal_schedule
 
     if chosen.out is not None:  # before all else
@@ -255,7 +255,7 @@ def _run_export_goal(chosen: argparse.Namespace) -> None:
             raise ValueError(f"{chosen.out}: the directory {chosen.out.parent} does not exist")
         if chosen.out.exists() and chosen.file.exists() and chosen.out.samefile(chosen.file):
             raise ValueError(f"--out must be another file than {chosen.file}, which has the case")
-        check_replaceable(chosen.out)
+        check_output(chosen.out)
     case, _, where = read_case(chosen.file, chosen.at or [])
     goal = goal_schedule(case)
     if chosen.json:

@@ -156,7 +156,9 @@ def algorithm(
     if name is None and collective is not None:
         raise ValueError("--collective says which --algorithm NAME is meant, and none is given")
     with naming_options("algorithm", "collective"):
-        return algorithm_named(name or "butterfly", collective, ranks, network, message_bytes)
+        return algorithm_named(
+            "butterfly" if name is None else name, collective, ranks, network, message_bytes
+        )
 
 
 def announce_simulation(rounds: float) -> None:
@@ -183,7 +185,7 @@ def check_units(chosen: Any, names: Iterable[str]) -> None:
     """Warn of times after the options `--name` that are 1 s and more for want of a unit."""
     for name in names:
         if (text := getattr(chosen, name)) is not None:
-            warn_of_long(text, f"--{name}")
+            warn_of_long(text, f"--{name.replace('_', '-')}")
 
 
 def tell_understood(

@@ -147,11 +147,27 @@ class _Nowhere(io.TextIOBase):
         return len(text)
 
 
+class GivenOptions(frozenset[str]):
+    """The names of a command's options; `given` are those that have a value."""
+
+    given: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, chosen: argparse.Namespace) -> GivenOptions:
+        """What the command line was read as."""
+        values = vars(chosen)
+        made = cls(values)
+        named = values.get("option_names", ())
+        made.given = frozenset(name for name in named if values.get(name) is not None)
+        return made
+
+
 def in_options(text: str, options: Collection[str] | None = None) -> str:
     """A text of the library for the command line: parameters in backticks become options.
 
     `clock_hz` becomes --clock-hz. `options` are the names of those that the command has; others
-    stay as they are (None: it has them all).
+    stay as they are (None: it has them all). Of `GivenOptions` also the parameter that the text
+    begins with, where its option was given: what is wrong stands there, and not in a file.
     """
 
     def option(parameter: re.Match[str]) -> str:
@@ -160,6 +176,11 @@ def in_options(text: str, options: Collection[str] | None = None) -> str:
         return f"--{name.replace('_', '-')}" if known else parameter[0]
 
     text = re.sub(r"(?<!is called )`([a-z]+(?:_[a-z]+)*)`", option, text)
+    given = getattr(options, "given", ())
+    head = re.match(r"([a-z]+(?:_[a-z]+)*)(?=:? )", text)
+    if head and _OPTIONS.get(head[1], head[1]) in given:  # what the error is about
+        text = option(head) + text[head.end() :]
+        text = re.sub(r" \(in (?:Case|Question)\)$", "", text)
     if options is not None and "noise" in options:
         text = _PARTS_OF_A_FILE.sub(r"\g<0> (--noise \g<file>,part=each)", text)
     return text

@@ -27,7 +27,7 @@ from . import (
     run,
     slowdown,
 )
-from .examples import Formatter, add_examples
+from .examples import EXAMPLES, Formatter, add_examples
 from .options import OnceParser
 
 _EXAMPLES = """\
@@ -62,6 +62,9 @@ class _Parser(OnceParser):
             groups = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
             words = ", ".join(word for group in groups for word in group.choices)
             message = f"a command must stand before {strange[0]}: {words}"
+        command = self.prog.partition(" ")[2]
+        if message.startswith("the following arguments are required") and command in EXAMPLES:
+            message += f"; such as `{EXAMPLES[command][0]}`"
         self.exit(2, f"jitterfly: error: {' '.join(message.split())} (see {self.prog} --help)\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -145,6 +148,8 @@ def _parser(command: str | None = None) -> argparse.ArgumentParser:
         _add_general(commands, parser)
     for words, one in completion.leaves(parser):
         one.allow_abbrev = False  # no part of an option is taken for it
+        options = [action.dest for action in one._actions if action.option_strings]
+        one.set_defaults(option_names=options)
         if words != "bench":  # which has these by itself
             output.add_levels(one)
             add_examples(one, words)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
-from ..files import check_replaceable, write_whole
+from ..files import check_output, write_whole
 from .options import integer, noises, pairs, tell_understood
 from .output import in_options, print_json, show_phases
 
@@ -147,7 +147,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     if chosen.marks_csv is not None:
         if chosen.marks is None:
             raise ValueError("--marks-csv needs --marks, which says what marks are")
-        check_replaceable(chosen.marks_csv)
+        check_output(chosen.marks_csv)
     noise = [Noise.from_dict(one, "--noise") for one in noises(chosen.noise or [])]
     speed = _speed(chosen)
     with show_phases(begun=started) as phases:
@@ -235,7 +235,7 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
             draw.check_path(getattr(chosen, name))  # before the work, not after
     for name in tables:
         if getattr(chosen, name) is not None:
-            check_replaceable(getattr(chosen, name))
+            check_output(getattr(chosen, name))
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
+from ..files import make_directory
 from .options import (
     add_algorithm,
     add_backend,
     algorithm,
+    check_units,
     integer,
     noises,
     size,
@@ -89,7 +91,8 @@ def _run(chosen: argparse.Namespace) -> int:
         draw.check_path(chosen.picture)  # before the work, not after
     if chosen.out is None and chosen.force:
         raise ValueError("--force is for --out DIR, which is not given")
-    ranks = sorted(read_ranks(chosen.ranks, "ranks"))
+    ranks = sorted(read_ranks(chosen.ranks, "--ranks"))
+    check_units(chosen, ["compute_time"])
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
@@ -116,7 +119,7 @@ def _run(chosen: argparse.Namespace) -> int:
     }
     before = None
     if chosen.out is not None:
-        chosen.out.mkdir(parents=True, exist_ok=True)
+        make_directory(chosen.out, "--out")
         before = check_out(chosen.out, "slowdown", asked, chosen.force, ("realizations",))
         warn_without_matplotlib()
     understood = False

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from ..fields import Array, Floats, Given, check_choice, frozen_dataclass
-from ..units import OptionalSeconds, PositiveSeconds, Seconds, ShortSeconds, to_ticks
+from ..units import OptionalSeconds, PositiveSeconds, Seconds, ShortSeconds, show_seconds, to_ticks
 from .source import (
     ComparedByValue,
     ExposedWork,
@@ -80,8 +80,8 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
         period = to_ticks(self.period, "period", positive=True)
         if to_ticks(self.duration, "duration") >= period:
             raise ValueError(
-                f"duration must be shorter than period = {self.period} s, "
-                f"got {self.duration} (in PeriodicNoise)"
+                f"duration must be shorter than period = {show_seconds(self.period)}, "
+                f"got {show_seconds(self.duration)} (in PeriodicNoise)"
             )
         check_choice(self.start, "start", ("fresh", "stationary"))
         check_choice(self.during, "during", ("all", "compute", "communication"))

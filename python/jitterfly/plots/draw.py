@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import notebook
-from ..files import check_replaceable, replacing
+from ..files import check_output, replacing
 from ..results import Results
 from ..results.figures import check_figure, figure_of
 from ..store import Store
@@ -121,6 +121,4 @@ def check_path(path: Path) -> None:
         raise ValueError(MISSING)
     if path.suffix.lower() not in FORMATS:
         raise ValueError(f"{path}: a picture's name must end in .png, .pdf or .svg")
-    check_replaceable(path)
-    if not path.parent.is_dir():
-        raise ValueError(f"{path}: the directory {path.parent} does not exist")
+    check_output(path)

@@ -121,7 +121,7 @@ def read_study(
     }
     table.finish()
     if choices:
-        axes = ", ".join(axis.name for axis in values["axes"])
+        axes = ", ".join(axis.name for axis in values["axes"]) or "none"
         raise ValueError(f"choose: there is no axis {shorten(next(iter(choices)))}; axes: {axes}")
     return values
 
