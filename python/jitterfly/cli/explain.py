@@ -162,7 +162,7 @@ def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
         raise ValueError("give FILE.toml, or --ranks: neither is given")
     if chosen.noise is None and chosen.arrival is None and chosen.speed is None:
         raise ValueError("give what delays: --noise, --arrival or --speed; or FILE.toml")
-    network = USUAL_NETWORK
+    network: Network = USUAL_NETWORK
     if chosen.network is not None:
         network = Network.from_dict(read_network(chosen.network, "--network"), "--network")
     ranks = read_count(chosen.ranks, "--ranks", 1, 2**30)
@@ -183,6 +183,6 @@ def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
     if chosen.compute_time is not None:
         table["compute_time"] = chosen.compute_time
     case = Case.from_dict(table)
-    given = chosen.network is not None
-    tell_understood(case.network, case.noise, given, case.algorithm, chosen.algorithm)
+    own_network = chosen.network is not None
+    tell_understood(case.network, case.noise, own_network, case.algorithm, chosen.algorithm)
     return case, 0, ""

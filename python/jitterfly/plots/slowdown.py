@@ -78,22 +78,22 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
     times, quiet = found.samples, row.noise_free
     named = {"mean": row.mean, "median": row.p50, "p99": row.p99}
     ends = [float(end) for one in named.values() for end in (one.low, one.high)]
-    reached = [quiet, float(times.min()), float(times.max())]
-    low, high = min(reached), max([*reached, *filter(math.isfinite, ends)])
+    least, most = float(times.min()), float(times.max())
+    low, high = min(quiet, least), max([quiet, most, *filter(math.isfinite, ends)])
     logarithmic = low > 0 and high > _FACTOR * low
     if logarithmic:
         room = (high / low) ** _ROOM
         left, right = low / room, high * room
-        edges = np.geomspace(*reached[1:], _bins(times) + 1)
+        edges = np.geomspace(least, most, _bins(times) + 1)
         width = edges[0] * (room - 1)
     else:
         room = _ROOM * (high - low or high or 1e-6)  # all alike, or no time at all
         left, right = low - room, high + room
-        edges = np.linspace(*reached[1:], _bins(times) + 1)
+        edges = np.linspace(least, most, _bins(times) + 1)
         width = room
-    edges[[0, -1]] = reached[1:]  # geomspace may round them
-    if reached[1] == reached[2]:  # all alike: one bar, in whose middle the lines are
-        edges = reached[1] + 0.2 * width * np.array([-0.5, 0.5])
+    edges[[0, -1]] = least, most  # geomspace may round them
+    if least == most:  # all alike: one bar, in whose middle the lines are
+        edges = least + 0.2 * width * np.array([-0.5, 0.5])
     figure, axes = style.new_figure([0.8, 2.2], 1, sharey=False)
     marks, panel = axes[:, 0]
     counts, _ = np.histogram(times, edges)
