@@ -1,7 +1,9 @@
 """The commands in README and the pages run as they stand, or a table here says why not.
 
 A line that is in no table is executed. So a new block is executed, or fails this test until it can
-be. Blocks of `{run}` are executed by the build of the pages.
+be. Blocks of `{run}` are executed by the build of the pages. README's `jitterfly` is the installed
+command; that of the other pages is forked from a process that has imported the modules, as in the
+build of the pages (docs/extensions/forked_commands.py).
 """
 
 import os
@@ -177,6 +179,12 @@ for ((task = ${tasks%-*}; task <= ${tasks#*-}; task++)); do
 done
 """
 
+FORKED_COMMANDS = ROOT / "docs" / "extensions" / "forked_commands.py"
+# In place of the installed command. It is a program, as `srun` starts it, too.
+FORKED = f"""#!/bin/sh
+exec "{sys.executable}" -IS "{FORKED_COMMANDS}" call "$FORKED_NAME" "$@"
+"""
+
 
 def blocks() -> list[tuple[str, str, str]]:
     """Page, language and text of each block that is no directive; "" is a block of commands."""
@@ -247,6 +255,27 @@ def prepared(folder: Path, script: str) -> None:
         (programs / name).chmod(0o755)
 
 
+@pytest.fixture(scope="module")
+def fonts(tmp_path_factory):
+    """Where matplotlib keeps its list of fonts: without one, each command would make it anew."""
+    return tmp_path_factory.mktemp("matplotlib")
+
+
+@pytest.fixture(scope="module")
+def forked(fonts):
+    """The name of the process from which the commands of pages are forked."""
+    name = f"console blocks {os.getpid()}"
+    server = subprocess.Popen(
+        [sys.executable, FORKED_COMMANDS, "serve", name],
+        env=os.environ | {"MPLCONFIGDIR": str(fonts)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with server:  # its input ends, and so does it
+        assert server.stdout.readline()
+        yield name
+
+
 # Where a page says to be.
 FOLDERS = {"sweeps/slurm/README.md": "sweeps/slurm", "docs/developers/benchmark.md": "tests"}
 
@@ -265,7 +294,7 @@ FOLDERS = {"sweeps/slurm/README.md": "sweeps/slurm", "docs/developers/benchmark.
         for page, block in COMMANDS
     ],
 )
-def test_commands_run(page, block, tmp_path):
+def test_commands_run(page, block, tmp_path, fonts, request):
     script = executed(page, block)
     if not script:
         reasons = (NOT_EXECUTED.get(line, "README's test executes it") for line in lines(block))
@@ -281,6 +310,7 @@ def test_commands_run(page, block, tmp_path):
     path = [str(tmp_path / "programs"), str(Path(sys.executable).parent), kept["PATH"]]
     settings = {
         "HOME": str(tmp_path),
+        "MPLCONFIGDIR": str(fonts),
         "PATH": os.pathsep.join(path),
         "PYTHON": sys.executable,
         "PYTEST_ADDOPTS": "--collect-only -q -p no:cacheprovider",  # not these tests in themselves
@@ -291,6 +321,10 @@ def test_commands_run(page, block, tmp_path):
         if program is None:
             pytest.skip("no mpiexec")
         settings["LD_LIBRARY_PATH"] = str(Path(program).parents[1] / "lib")  # mpich's, of its wheel
+    if page != "README.md":
+        settings["FORKED_NAME"] = request.getfixturevalue("forked")
+        (tmp_path / "programs" / "jitterfly").write_text(FORKED)
+        (tmp_path / "programs" / "jitterfly").chmod(0o755)
     before = "set -euo pipefail; fpath=(. .)\n"  # zsh's
     done = subprocess.run(
         ["bash", "-c", before + text],
