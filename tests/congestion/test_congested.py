@@ -133,7 +133,7 @@ def test_collectives_equal_the_reference(kind, number, tmp_path):
         levels, case.ranks,
         lambda *which: case.network.load(sizes.get(which, case.message_bytes)),
         trees, hosts, perturbation, seed, realization)  # fmt: skip
-    run.noise.add(source)
+    run.sources = [*run.sources, source]
     ratio = None if perturbation == "none" else (hosts - case.ranks) / trees[1].hosts
     noise = jf.Congestion(trees[1], ratio=ratio, perturbation=perturbation)
     case = jf.Case(**{f: getattr(case, f) for f in case.__dataclass_fields__

@@ -40,7 +40,8 @@ class Intervals(Source):
     def intervals(self, seed, realization, rank, ordinal=0):
         """Busy intervals [begin, end) of a rank, disjoint, in order of time."""
         ever = self.ever(seed, realization, rank, ordinal)
-        return clipped(ever, self.begin, self.end)
+        window = self.begin, self.end
+        return ever if window == (MIN, MAX) else clipped(ever, *window)
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,8 @@ class ProgramRun(ButterflyRun):
     """One realization of a collective on any number of ranks.
 
     `kind`: a function of textbook.py. `rows` as `ButterflyRun` has them, with None where a rank is
-    in no step of that row; `labels` names those of one cycle.
+    in no step of that row; `labels` names those of one cycle. `sources`, `arrivals` and `factors`
+    may be changed before it is executed.
     """
 
     def __init__(self, kind, ranks, network, message_bytes, *, goal, within=(), after=0, cycles=1,
@@ -129,15 +130,22 @@ class ProgramRun(ButterflyRun):
         super().__init__(levels, costs, within=within, after=after, cycles=cycles)
         self.ranks, self.network, self.goal = ranks, network, goal
         self.everyone = frozenset(range(ranks))
+        self._draw = seed, realization
+        self._textbook = getattr(textbook, kind), options or {}
+
+    def _prepare(self):
+        """What it takes to execute, and no random case whose run is not wanted."""
+        ranks, network, after, cycles = self.ranks, self.network, self.after, self.cycles
+        rounds, options = self._textbook
         self.labels, self.programs = [], []
         for rank in range(ranks):
-            labels, ops = self._program(getattr(textbook, kind)(rank, ranks, n, **(options or {})))
+            labels, ops = self._program(rounds(rank, ranks, self.message_bytes, **options))
             self.programs.append(ops)
             self.labels = labels
         every = [op for ops in self.programs for op in ops]
         numbers = [op.number for op in every if isinstance(op, textbook.Send)]
-        self.draws = 64 * (max(numbers, default=0) // 64 + 1)
-        self.noise = RealizedNoise(sources, seed, realization, self.draws)
+        draws = 64 * (max(numbers, default=0) // 64 + 1)
+        self.noise = RealizedNoise(self.sources, *self._draw, draws)
         self.links = [(SendingLink(self), ReceivingLink(self)) for _ in range(ranks)]
         for rank, ops in enumerate(self.programs):
             gaps = [(op, network.between(op.peer, rank).gap(op.bytes) if op.occupies else 0)
@@ -231,6 +239,7 @@ class ProgramRun(ButterflyRun):
                 return held[rank if self.ranks > 1 else 0] == self.everyone
 
     def execute(self):
+        self._prepare()
         for rank in range(self.ranks):
             self.start_cycle(rank, 0, 0)
         now = 0

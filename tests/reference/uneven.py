@@ -9,7 +9,6 @@ import numpy as np
 from .collectives import random_pair
 from .noise import RankDelay, RankSpeed
 from .public_delays import random_thinned, seconds
-from .realized import RealizedNoise
 
 LONGEST = 3_000_000  # ticks
 
@@ -30,8 +29,7 @@ def random_uneven_pair(rng, jf, kind, *, levels=False):
         added += [random_drawn_speed(rng, jf, ranks) for _ in range(rng.choice([0, 1, 1, 2]))]
     if added:
         changes["noise"] = [*case.noise, *(source for source, _ in added)]
-        meant = [meaning for _, meaning in added]
-        run.noise = RealizedNoise([*run.sources, *meant], *draw, run.draws)
+        run.sources = [*run.sources, *(meaning for _, meaning in added)]
     return replace(case, **changes), run, draw
 
 
