@@ -15,7 +15,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 # The references make and drop small objects by the million, and hardly a cycle of them. Python's
 # search for such garbage, by its habit after each 700 of them, takes an eighth of their time.
-gc.set_threshold(50_000, 20, 20)
+gc.set_threshold(10_000, 5, 2)
 
 LIMIT = 1200  # seconds for a test with its fixtures; the slowest takes a third on two cores
 
