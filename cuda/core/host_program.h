@@ -19,7 +19,7 @@ class LoadPlan;
 
 // Where and when a noise source acts.
 struct Scope {
-  std::int64_t node_ranks = 1;  // consecutive ranks that share draws, a power of two
+  std::int64_t node_ranks = 1;  // consecutive ranks that share draws; the last node may have fewer
   bool in_compute = true, in_communication = true;
   Window window{INT64_MIN, INT64_MAX};
 };
@@ -106,7 +106,7 @@ class Program {
 
  private:
   IntervalSource interval_source(IntervalKind kind, const Scope& scope) const;
-  std::int32_t scope_bits(const Scope& scope) const;
+  NodeSize node_size(const Scope& scope) const;
   std::int64_t append_for_ranks(const std::vector<Tick>& values);
   Trace append_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends, Tick length);
   std::uint32_t next_number(IntervalKind kind) const;
@@ -117,7 +117,7 @@ class Program {
   void check_forwards(const Step& step) const;
   std::vector<std::int32_t> costs_of(const Step& step) const;
   MessageDelay numbered_delay(const std::vector<MessageDelay>& before, const Delay& delay,
-                              std::int32_t bits, const Window& window) const;
+                              const NodeSize& nodes, const Window& window) const;
   void add_step_message(std::size_t cost, const MessageDelay& delay);
   Tick longest_own_work() const;
 

@@ -140,7 +140,7 @@ JF_HD_COLD T rank_delay(const ProgramView& p, std::int32_t k, Seed seed, std::in
                         R realization) {
   const RankDelay& late = p.rank_delays[k];
   return drawn_delay(late.delay, seed, static_cast<std::uint32_t>(kRankDelay + k),
-                     late.once ? 0u : static_cast<std::uint32_t>(draw), rank >> late.scope_bits,
+                     late.once ? 0u : static_cast<std::uint32_t>(draw), late.nodes.of_rank(rank),
                      realization, p.sources.words);
 }
 

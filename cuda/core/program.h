@@ -77,8 +77,8 @@ enum RankTimes : std::int32_t { kOwnWork = 1, kOwnDelay = 2 };
 // Before its compute phase a rank idles for a draw of its own.
 struct RankDelay {
   Delay delay;
-  std::int32_t scope_bits;  // 2^scope_bits consecutive ranks share a draw
-  std::int32_t once;        // one draw for all compute phases of a realization
+  NodeSize nodes;     // whose ranks share a draw
+  std::int32_t once;  // one draw for all compute phases of a realization
 };
 constexpr int kMaxRankDelays = 8;
 

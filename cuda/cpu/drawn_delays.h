@@ -52,13 +52,13 @@ struct Draws {
 };
 
 // Draws all four numbers of a block.
-JF_HD void draw_block(const Draws& d, std::uint32_t purpose, std::int32_t scope_bits,
+JF_HD void draw_block(const Draws& d, std::uint32_t purpose, const NodeSize& nodes,
                       std::uint32_t block) {
   const FirstRounds common(d.keys, purpose, block, d.realization);
   const auto draw_registers = [&]<int n>(std::int64_t from) JF_INLINE {
     Lanes ranks[n];
     WordLanes drawn[n];
-    for (int i = 0; i < n; ++i) ranks[i] = d.rank_of(from + i * kLanes) >> scope_bits;
+    for (int i = 0; i < n; ++i) ranks[i] = nodes.of_rank(d.rank_of(from + i * kLanes));
     philox4x32_10(d.keys, common, ranks, drawn);
     for (std::uint32_t k = 0; k < 4; ++k) {
       for (int i = 0; i < n; ++i)
@@ -102,7 +102,7 @@ struct FirstIntervals {
         const FirstRounds common(keys, own.first_purpose(), 0, sources.realization);
         if (own.first_by_pair())
           x = two_uniforms_a_rank(own, common, j == 0);
-        else if (own.scope_bits == 0 && end - begin >= 2 * kLanes &&
+        else if (own.nodes.one_rank() && end - begin >= 2 * kLanes &&
                  rank_of.map.low_bits > kLaneBits)
           x = one_uniform_a_rank(own, common, j == 0);
       }
@@ -126,7 +126,7 @@ struct FirstIntervals {
     for (; x + kBatch * kLanes <= end; x += kBatch * kLanes) {
       Lanes streams[kBatch];
       WordLanes drawn[kBatch];
-      for (int i = 0; i < kBatch; ++i) streams[i] = rank_of(x + i * kLanes) >> source.scope_bits;
+      for (int i = 0; i < kBatch; ++i) streams[i] = source.nodes.of_rank(rank_of(x + i * kLanes));
       philox4x32_10(keys, common, streams, drawn);
       for (int i = 0; i < kBatch; ++i)
         merge(overwrite, x + i * kLanes, source.first_of<Lanes>(uniforms(drawn[i]), sources.words));
@@ -165,10 +165,10 @@ struct FirstIntervals {
 // The delay of one rank from all 64 bits of its uniform, where the high half does not decide.
 [[maybe_unused]] __attribute__((noinline, cold)) Tick
 exact_delay(const Draws& d, const Delay& delay, const std::uint64_t* words, std::uint32_t purpose,
-            std::int32_t scope_bits, std::uint32_t draw, std::int64_t y) {
+            const NodeSize& nodes, std::uint32_t draw, std::int64_t y) {
   return delay_of_draw(delay, d.high_halves(draw)[y], words, [&] {
     const std::int64_t lane = y % kLanes;
-    const Lanes streams = d.rank_of(y - lane) >> scope_bits;
+    const Lanes streams = nodes.of_rank(d.rank_of(y - lane));
     return uniform32(d.seed, purpose | kLowHalves, draw,
                      static_cast<std::uint32_t>(streams[static_cast<unsigned>(lane)]),
                      d.realization);
@@ -177,14 +177,14 @@ exact_delay(const Draws& d, const Delay& delay, const std::uint64_t* words, std:
 
 // Adds the delays of draw number `draw` to `sum`, or overwrites it.
 JF_HD void add_delays(const Draws& d, const Delay& delay, const std::uint64_t* words,
-                      std::uint32_t purpose, std::int32_t scope_bits, std::uint32_t draw,
+                      std::uint32_t purpose, const NodeSize& nodes, std::uint32_t draw,
                       bool overwrite, Tick* sum) {
   for (std::int64_t y = 0; y < d.ranks; y += kLanes) {
     const ULanes high = load_words(d.high_halves(draw) + y);
     Lanes found{};
     if (__builtin_expect(delay.any_undecided(high, words), 0))
       for (unsigned k = 0; k < kLanes; ++k)
-        found[k] = exact_delay(d, delay, words, purpose, scope_bits, draw, y + k);
+        found[k] = exact_delay(d, delay, words, purpose, nodes, draw, y + k);
     else
       found = delay.from_high<Lanes>(high, words);
     store(sum + y, overwrite ? found : load(sum + y) + found);
@@ -228,7 +228,7 @@ __attribute__((noinline)) void add_without_branches(const Quick& given, const st
 template <bool overwrite, class Quick>
 __attribute__((noinline)) void correct_inexact(const Quick& quick, const Draws& d,
                                                const Delay& delay, const std::uint64_t* words,
-                                               std::uint32_t purpose, std::int32_t scope_bits,
+                                               std::uint32_t purpose, const NodeSize& nodes,
                                                std::uint32_t draw, Tick* sum,
                                                const std::uint8_t* inexact) {
   const std::int64_t registers = (d.ranks + kLanes - 1) / kLanes;
@@ -238,7 +238,7 @@ __attribute__((noinline)) void correct_inexact(const Quick& quick, const Draws& 
     for (; bits != 0; bits &= bits - 1) {
       const int bit = __builtin_ctzll(bits);
       const std::int64_t y = (first + bit / 8) * kLanes + bit % 8;
-      const Tick exact = exact_delay(d, delay, words, purpose, scope_bits, draw, y);
+      const Tick exact = exact_delay(d, delay, words, purpose, nodes, draw, y);
       std::uint64_t flags = 0;
       const Tick added = quick.template delay<Tick>(quick.place(d.high_halves(draw)[y], flags));
       sum[y] = overwrite ? exact : sum[y] + (exact - added);
@@ -250,7 +250,7 @@ __attribute__((noinline)) void correct_inexact(const Quick& quick, const Draws& 
 [[maybe_unused]] __attribute__((noinline)) void draw_delays(const Draws& d, const Delay& delay,
                                                             const std::uint64_t* words,
                                                             std::uint32_t purpose,
-                                                            std::int32_t scope_bits, bool overwrite,
+                                                            const NodeSize& nodes, bool overwrite,
                                                             Tick* sums) {
   for (std::uint32_t n = d.first; n < d.first + d.count; ++n) {
     Tick* sum = sums + (n - d.first) * kDrawnRanks;
@@ -259,13 +259,13 @@ __attribute__((noinline)) void correct_inexact(const Quick& quick, const Draws& 
         store(sum + y, (overwrite ? Lanes{} : load(sum + y)) + delay.value);
       continue;
     }
-    if (n == d.first || n % 4 == 0) draw_block(d, purpose, scope_bits, n / 4);
+    if (n == d.first || n % 4 == 0) draw_block(d, purpose, nodes, n / 4);
     const auto without_branches = [&](const auto& quick) {
       const std::uint64_t* drawn = d.high_halves(n);
       const auto add = [&]<bool overwrite>() JF_INLINE {
         std::uint8_t inexact[(kDrawnRanks / kLanes + 7) / 8 * 8] = {};
         add_without_branches<overwrite>(quick, drawn, d.ranks, sum, inexact);
-        correct_inexact<overwrite>(quick, d, delay, words, purpose, scope_bits, n, sum, inexact);
+        correct_inexact<overwrite>(quick, d, delay, words, purpose, nodes, n, sum, inexact);
       };
       overwrite ? add.template operator()<true>() : add.template operator()<false>();
     };
@@ -274,14 +274,14 @@ __attribute__((noinline)) void correct_inexact(const Quick& quick, const Draws& 
       Delay own = delay;  // a copy, which the stores do not change
       own.certain = certain;
       own.kind = kind;
-      add_delays(d, own, words, purpose, scope_bits, n, overwrite, sum);
+      add_delays(d, own, words, purpose, nodes, n, overwrite, sum);
     };
     if (!delay.certain && delay.kind == kConstantDelay)
       add(false, kConstantDelay);
     else if (delay.certain && delay.kind == kCountedDelay)
       add(true, kCountedDelay);
     else
-      add_delays(d, delay, words, purpose, scope_bits, n, overwrite, sum);
+      add_delays(d, delay, words, purpose, nodes, n, overwrite, sum);
   }
 }
 
@@ -295,8 +295,7 @@ __attribute__((noinline)) void correct_inexact(const Quick& quick, const Draws& 
   for (std::int32_t j = 0; j < s.step_count; ++j) {
     const StepDelay& source = s.steps[j];
     if (!source.acts(role) || !source.window.always()) continue;
-    draw_delays(d, source.delay, s.words, source.purpose(role), source.scope_bits, !any_source,
-                sums);
+    draw_delays(d, source.delay, s.words, source.purpose(role), source.nodes, !any_source, sums);
     any_source = true;
   }
   return any_source ? sums : nullptr;
@@ -322,8 +321,8 @@ __attribute__((noinline)) void correct_inexact(const Quick& quick, const Draws& 
   for (std::int32_t j = 0; j < m.count; ++j) {
     const MessageDelay& source = m.delays[j];
     if (!source.window.always()) continue;
-    draw_delays(d, source.delay, m.words, source.purpose_of(purpose), source.scope_bits,
-                !any_source, sums);
+    draw_delays(d, source.delay, m.words, source.purpose_of(purpose), source.nodes, !any_source,
+                sums);
     any_source = true;
   }
   if (m.loads != nullptr) {

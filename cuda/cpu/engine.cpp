@@ -300,7 +300,7 @@ void phases(const Program& program, std::size_t source, std::uint64_t seed,
   const ProgramView view = program.view(seed);
   const IntervalSource& noise = program.intervals.at(source);
   for (std::int64_t rank = 0; rank < program.ranks(); ++rank) {
-    const Stream<std::uint32_t> stream{seed, static_cast<std::uint32_t>(rank >> noise.scope_bits),
+    const Stream<std::uint32_t> stream{seed, static_cast<std::uint32_t>(noise.nodes.of_rank(rank)),
                                        static_cast<std::uint32_t>(realization)};
     out[rank] = noise.phase(stream, rank, view.sources.words);
     if (rank % kRanksBetweenPolls == 0 && poll && !poll(0)) throw Cancelled();

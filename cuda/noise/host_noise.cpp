@@ -35,13 +35,11 @@ void check_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends,
 
 }  // namespace
 
-std::int32_t Program::scope_bits(const Scope& scope) const {
-  const std::int64_t n = scope.node_ranks;
-  const std::int64_t max_node_ranks = std::int64_t{1} << (log2_ranks + (more_ranks > 0 ? 1 : 0));
-  require(n >= 1 && n <= max_node_ranks && (n & (n - 1)) == 0,
-          "node_ranks must be a power of two from 1 to the number of ranks, rounded up to one");
+NodeSize Program::node_size(const Scope& scope) const {
+  require(scope.node_ranks >= 1 && scope.node_ranks <= ranks(),
+          "node_ranks must be from 1 to the number of ranks");
   require(scope.window.begin < scope.window.end, "a window must begin before it ends");
-  return static_cast<std::int32_t>(floor_log2(static_cast<std::uint64_t>(n)));
+  return NodeSize::of(scope.node_ranks);
 }
 
 std::uint32_t Program::next_number(IntervalKind kind) const {
@@ -63,7 +61,7 @@ std::int64_t Program::append_for_ranks(const std::vector<Tick>& values) {
 IntervalSource Program::interval_source(IntervalKind kind, const Scope& scope) const {
   IntervalSource s{};
   s.kind = kind;
-  s.scope_bits = scope_bits(scope);
+  s.nodes = node_size(scope);
   s.in_compute = scope.in_compute;
   s.in_communication = scope.in_communication;
   s.window = scope.window;
@@ -81,13 +79,8 @@ void Program::add_periodic(Tick period, Tick duration, bool stationary,
   const std::uint32_t j = next_number(kPeriodicIntervals);
   IntervalSource s = interval_source(kPeriodicIntervals, scope);
   s.phase_purpose = j == 0 ? kPhase : kMorePhases + j;
-  s.periodic = {period,
-                duration,
-                stationary,
-                scope.node_ranks,
-                nullptr,
-                scope.in_compute,
-                scope.in_communication};
+  s.periodic = {
+      period, duration, stationary, s.nodes, nullptr, scope.in_compute, scope.in_communication};
   s.phases = append_for_ranks(phases);
   intervals.push_back(s);
 }
@@ -193,7 +186,7 @@ void Program::add_traces(const std::vector<Recording>& recordings,
 void Program::add_step(const HostDelay& delay, bool at_send, const Scope& scope) {
   require(delays.size() < kMaxSourcesOfRole, "at most 256 noise sources of a kind");
   StepDelay d{};
-  d.scope_bits = scope_bits(scope);
+  d.nodes = node_size(scope);
   d.at_send = at_send;
   d.in_compute = scope.in_compute;
   d.in_communication = scope.in_communication;
@@ -206,7 +199,7 @@ void Program::add_step(const HostDelay& delay, bool at_send, const Scope& scope)
 void Program::add_rank_delay(const HostDelay& delay, std::int64_t node_ranks, bool once) {
   require(rank_delays.size() < kMaxRankDelays, "at most 8 delays of ranks");
   const Scope scope{node_ranks};
-  rank_delays.push_back({delay.append_to(words), scope_bits(scope), once});
+  rank_delays.push_back({delay.append_to(words), node_size(scope), once});
 }
 
 // The longest that a rank computes or combines at a time, before drawn speeds.
@@ -238,20 +231,20 @@ void Program::add_rank_speed(const HostDelay& factor, std::int64_t node_ranks) {
           "what a rank computes or combines at a time must take less than 2^60 ticks");
   const Scope scope{node_ranks};
   const auto purpose = static_cast<std::uint32_t>(kRankSpeed + speeds.size());
-  speeds.push_back({factor.append_to(words), scope_bits(scope), purpose});
+  speeds.push_back({factor.append_to(words), node_size(scope), purpose});
   largest_factor_ *= largest;
 }
 
 // The draws of a source depend on its number among those of its kind for the same messages.
 MessageDelay Program::numbered_delay(const std::vector<MessageDelay>& before, const Delay& delay,
-                                     std::int32_t bits, const Window& window) const {
+                                     const NodeSize& nodes, const Window& window) const {
   const bool jitter = is_jitter(delay);
   const auto n = std::count_if(before.begin(), before.end(), [jitter](const MessageDelay& d) {
     return is_jitter(d.delay) == jitter;
   });
   require(n < std::int64_t{kMaxSourcesOfRole}, "at most 256 noise sources of a kind");
   const auto j = static_cast<std::uint32_t>(n);
-  MessageDelay d{delay, bits, window, 0, 0, 0};
+  MessageDelay d{delay, nodes, window, 0, 0, 0};
   if (!jitter) {
     d.original_purpose = kOriginalDelay + j;
     d.copy_purpose = kCopyDelay + j;
@@ -281,8 +274,8 @@ void Program::add_step_message(std::size_t cost, const MessageDelay& delay) {
 void Program::add_message(const HostDelay& delay, const Scope& scope) {
   // Jitter has to be added by add_jitter: its draws have numbers of their own.
   require(!is_jitter(delay.delay), "delays that count events are jitter");
-  const std::int32_t bits = scope_bits(scope);
-  const MessageDelay d = numbered_delay(messages, delay.append_to(words), bits, scope.window);
+  const NodeSize nodes = node_size(scope);
+  const MessageDelay d = numbered_delay(messages, delay.append_to(words), nodes, scope.window);
   messages.push_back(d);
   for (std::size_t cost = 0; cost < message_costs.size(); ++cost) add_step_message(cost, d);
 }
@@ -291,16 +284,16 @@ void Program::add_jitter(Tick duration, const std::vector<std::uint64_t>& surviv
                          const Scope& scope, std::int32_t cost) {
   require(cost >= -1 && cost < static_cast<std::int64_t>(message_costs.size()),
           "jitter's cost must be -1 or an entry of messages");
-  const std::int32_t bits = scope_bits(scope);
+  const NodeSize nodes = node_size(scope);
   const Delay delay = HostDelay::counts(duration, survival).append_to(words);
   if (cost < 0) {
-    messages.push_back(numbered_delay(messages, delay, bits, scope.window));
+    messages.push_back(numbered_delay(messages, delay, nodes, scope.window));
     return;
   }
   const auto entry = static_cast<std::size_t>(cost);
   const auto first = step_messages.begin() + message_costs[entry].first;
   const std::vector<MessageDelay> before(first, first + message_costs[entry].count);
-  add_step_message(entry, numbered_delay(before, delay, bits, scope.window));
+  add_step_message(entry, numbered_delay(before, delay, nodes, scope.window));
 }
 
 void Program::add_congestion(const congestion::Program& network) {
@@ -323,7 +316,7 @@ bool Program::sources_needed() const {
 bool Program::general() const {
   return sources_needed() || loads != nullptr || messages.size() > 1 ||
          std::any_of(messages.begin(), messages.end(), [](const MessageDelay& d) {
-           return !is_jitter(d.delay) || d.scope_bits != 0 || !d.window.always();
+           return !is_jitter(d.delay) || !d.nodes.one_rank() || !d.window.always();
          });
 }
 

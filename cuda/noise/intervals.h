@@ -2,6 +2,7 @@
 #pragma once
 
 #include "noise/cursor.h"
+#include "noise/node_size.h"
 #include "noise/periodic.h"
 #include "noise/renewal.h"
 #include "noise/trace.h"
@@ -23,7 +24,7 @@ struct Window {
 
 struct IntervalSource {
   std::int32_t kind;
-  std::int32_t scope_bits;  // 2^scope_bits consecutive ranks share its draws
+  NodeSize nodes;  // whose ranks share its draws
   std::int32_t in_compute, in_communication;
   Window window;
   std::uint32_t phase_purpose;
@@ -37,7 +38,7 @@ struct IntervalSource {
   // A bound before which no rank of a register meets an interval at or after time 0.
   template <class Seed, class T, class R>
   JF_HD T first(Seed seed, R realization, T ranks, const std::uint64_t* words) const {
-    const T key = ranks >> scope_bits;
+    const T key = nodes.of_rank(ranks);
     if (!first_is_drawn()) return not_before_window(key - key + INT64_MIN);
     const std::uint32_t purpose = first_purpose();
     return first_by_pair() ? first_of<T>(uniform_pair(seed, purpose, 0, key, realization), words)
@@ -118,7 +119,7 @@ struct IntervalSource {
     const auto stale = which & (c.owner != realization);
     const auto moves = which & (stale | (t < c.from) | (t >= c.end));
     if (!any(moves)) return;
-    const Stream<R> stream{seed, static_cast<std::uint32_t>(rank >> scope_bits), realization};
+    const Stream<R> stream{seed, static_cast<std::uint32_t>(nodes.of_rank(rank)), realization};
     if (any(stale)) start(c, stale, stream, rank, words);
     seek(c, moves, t, stream, rank, words);
   }

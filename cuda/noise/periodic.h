@@ -1,7 +1,7 @@
 // Periodic noise: rank i's CPU is busy in [phase_i + k P, phase_i + k P + D) (MS12 §3; CS14 §2).
 #pragma once
 
-#include "core/philox.h"
+#include "noise/node_size.h"
 
 namespace jf {
 
@@ -9,13 +9,15 @@ namespace jf {
 // time. Steps move it with the rank's clock, so nearly no step needs a division.
 struct Periodic {
   Tick period, duration;
-  bool stationary;          // k runs over all integers, not only k >= 0
-  std::int64_t node_ranks;  // ranks that share one phase
-  const Tick* phases;       // given by the user, or null: drawn
+  bool stationary;     // k runs over all integers, not only k >= 0
+  NodeSize nodes;      // whose ranks share one phase
+  const Tick* phases;  // given by the user, or null: drawn
   bool in_compute, in_communication;
 
   // Noise that no rank ever meets: code for periodic noise runs programs without noise, too.
-  JF_HD static Periodic never() { return {kLatest, 0, false, 1, nullptr, false, false}; }
+  JF_HD static Periodic never() {
+    return {kLatest, 0, false, NodeSize::of(1), nullptr, false, false};
+  }
   JF_HD bool acts() const { return in_compute || in_communication; }
 
   JF_HD Tick phase(std::uint64_t seed, std::uint32_t realization, std::int64_t rank) const {
@@ -43,7 +45,7 @@ struct Periodic {
   }
 
   // Whether each rank draws a phase of its own: only_uniform64() of its number, scaled.
-  JF_HD bool drawn_alone() const { return acts() && phases == nullptr && node_ranks == 1; }
+  JF_HD bool drawn_alone() const { return acts() && phases == nullptr && nodes.one_rank(); }
   template <class T, class U>
   JF_HD T scaled(U uniform) const {
     return (T)scale64(uniform, static_cast<std::uint64_t>(period));
@@ -170,7 +172,7 @@ struct Periodic {
   }
 
   JF_HD std::uint32_t node_of(std::int64_t rank) const {
-    return static_cast<std::uint32_t>(node_ranks == 1 ? rank : rank / node_ranks);
+    return static_cast<std::uint32_t>(nodes.of_rank(rank));
   }
   // `next` moved beyond an interval that ended `past` ago. Rarely another one has ended since.
   JF_HD static Tick skip_ended(Tick next, Tick past, Tick period) {

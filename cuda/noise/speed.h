@@ -28,14 +28,14 @@ JF_HD Tick times_factor(Tick work, std::uint64_t factor) {
 }
 
 struct RankSpeed {
-  Delay factor;             // as a time, see above
-  std::int32_t scope_bits;  // 2^scope_bits consecutive ranks share a draw
+  Delay factor;    // as a time, see above
+  NodeSize nodes;  // whose ranks share a draw
   std::uint32_t purpose;
 
   // How long work takes that the ranks would do in time `work`, if it were not for this source.
   template <class Seed, class T, class R>
   JF_HD T slowed(Seed seed, T work, T ranks, R realization, const std::uint64_t* words) const {
-    const T drawn = drawn_delay(factor, seed, purpose, 0, ranks >> scope_bits, realization, words);
+    const T drawn = drawn_delay(factor, seed, purpose, 0, nodes.of_rank(ranks), realization, words);
     if constexpr (sizeof(T) == sizeof(Tick)) {
       return times_factor(work, speed_factor(static_cast<std::uint64_t>(drawn)));
     } else {

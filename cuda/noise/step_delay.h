@@ -40,7 +40,8 @@ JF_HD T drawn_delay(const Delay& delay, Seed seed, std::uint32_t purpose, std::u
 // Lengthens the CPU work of a step by a draw.
 struct StepDelay {
   Delay delay;
-  std::int32_t scope_bits, at_send, in_compute, in_communication;
+  NodeSize nodes;  // whose ranks share a draw
+  std::int32_t at_send, in_compute, in_communication;
   Window window;
   std::uint32_t number;  // among the sources of its role
 
@@ -60,7 +61,7 @@ struct StepDelay {
   JF_HD T of(Seed seed, StepRole role, std::uint32_t draw, T ranks, R realization, T t,
              const std::uint64_t* words) const {
     const T drawn =
-        drawn_delay(delay, seed, purpose(role), draw, ranks >> scope_bits, realization, words);
+        drawn_delay(delay, seed, purpose(role), draw, nodes.of_rank(ranks), realization, words);
     return window.always() ? drawn : select(window.holds(t), drawn, t - t);
   }
 };
@@ -68,7 +69,7 @@ struct StepDelay {
 // Lengthens the transit of a message by a draw.
 struct MessageDelay {
   Delay delay;
-  std::int32_t scope_bits;
+  NodeSize nodes;  // whose ranks share a draw
   Window window;
   std::uint32_t original_purpose, copy_purpose, forward_purpose;
 
@@ -83,7 +84,7 @@ struct MessageDelay {
   template <class Seed, class T, class R>
   JF_HD T of(Seed seed, std::uint32_t purpose, std::uint32_t draw, T ranks, R realization,
              T departure, const std::uint64_t* words) const {
-    const T drawn = drawn_delay(delay, seed, purpose_of(purpose), draw, ranks >> scope_bits,
+    const T drawn = drawn_delay(delay, seed, purpose_of(purpose), draw, nodes.of_rank(ranks),
                                 realization, words);
     return window.always() ? drawn : select(window.holds(departure), drawn, departure - departure);
   }

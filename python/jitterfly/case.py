@@ -268,7 +268,7 @@ def _placed(noise: Noise, place: int, network: Network, ranks: int) -> Noise:
     if not isinstance(network, Hierarchy):
         raise ValueError(
             f"noise[{place}]: shared = {name!r} is a level of a Hierarchy; on a network of one "
-            "level it must be False, 'machine' or the ranks per node, a power of two"
+            "level it must be False, 'machine' or the ranks per node"
         )
     try:
         span = network.shared_ranks(network.level_named(name), ranks)

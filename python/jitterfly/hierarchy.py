@@ -203,7 +203,7 @@ class Hierarchy(Network, kind="hierarchy"):
         Raises
         ------
         ValueError
-            There is no such level; its ranks are not consecutive, or no power of two.
+            There is no such level, or its ranks are not consecutive.
         """
         if level > len(self.spans):
             raise ValueError(
@@ -211,17 +211,11 @@ class Hierarchy(Network, kind="hierarchy"):
             )
         span = self.spans[level - 1]
         if span >= ranks:
-            return 1 << (ranks - 1).bit_length()
+            return ranks
         if self.placement != "block" and span > 1:
             raise ValueError(
                 f"shared names level {level}: that needs placement 'block', where its ranks are "
                 f"consecutive, got {shorten(self.placement)}"
-            )
-        if span & (span - 1):
-            near = 1 << (span.bit_length() - 1)
-            raise ValueError(
-                f"shared names level {level}, of {span} ranks: draws are shared by a power of two "
-                f"of ranks; give shared = {near} or {2 * near}, or other levels"
             )
         return span
 

@@ -30,9 +30,9 @@ noise    a noise file (`jitterfly noise record`, `import`), which every rank rep
          keys, such as all.noise,part=each; or KEY=VALUE,
          such as period=1ms,duration=10us,start=stationary, or kind=NAME,...: periodic (which it is
          without a kind), trace (file, part, ...), renewal, step, message, jitter. Each rank has
-         noise of its own; with shared=32 the 32 ranks of a node have the same (a power of two),
-         with shared=machine all. Daemons at random, 200 ms apart on average:
-         kind=renewal,gap=200ms,duration=80us,start=stationary,shared=32
+         noise of its own; with shared=48 the 48 ranks of a node have the same, with
+         shared=machine all. Daemons at random, 200 ms apart on average:
+         kind=renewal,gap=200ms,duration=80us,start=stationary,shared=48
 network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney); nodes, racks
          and so on with their sizes: 8: L=300ns,o=100ns; 16: L=600ns,o=200ns; L=1us,o=200ns
 TOML and Python take the same, as text: message_bytes = "8K", values = "64..8192",

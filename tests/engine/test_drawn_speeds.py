@@ -214,7 +214,7 @@ def test_the_longest_time_is_a_bound():
         (lambda: jf.SpeedNoise(jf.Constant(0)), "factor must be drawn above 0 and up to 10.6"),
         (lambda: jf.SpeedNoise(jf.Constant(1.1e6)), r"up to 10\^6, its largest is 1.1e\+06"),
         (lambda: jf.SpeedNoise(1.2, probability=2), "probability must be from 0 to 1"),
-        (lambda: jf.SpeedNoise(1.2, shared=3), "shared must be False"),
+        (lambda: jf.SpeedNoise(1.2, shared=-3), "shared must be False"),
         (lambda: jf.Noise.from_dict({"kind": "speed"}), "key 'factor' is missing"),
         (lambda: jf.Noise.from_dict({"kind": "speed", "factor": {"kind": "constant", "value": 1},
                                      "each": "cycle"}), "unknown key 'each'"),

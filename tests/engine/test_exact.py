@@ -15,6 +15,7 @@ from reference.cases import (
     random_case,
     redundant_case,
 )
+from reference.noise_cases import with_nodes
 from reference.public import random_pair
 from support.scale import at_most, scaled, some
 
@@ -52,6 +53,11 @@ def demand_case(number):
     return asking_case(random.Random(f"demand {number}"))
 
 
+def node_case(number):
+    rng = random.Random(f"nodes {number}")
+    return with_nodes(rng, rng.choice([random_case, redundant_case, asking_case])(rng))
+
+
 FAMILIES = {
     "any": (any_case, 260),
     "ties": (tie_case, 80),
@@ -59,6 +65,7 @@ FAMILIES = {
     "instant": (zero_transit_case, 150),
     "mirrors": (mirror_case, 120),
     "demand": (demand_case, 120),
+    "nodes": (node_case, 80),
 }
 CASES = [
     (family, number)

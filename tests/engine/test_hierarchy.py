@@ -198,6 +198,10 @@ RACKS = jf.Hierarchy([(4, jf.LogGOPS(L="300ns", o="100ns")), (2, jf.LogGOPS(L="1
                       jf.LogGOPS(L="3us", o="200ns", gamma="1ns")])  # fmt: skip
 
 
+THREES = jf.Hierarchy([(6, RACKS.networks[0], "socket"), (3, RACKS.networks[1], "cabinet"),
+                       RACKS.networks[2]])  # fmt: skip
+
+
 def every_source(shared):
     """One of each kind that has a scope."""
     return [
@@ -215,13 +219,15 @@ def every_source(shared):
 @pytest.mark.parametrize(
     ("named", "ranks", "meant"),
     [("node", 40, 4), ("level 1", 40, 4), ("rack", 40, 8), ("level2", 40, 8),
-     ("rack", 8, "machine"), ("rack", 6, "machine"), ("node", 3, "machine")],
+     ("rack", 8, "machine"), ("rack", 6, "machine"), ("node", 3, "machine"),
+     ("socket", 40, 6), ("cabinet", 40, 18), ("cabinet", 17, "machine")],
 )  # fmt: skip
 def test_noise_is_shared_by_a_level(named, ranks, meant):
     """The same times as with the number of its ranks, for every kind of source."""
+    network = THREES if named in ("socket", "cabinet") else RACKS
     for one, other in zip(every_source(named), every_source(meant), strict=True):
-        case = jf.Case(ranks, network=RACKS, noise=[one], algorithm=jf.RecursiveDoublingAllreduce(),
-                       compute_time="20us")  # fmt: skip
+        case = jf.Case(ranks, algorithm=jf.RecursiveDoublingAllreduce(), network=network,
+                       noise=[one], compute_time="20us")  # fmt: skip
         given = replace(case, noise=[other])
         np.testing.assert_array_equal(jf.simulate(case, 5).ticks, jf.simulate(given, 5).ticks)
         assert case.noise[0].shared == named
@@ -232,10 +238,12 @@ def test_noise_is_shared_by_a_level(named, ranks, meant):
 def test_a_level_follows_the_network():
     case = jf.Case(64, network=RACKS, noise=[jf.LateArrival(jf.Exponential("5us"), shared="node")])
     wider = jf.Hierarchy([(16, RACKS.networks[0]), RACKS.networks[2]])
-    for network, width in ((RACKS, 4), (wider, 16)):
-        starts = jf.ready_times(replace(case, network=network))[0].reshape(-1, width)
-        assert (starts == starts[:, :1]).all()
-        assert len(set(starts[:, 0])) == 64 // width
+    odd = jf.Hierarchy([(24, RACKS.networks[0]), RACKS.networks[2]])
+    for network, width in ((RACKS, 4), (wider, 16), (odd, 24)):
+        starts = jf.ready_times(replace(case, network=network))[0]
+        nodes = np.arange(64) // width
+        np.testing.assert_array_equal(starts, starts[nodes * width])
+        assert len(set(starts)) == nodes[-1] + 1
 
 
 @pytest.mark.parametrize(
@@ -244,8 +252,6 @@ def test_a_level_follows_the_network():
         (jf.LogGOPS(L="1us", o="100ns"), "node", "noise.0.: shared = 'node' is a level of a Hier"),
         (RACKS, "level 3", "shared names level 3, the network has 2 below the machine"),
         (replace(RACKS, placement="cyclic"), "node", "that needs placement 'block'"),
-        (jf.Hierarchy([(6, RACKS.networks[0]), RACKS.networks[2]]), "node",
-         "of 6 ranks: draws are shared by a power of two of ranks; give shared = 4 or 8"),
     ],
 )  # fmt: skip
 def test_levels_that_noise_can_not_share(network, shared, words):

@@ -28,9 +28,10 @@ PROGRAMS = {
     "forward cost": {"after": 4, "cycles": 2, "costs": replace(COSTS, forward=2000)},
     "compute noise": {"cycles": 3, "periodic": replace(NOISE, in_communication=False)},
     "nodes": {"periodic": replace(NOISE, node_ranks=4, stationary=True), "within": ALL},
+    "nodes of 3": {"periodic": replace(NOISE, node_ranks=3), "within": ALL, "jitter": JITTER},
     "quiet": {"periodic": None, "within": (1,)},
 }
-WITH_RECURRENCE = sorted(set(PROGRAMS) - {"redundant, jitter", "sparse", "quiet"})
+WITH_RECURRENCE = sorted(set(PROGRAMS) - {"redundant, jitter", "sparse", "nodes of 3", "quiet"})
 
 
 def make(name, log2_ranks, **changes):

@@ -9,7 +9,7 @@ import pytest
 from reference import Costs, PeriodicNoise
 from reference.messages import SHIFT, TREE, MessageCase, Steps
 from support.instruction_sets import AVAILABLE
-from support.kernel_cases import COSTS, NOISES
+from support.kernel_cases import ALL_NOISES, COSTS
 from support.message_cases import fitted
 from support.scale import crossed, scaled, some
 
@@ -152,11 +152,11 @@ def test_cycles(program, monkeypatch):
         check(one, monkeypatch, f"{noise}, {ranks} ranks, {work}, {forward}")
 
 
-@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("noise", ALL_NOISES)
 def test_every_noise(noise, monkeypatch):
     """Shared, windowed, explicit, of one phase only, several at once, or of messages."""
     for ranks in some((200, 256, 300), 2):
-        sources = NOISES[noise](1 << (ranks - 1).bit_length())
+        sources = ALL_NOISES[noise](1 << (ranks - 1).bit_length())
         sources = tuple(fitted(source, ranks) for source in sources)
         for program in (reduce, broadcast, both):
             one = case(program, ranks, ENTRIES["links"], sources, 500)

@@ -19,7 +19,7 @@ from reference.messages import (
     random_partners,
 )
 from support.instruction_sets import AVAILABLE, check_instruction_sets
-from support.kernel_cases import COSTS, NOISES, RENEWAL
+from support.kernel_cases import ALL_NOISES, COSTS, RENEWAL
 from support.message_cases import message_case, noisy_case, with_windows
 from support.scale import crossed, scaled, some
 
@@ -131,10 +131,10 @@ def test_waits_of_any_number_of_periods(bits, monkeypatch):
         check_instruction_sets(results, case, monkeypatch, f", {case}")
 
 
-@pytest.mark.parametrize(("noise", "log2_ranks"), crossed(NOISES, [1, 2, 3, 5, 8, 12]))
+@pytest.mark.parametrize(("noise", "log2_ranks"), crossed(ALL_NOISES, [1, 2, 3, 5, 8, 12]))
 def test_messages_as_exchanges(noise, log2_ranks):
     """Links that are never occupied: recursive doubling is the butterfly, to the tick."""
-    sources = NOISES[noise](1 << log2_ranks)
+    sources = ALL_NOISES[noise](1 << log2_ranks)
     butterfly = EngineCase(log2_ranks, COSTS, others=sources, seed=5, realization=7, cycles=2)
     steps = Steps(1 << log2_ranks)
     for steps.cycle in range(2):
@@ -271,9 +271,10 @@ def test_bad_programs():
             good.add_jitter(1, survival, cost=cost)
     with pytest.raises(ValueError, match="phases must have one entry per rank"):
         good.add_periodic(10, 1, False, phases=np.zeros(4, dtype=np.int64))
-    good.add_periodic(10, 1, False, node_ranks=8)
-    with pytest.raises(ValueError, match="node_ranks must be"):
-        good.add_periodic(10, 1, False, node_ranks=16)
+    good.add_periodic(10, 1, False, node_ranks=6)
+    for size in (0, -1, -(2**63), 7, 2**31, 2**63 - 1):
+        with pytest.raises(ValueError, match="node_ranks must be from 1 to the number of ranks"):
+            good.add_periodic(10, 1, False, node_ranks=size)
 
 
 def test_each_cost_entry_has_its_jitter():
@@ -291,11 +292,13 @@ def test_each_cost_entry_has_its_jitter():
 
 
 def test_noise_of_a_machine_of_any_size():
-    noise = PeriodicNoise(1000, 100, node_ranks=8)
-    case = MessageCase(6, (GOOD,), ((5, 5, 5, 5),), sources=(noise,), seed=3)
-    phases = _core.phases(case.program(_core), 3, 0)
-    assert phases.shape == (6,)
-    assert len(set(phases.tolist())) == 1
+    for size, firsts in ((6, [0] * 6), (5, [0] * 5 + [5]), (4, [0] * 4 + [4] * 2)):
+        noise = PeriodicNoise(1000, 100, node_ranks=size)
+        case = MessageCase(6, (GOOD,), ((5, 5, 5, 5),), sources=(noise,), seed=3)
+        phases = _core.phases(case.program(_core), 3, 0)
+        assert phases.shape == (6,)
+        np.testing.assert_array_equal(phases, phases[firsts])
+        assert len(set(phases.tolist())) == len(set(firsts))
 
 
 @pytest.mark.parametrize(("gap", "ticks"), [(5, 4), (6, 6)])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from reference import PeriodicNoise, noise_cases
 from reference.messages import SHIFT, XOR, MessageCase, Steps
-from support.kernel_cases import NOISES, PROGRAMS, delays_messages, make
+from support.kernel_cases import ALL_NOISES, NOISES, PROGRAMS, delays_messages, make
 from support.lean_cases import LIMIT32, at_the_edge, kernel, random_lean_case
 from support.message_cases import (
     MESSAGE_PROGRAMS,
@@ -52,7 +52,7 @@ def slow(program, noise):
 def test_every_program_and_noise(program, log2_ranks):
     """Blocks that hold many machines, a block for each, and tiles; odd numbers of them."""
     count = 301 if log2_ranks < 7 else 13 if log2_ranks < 12 else 3 if log2_ranks < 14 else 1
-    for noise in NOISES:
+    for noise in ALL_NOISES:
         if not (slow(program, noise) and log2_ranks > 14):
             check(make(program, noise, log2_ranks), count)
 
@@ -63,7 +63,7 @@ def test_every_program_and_noise(program, log2_ranks):
 def test_messages(program, ranks):
     """In shared memory and in global memory, alone and between tiles."""
     count = 301 if ranks < 200 else 13 if ranks < 5000 else 2
-    for noise in NOISES:
+    for noise in ALL_NOISES:
         check(make_messages(program, noise, ranks), count)
 
 

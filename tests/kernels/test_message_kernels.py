@@ -17,7 +17,7 @@ from support.emulated_kernels import (
     execute,
     varied_messages,
 )
-from support.kernel_cases import NOISES
+from support.kernel_cases import ALL_NOISES
 from support.message_cases import (
     MESSAGE_PROGRAMS,
     as_lists,
@@ -41,7 +41,7 @@ def kernels(tmp_path_factory):
 def test_programs(kernels, program):
     sizes = [6, 37, 1, 16, 40, 2, 3, 9]
     check(kernels, [varied_messages(make_messages(program, noise, sizes[number % 8]), number)
-                    for number, noise in some(enumerate(NOISES), 4)])  # fmt: skip
+                    for number, noise in some(enumerate(ALL_NOISES), 4)])  # fmt: skip
 
 
 @pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])

@@ -46,7 +46,7 @@ from support.emulated_kernels import (
     varied,
     varied_messages,
 )
-from support.kernel_cases import NOISES, PROGRAMS, make
+from support.kernel_cases import ALL_NOISES, PROGRAMS, make
 from support.lean_cases import random_lean_case
 from support.message_cases import MESSAGE_PROGRAMS, make_messages, with_rank_speeds
 from support.paths import CUDA, EMULATION, PTX, ROOT
@@ -134,11 +134,11 @@ class Programs:
 def engine_runs():
     """Every program under every noise, in every order of threads, on as few ranks as will do."""
     runs = []
-    pairs = [(program, noise) for program in PROGRAMS for noise in NOISES]
+    pairs = [(program, noise) for program in PROGRAMS for noise in ALL_NOISES]
     for number, (program, noise) in enumerate(pairs):
         case = make(program, noise, (3, 6, 5, 4, 2, 7)[number % 6])
         runs.append(varied(case, number, count=1 + number % 2))
-    pairs = [(program, noise) for program in MESSAGE_PROGRAMS for noise in NOISES]
+    pairs = [(program, noise) for program in MESSAGE_PROGRAMS for noise in ALL_NOISES]
     for number, (program, noise) in enumerate(pairs):
         case = make_messages(program, noise, (6, 37, 16, 40, 3)[number % 5])
         runs.append(varied_messages(case, number))
@@ -146,7 +146,7 @@ def engine_runs():
             runs.append(varied_messages(with_rank_speeds(case, random.Random(number)), number))
     # Several ranks in a thread. Observing is what takes time.
     quiet = {"hidden": frozenset(range(1, 8))}
-    for number, noise in enumerate(NOISES):
+    for number, noise in enumerate(ALL_NOISES):
         for program in ("butterfly", "both"):
             case = make(program, noise, 9, **quiet)
             runs.append(Run(case, order=number % ORDERS, statistics="max", most=number % 3))

@@ -24,6 +24,7 @@ FAMILIES = {
     "instant": (noise_cases.zero_transit_case, 120),
     "dense": (noise_cases.dense_case, 120),
     "delays": (noise_cases.delay_case, 120),
+    "nodes": (noise_cases.node_case, 120),
 }
 CASES = [
     (family, number)

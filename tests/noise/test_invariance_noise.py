@@ -69,6 +69,10 @@ NOISES = {
     "one window": (replace(PERIODIC, **OPEN),),
     "nodes": (replace(STATIONARY, node_ranks=4), replace(TRACE, node_ranks=2),
               replace(SEND, node_ranks=8), replace(PERIODIC, node_ranks=2**30)),
+    "nodes of any size": (replace(STATIONARY, node_ranks=3), replace(TRACE, node_ranks=48),
+                          replace(SEND, node_ranks=5), replace(RECEIVE, node_ranks=6),
+                          replace(JITTER, node_ranks=12), replace(MESSAGE, node_ranks=7),
+                          replace(PERIODIC, node_ranks=1000)),
     "everything": (SEND, RENEWAL, JITTER, PERIODIC, RECEIVE, TRACE, replace(MESSAGE, node_ranks=2)),
 }  # fmt: skip
 PROGRAMS = {

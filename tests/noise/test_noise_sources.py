@@ -139,12 +139,14 @@ def test_common_options(make, part):
     check(lambda: make(end="junk"), "end must be a time above 0", part)
     check(lambda: make(begin="2us", end="2us"), "end must be above begin = 2e-06 s, got 2e-06")
     check(lambda: make(during="later"), "during must be one of 'all'")
-    for value in (True, 0, 3, "2 nodes", "level 0", None, 1.5):
+    for value in (True, 0, -3, "2 nodes", "level 0", None, 1.5):
         check(lambda value=value: make(shared=value), "shared must be False, 'machine' or")
     check(lambda: case(make(shared="nodes")), "shared = 'nodes' is a level of a Hierarchy",
           "on a network of one level it must be False, 'machine' or")  # fmt: skip
-    check(lambda: case(make(shared=32)), "shared must be False, 'machine' or", "1 to 16")
-    assert case(make(begin="1us", end="1ms", shared=16))
+    for value in (17, 32):
+        check(lambda value=value: case(make(shared=value)), "shared must be False", "1 to 16")
+    for value in (3, 16):
+        assert case(make(begin="1us", end="1ms", shared=value))
     if part in ("MessageNoise", "NetworkJitter"):
         check(lambda: make(during="compute"), f"'communication' for {part}, got 'compute'")
 

@@ -35,7 +35,8 @@ def recordings(number, ranks):
     together = tuple(recording(rng, length) for length in lengths)
     of_ranks = tuple(rng.randrange(len(lengths)) for _ in range(ranks))
     window = rng.choice([{}, {"begin": 1_000_000, "end": 12_000_000}])
-    return TracesNoise(together, of_ranks, node_ranks=min(1 << rng.randrange(3), ranks), **window)
+    node_ranks = min(rng.choice([1, 2, 3, 4, 6]), ranks)
+    return TracesNoise(together, of_ranks, node_ranks=node_ranks, **window)
 
 
 def results(case, isa, monkeypatch):

@@ -6,7 +6,7 @@ from . import delays
 from .cases import instant_case, random_case, redundant_case
 from .event_driven import Costs
 from .noise import Intervals, MessageDelay, PeriodicNoise, RenewalNoise, StepDelay, TraceNoise
-from .random_noise import ROLES, ends, random_source
+from .random_noise import ROLES, ends, random_nodes, random_source
 
 
 def span_of(case):
@@ -109,3 +109,21 @@ def delay_case(rng):
     others = tuple(source for source in case.others if not isinstance(source, Intervals))
     case = replace(case, periodic=None, jitter=None, others=others)
     return with_sources(rng, case, rng.choice([1, 10]), ("step", "message"))
+
+
+def with_nodes(rng, case):
+    """The same case, whose sources are shared by nodes of any number of ranks."""
+
+    def shared(source):
+        if source is None or getattr(source, "phases", None) or getattr(source, "offsets", None):
+            return source
+        return replace(source, node_ranks=random_nodes(rng, case.ranks))
+
+    return replace(case, periodic=shared(case.periodic), jitter=shared(case.jitter),
+                   others=tuple(shared(source) for source in case.others))  # fmt: skip
+
+
+def node_case(rng):
+    """Any of these in such nodes."""
+    families = [any_case, any_case, tie_case, copy_case, zero_transit_case, delay_case]
+    return with_nodes(rng, rng.choice(families)(rng))

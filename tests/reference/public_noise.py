@@ -16,7 +16,7 @@ from .noise import (
     poisson_survival,
 )
 from .public_delays import Opaque, random_distribution, random_thinned, seconds
-from .random_noise import ROLES, share
+from .random_noise import ROLES, random_nodes, share
 
 LONGEST = 2_000_000  # ticks, of most delays; messages take as long at most
 
@@ -28,7 +28,7 @@ def random_common(rng, ranks, phases=True):
         case "machine":
             written["shared"], meant["node_ranks"] = "machine", ranks
         case "node":
-            meant["node_ranks"] = written["shared"] = 1 << rng.randint(0, ranks.bit_length() - 1)
+            meant["node_ranks"] = written["shared"] = random_nodes(rng, ranks)
     begin = rng.choice([0, 0, rng.randint(1, 10**7)])
     if begin:
         meant["begin"], written["begin"] = begin, seconds(begin)

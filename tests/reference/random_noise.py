@@ -89,6 +89,12 @@ def share(source):
     return Fraction(0)
 
 
+def random_nodes(rng, ranks):
+    """How many ranks share draws: often a power of two, else any number of them."""
+    power = 1 << rng.randint(0, ranks.bit_length() - 1)
+    return rng.choice([power, rng.randint(1, ranks), min(ranks, rng.choice([3, 5, 6, 12, 48]))])
+
+
 def common(rng, ranks, span, role):
     """Scope, window and phases of the cycle, as keywords."""
     options = {"node_ranks": 1 << rng.choice([0, 0, rng.randint(0, ranks.bit_length() - 1)])}

@@ -9,6 +9,7 @@ import numpy as np
 from .collectives import random_pair
 from .noise import RankDelay, RankSpeed
 from .public_delays import random_thinned, seconds
+from .random_noise import random_nodes
 
 LONGEST = 3_000_000  # ticks
 
@@ -94,5 +95,5 @@ def random_drawn_speed(rng, jf, ranks):
 
 def random_shared(rng, ranks):
     """Which ranks share draws, and how many these are."""
-    shared = rng.choice([False, 1 << rng.randint(0, ranks.bit_length() - 1), "machine"])
+    shared = rng.choice([False, random_nodes(rng, ranks), "machine"])
     return shared, ranks if shared == "machine" else shared or 1

@@ -4,6 +4,7 @@ Costs and noise are such that a message is delayed now and then, copies are adop
 skipped.
 """
 
+import itertools
 import random
 from dataclasses import replace
 
@@ -92,6 +93,13 @@ def everything(ranks):
     )
 
 
+def in_nodes(sources, ranks, sizes):
+    """The same sources, whose nodes have these sizes in turn; no offsets or phases are given."""
+    sizes = itertools.cycle(sizes)
+    plain = (replace(s, offsets=None) if getattr(s, "offsets", None) else s for s in sources)
+    return tuple(replace(source, node_ranks=min(next(sizes), ranks)) for source in plain)
+
+
 # One periodic source and one jitter have kernels of their own, all else shares the general ones.
 QUICK_NOISES = {
     "none": lambda ranks: (),
@@ -132,6 +140,17 @@ GENERAL_NOISES = {
     "everything": everything,
 }
 NOISES = {**QUICK_NOISES, **GENERAL_NOISES}
+# Nodes whose ranks are no power of two, so that the last one has fewer. A list of its own: that of
+# test_pinned.py goes through NOISES in turn.
+NODES = {
+    "periodic, nodes of 3": lambda ranks: (replace(PERIODIC, node_ranks=min(3, ranks)),),
+    "jitter, nodes of 5": lambda ranks: (replace(JITTER, node_ranks=min(5, ranks)),),
+    "nodes of 48": lambda ranks: in_nodes(everything(ranks), ranks, [48, 3, 6, 12, 7]),
+    "drawn, nodes of 6": lambda ranks: in_nodes(
+        (StepDelay(PIECES), StepDelay(SMOOTH), StepDelay(SAMPLES)), ranks, [6, 48]
+    ),
+}
+ALL_NOISES = {**NOISES, **NODES}
 
 PROGRAMS = {
     "butterfly": {},
@@ -159,12 +178,12 @@ def make(program, noise, log2_ranks, **changes):
     options["within"] = tuple(level for level in options.get("within", ()) if level < log2_ranks)
     options["asked"] = tuple(level for level in options.get("asked", ()) if level <= log2_ranks)
     options["after"] = min(options.get("after", 0), log2_ranks)
-    return EngineCase(log2_ranks, others=NOISES[noise](1 << log2_ranks), **options)
+    return EngineCase(log2_ranks, others=ALL_NOISES[noise](1 << log2_ranks), **options)
 
 
 def delays_messages(noise):
     """Whether messages of a noise can overtake each other."""
-    return any(source.role in ("jitter", "message") for source in NOISES[noise](1))
+    return any(source.role in ("jitter", "message") for source in ALL_NOISES[noise](1))
 
 
 def any_noise(rng, ranks):

@@ -48,7 +48,7 @@ def random_noise(rng, ranks, time):
     period = max(2, time // rng.choice([1, 2, 7, 30, 50]) * rng.choice([1, 1, 5, 100]))
     period += rng.randint(0, 3)
     duration = rng.choice([0, 1, rng.randint(0, period - 1), period // 2, period // 50, period - 1])
-    phases, node_ranks = None, rng.choice([1, 1, 1, min(2, ranks), ranks])
+    phases, node_ranks = None, rng.choice([1, 1, 1, min(2, ranks), min(3, ranks), ranks])
     if rng.random() < 0.2:
         phases, node_ranks = tuple(rng.randrange(period) for _ in range(ranks)), 1
     during = rng.choice([(True, True), (True, True), (True, False), (False, True)])

@@ -18,9 +18,9 @@ from reference.messages import (
     Steps,
     random_steps,
 )
-from reference.random_noise import random_delay
+from reference.random_noise import random_delay, random_nodes
 
-from support.kernel_cases import COSTS, NOISES, any_noise
+from support.kernel_cases import ALL_NOISES, COSTS, NOISES, any_noise
 
 # Links that are occupied for longer than CPUs, and not at all.
 COST_ENTRIES = ((900, 1900, 1_000_000, 3000), (900, 1100, 1_000_000, 0))
@@ -72,7 +72,7 @@ MESSAGE_PROGRAMS = {
 
 def make_messages(program, noise, ranks, **changes):
     """Two cycles of the program of that name."""
-    sources = NOISES[noise](1 << (ranks - 1).bit_length())
+    sources = ALL_NOISES[noise](1 << (ranks - 1).bit_length())
     sources = tuple(fitted(source, ranks) for source in sources)
     jitters = [(cost, source) for cost in (0, 1) for source in sources if source.role == "jitter"]
     steps = Steps(ranks)
@@ -86,7 +86,9 @@ def make_messages(program, noise, ranks, **changes):
 
 
 def fitted(source, ranks):
-    """Phases and offsets of so many ranks."""
+    """Phases and offsets of so many ranks, and nodes of no more."""
+    if source.node_ranks > ranks:
+        source = replace(source, node_ranks=ranks)
     for name in ("phases", "offsets"):
         values = getattr(source, name, None)
         if values is not None:
@@ -202,7 +204,7 @@ def with_windows(case, rng):
 def with_rank_delays(case, rng, largest=10**6):
     """The same case, whose ranks begin late by draws."""
     delays = tuple(
-        (random_delay(rng, largest), 1 << rng.randint(0, case.log2_ranks), rng.random() < 0.5)
+        (random_delay(rng, largest), random_nodes(rng, case.ranks), rng.random() < 0.5)
         for _ in range(rng.randint(1, 3))
     )
     return replace(case, rank_delays=delays)
@@ -217,7 +219,7 @@ def with_rank_speeds(case, rng):
         case = replace(case, costs=replace(case.costs, combine=0))
     combines = tuple(rng.choice([0, receive, rng.randint(0, receive)])
                      for _, receive, _, _ in case.messages)  # fmt: skip
-    speeds = tuple((random_delay(rng, 3 * 10**12), 1 << rng.randint(0, case.log2_ranks))
+    speeds = tuple((random_delay(rng, 3 * 10**12), random_nodes(rng, case.ranks))
                    for _ in range(rng.randint(1, 3)))  # fmt: skip
     return replace(case, combines=combines, rank_speeds=speeds)
 

@@ -35,7 +35,7 @@ EPILOG = """\
 --noise is a noise file (`jitterfly noise record`), which each rank replays from a place of its own,
 or K=V,... such as kind=periodic,period=1ms,duration=10us; several add up. With start=stationary
 noise can be under way when the collective begins, as on a real machine; without it none is then.
-Each rank has noise of its own, unless it is shared: with shared=32 by the 32 ranks of a node.
+Each rank has noise of its own, unless it is shared: with shared=48 by the 48 ranks of a node.
 """
 
 

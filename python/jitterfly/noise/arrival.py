@@ -25,8 +25,8 @@ class LateArrival(Noise, kind="arrival"):
     delay : Distribution, float or str
         How late a rank is; seconds alone are the same for all.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
-        Which ranks share their draws: none, all, or nodes of so many consecutive ranks (a power of
-        two up to the number of ranks).
+        Which ranks share their draws: none, all, or nodes of so many consecutive ranks (the last
+        one may have fewer).
     probability : float
         That a rank is late at all, from 0 to 1.
     each : "cycle" or "realization"

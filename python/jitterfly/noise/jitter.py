@@ -59,7 +59,7 @@ class NetworkJitter(Noise, kind="jitter"):
         which would leave nothing of this source, is an error.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which receivers share the events of a round: none, all, or nodes of so many consecutive
-        ranks (a power of two up to the number of ranks).
+        ranks (the last one may have fewer).
     begin, end : float or str
         Only messages that leave their sender's CPU from `begin` to before `end` are delayed,
         seconds; all without them.

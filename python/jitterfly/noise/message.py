@@ -35,7 +35,7 @@ class MessageNoise(Noise, kind="message"):
         That a message is delayed at all, from 0 to 1.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which receivers share the draw of a round: none, all, or nodes of so many consecutive ranks
-        (a power of two up to the number of ranks).
+        (the last one may have fewer).
     during : "all" or "communication"
         Both give the same, as for `NetworkJitter`.
     begin, end : float or str

@@ -43,8 +43,8 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
         "fresh": k >= 0 only, so that no rank is inside an interval at time 0 (Matsumoto & Suda
         2012). "stationary": all integers k.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
-        Which ranks share a phase: none, all, or nodes of so many consecutive ranks (a power of
-        two up to the number of ranks).
+        Which ranks share a phase: none, all, or nodes of so many consecutive ranks (the last one
+        may have fewer).
     phases : array of float, shape (ranks,), optional
         The phases themselves, in seconds, each in [0, period). Without it they are drawn,
         uniform and independent.

@@ -46,8 +46,8 @@ class RenewalNoise(Noise, kind="renewal"):
         found at a random moment, inside an interval with probability E[duration] / (E[duration] +
         E[gap]), and what is left of it (or of the gap) has its equilibrium distribution.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
-        Which ranks share their intervals: none, all, or nodes of so many consecutive ranks (a power
-        of two up to the number of ranks).
+        Which ranks share their intervals: none, all, or nodes of so many consecutive ranks (the
+        last one may have fewer).
     during : "all", "compute" or "communication"
         The phase of the cycle whose CPU work is exposed.
     begin, end : float or str

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import Component, check_choice, check_numbers, check_power_of_two, shorten
+from ..fields import Component, check_choice, check_integer, check_numbers, shorten
 from ..syntax import read_noise
 from ..units import TICKS_PER_SECOND, to_ticks
 
@@ -233,12 +233,12 @@ EVER = {"begin": -(2**63), "end": 2**63 - 1}
 
 
 def check_shared(value: Any) -> Shared:
-    """False, "machine", what may be the name of a level, or a power of two."""
+    """False, "machine", what may be the name of a level, or a number of ranks."""
     if value is False or (isinstance(value, str) and _LEVEL.fullmatch(value)):
         return value  # type: ignore[no-any-return]
-    rule = "shared must be False, 'machine' or the ranks per node, a power of two"
+    rule = "shared must be False, 'machine' or the ranks per node, from 1 to 2^30"
     try:
-        return check_power_of_two(value, "shared", 2**30)
+        return check_integer(value, "shared", 1, 2**30)
     except ValueError:
         also = " (on a Hierarchy also the name of a level, such as 'node', or 'level N')"
         raise ValueError(f"{rule}, got {shorten(value)}{also}") from None
@@ -250,13 +250,13 @@ def names_level(shared: Any) -> bool:
 
 
 def node_ranks(shared: Shared, ranks: int) -> int:
-    """How many consecutive ranks share the draws, of so many: a power of two."""
+    """How many consecutive ranks share the draws, of so many. The last node may have fewer."""
     if names_level(shared):
         raise ValueError(
             f"shared must be False, 'machine' or the ranks per node here, got {shorten(shared)}: "
             "how many ranks a level has is known of a Case alone, whose placed_noise has them"
         )
-    return 1 << (ranks - 1).bit_length() if shared == "machine" else int(shared or 1)
+    return ranks if shared == "machine" else int(shared or 1)
 
 
 def check_nodes(shared: Shared, ranks: int) -> None:

@@ -45,8 +45,8 @@ class SpeedNoise(Noise, kind="speed"):
     probability : float
         That a rank has a factor at all, from 0 to 1.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
-        Which ranks share a factor: none, all, or nodes of so many consecutive ranks (a power of two
-        up to the number of ranks).
+        Which ranks share a factor: none, all, or nodes of so many consecutive ranks (the last one
+        may have fewer).
 
     Raises
     ------

@@ -42,8 +42,8 @@ class StepNoise(Noise, kind="step"):
         sending the original. Copies and forwards are sent without a delay of their own. The
         compute phase is delayed in either case.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
-        Which ranks share their draws: none, all, or nodes of so many consecutive ranks (a power of
-        two up to the number of ranks).
+        Which ranks share their draws: none, all, or nodes of so many consecutive ranks (the last
+        one may have fewer).
     during : "all", "compute" or "communication"
         The phase of the cycle whose steps are delayed.
     begin, end : float or str

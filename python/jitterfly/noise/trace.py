@@ -69,8 +69,8 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         Where in the trace each rank begins: anywhere, drawn for each rank; or there, seconds, below
         the length.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
-        Which ranks share a drawn offset: none, all, or nodes of so many consecutive ranks (a power
-        of two up to the number of ranks).
+        Which ranks share a drawn offset: none, all, or nodes of so many consecutive ranks (the last
+        one may have fewer).
     during : "all", "compute" or "communication"
         The phase of the cycle whose CPU work is exposed.
     begin, end : float or str

@@ -60,7 +60,7 @@ def completion_bound(case: Case) -> float:
     for rule, holds in conditions.items():
         if not holds:
             raise ValueError(f"{rule} for this bound to apply")
-    groups = [(case.ranks // s.node_ranks(case.ranks), s.period, s.duration) for s in useful]
+    groups = [(-(-case.ranks // s.node_ranks(case.ranks)), s.period, s.duration) for s in useful]
     return noise_free_completion(case) + _largest_of_all(groups)
 
 
