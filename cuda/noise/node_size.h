@@ -19,7 +19,7 @@ struct NodeSize {
   std::int32_t shift;
 
   // 0 < n <= 2^31.
-  JF_HD static NodeSize of(std::int64_t n) {
+  JF_HD static constexpr NodeSize of(std::int64_t n) {
     std::int32_t bits = 0;
     while (std::int64_t{1} << bits < n) ++bits;
     const std::int32_t shift = kRankBits + bits;

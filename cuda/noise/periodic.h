@@ -32,16 +32,13 @@ struct Periodic {
   // The phases of a register of ranks, or of one rank in a register of realizations.
   template <class Seed, class R, class T>
   JF_HD T phase(Seed seed, R realization, T ranks) const {
-    T drawn = ranks;
-    if constexpr (sizeof(R) == sizeof(T)) {
-      if (phases != nullptr) return ranks - ranks + phases[ranks[0]];
-      drawn = ranks - ranks + static_cast<Tick>(node_of(ranks[0]));
-      return scaled<T>(only_uniform64(seed, kPhase, drawn, realization));
-    } else {
-      for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
-        drawn[k] = phase(seed, realization, std::int64_t{ranks[k]});
-      return drawn;
+    if (phases != nullptr) {
+      if constexpr (sizeof(R) == sizeof(T)) return ranks - ranks + phases[ranks[0]];
+      T given = ranks;
+      for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) given[k] = phases[ranks[k]];
+      return given;
     }
+    return scaled<T>(only_uniform64(seed, kPhase, nodes.of_rank(ranks), realization));
   }
 
   // Whether each rank draws a phase of its own: only_uniform64() of its number, scaled.

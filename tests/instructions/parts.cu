@@ -107,7 +107,9 @@ template <int kDraws>
 __global__ void step_draws(Tick* data, const __grid_constant__ PassJob job,
                            const __grid_constant__ Periodic noise) {
   Tick sum = 0;
-  __builtin_assume(noise.phases == nullptr && noise.node_ranks == 1);
+  constexpr NodeSize kAlone = NodeSize::of(1);
+  __builtin_assume(noise.phases == nullptr && noise.nodes.shift == kAlone.shift &&
+                   noise.nodes.multiplier == kAlone.multiplier);
 #pragma unroll
   for (std::uint32_t i = 0; i < kDraws; ++i)
     sum ^= begin_noise(noise, job.program.seed, i, Tick{blockIdx.x * blockDim.x + threadIdx.x});

@@ -3,6 +3,7 @@
 False alarms: reference/chance.py. `test_recursion.py` has the engine against theory.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from math import comb, factorial, log, sqrt
 
@@ -382,6 +383,15 @@ def test_the_bound_of_noise_that_is_shared_by_a_level_is_refused_in_words():
         jf.theory.completion_bound(case)
     with pytest.raises(ValueError, match=r"shared must be .* got 'node': how many ranks a level"):
         noise.node_ranks(64)
+
+
+@pytest.mark.parametrize(
+    ("shared", "nodes"), [(16, 64), (48, 22), (1000, 2), (1024, 1), ("machine", 1)]
+)
+def test_the_bound_counts_nodes_that_are_partly_filled(shared, nodes):
+    """Their ranks wait as those of the others do: 1024 ranks are 22 nodes of up to 48."""
+    found = bound(replace(STATIONARY, shared=shared))
+    assert found == jf.theory.largest_residual(nodes, "1ms", "10us")
 
 
 def test_the_bound_of_several_periodic_sources():
