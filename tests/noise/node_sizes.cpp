@@ -14,8 +14,8 @@ long checked = 0, wrong = 0;
 
 void check(const jf::NodeSize& nodes, std::int64_t n, std::int64_t first) {
   jf::Lanes ranks = jf::broadcast(first) + jf::lane_index();
-  for (int k = 0; k < jf::kLanes;
-       ++k)  // those beyond the end, or before the start, from the others
+  // Ranks before the first one or beyond the last one are these.
+  for (int k = 0; k < jf::kLanes; ++k)
     ranks[k] = ranks[k] < 0 ? 0 : ranks[k] >= kEnd ? kEnd - 1 : ranks[k];
   const jf::Lanes found = nodes.of_rank(ranks);
   for (int k = 0; k < jf::kLanes; ++k) {

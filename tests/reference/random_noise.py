@@ -90,9 +90,10 @@ def share(source):
 
 
 def random_nodes(rng, ranks):
-    """How many ranks share draws: often a power of two, else any number of them."""
-    power = 1 << rng.randint(0, ranks.bit_length() - 1)
-    return rng.choice([power, rng.randint(1, ranks), min(ranks, rng.choice([3, 5, 6, 12, 48]))])
+    """How many ranks share draws: powers of two, and other numbers."""
+    powers = [1 << bit for bit in range(ranks.bit_length())]
+    others = [size for size in (3, 5, 6, 7, 12, 48, ranks - 1, ranks) if size <= ranks]
+    return rng.choice([*powers, *(size for size in others if size > 0)])
 
 
 def common(rng, ranks, span, role):
