@@ -39,6 +39,7 @@ USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
 """What is taken where no network is given: a fast interconnect of today, about."""
 USUAL_REALIZATIONS = 2000
 _SHOWN = 8  # numbers in a note
+_LARGE = 1024  # bytes: what they take on a network is no longer little
 COLUMNS = (
     "ranks", "noise_free_s", "mean_s", "mean_low_s", "mean_high_s", "p50_s", "p50_low_s",
     "p50_high_s", "p99_s", "p99_low_s", "p99_high_s", "slowdown", "slowdown_low", "slowdown_high",
@@ -113,12 +114,10 @@ class SlowdownTable:
             f"{first.mean.realizations:,} realizations for each number of ranks, seed {self.seed}; "
             f"{100 * first.mean.confidence:g} % intervals of mean and slowdown",
         ]
-        fresh = any(getattr(noise, "start", "") == "fresh" for noise in self.case.noise)
-        if fresh and self.case.cycles == 1 and not self.case.compute_time:
-            text.append(
-                "no noise is under way when the collective begins (start = fresh); with "
-                "start=stationary it can be, as on a machine that has been running"
-            )
+        text += start_notes(self.case.noise, self.case.cycles, self.case.compute_time)
+        costless = getattr(self.case.network, "G", None) == 0
+        if costless and self.case.message_bytes >= _LARGE:
+            text.append("G = 0: messages of any size take as long; give G, the time of a byte")
         if first.p99.too_small:
             least = stats.realizations_needed(0.99, first.p99.confidence)
             text.append(f"too few realizations for an interval of p99: it takes {least}")
@@ -289,6 +288,14 @@ def _row(case: Case, result: Result, confidence: float) -> SlowdownRow:
     return SlowdownRow(case.ranks, quiet, mean, p50, p99, times)
 
 
+def start_notes(noise: Sequence[Noise], cycles: int, compute_time: float) -> list[str]:
+    """A line on noise that can not be under way at the start of all that is simulated."""
+    if cycles > 1 or compute_time or all(getattr(one, "start", "") != "fresh" for one in noise):
+        return []
+    return ["no noise is under way when the collective begins (start = fresh); with "
+            "start=stationary it can be, as on a machine that has been running"]  # fmt: skip
+
+
 def _show_ranks(counts: list[int]) -> str:
     """Numbers of ranks in words."""
     if len(counts) > _SHOWN:
@@ -333,8 +340,8 @@ def in_words(part: Component) -> str:
     parts = [part.kind]
     for one in dataclasses.fields(part):
         value = getattr(part, one.name)
-        if one.name == "sha256" or value is None or value is one.default:
-            continue
+        if one.name == "sha256" or value is None or (value is one.default and one.name != "start"):
+            continue  # what is usual; whether noise may be under way at the start is said always
         if isinstance(value, tuple) and value == one.default:  # a copy of it
             continue
         timed = isinstance(inspect.getattr_static(type(part), one.name, None), Seconds)

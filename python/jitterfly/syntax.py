@@ -33,6 +33,7 @@ noise    a noise file (`jitterfly noise record`, `import`), which every rank rep
          noise of its own; with shared=48 the 48 ranks of a node have the same, with
          shared=machine all. Daemons at random, 200 ms apart on average:
          kind=renewal,gap=200ms,duration=80us,start=stationary,shared=48
+         A gap, a duration or a delay may be drawn: duration=exponential(mean=80us)
 network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney); nodes, racks
          and so on with their sizes: 8: L=300ns,o=100ns; 16: L=600ns,o=200ns; L=1us,o=200ns
 TOML and Python take the same, as text: message_bytes = "8K", values = "64..8192",
@@ -51,6 +52,8 @@ _SHORT = {letter: 2 ** (10 * i) for i, letter in enumerate("KMGTP", 1)}
 # TOML and Python have no other 1e6. A small float is rather a time or a share in the wrong place.
 _LEAST_FLOAT = 10.0
 _MOST_VALUES = 10_000  # in a list
+_COMMA = re.compile(r",(?![^()]*\))")  # but for those within parentheses
+_CALL = re.compile(r"([A-Za-z]{1,40})\s*\((.*)\)", re.DOTALL)
 _SUCH = {
     "network": "L=1us,o=200ns",
     "noise": "period=1ms,duration=25us",
@@ -154,24 +157,39 @@ def read_share(
 def read_pairs(text: str, name: str) -> dict[str, Any]:
     """A table from ``"key=value,key=value"``; integers and other plain numbers as such.
 
+    A value may be a table of some kind itself, as distributions are: ``"weibull(scale=1ms)"``, or
+    as Python writes it.
+
     Examples
     --------
     >>> read_pairs("kind=loggops,L=1us,G=1e-10", "network")
     {'kind': 'loggops', 'L': '1us', 'G': 1e-10}
+    >>> read_pairs("gap=10ms,duration=Exponential(mean='20us')", "noise")
+    {'gap': '10ms', 'duration': {'kind': 'exponential', 'mean': '20us'}}
     """
     table: dict[str, Any] = {}
     such = _SUCH.get(name.strip("-").partition("[")[0], "")
     rule = f"{name} must look like key=value,key=value{such and f', such as {such}'}"
-    for part in text.split(","):
+    for part in _COMMA.split(text):
         key, equals, entry = (piece.strip() for piece in part.partition("="))
         if not key or not equals or not entry:
             raise ValueError(f"{rule}; got {shorten(text)}")
-        if re.search(r"[\s;]\s*[A-Za-z_]+\s*=", entry):
+        call = _CALL.fullmatch(entry)
+        if not call and re.search(r"[\s;]\s*[A-Za-z_]+\s*=", entry):
             raise ValueError(f"{rule}, with a comma between them; got {shorten(text)}")
         if key in table:
             raise ValueError(f"{name} has the key {key!r} twice; got {shorten(text)}")
-        table[key] = _number_or_text(entry)
+        table[key] = _read_call(*call.groups(), f"{name}: {key}") if call else _read_word(entry)
     return table
+
+
+def _read_call(kind: str, text: str, name: str) -> dict[str, Any]:
+    if "=" not in text:
+        raise ValueError(
+            f"{name} must name what it gives, such as exponential(mean=20us); got "
+            f"{shorten(f'{kind}({text})')}"
+        )
+    return {"kind": kind.lower()} | read_pairs(text, name)
 
 
 def read_network(value: Any, name: str = "network") -> Any:
@@ -289,8 +307,10 @@ def read_values(values: Any, path: str, name: str) -> Any:
     return read
 
 
-def _number_or_text(text: str) -> Any:
+def _read_word(text: str) -> Any:
     """A number where the text is no more than that; times stay text, with their units."""
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
     for kind in (int, float):
         try:
             return kind(text)
@@ -333,6 +353,9 @@ def _read_numbers(value: Any, name: str, units: bool) -> list[int]:
             if len(pieces) > 1 and not all(piece.strip() for piece in pieces):
                 raise ValueError(f"{name} must have a number on each side of a comma, got "
                                  f"{shorten(part)}")  # fmt: skip
+            if any(re.fullmatch(r"0[0-9]{2}", piece.strip()) for piece in pieces[1:]):
+                raise ValueError(f"{name} must be numbers without a comma within them, such as "
+                                 f"131072 or 2^17, got {shorten(part)}")  # fmt: skip
             for piece in pieces:
                 numbers += _read_range(piece, name, read)
         else:

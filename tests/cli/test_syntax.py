@@ -129,6 +129,28 @@ def test_noise_texts(tmp_path):
             jf.Case(8, network=MACHINE, noise=[bad])
 
 
+def test_distributions_in_texts():
+    meant = jf.RenewalNoise(gap="10ms", duration=jf.Weibull(scale="20us", shape=2))
+    for text in ("weibull(scale=20us,shape=2)", "Weibull(scale='20us', shape=2)"):
+        text = f"kind=renewal,duration={text},gap=10ms"
+        assert jf.Case(8, network=MACHINE, noise=[text]).noise == (meant,)
+    for bad, words in (
+        ("exponential(20us)", "duration must name what it gives, such as"),
+        ("exponential(mean=20us", "duration must be a time in seconds"),
+        ("nothing(mean=20us)", "nothing"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            jf.Case(8, network=MACHINE, noise=[f"kind=renewal,gap=10ms,duration={bad}"])
+
+
+@pytest.mark.parametrize("text", ["131,072", "4,000", "1,048,576", "64, 1,024"])
+def test_a_comma_within_a_number(text):
+    """As tables show it. Where it could be a list, such as 16,384, it is one."""
+    with pytest.raises(ValueError, match=r"^ranks must be numbers without a comma within them"):
+        read_ranks(text, "ranks")
+    assert read_ranks("16,384", "ranks") == [16, 384]
+
+
 def test_noise_realizations_and_seeds_in_python():
     text, noise = "period=1ms,duration=10us", jf.PeriodicNoise("1ms", "10us")
     machine = jf.LogGOPS("1us", "0.1us")

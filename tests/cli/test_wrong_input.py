@@ -137,7 +137,8 @@ def test_a_time_without_a_unit_is_warned_of(command):
     ("arguments", "words"),
     [
         (["slowdown"], "the following arguments are required: --noise, --ranks; such as "
-         "`jitterfly slowdown --noise period=1ms,duration=25us --ranks 64,1000 --out slowdown`"),
+         "`jitterfly slowdown --noise period=1ms,duration=25us,start=stationary --ranks 64,1000 "
+         "--out slowdown`"),
         (["run"], "; such as `jitterfly run list`"),
         (["advise"], "--ranks must be given, such as 64,1000"),
         (["advise", "--ranks", "8"], "--network must be given, such as L=1us,o=200ns,G=0.1ns"),
@@ -203,6 +204,15 @@ def test_a_check_leaves_nothing_behind(folder, capsys):
     before = sorted(folder.iterdir())
     error_of(capsys, ["slowdown", *CASE, "--picture", "a.png", "--realizations", "1"])
     assert sorted(folder.iterdir()) == before
+
+
+def test_a_run_in_place_of_a_study(folder, capsys):
+    main(["run", "study.toml", "--out", "out", "--realizations", "2", "-q"])
+    capsys.readouterr()
+    assert error_of(capsys, ["run", "out"]) == (
+        "out holds a run, and no study to start: `jitterfly status out` and `jitterfly plot out` "
+        "show it, and `jitterfly run STUDY.toml --out out` goes on with it"
+    )
 
 
 def test_a_value_of_a_file_keeps_its_name_there(folder, capsys):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.paths import NOISE_SAMPLES
 
-from jitterfly import TraceNoise, simulate
+from jitterfly import Case, LogGOPS, TraceNoise, ready_times, simulate
 from jitterfly.cli import main
 from jitterfly.measured import Detours, FormatError, Histogram, load, noisefile
 from jitterfly.measured.formats import Text, formats
@@ -340,12 +340,42 @@ def test_times_since_1970_stay_exact():
         ("start_us,end_us\n5,2\n", {}, "end is before start"),
         ("start_us,duration_us\n", {}, "no detours"),
         ("1,2\n3,4\n", {"unit": "cycles"}, "clock_hz"),
+        ("start_s,duration_s\n5,0.002\n", {}, "no time without noise: give `length`"),
+        ("start_s,duration_s\n5,2\n", {"length": 6.5}, "is 6.5 s, and a detour ends at 7 s"),
+        ("start_s,duration_s\n5,2\n", {"cpus": 2, "length": 9.0}, "no column cpu"),
+        ("cpu,start_s,duration_s\n0,5,2\n", {"cpus": 2}, "`cpus` needs `length`"),
+        ("cpu,start_s,duration_s\n2,5,2\n", {"cpus": 2, "length": 9.0}, "rows of CPU '2'"),
     ],
 )
 def test_malformed_csv(text, options, message):
     with pytest.raises(FormatError) as error:
         load_bytes(text.encode(), **options)
     assert message in str(error.value)
+
+
+def test_csv_of_a_length_and_of_cpus_without_noise():
+    measured = load_bytes(b"cpu,start_ms,duration_ms\n2,1,2\n", length=0.01, cpus=11)
+    busy = Detours([MS], [2 * MS], 10 * MS, cpu="2")
+    assert measured.parts == tuple(
+        busy if cpu == 2 else Detours([], [], 10 * MS, cpu=str(cpu)) for cpu in range(11)
+    )
+    assert not said(measured, "the length observed is not in the file")
+    (quiet,) = load_bytes(b"start_ms,duration_ms\n", length=0.01).parts
+    assert quiet == Detours([], [], 10 * MS)
+    measured = load_bytes(b"cpu,start_ms,duration_ms\n", length=0.01, cpus=2)
+    assert [part.cpu for part in measured.parts] == ["0", "1"]
+
+
+def test_a_daemon_on_one_core_of_each_node(tmp_path, monkeypatch, capsys):
+    """Every 48th rank meets it, once in the ten seconds that each computes; no other rank does."""
+    monkeypatch.chdir(tmp_path)
+    Path("daemon.csv").write_text("cpu,start_ms,duration_ms\n0,0,2\n")
+    main(["noise", "import", "daemon.csv", "--length", "10s", "--cpus", "48"])
+    assert "CPU 47: 0 detours in 10 s" in capsys.readouterr().out
+    case = Case(96, network=LogGOPS(L="1us", o="200ns"), compute_time="10s",
+                noise=["daemon.noise,part=each"])  # fmt: skip
+    begun = ready_times(case, seed=3, realization=5)[0]
+    assert [rank for rank in range(96) if begun[rank] > 10] == [0, 48]
 
 
 # Recognition

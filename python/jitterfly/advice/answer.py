@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import notebook
-from ..slowdown import in_words
+from ..slowdown import in_words, start_notes
 from ..stats import Estimate
 from ..units import show_seconds, show_size
 from .candidates import LIBRARIES, known
@@ -53,7 +53,7 @@ COLUMNS = (
     "confidence", "seed", "reason",
 )  # fmt: skip
 _ENDS = {
-    DECIDED: "all is decided",
+    DECIDED: "all cells are decided to within {within:.4g} %",
     REALIZATIONS: "the budget of {realizations:,} realizations is spent before all is decided: "
     "raise `realizations`, or let `within` count larger differences as equal",
     SECONDS: "the budget of {seconds:g} s is spent before all is decided: raise `seconds`",
@@ -376,7 +376,7 @@ def certainty_lines(advice: Advice) -> list[str]:
     """How sure it is, and why it ended."""
     question = advice.question
     budget = {"realizations": question.realizations, "seconds": question.seconds}
-    ended = _ENDS[advice.ended].format(**budget)
+    ended = _ENDS[advice.ended].format(**budget, within=100 * question.within)
     if not question.noise:
         return ["without noise: exact" + (f"; {ended}" if advice.ended != DECIDED else "")]
     share = f"{100 * question.confidence:.10g} %"
@@ -388,6 +388,7 @@ def certainty_lines(advice: Advice) -> list[str]:
     return [
         f"{share} for all of it together (paired on the same noise; {', '.join(parts)})",
         f"{advice.simulated:,} realizations in {advice.elapsed:.3g} s; {ended}",
+        *start_notes(question.noise, question.cycles, question.compute_time),
     ]
 
 

@@ -11,7 +11,8 @@ import re
 
 EXAMPLES = {
     "init": [
-        "jitterfly init mine.toml --ranks 16..256 --noise period=1ms,duration=25us",
+        "jitterfly init mine.toml --ranks 16..256 "
+        "--noise period=1ms,duration=25us,start=stationary",
         "jitterfly init ring.toml --network L=1us,o=0.2us,G=0.1ns --algorithm ring_allreduce",
     ],
     "run": [
@@ -47,7 +48,8 @@ EXAMPLES = {
     "network run": ["jitterfly network run --tree 144 --pattern bruck --ratio 0.5"],
     "network study": ["jitterfly network study --quick --only N1 --out network"],
     "slowdown": [
-        "jitterfly slowdown --noise period=1ms,duration=25us --ranks 64,1000 --out slowdown",
+        "jitterfly slowdown --noise period=1ms,duration=25us,start=stationary --ranks 64,1000 "
+        "--out slowdown",
         "jitterfly slowdown --noise node.noise --ranks 64..1024",
     ],
     "explain": [

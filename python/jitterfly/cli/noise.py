@@ -23,7 +23,7 @@ from .output import add_json, in_options, print_json, progress_stream
 if TYPE_CHECKING:
     from ..measured import Measured
 
-_TIME_OPTIONS = ("quantum", "runtime", "period", "threshold", "width")
+_TIME_OPTIONS = ("quantum", "runtime", "period", "threshold", "width", "length")
 _READING_OPTIONS = {
     "clock-hz": ("HZ", "rate of the clock that its cycles are of, such as 2.1e9 or 2.1GHz"),
     "unit": ("UNIT", "of its times: s, ms, us, ns, ps or cycles"),
@@ -34,6 +34,8 @@ _READING_OPTIONS = {
     "width": ("TIME", "of the bins of a histogram"),
     "ranks": ("N", "of a collective"),
     "events": ("WHICH", "events of a trace that are its detours: samples or sources"),
+    "length": ("TIME", "that was observed (CSV)"),
+    "cpus": ("N", "that were observed, 0 to N-1; those in no row had no noise (CSV)"),
 }
 _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 _SUFFIXES = (".out", ".txt", ".csv", ".tsv", ".dat", ".log", ".noise")
@@ -86,7 +88,7 @@ def _reading_options(chosen: argparse.Namespace) -> dict[str, Any]:
             options[name] = parse_seconds(text, f"--{name}", positive=True)
         elif name == "clock-hz":
             options["clock_hz"] = _read_rate(text)
-        elif name == "ranks":
+        elif name in ("ranks", "cpus"):
             options[name] = value(text)
         else:
             options[name] = text

@@ -32,7 +32,7 @@ from .options import OnceParser
 
 _EXAMPLES = """\
 examples:
-  jitterfly slowdown --noise period=1ms,duration=25us --ranks 64..8192
+  jitterfly slowdown --noise period=1ms,duration=25us,start=stationary --ranks 64..8192
   jitterfly init mine.toml
   jitterfly run list
   jitterfly run ms12_fig12

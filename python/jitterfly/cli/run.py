@@ -172,6 +172,7 @@ def _decoded(text: str) -> str:
 def _run(chosen: argparse.Namespace) -> int:
     from ..plots import draw
     from ..schedule.schedule import looks_like_schedule
+    from ..store.metadata import META
     from ..studies import load_study
     from ..studies.toml import find_study
     from ..sweep import Shard
@@ -185,6 +186,11 @@ def _run(chosen: argparse.Namespace) -> int:
     if chosen.shard is None and not chosen.dry_run:
         check_started_once(chosen)
     path = find_study(chosen.study)
+    if (path / META).is_file():
+        raise ValueError(
+            f"{path} holds a run, and no study to start: `jitterfly status {path}` and `jitterfly "
+            f"plot {path}` show it, and `jitterfly run STUDY.toml --out {path}` goes on with it"
+        )
     if path != chosen.study:
         tell(f"study: {path}")
     study = load_study(path, full=chosen.full, choose=_choices(chosen.choose))

@@ -2,7 +2,8 @@
 
 The separator is a comma, semicolon, tab or blank. Units stand in the header, as in `start_ns`,
 `duration (us)` or `end[ms]`, or come from the option `unit`. A column `cpu` tells runs apart;
-others are left alone.
+others are left alone. How long was observed is in no column: the option `length` says it. With
+`cpus`, CPUs of which there is no row were observed, too, and had no noise.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from itertools import islice, pairwise
 import numpy as np
 
 from ...fields import shorten
-from ...units import TICKS_PER_SECOND
+from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import Detours, Measured, Ticks
 from .columns import UNITS, clock_of, to_integers
 from .rows import clock_quantum, in_order, quantum_note
@@ -24,7 +25,7 @@ from .text import HEAD_BYTES, Options, Text
 
 NAME = "csv"
 TITLE = "table of detours (columns start and duration)"
-OPTIONS = ("unit", "clock_hz")
+OPTIONS = ("unit", "clock_hz", "length", "cpus")
 
 _AT_ONCE = 100_000
 _MOST_CPUS = 4096
@@ -67,22 +68,31 @@ def read(text: Text, options: Options) -> Measured:
             raise text.error(None, f"end is before start in row {int(np.argmax(durations < 0))}")
     parts: list[Detours] = []
     notes = ["times since long ago, such as 1970, count from the first detour now"] if base else []
-    if len(starts) == 0:
-        raise text.error(None, "has no detours")
-    if base:
+    length = None if options.length is None else round(options.length * TICKS_PER_SECOND)
+    if len(starts) == 0 and length is None:
+        raise text.error(None, "has no detours: where there were none, give `length`, the time "
+                         "that was observed")  # fmt: skip
+    if base and len(starts):
         starts = starts - starts.min()
-    names, which = np.unique(np.array(cpus or [""] * len(starts)), return_inverse=True)
+    if length is not None and len(starts) and (latest := int((starts + durations).max())) > length:
+        raise text.error(None, f"`length` is {show_seconds(options.length)}, and a detour ends at "
+                         f"{show_seconds(latest / TICKS_PER_SECOND)}")  # fmt: skip
+    names, which = np.unique(np.array(cpus or [""] * max(len(starts), 1)), return_inverse=True)
+    which = which[: len(starts)]
     if len(names) > _MOST_CPUS:
         raise text.error(None, f"must have {_MOST_CPUS} CPUs at most, got {len(names)}")
     order = np.argsort(which, kind="stable")
-    for cpu, mine in zip(
-        names.tolist(), np.split(order, np.cumsum(np.bincount(which))[:-1]), strict=True
-    ):
+    counts = np.bincount(which, minlength=len(names))
+    rows = dict(zip(names.tolist(), np.split(order, np.cumsum(counts)[:-1]), strict=True))
+    has_column = "cpu" in layout.columns
+    for cpu in _observed(text, options, list(rows) if cpus or not has_column else [], has_column):
+        mine = rows.get(cpu, order[:0])
         quantum = clock_quantum(durations[mine] / TICKS_PER_SECOND)
         try:
             part, said = in_order(
                 starts[mine],
                 durations[mine],
+                length=length,
                 resolution=None if quantum is None else round(quantum * TICKS_PER_SECOND),
                 cpu=cpu,
             )
@@ -91,8 +101,27 @@ def read(text: Text, options: Options) -> Measured:
         said += [] if quantum is None else [quantum_note(quantum)]
         notes += [f"CPU {cpu}: {note}" if cpu else note for note in said]
         parts.append(part)
-    notes.append("the length observed is not in the file; it is taken to end with the last detour")
+    if length is None:
+        if all(int(part.durations.sum()) >= part.length for part in parts):
+            raise text.error(None, "does not say how long was observed, and has no time without "
+                             "noise: give `length`, such as 10s")  # fmt: skip
+        notes.append("the length observed is not in the file; it is taken to end with the last "
+                     "detour; `length` says it")  # fmt: skip
     return Measured(tuple(parts), NAME, {"tool": "table of detours"}, tuple(notes))
+
+
+def _observed(text: Text, options: Options, named: list[str], has_column: bool) -> list[str]:
+    """The CPUs that were observed: those named in rows, or as many as `cpus` says."""
+    if options.cpus is None:
+        return named
+    if options.length is None:
+        raise text.error(None, "`cpus` needs `length`, how long each was observed")
+    observed = [str(number) for number in range(options.cpus)]
+    others = sorted(set(named) - set(observed))
+    if others:
+        what = f"rows of CPU {shorten(others[0])}" if has_column else "no column cpu"
+        raise text.error(None, f"has {what}, and `cpus` says CPUs 0 to {options.cpus - 1}")
+    return observed
 
 
 def _scale(text: Text, options: Options, layout: _Layout, name: str) -> Fraction:

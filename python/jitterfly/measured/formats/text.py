@@ -48,6 +48,10 @@ class Options:
         Of a collective.
     events : str, optional
         Which events of a trace are the detours: "samples" or "sources".
+    length : float, optional
+        Seconds observed, where a file does not say it.
+    cpus : int, optional
+        CPUs that were observed, 0 to cpus - 1: those of which there is no detour had none.
     """
 
     clock_hz: float | None = None
@@ -59,14 +63,18 @@ class Options:
     width: float | None = None
     ranks: int | None = None
     events: str | None = None
+    length: float | None = None
+    cpus: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("clock_hz", "quantum", "runtime", "period", "threshold", "width"):
+        for name in ("clock_hz", "quantum", "runtime", "period", "threshold", "width", "length"):
             value = getattr(self, name)
             if value is not None and not 0 < value < 1e15:
                 raise ValueError(f"{name} must be above 0, got {shorten(value)}")
         if self.ranks is not None:
             check_integer(self.ranks, "ranks", 1, 2**30)
+        if self.cpus is not None:
+            check_integer(self.cpus, "cpus", 1, 4096)
         if self.events is not None:
             check_choice(self.events, "events", ("samples", "sources"))
 
