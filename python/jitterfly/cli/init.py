@@ -54,7 +54,7 @@ network = {network}
 
 [axes.ranks]                     # the cells are the product of all axes
 values = {ranks}
-# [axes.message_bytes]           # over several sizes, whatever message_bytes is above
+# [axes.message_bytes]           # over several sizes, in place of message_bytes above
 # values = [8, 1_000, 100_000]
 {variants}
 [observables]
