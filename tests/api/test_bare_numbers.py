@@ -89,7 +89,7 @@ def test_advise_says_what_it_read(capsys):
     told = capsys.readouterr().err.splitlines()
     assert told[:2] == [
         "network: loggops, L = 1 s, o = 200 ms",
-        "noise: periodic, period = 1 ms, duration = 10 µs",
+        "noise: periodic, period = 1 ms, duration = 10 µs, start = fresh",
     ]
     noise = "kind=step,delay=14us,probability=0.01"
     assert main([*line[:-1], noise, "--network", "kind=hockney,alpha=1us,beta=1e-9"]) == 0
@@ -122,5 +122,5 @@ def test_trace_says_what_it_read(tmp_path, capsys):
     assert main([*line, "--noise", "period=1ms,duration=0.0001"]) == 0
     assert capsys.readouterr().err.splitlines() == [
         "network: loggops, L = 1 µs, o = 20 ns, gamma = 100 ps",
-        "noise: periodic, period = 1 ms, duration = 100 µs",
+        "noise: periodic, period = 1 ms, duration = 100 µs, start = fresh",
     ]

@@ -40,8 +40,7 @@ class Intervals(Source):
     def intervals(self, seed, realization, rank, ordinal=0):
         """Busy intervals [begin, end) of a rank, disjoint, in order of time."""
         ever = self.ever(seed, realization, rank, ordinal)
-        window = self.begin, self.end
-        return ever if window == (MIN, MAX) else clipped(ever, *window)
+        return clipped(ever, self.begin, self.end)
 
 
 @dataclass(frozen=True)
