@@ -66,7 +66,9 @@ NOT_EXECUTED = {
 COLLECTED = "tests/package"  # only collected: see PYTEST_ADDOPTS below
 FAST_BENCH = "--repeats 3 --seconds 0.01 --no-limit"
 IN_SHORT = {
-    "jitterfly run ms12_fig12": "jitterfly run ms12_fig12 --realizations 200",
+    "jitterfly run ms12_fig12 --choose jitter=A": (
+        "jitterfly run ms12_fig12 --choose jitter=A --realizations 200"
+    ),
     "jitterfly noise record --seconds 10 --out node.noise": (
         "jitterfly noise record --seconds 1 --out node.noise"
     ),
