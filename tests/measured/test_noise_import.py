@@ -345,6 +345,7 @@ def test_times_since_1970_stay_exact():
         ("start_s,duration_s\n5,2\n", {"cpus": 2, "length": 9.0}, "no column cpu"),
         ("cpu,start_s,duration_s\n0,5,2\n", {"cpus": 2}, "`cpus` needs `length`"),
         ("cpu,start_s,duration_s\n2,5,2\n", {"cpus": 2, "length": 9.0}, "rows of CPU '2'"),
+        ("start_s,duration_s\n5,2\n", {"length": 5e6}, "must be 2^62 ps (53 days) at most"),
     ],
 )
 def test_malformed_csv(text, options, message):
@@ -360,8 +361,9 @@ def test_csv_of_a_length_and_of_cpus_without_noise():
         busy if cpu == 2 else Detours([], [], 10 * MS, cpu=str(cpu)) for cpu in range(11)
     )
     assert not said(measured, "the length observed is not in the file")
-    (quiet,) = load_bytes(b"start_ms,duration_ms\n", length=0.01).parts
-    assert quiet == Detours([], [], 10 * MS)
+    for header in (b"start_ms,duration_ms\n", b"cpu,start_ms,duration_ms\n"):
+        (quiet,) = load_bytes(header, length=0.01).parts
+        assert quiet == Detours([], [], 10 * MS)
     measured = load_bytes(b"cpu,start_ms,duration_ms\n", length=0.01, cpus=2)
     assert [part.cpu for part in measured.parts] == ["0", "1"]
 

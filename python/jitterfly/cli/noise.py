@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import re
 import shlex
@@ -377,10 +376,6 @@ def _check_recording_file(out: Path, force: bool) -> None:
     check_output(out)
     if out.exists() and not force:
         raise ValueError(f"{out} exists; --force replaces it, --out gives another name")
-    if not out.parent.is_dir():
-        raise ValueError(f"{out}: the directory {out.parent} does not exist")
-    if not os.access(out.parent, os.W_OK):
-        raise ValueError(f"{out}: the directory {out.parent} can not be written to")
 
 
 def _add_merge(commands: Any) -> None:

@@ -251,8 +251,6 @@ def _run_export_goal(chosen: argparse.Namespace) -> None:
     from ..goal import goal_schedule
 
     if chosen.out is not None:  # before all else
-        if not chosen.out.parent.is_dir():
-            raise ValueError(f"{chosen.out}: the directory {chosen.out.parent} does not exist")
         if chosen.out.exists() and chosen.file.exists() and chosen.out.samefile(chosen.file):
             raise ValueError(f"--out must be another file than {chosen.file}, which has the case")
         check_output(chosen.out)

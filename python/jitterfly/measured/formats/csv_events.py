@@ -18,7 +18,7 @@ import numpy as np
 
 from ...fields import shorten
 from ...units import TICKS_PER_SECOND, show_seconds
-from ..measurements import Detours, Measured, Ticks
+from ..measurements import MOST_TICKS, Detours, Measured, Ticks
 from .columns import UNITS, clock_of, to_integers
 from .rows import clock_quantum, in_order, quantum_note
 from .text import HEAD_BYTES, Options, Text
@@ -68,7 +68,7 @@ def read(text: Text, options: Options) -> Measured:
             raise text.error(None, f"end is before start in row {int(np.argmax(durations < 0))}")
     parts: list[Detours] = []
     notes = ["times since long ago, such as 1970, count from the first detour now"] if base else []
-    length = None if options.length is None else round(options.length * TICKS_PER_SECOND)
+    length = _length(text, options)
     if len(starts) == 0 and length is None:
         raise text.error(None, "has no detours: where there were none, give `length`, the time "
                          "that was observed")  # fmt: skip
@@ -77,15 +77,15 @@ def read(text: Text, options: Options) -> Measured:
     if length is not None and len(starts) and (latest := int((starts + durations).max())) > length:
         raise text.error(None, f"`length` is {show_seconds(options.length)}, and a detour ends at "
                          f"{show_seconds(latest / TICKS_PER_SECOND)}")  # fmt: skip
-    names, which = np.unique(np.array(cpus or [""] * max(len(starts), 1)), return_inverse=True)
-    which = which[: len(starts)]
+    cells = np.array(cpus if "cpu" in layout.columns else [""] * len(starts), dtype=str)
+    names, which = np.unique(cells, return_inverse=True)
     if len(names) > _MOST_CPUS:
         raise text.error(None, f"must have {_MOST_CPUS} CPUs at most, got {len(names)}")
     order = np.argsort(which, kind="stable")
-    counts = np.bincount(which, minlength=len(names))
-    rows = dict(zip(names.tolist(), np.split(order, np.cumsum(counts)[:-1]), strict=True))
-    has_column = "cpu" in layout.columns
-    for cpu in _observed(text, options, list(rows) if cpus or not has_column else [], has_column):
+    ends = np.cumsum(np.bincount(which, minlength=len(names)))
+    # A split has one piece at least, also where no row names a CPU.
+    rows = dict(zip(names.tolist(), np.split(order, ends[:-1]), strict=False))
+    for cpu in _observed(text, options, layout, list(rows)):
         mine = rows.get(cpu, order[:0])
         quantum = clock_quantum(durations[mine] / TICKS_PER_SECOND)
         try:
@@ -110,16 +110,26 @@ def read(text: Text, options: Options) -> Measured:
     return Measured(tuple(parts), NAME, {"tool": "table of detours"}, tuple(notes))
 
 
-def _observed(text: Text, options: Options, named: list[str], has_column: bool) -> list[str]:
+def _length(text: Text, options: Options) -> int | None:
+    """Ticks that were observed, where `length` says it."""
+    if options.length is None:
+        return None
+    length = round(options.length * TICKS_PER_SECOND)
+    if length > MOST_TICKS:
+        raise text.error(None, "`length` must be 2^62 ps (53 days) at most, got "
+                         f"{show_seconds(options.length)}")  # fmt: skip
+    return length
+
+
+def _observed(text: Text, options: Options, layout: _Layout, named: list[str]) -> list[str]:
     """The CPUs that were observed: those named in rows, or as many as `cpus` says."""
     if options.cpus is None:
-        return named
+        return named or [""]
     if options.length is None:
         raise text.error(None, "`cpus` needs `length`, how long each was observed")
     observed = [str(number) for number in range(options.cpus)]
-    others = sorted(set(named) - set(observed))
-    if others:
-        what = f"rows of CPU {shorten(others[0])}" if has_column else "no column cpu"
+    if others := sorted(set(named) - set(observed)):
+        what = f"rows of CPU {shorten(others[0])}" if "cpu" in layout.columns else "no column cpu"
         raise text.error(None, f"has {what}, and `cpus` says CPUs 0 to {options.cpus - 1}")
     return observed
 
