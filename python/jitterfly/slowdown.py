@@ -266,7 +266,7 @@ def slowdown(
         for case in cases:
             report(0, 1)
             result = simulate_checked(case, realizations, seed, backend, threads, report)
-            rows.append(_row(case, result, confidence))
+            rows.append(row_of(case, result, confidence))
             samples = result.samples[:, -1]
     except KeyboardInterrupt:
         if not rows:
@@ -275,7 +275,8 @@ def slowdown(
     return SlowdownTable(cases[len(rows) - 1], tuple(rows), seed, stopped, samples)
 
 
-def _row(case: Case, result: Result, confidence: float) -> SlowdownRow:
+def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
+    """The row of a case, from its realizations."""
     samples, quiet = result.samples[:, -1], float(result.noise_free[-1])
     noisy = any(noise.random and delays(noise, case) for noise in case.noise)
     # Where noise only delays, no time is below that without it, and no slowdown below 1.

@@ -51,6 +51,7 @@ EXAMPLES = {
         "jitterfly slowdown --noise period=1ms,duration=25us,start=stationary --ranks 64,1000 "
         "--out slowdown",
         "jitterfly slowdown --noise node.noise --ranks 64..1024",
+        "jitterfly slowdown --noise period=10ms,duration=max --ranks 64..4096 --at-most 1.1",
     ],
     "explain": [
         "jitterfly explain --noise node.noise --noise kind=step,delay=14us,probability=0.001 "

@@ -41,6 +41,7 @@ BUDGET_EPILOG = """\
 The answer is the largest p, the probability that a step is delayed by D, with the interval of its
 Monte Carlo error. --rank mean is exact. The curve over D comes from a table that is shipped.
 With --noise FILE, a measured noise file: how much rarer its detours must become.
+How long periodic noise may last, under any collective: `jitterfly slowdown --at-most`.
 """
 
 

@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from ..files import make_directory
@@ -17,7 +17,9 @@ from .options import (
     algorithm,
     check_units,
     integer,
+    naming_options,
     noises,
+    number,
     size,
     tell_understood,
 )
@@ -28,14 +30,22 @@ from .output import (
     print_json,
     remove_picture,
     show_phases,
+    tell,
     warn_without_matplotlib,
 )
+
+if TYPE_CHECKING:
+    from ..inference import NoiseLimitTable
+    from ..slowdown import SlowdownTable
 
 EPILOG = """\
 --noise is a noise file (`jitterfly noise record`), which each rank replays from a place of its own,
 or K=V,... such as kind=periodic,period=1ms,duration=10us; several add up. With start=stationary
 noise can be under way when the collective begins, as on a real machine; without it none is then.
 Each rank has noise of its own, unless it is shared: with shared=48 by the 48 ranks of a node.
+
+The other way round, --at-most 1.1 with duration=max in --noise finds how long periodic noise may
+last, with period=min how often it may come, until the mean slowdown is 1.1.
 """
 
 
@@ -52,6 +62,8 @@ def add_parser(commands: Any) -> None:
     add("--noise", metavar="FILE|K=V,...", action="append", required=True,
         help="may be given several times")  # fmt: skip
     add("--ranks", metavar="N,...", required=True, help="numbers or ranges")
+    add("--at-most", metavar="X", help="the slowdown (mean) up to which noise with duration=max or "
+        "period=min is looked for")  # fmt: skip
     add("--network", metavar="K=V,...", help="kind=loggops (default) or hockney, and its fields; "
         "without it L=1us,o=200ns,G=0.1ns")  # fmt: skip
     add_algorithm(parser)
@@ -77,6 +89,7 @@ def add_parser(commands: Any) -> None:
 
 def _run(chosen: argparse.Namespace) -> int:
     from ..case import MOST_CYCLES, Case
+    from ..inference.noise_limit import has_unknown, noise_limit
     from ..network import Network
     from ..noise import Noise
     from ..plots import draw
@@ -97,17 +110,28 @@ def _run(chosen: argparse.Namespace) -> int:
     seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
     message_bytes = size(chosen.bytes, "bytes")
+    tables = noises(chosen.noise)
+    unknown = any(map(has_unknown, tables))
+    at_most = None if chosen.at_most is None else number(chosen.at_most, "at-most")
+    if unknown != (at_most is not None):
+        raise ValueError(
+            "--at-most X and one --noise with duration=max or period=min go together: the largest "
+            f"noise that keeps the slowdown X; got {'no --at-most' if unknown else 'no such noise'}"
+        )
+    if at_most is not None and at_most <= 1:
+        raise ValueError(f"--at-most must be above 1, got {at_most:g}")
+    name = "slowdown" if at_most is None else "noise_limit"
     case = Case(
         ranks[-1],
         algorithm=algorithm(chosen, ranks, network, message_bytes),
         network=network,
-        noise=[Noise.from_dict(one, "--noise") for one in noises(chosen.noise)],
+        noise=[Noise.from_dict(one, "--noise") for one in tables if not has_unknown(one)],
         message_bytes=message_bytes,
         cycles=integer(chosen.cycles, "cycles", 1, MOST_CYCLES) or 1,
         compute_time=chosen.compute_time,
     )
     asked: dict[str, Any] = {
-        "noise": [one.to_dict() for one in case.noise],
+        "noise": tables if unknown else [one.to_dict() for one in case.noise],
         "network": case.network.to_dict(),
         "algorithm": case.algorithm.to_dict(),
         "message_bytes": case.message_bytes,
@@ -117,10 +141,12 @@ def _run(chosen: argparse.Namespace) -> int:
         "ranks": ranks,
         "realizations": realizations or USUAL_REALIZATIONS,
     }
+    if unknown:
+        asked["at_most"] = at_most
     before = None
     if chosen.out is not None:
         make_directory(chosen.out, "--out")
-        before = check_out(chosen.out, "slowdown", asked, chosen.force, ("realizations",))
+        before = check_out(chosen.out, name, asked, chosen.force, ("realizations",))
         warn_without_matplotlib()
     understood = False
     with show_phases(begun=started) as phases:
@@ -133,23 +159,27 @@ def _run(chosen: argparse.Namespace) -> int:
                 tell_understood(network, case.noise, given, case.algorithm, chosen.algorithm)
             phases(f"simulating {count:,} ranks", done % 1, 1.0)
 
-        answer = slowdown(
-            case.noise,
-            ranks,
-            network=network,
-            algorithm=case.algorithm,
-            message_bytes=case.message_bytes,
-            cycles=case.cycles,
-            compute_time=case.compute_time,
-            realizations=asked["realizations"],
-            seed=seed,
-            backend=chosen.backend,
-            threads=threads,
-            progress=show,
-        )
+        options: dict[str, Any] = {
+            "network": network,
+            "algorithm": case.algorithm,
+            "message_bytes": case.message_bytes,
+            "cycles": case.cycles,
+            "compute_time": case.compute_time,
+            "realizations": asked["realizations"],
+            "seed": seed,
+            "backend": chosen.backend,
+            "threads": threads,
+            "progress": show,
+        }
+        answer: SlowdownTable | NoiseLimitTable
+        if at_most is None:
+            answer = slowdown(case.noise, ranks, **options)
+        else:
+            with naming_options("noise"):
+                answer = noise_limit(tables, ranks, at_most=at_most, **options)
     if not chosen.json:
         print("\n".join([answer.title(), "", *answer.lines(), "", *answer.notes()]), flush=True)
-    content = {**asked, "stopped": answer.stopped, "rows": [row._asdict() for row in answer.rows]}
+    content = {**asked, "stopped": answer.stopped, "rows": list(map(_row, answer.rows))}
     written: list[Path] = []
     if answer.stopped and _has_more(before, answer):
         print(f"jitterfly: {chosen.out} keeps its earlier answer, which has more ranks; --force "
@@ -158,12 +188,18 @@ def _run(chosen: argparse.Namespace) -> int:
         with show_phases(begun=started) as phases:
             if chosen.picture is not None or (chosen.out is not None and draw.can_draw()):
                 phases("drawing the picture")
-            written = _write(answer, content, chosen)
+            written = _write(answer, name, content, chosen)
     if chosen.json:
         print_json("slowdown", **content, written=written)
     elif written:
         print(f"\nwritten: {', '.join(map(str, written))}")
     return 130 if answer.stopped else 0
+
+
+def _row(row: Any) -> dict[str, Any]:
+    """As JSON has it: an interval is an object."""
+    return {name: one._asdict() if hasattr(one, "_asdict") else one
+            for name, one in row._asdict().items()}  # fmt: skip
 
 
 def _has_more(before: Any, answer: Any) -> bool:
@@ -174,17 +210,23 @@ def _has_more(before: Any, answer: Any) -> bool:
         return False
 
 
-def _write(answer: Any, content: dict[str, Any], chosen: argparse.Namespace) -> list[Path]:
+def _write(
+    answer: Any, name: str, content: dict[str, Any], chosen: argparse.Namespace
+) -> list[Path]:
     from ..files import write_whole
     from ..plots import draw
 
     written, pictures = [], [] if chosen.picture is None else [chosen.picture]
     if chosen.out is not None:
-        remove_picture(chosen.out, "slowdown")
-        written = [chosen.out / "slowdown.csv", chosen.out / "slowdown.json"]
+        remove_picture(chosen.out, name)
+        written = [chosen.out / f"{name}.csv", chosen.out / f"{name}.json"]
         write_whole(written[0], answer.to_csv().encode())
         write_whole(written[1], f"{json.dumps(plain(content), indent=1)}\n".encode())
-        pictures += [chosen.out / "slowdown.png"] if draw.can_draw() else []
-    for path in pictures:
-        answer.plot(path)
-    return written + pictures
+        pictures += [chosen.out / f"{name}.png"] if draw.can_draw() else []
+    if getattr(answer, "drawn", True):
+        for path in pictures:
+            answer.plot(path)
+        written += pictures
+    elif pictures:
+        tell("jitterfly: no picture: no number of ranks has a value")
+    return written

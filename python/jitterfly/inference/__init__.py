@@ -2,7 +2,8 @@
 
 `fit` estimates latency and noise of a step from a curve; `budget` is the reverse question. Both
 speak of HM18's model: a collective of K = log2(ranks) steps, each taking L on both partners and
-delayed by noise with probability p.
+delayed by noise with probability p. `noise_limit` asks the reverse of `jitterfly.slowdown`: how
+long periodic noise may last, or how often it may come, under any collective and network.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from .budget import (
     over_delays,
 )
 from .fit import Bounds, Fit, fit, fit_report
+from .noise_limit import NoiseLimitRow, NoiseLimitTable, noise_limit
 from .scaling_curves import Curve, read_curves
 from .two_sources import TwoSourceFit, fit_two_sources, two_source_report
 from .worst_path import is_shipped, watching
@@ -29,6 +31,8 @@ __all__ = [
     "BudgetQuestion",
     "Curve",
     "Fit",
+    "NoiseLimitRow",
+    "NoiseLimitTable",
     "TwoSourceFit",
     "budget",
     "budget_report",
@@ -39,6 +43,7 @@ __all__ = [
     "fit_two_sources",
     "is_shipped",
     "limit_in_words",
+    "noise_limit",
     "over_delays",
     "read_curves",
     "two_source_report",

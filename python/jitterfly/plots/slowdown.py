@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
+from ..inference import NoiseLimitTable
 from ..simulate import Result
 from ..slowdown import SlowdownTable, in_words, show_ratio, show_time
 from ..units import show_seconds, show_size
@@ -57,10 +58,7 @@ def draw_table(found: SlowdownTable) -> Figure:
     top.set_ylabel("completion")
     bottom.set_ylabel("mean / without noise")
     bottom.set_xlabel("ranks")
-    shown = ranks[:: -(-len(ranks) // _MOST_TICKS)]
-    bottom.xaxis.set_major_locator(FixedLocator(shown))
-    bottom.xaxis.set_minor_locator(NullLocator())
-    bottom.set_xticklabels([str(count) for count in shown])
+    _mark_ranks(bottom, ranks)
     handles = [
         Line2D([], [], color=mean.color, marker=mean.marker, label="mean, with its interval"),
         Line2D([], [], color=median.color, marker=median.marker, linestyle=median.line,
@@ -140,6 +138,37 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
     where = f" on {row.ranks:,} rank{'s' * (row.ranks != 1)}"
     style.finish(figure, found.title(where), told, handles)
     return figure
+
+
+def draw_limits(found: NoiseLimitTable) -> Figure:
+    """The largest duration, or smallest period, over ranks, with its interval."""
+    figure, axes = style.new_figure([2.2], 1, sharey=False)
+    panel, look = axes[0, 0], style.SERIES[0]
+    rows = found.drawn
+    ranks, values = [row.ranks for row in rows], [row.value.value for row in rows]
+    # An end that is not known leaves the axis.
+    ends = [(value - (0.0 if math.isnan(low) else low), (10 * value if math.isnan(high) else high)
+             - value) for value, low, high in (row.value for row in rows)]  # fmt: skip
+    panel.errorbar(ranks, values, np.array(ends).T, color=look.color, marker=look.marker,
+                   markersize=4, capsize=2)  # fmt: skip
+    panel.set_xscale("log")
+    panel.set_ylim(min(values) / 2, 2 * max(values))
+    style.log_axis(panel, "s")
+    panel.set_ylabel(found.column)
+    panel.set_xlabel("ranks")
+    _mark_ranks(panel, ranks)
+    said = [f"on {row.ranks:,} ranks: {found.cell(row)}" for row in found.rows
+            if row not in rows]  # fmt: skip
+    style.finish(figure, found.title(), [*found.notes(), *said], [])
+    return figure
+
+
+def _mark_ranks(panel: Axes, ranks: list[int]) -> None:
+    """The numbers of ranks that were simulated, or some of them."""
+    shown = ranks[:: -(-len(ranks) // _MOST_TICKS)]
+    panel.xaxis.set_major_locator(FixedLocator(shown))
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.set_xticklabels([str(count) for count in shown])
 
 
 def _bins(times: npt.NDArray[np.float64]) -> int:

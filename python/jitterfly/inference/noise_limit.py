@@ -1,0 +1,409 @@
+"""How long noise may last, or how often it may come, until it slows a collective down too much.
+
+The question of `slowdown` the other way round: one field of a periodic noise is not known, and the
+largest noise is looked for that keeps the mean slowdown at a limit. All values are tried with the
+same realizations (one seed), so the mean hardly jitters from one value to the next, and its root is
+found with few of them. The interval inverts that of the mean: its ends are the values at which the
+limit lies at an end of the interval of the mean slowdown of the same realizations.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import notebook, stats
+from ..algorithms import Algorithm, Butterfly
+from ..case import Case, check_exposed
+from ..fields import MOST_REALIZATIONS, MOST_SEED, shorten
+from ..network import Network, check_network
+from ..noise import Noise
+from ..simulate import simulate_checked
+from ..slowdown import (
+    USUAL_NETWORK,
+    USUAL_REALIZATIONS,
+    SlowdownRow,
+    in_words,
+    row_of,
+)
+from ..syntax import read_count, read_noise, read_ranks
+from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, show_size
+from .budget import ALWAYS, AT_MOST, NEVER, crossing
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+UNKNOWN = {"duration": "max", "period": "min"}
+"""The fields that can be looked for, and the word that stands for each."""
+MOST_SHARE = 0.9  # of the CPU's time that noise takes: more is not tried
+_LEAST_SHARE = 1e-9
+_LONGEST_PERIOD = 1e5  # seconds
+_TOLERANCE = 1e-3  # relative, of the value that is found
+_LEAST_RATIO = 1e-3  # a slowdown below it is as far below any limit
+_USUAL_TRIES = 25  # values that it takes, about
+COLUMNS = (
+    "ranks", "noise_free_s", "state", "field", "value_s", "value_low_s", "value_high_s", "share",
+    "at_most", "realizations", "confidence", "seed",
+)  # fmt: skip
+
+
+class Limit(NamedTuple):
+    """Seconds: the value that keeps the limit, and the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class NoiseLimitRow(NamedTuple):
+    """What keeps the mean slowdown at the limit on so many ranks.
+
+    `state` is "at most" (there is a `value`, seconds, with its interval), "always" (the noise may
+    take `MOST_SHARE` of the CPU and more) or "never" (the limit is not kept with hardly any).
+    `value` or an end of it is NaN where the realizations do not tell it. `share` is that of the
+    CPU's time which the noise takes with that value.
+    """
+
+    ranks: int
+    noise_free: float
+    state: str
+    value: Limit
+    share: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NoiseLimitTable:
+    """What `noise_limit` found.
+
+    Attributes
+    ----------
+    case : Case
+        Of the most ranks. What is not known of its noise is a placeholder.
+    noise : str
+        The noise with what is not known, in words.
+    field : str
+        "duration", whose largest value was looked for, or "period", whose smallest.
+    at_most : float
+        The limit of the mean slowdown.
+    rows : tuple of NoiseLimitRow
+        By ascending ranks.
+    realizations, seed : int
+        Realizations of each value that was tried.
+    confidence : float
+    stopped : bool
+        Whether Ctrl-C ended it: the rows are those of the numbers of ranks that were finished.
+    """
+
+    case: Case
+    noise: str
+    field: str
+    at_most: float
+    rows: tuple[NoiseLimitRow, ...]
+    realizations: int
+    seed: int
+    confidence: float
+    stopped: bool = False
+
+    def __repr__(self) -> str:
+        row = self.rows[-1]
+        return f"NoiseLimitTable({len(self.rows)} rows; {self.cell(row)} on {row.ranks:,} ranks)"
+
+    def title(self) -> str:
+        """What was asked."""
+        size = show_size(self.case.message_bytes)
+        return (
+            f"{in_words(self.case.algorithm)}, {size}, slowed down (mean) by {self.at_most:g} at "
+            f"most, under noise: {self.noise}"
+        )
+
+    @property
+    def drawn(self) -> tuple[NoiseLimitRow, ...]:
+        """The rows with a value."""
+        return tuple(row for row in self.rows if math.isfinite(row.value.value))
+
+    @property
+    def column(self) -> str:
+        """What was looked for."""
+        return "duration at most" if self.field == "duration" else "period at least"
+
+    def cell(self, row: NoiseLimitRow) -> str:
+        """The value of a row in words."""
+        if row.state == ALWAYS:
+            return f"any, to {100 * MOST_SHARE:g} % of the CPU"
+        if row.state == NEVER:
+            return "none keeps it"
+        value, low, high = (
+            show_seconds(end, 3) if math.isfinite(end) else "?" for end in row.value
+        )
+        return f"{value} [{low}, {high}]"
+
+    def lines(self) -> list[str]:
+        """The table as text."""
+        rows = [("ranks", "without noise", self.column, "of the CPU")]
+        for row in self.rows:
+            share = f"{100 * row.share:.3g} %" if math.isfinite(row.share) else ""
+            rows.append((f"{row.ranks:,}", show_seconds(row.noise_free), self.cell(row), share))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return ["  ".join(f"{word:>{width}}" for word, width in zip(row, widths, strict=True))
+                for row in rows]  # fmt: skip
+
+    def notes(self) -> list[str]:
+        """Network and realizations, and what the intervals are."""
+        text = [
+            f"network: {in_words(self.case.network)}",
+            f"{self.realizations:,} realizations for each value that was tried, seed {self.seed}; "
+            f"{100 * self.confidence:g} % intervals of the Monte Carlo error",
+        ]
+        if any(row.state == AT_MOST and any(map(math.isnan, row.value)) for row in self.rows):
+            text.append("?: too few realizations are delayed there to tell; take more")
+        if self.stopped:
+            text.append("stopped: more ranks were asked for")
+        return text
+
+    def to_csv(self) -> str:
+        """A line for each number of ranks."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for row in self.rows:
+            writer.writerow([row.ranks, row.noise_free, row.state, self.field, *row.value,
+                             row.share, self.at_most, self.realizations, self.confidence,
+                             self.seed])  # fmt: skip
+        return text.getvalue()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table of `to_csv`; `ValueError` if pandas is not installed."""
+        return notebook.from_csv(self.to_csv())
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """The value against ranks, with its interval; written to `path`, too, where it is given.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg; no number of
+            ranks has a value.
+        """
+        if not self.drawn:
+            raise ValueError("nothing to draw: no number of ranks has a value")
+        return notebook.picture("slowdown", self, function="draw_limits", path=path)
+
+    def _repr_html_(self) -> str:
+        return notebook.text([self.title(), "", *self.lines(), "", *self.notes()])
+
+
+class _Question(NamedTuple):
+    """A noise of which one field is not known, by the share of the CPU's time that it takes."""
+
+    table: dict[str, Any]
+    field: str
+    known: float  # seconds: the other one of duration and period
+
+    def value(self, share: float) -> float:
+        """Seconds, of the field."""
+        return self.known * share if self.field == "duration" else self.known / share
+
+    def noise(self, share: float) -> Noise:
+        return Noise.from_dict({**self.table, self.field: self.value(share)}, "noise")
+
+    @property
+    def least_share(self) -> float:
+        """Hardly any noise: no time is below some ticks, and none beyond days."""
+        if self.field == "duration":
+            return max(_LEAST_SHARE, 4 / TICKS_PER_SECOND / self.known)
+        return max(_LEAST_SHARE, self.known / _LONGEST_PERIOD)
+
+    @property
+    def words(self) -> str:
+        shown = f"{self.field} = {show_seconds(self.value(0.5))}"
+        return in_words(self.noise(0.5)).replace(shown, f"{self.field} = ?")
+
+
+def has_unknown(noise: Any) -> bool:
+    """Whether a noise, as text or as a table, has a field that is to be found."""
+    table = read_noise(noise, "noise") if isinstance(noise, str) else noise
+    return isinstance(table, dict) and any(
+        table.get(field) == word for field, word in UNKNOWN.items()
+    )
+
+
+def noise_limit(
+    noise: str | dict[str, Any] | Sequence[str | dict[str, Any] | Noise],
+    ranks: int | str | Sequence[int],
+    *,
+    at_most: float,
+    network: Network | str = USUAL_NETWORK,
+    algorithm: Algorithm | None = None,
+    message_bytes: int = 8,
+    cycles: int = 1,
+    compute_time: Time = 0.0,
+    realizations: int | str = USUAL_REALIZATIONS,
+    confidence: float = 0.95,
+    seed: int | str = 0,
+    backend: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[float, int, int], object] | None = None,
+) -> NoiseLimitTable:
+    """The largest periodic noise that keeps the mean slowdown of a collective at a limit.
+
+    Parameters
+    ----------
+    noise : str, dict, or list of them and of Noise
+        One of them is periodic noise with ``duration=max`` (how long may it last?) or
+        ``period=min`` (how often may it come?), such as ``"period=10ms,duration=max"``. The others
+        are there beside it.
+    ranks : int, str or list of int
+        As of `slowdown`.
+    at_most : float
+        The limit, above 1: mean completion over the time without noise.
+    network, algorithm, message_bytes, cycles, compute_time, realizations, confidence
+        As of `slowdown`; so many realizations for each value that is tried, about 25.
+    seed, backend, threads, progress
+        As of `slowdown`.
+
+    Returns
+    -------
+    NoiseLimitTable
+        After Ctrl-C that of the numbers of ranks that were finished (`stopped`).
+
+    Raises
+    ------
+    ValueError
+        Names the argument and its range; the noise can hit nothing; one rank without work, which
+        takes no time that could become longer.
+    BackendError
+        "cuda" can not be used, or failed; it says why. Also a `ValueError`.
+    KeyboardInterrupt
+        Ctrl-C before the first number of ranks is finished.
+
+    Examples
+    --------
+    >>> from jitterfly.inference import noise_limit
+    >>> found = noise_limit("period=10ms,duration=max,start=stationary", 64, at_most=1.1)
+    >>> row = found.rows[0]
+    >>> f"{1e6 * row.value.value:.3g} us, {100 * row.share:.2g} % of the CPU"
+    '10.9 us, 0.11 % of the CPU'
+    """
+    question, others = _read(noise)
+    if not isinstance(at_most, (int, float)) or not 1 < at_most < math.inf:
+        raise ValueError(f"at_most must be a number above 1, got {shorten(at_most)}")
+    realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
+    seed = read_count(seed, "seed", 0, MOST_SEED)
+    stats.mean([0.0], confidence)  # what it must be, before anything runs
+    network = check_network(network)
+    cases = [
+        Case(count, algorithm=algorithm or Butterfly(), network=network,
+             noise=[question.noise(0.5), *others], message_bytes=message_bytes, cycles=cycles,
+             compute_time=compute_time)
+        for count in sorted(read_ranks(ranks, "ranks"))
+    ]  # fmt: skip
+    check_exposed(cases, 1 + len(others))
+    rows: list[NoiseLimitRow] = []
+    tried = 0
+
+    def report(done: int, count: int) -> None:
+        if progress is not None:
+            part = 1 - 1 / (1 + (tried + done / count) / _USUAL_TRIES)
+            progress(len(rows) + part, len(cases), cases[len(rows)].ranks)
+
+    def run(case: Case, share: float) -> SlowdownRow:
+        nonlocal tried
+        noisy = replace(case, noise=[question.noise(share), *others])
+        result = simulate_checked(noisy, realizations, seed, backend, threads, report)
+        tried += 1
+        return row_of(noisy, result, confidence)
+
+    try:
+        for case in cases:
+            tried = 0
+            report(0, 1)
+            rows.append(_limit(case, question, at_most, run))
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+    done = len(rows)
+    words = "; ".join([question.words, *map(in_words, others)])
+    return NoiseLimitTable(cases[done - 1], words, question.field, float(at_most), tuple(rows),
+                           realizations, seed, confidence, done < len(cases))  # fmt: skip
+
+
+def _read(noise: Any) -> tuple[_Question, list[Noise]]:
+    """The noise with what is not known, and what else there is."""
+    sources = [noise] if isinstance(noise, (str, dict)) else noise
+    if not isinstance(sources, (list, tuple)):
+        raise ValueError(f"noise must be text, or a list of sources, got {shorten(noise)}")
+    tables = [read_noise(one, "noise") for one in sources]
+    asked = [one for one in tables if has_unknown(one)]
+    if len(asked) != 1:
+        words = " or ".join(f"{field}={word}" for field, word in UNKNOWN.items())
+        raise ValueError(
+            f"noise must have one source with {words}, such as period=10ms,duration=max; got "
+            f"{len(asked) or 'none'}"
+        )
+    (table,) = asked
+    if table.get("kind", "periodic") != "periodic":
+        raise ValueError(f"noise must be periodic to be looked for, got {shorten(table['kind'])}")
+    fields = [field for field, word in UNKNOWN.items() if table.get(field) == word]
+    if len(fields) > 1:
+        raise ValueError("noise must give duration or period; the other one is looked for")
+    (field,) = fields
+    other = "period" if field == "duration" else "duration"
+    if other not in table:
+        raise ValueError(f"noise must give its {other} where its {field} is looked for")
+    known = parse_seconds(table[other], f"noise: {other}", positive=True)
+    question = _Question({"kind": "periodic", **table}, field, known)
+    others = [one if isinstance(one, Noise) else Noise.from_dict(one, "noise")
+              for one in tables if one is not table]  # fmt: skip
+    return question, others
+
+
+def _limit(
+    case: Case, question: _Question, at_most: float, run: Callable[[Case, float], SlowdownRow]
+) -> NoiseLimitRow:
+    """The answer for one number of ranks."""
+
+    @cache
+    def tried(part: float) -> SlowdownRow:
+        return run(case, part * MOST_SHARE)
+
+    def excess(end: str) -> Callable[[float], float]:
+        """How far the mean slowdown, or an end of its interval, is above the limit."""
+        unknown = {"low": 0.0, "value": 1.0, "high": math.inf}[end]
+
+        def rising(part: float) -> float:
+            ratio = float(getattr(tried(part).slowdown, end))
+            ratio = ratio if math.isfinite(ratio) else unknown
+            return math.log(max(ratio, _LEAST_RATIO) / at_most)
+
+        return rising
+
+    least_part = question.least_share / MOST_SHARE
+    quiet = tried(least_part).noise_free
+    if quiet == 0:
+        raise ValueError("a slowdown needs time without noise, and one rank without work has none")
+    nothing = Limit(math.nan, math.nan, math.nan)
+    if excess("low")(least_part) > 0:
+        return NoiseLimitRow(case.ranks, quiet, NEVER, nothing, math.nan)
+    if excess("high")(1.0) <= 0:
+        return NoiseLimitRow(case.ranks, quiet, ALWAYS, nothing, math.nan)
+    # At first a guess: noise that takes as much of the CPU as the collective may lose.
+    part = min(max(at_most - 1, least_part), 0.5)
+    # The more the noise, the longer the mean, so its upper end reaches the limit first. Each root
+    # is known within the tolerance, which the interval holds as well.
+    shares = []
+    for end, widened in (("value", 1.0), ("high", 1 - _TOLERANCE), ("low", 1 + _TOLERANCE)):
+        part = crossing(excess(end), part, 1.0, least_part, _TOLERANCE)
+        # Where the range that is tried ends, nothing was found.
+        there = 1.01 * least_part < part < 0.999
+        shares.append(MOST_SHARE * part * widened if there else math.nan)
+    value, low, high = map(question.value, shares)
+    if question.field == "period":
+        low, high = high, low
+    return NoiseLimitRow(case.ranks, quiet, AT_MOST, Limit(value, low, high), shares[0])

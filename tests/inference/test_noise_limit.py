@@ -1,0 +1,195 @@
+"""How long noise may last: against a formula, against other realizations, and what is refused."""
+
+import csv
+import json
+import math
+
+import pytest
+from support import scale
+
+import jitterfly as jf
+from jitterfly.cli import main
+from jitterfly.inference import NoiseLimitTable, noise_limit
+
+TICK = "period=10ms,duration=max,start=stationary"
+FEW = 400
+
+
+def limit(noise=TICK, ranks=64, at_most=1.1, realizations=FEW, **options):
+    return noise_limit(noise, ranks, at_most=at_most, realizations=realizations, **options)
+
+
+@pytest.mark.parametrize("at_most", [1.01, 1.25, 4])
+@pytest.mark.parametrize("noise", ["period=10us,duration=max", "period=min,duration=10us"])
+def test_one_rank_that_computes_for_long_loses_the_share_of_the_noise(noise, at_most):
+    """It takes W / (1 - share), to a period in tens of thousands."""
+    found = limit(f"{noise},start=stationary", 1, at_most, 50, compute_time="1s")
+    (row,) = found.rows
+    assert row.share == pytest.approx(1 - 1 / at_most, rel=2e-3)
+    other = 1e-5 * row.share if found.field == "duration" else 1e-5 / row.share
+    assert row.value.value == pytest.approx(other)
+    assert row.value.low <= row.value.value <= row.value.high
+
+
+@pytest.mark.parametrize("ranks", [16, 1000])
+@pytest.mark.parametrize("noise", [TICK, "period=min,duration=25us"])
+def test_other_realizations_have_the_slowdown_that_was_asked_for(noise, ranks):
+    """With the value it is the limit; with an end of the interval it differs by about its width."""
+    count = 4000
+    found = limit(noise, ranks, 1.3, count)
+    (row,) = found.rows
+    value, low, high = row.value
+    assert low < value < high
+
+    def slowdown(seconds):
+        source = jf.PeriodicNoise(
+            **{**{"period": 1e-2, "duration": 25e-6, "start": "fresh"},
+               found.field: seconds,
+               **({"start": "stationary"} if noise == TICK else {})}
+        )  # fmt: skip
+        return jf.slowdown(source, ranks, realizations=count, seed=9).rows[0].slowdown
+
+    middle = slowdown(value)
+    assert middle.value == pytest.approx(1.3, abs=1.5 * (middle.high - middle.low))
+    ends = slowdown(low).value, slowdown(high).value
+    assert min(ends) < middle.value < max(ends)
+    width = middle.high - middle.low
+    assert max(ends) - min(ends) == pytest.approx(width, rel=0.5)
+
+
+def test_the_interval_holds_what_many_realizations_give():
+    """At 95 %: of 40 seeds (100 at full scale), 30 (85) at least."""
+    truth = limit(realizations=50_000, seed=1000).rows[0].value.value
+    seeds = 100 if scale.FULL else 40
+    held = 0
+    for seed in range(seeds):
+        value = limit(seed=seed).rows[0].value
+        held += value.low <= truth <= value.high
+    assert held >= (85 if scale.FULL else 30)
+
+
+def test_noise_that_always_or_never_keeps_the_limit():
+    always = limit("period=1us,duration=max,start=stationary", 4, 1e6)
+    assert (always.rows[0].state, math.isnan(always.rows[0].share)) == ("always", True)
+    assert "any, to 90 % of the CPU" in always.lines()[1]
+    beside = jf.PeriodicNoise(period="1ms", duration="100us", start="stationary")
+    never = limit([TICK, beside], 64)
+    assert (never.rows[0].state, never.drawn) == ("never", ())
+    assert "none keeps it" in never.lines()[1]
+    with pytest.raises(ValueError, match="nothing to draw: no number of ranks has a value"):
+        never.plot()
+
+
+def test_what_too_few_realizations_do_not_tell():
+    """Noise that hits none of them, though it may take most of the CPU, keeps no limit for sure."""
+    network = jf.LogGOPS(L="1us", o="1ns")
+    found = limit("period=10ms,duration=max", [2, 64], realizations=20, network=network)
+    first, second = found.rows
+    assert (first.state, list(map(math.isnan, first.value))) == ("at most", [True] * 3)
+    assert math.isnan(second.value.high)
+    assert "? [?, ?]" in found.lines()[1]
+    assert "?: too few realizations are delayed there to tell; take more" in found.notes()
+
+
+def test_table_and_picture(tmp_path):
+    found = limit(ranks="16..64")
+    assert repr(found).startswith("NoiseLimitTable(3 rows; ")
+    assert found.lines()[0].split("  ")[-2:] == ["duration at most", "of the CPU"]
+    assert "duration = ?" in found.title()
+    rows = list(csv.DictReader(found.to_csv().splitlines()))
+    assert [float(row["value_s"]) for row in rows] == [row.value.value for row in found.rows]
+    assert {row["state"] for row in rows} == {"at most"}
+    durations = [row.value.value for row in found.rows]
+    assert durations == sorted(durations, reverse=True)
+    pytest.importorskip("matplotlib")
+    assert len(found.plot(tmp_path / "a.svg").axes) == 1
+    assert "<svg" in (tmp_path / "a.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("noise", "at_most", "message"),
+    [
+        (TICK, 1, "at_most must be a number above 1, got 1"),
+        (TICK, "2", "at_most must be a number above 1, got '2'"),
+        ("period=1ms,duration=1us", 2, "one source with duration=max or period=min"),
+        ([TICK, TICK], 2, "one source with duration=max or period=min.*got 2"),
+        ("period=min,duration=max", 2, "noise must give duration or period"),
+        ("duration=max", 2, "noise must give its period where its duration is looked for"),
+        ("kind=renewal,gap=1ms,duration=max", 2, "noise must be periodic to be looked for"),
+        ("period=0,duration=max", 2, "noise: period must be"),
+        ("period=1ms,duration=max,during=compute", 2, "hit nothing|can not hit|no compute"),
+        (7, 2, "noise must"),
+    ],
+)
+def test_what_is_refused(noise, at_most, message):
+    with pytest.raises(ValueError, match=message):
+        limit(noise, at_most=at_most)
+
+
+def test_one_rank_without_work_has_no_slowdown():
+    with pytest.raises(ValueError, match="one rank without work has none"):
+        limit(ranks=[1, 64])
+
+
+def test_ctrl_c_keeps_what_was_found():
+    def stop(done, numbers, ranks):
+        if ranks == 128:
+            raise KeyboardInterrupt
+
+    found = limit(ranks="64..256", progress=stop)
+    assert isinstance(found, NoiseLimitTable)
+    assert ([row.ranks for row in found.rows], found.stopped) == ([64], True)
+    assert "stopped: more ranks were asked for" in found.notes()
+    with pytest.raises(KeyboardInterrupt):
+        limit(ranks="128..256", progress=stop)
+
+
+def test_progress_only_grows():
+    seen = []
+    limit(ranks=[16, 32], progress=lambda done, numbers, ranks: seen.append((done, numbers, ranks)))
+    dones = [done for done, _, _ in seen]
+    assert dones == sorted(dones)
+    assert (seen[0], {numbers for _, numbers, _ in seen}) == ((0, 2, 16), {2})
+    assert 1 < dones[-1] < 2
+
+
+def run(capsys, *arguments):
+    code = main(["slowdown", *map(str, arguments)])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+ASKED = ("--noise", TICK, "--ranks", "16,64", "--realizations", FEW, "--at-most", "1.1")
+
+
+def test_the_command(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    code, out, _ = run(capsys, *ASKED, "--out", tmp_path / "x")
+    found = limit(ranks=[16, 64])
+    assert code == 0
+    assert out.startswith(found.title())
+    assert "\n".join(found.lines()) in out
+    assert (tmp_path / "x" / "noise_limit.csv").read_text() == found.to_csv()
+    assert (tmp_path / "x" / "noise_limit.png").stat().st_size > 10_000
+    code, _, err = run(capsys, *ASKED, "--out", tmp_path / "x", "--seed", 1)
+    assert (code, "another question" in err) == (2, True)
+    code, out, _ = run(capsys, *ASKED, "--out", tmp_path / "x", "--json")
+    told = json.loads(out)
+    assert (code, told["at_most"], told["rows"][0]["state"]) == (0, 1.1, "at most")
+    assert told["rows"][1]["value"]["low"] == found.rows[1].value.low
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--noise", TICK], "got no --at-most"),
+        (["--noise", "period=1ms,duration=1us", "--at-most", "2"], "got no such noise"),
+        (["--noise", TICK, "--at-most", "1"], "--at-most must be above 1, got 1"),
+        (["--noise", TICK, "--at-most", "x"], "--at-most must be a number, got 'x'"),
+        (["--noise", "duration=max", "--at-most", "2"], "--noise must give its period"),
+    ],
+)
+def test_what_the_command_refuses(capsys, arguments, message):
+    code, _, err = run(capsys, "--ranks", 16, *arguments)
+    assert code == 2
+    assert message in err
