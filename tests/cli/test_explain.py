@@ -97,3 +97,16 @@ def test_measured_times(tmp_path, monkeypatch, capsys):
     assert 0 <= found["distance"]["low"] <= found["distance"]["value"] <= 1
     assert main(["compare-measured", "missing.txt", *CASE, *noise]) == 2
     assert "missing.txt" in capsys.readouterr().err
+
+
+def test_many_ranks_are_followed_in_fewer_realizations(capsys, monkeypatch):
+    """By default in as many as take about a minute; here rounds are few for that."""
+    noise = [*CASE, "--noise", "period=1ms,duration=25us"]
+    assert as_json(capsys, "explain", *noise)["realizations"] == 1000
+    for rounds, count in ((64 * 50, 50), (1, 30)):
+        monkeypatch.setattr("jitterfly.cli.explain._USUAL_ROUNDS", rounds)
+        assert main(["explain", *noise]) == 0
+        told = capsys.readouterr()
+        assert f"{count} realizations of so many ranks; --realizations takes more" in told.err
+        assert f"\n{count} realizations, seed 0" in told.out
+        assert as_json(capsys, "explain", *noise, "--realizations", "70")["realizations"] == 70

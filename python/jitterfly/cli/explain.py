@@ -14,6 +14,7 @@ from ..case import MOST_CYCLES, Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from ..files import check_output, write_whole
 from ..network import Network
+from ..program import rank_rounds
 from ..syntax import read_count, read_network
 from . import schedule
 from .one_case import add_case, read_case
@@ -27,7 +28,7 @@ from .options import (
     size,
     tell_understood,
 )
-from .output import add_json, print_json, show_phases
+from .output import add_json, print_json, show_phases, tell
 
 _CASE_OPTIONS = (
     "noise",
@@ -42,6 +43,8 @@ _CASE_OPTIONS = (
     "compute_time",
 )
 _USUAL_REALIZATIONS = 1000
+_LEAST_REALIZATIONS = 30
+_USUAL_ROUNDS = 2e8  # of ranks in all realizations: about a minute on two cores
 _MOST_RANKS = 1024
 
 
@@ -60,7 +63,8 @@ def add_parser(commands: Any) -> None:
     add_case(parser, "?")
     add_case_options(parser)
     add = parser.add_argument
-    add("--realizations", metavar="N", help=f"default {_USUAL_REALIZATIONS:,}; of a schedule 100")
+    add("--realizations", metavar="N", help=f"default {_USUAL_REALIZATIONS:,}, fewer of many "
+        "ranks; of a schedule 100")  # fmt: skip
     add("--seed", metavar="N", help="default: the study's, or 0")
     add("--threads", metavar="N", help="default: all")
     add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
@@ -108,14 +112,14 @@ def _run(chosen: argparse.Namespace) -> None:
     own_seed = integer(chosen.seed, "seed", 0, MOST_SEED)
     case, seed, where = case_of(chosen)
     seed = seed if own_seed is None else own_seed
+    if realizations is None:
+        realizations = _realizations_for(case)
     with show_phases(begun=started) as phases:
 
         def show(done: int, count: int) -> None:
             phases(f"following {case.ranks:,} ranks", done, count)
 
-        explanation = explain(
-            case, realizations or _USUAL_REALIZATIONS, seed, threads=threads, progress=show
-        )
+        explanation = explain(case, realizations, seed, threads=threads, progress=show)
     written = []
     if chosen.picture is not None:
         explanation.plot(chosen.picture)
@@ -144,6 +148,15 @@ def _run(chosen: argparse.Namespace) -> None:
     print("\n".join([*head, explanation.title(), "", *tables, "", *explanation.notes()]))
     if written:
         print("\nwritten: " + ", ".join(map(str, written)))
+
+
+def _realizations_for(case: Case) -> int:
+    """As many as usual, or of many ranks as many as take about a minute."""
+    fit = round(_USUAL_ROUNDS / max(rank_rounds(case), 1))
+    chosen = min(max(fit, _LEAST_REALIZATIONS), _USUAL_REALIZATIONS)
+    if chosen < _USUAL_REALIZATIONS:
+        tell(f"jitterfly: {chosen} realizations of so many ranks; --realizations takes more")
+    return chosen
 
 
 def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
