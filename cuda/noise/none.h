@@ -5,8 +5,9 @@
 
 namespace jf {
 
-// CPU noise (model: `advance`). The noise state of a rank is one Tick, `next`: `first` gives its
-// value at time 0, `advance` moves it with the rank's clock, `seek` sets it for any time.
+// CPU noise: `advance` is A_i(t, w) of docs/model.md, "Noise of the CPU". The noise state of a rank
+// is one Tick, `next`: `first` gives its value at time 0, `advance` moves it with the rank's clock,
+// `seek` sets it for any time.
 struct NoNoise {
   static constexpr bool in_compute = false, in_communication = false;
 

@@ -1,6 +1,8 @@
 // Any list of noise sources at once, behind the interfaces of none.h: the union of busy intervals
 // and the sum of step delays of the CPU; the sum of message delays of the network. One periodic
 // source alone has its own, faster path (periodic.h).
+//
+// A new kind of interval goes into intervals.h. CONTRIBUTING.md lists what else a new source needs.
 #pragma once
 
 #include "noise/link_loads.h"
@@ -22,7 +24,7 @@ struct SourceList {
   const RankSpeed* speeds;
   const std::uint64_t* words;
   std::uint64_t seed;
-  // Someone else adds the delays of communication that have no window, see cpu/prepare.h.
+  // Someone else adds the delays of communication that have no window, see cpu/drawn_delays.h.
   bool prepared;
 };
 
@@ -265,7 +267,7 @@ struct Messages {
   std::int32_t count, windows;  // windows: some delays have one
   const MessageDelay* delays;
   const std::uint64_t* words;
-  bool prepared;  // someone else adds the delays without a window, see cpu/prepare.h
+  bool prepared;  // someone else adds the delays without a window, see cpu/drawn_delays.h
   // Null without congestion; of exchanges and forwards, behind them those of each message cost.
   const Loads* loads;
 

@@ -1,8 +1,9 @@
 """The steps that an algorithm is made of, and which rank sends to which in each.
 
-An algorithm is a list of steps; the engine evaluates any list. Steps over the hypercube (the
-model's §4) are those of the butterfly with its redundant exchanges; in a MESSAGE step ranks send
-each other messages by a partner map: each rank sends at most one message and receives at most one.
+An algorithm is a list of steps; the engine evaluates any list. Steps over the hypercube are those
+of the butterfly with its redundant exchanges (docs/model.md, "The butterfly"); in a MESSAGE step
+ranks send each other messages by a partner map: each rank sends at most one message and receives at
+most one.
 The numbers here, and those of each partner map's `code`, are those of ``cuda/core/program.h``.
 """
 

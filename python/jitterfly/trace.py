@@ -1,8 +1,8 @@
 """One realization message by message, for pictures: what the engine does, as a list of events.
 
-The engine keeps ready times only. The replay follows the same rules (the model's §4 and §6) with a
-list of messages, slowly and in plain Python, asks the engine for the noise that it drew, and checks
-its ready times against the engine's. Times are ticks of 1 ps everywhere.
+The engine keeps ready times only. The replay follows the same rules (docs/model.md, "The
+butterfly") with a list of messages, slowly and in plain Python, asks the engine for the noise that
+it drew, and checks its ready times against the engine's. Times are ticks of 1 ps everywhere.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ class Message:
 class _ButterflyCycle:
     """The butterfly of one cycle as a loop over events, with any set of redundant copies.
 
-    Ranks enter at the times `start`; the rules are those of the model's §4. The replay says how
-    long work takes (`Replay.work`) and when a message arrives (`Replay.send`).
+    Ranks enter at the times `start`; the rules are those of docs/model.md, "Redundant copies inside
+    the butterfly". The replay says how long work takes (`Replay.work`) and when a message arrives
+    (`Replay.send`).
     """
 
     def __init__(self, replay: Replay, cycle: int, start: list[int]):

@@ -295,7 +295,7 @@ def test_decreasing():
 
 
 def test_671_us():
-    """HM18's baseline: no p (the model's §7), and what could."""
+    """HM18's baseline: no p explains it, and what could."""
     (curve,) = [c for c in read_curves([HM18]) if c.name == "barrier baseline"]
     for rank in ("last", "mean"):
         found = fit(curve, rank=rank, step=STEP, delay=DELAY)

@@ -27,7 +27,7 @@ FLAGS = ["-std=c++20", "-O3", "-fmad=false", "-DJF_HAVE_CUDA", "-Xptxas=-v", "-c
 # Of a multiprocessor of compute capability 9.0 (CUDA C++ Programming Guide, "Technical
 # Specifications per Compute Capability"); registers are given to warps in units of 256.
 REGISTERS, WARPS, BLOCKS, SHARED, RESERVED = 65536, 64, 32, 233472, 1024
-# Threads of a block, and its shared memory: gpu/pass_job.h.
+# Threads of a block, and its shared memory: `tile_shape` of gpu/jobs.h, and gpu/message_pass.h.
 SHAPES = {"lean_kernel": (512, 65536), "tile_kernel<8": (512, 32768), "tile_kernel<4": (512, 16384),
           "tile_kernel<1": (256, 2048), "segment_kernel": (256, 0),
           "message_kernel": (256, 0)}  # fmt: skip

@@ -1,8 +1,8 @@
 """One rank in one collective: what it holds, what has arrived, what it does next.
 
 The butterfly and the forwards after it are two machines of the same rank. The butterfly goes on
-when a forward has already brought the final data (the model's §4: forwards are free of the CPU, and
-other ranks still wait for this rank's messages).
+when a forward has already brought the final data: other ranks still wait for this rank's messages
+(docs/model.md, "Limits").
 """
 
 # Order of the events of one instant (of one cycle). Third entry: lower levels and stages first.

@@ -1,4 +1,6 @@
-"""The model's recurrences (§4) in NumPy, for machines too large for the event-driven reference.
+"""The recurrences of docs/model.md, "The butterfly", in NumPy.
+
+For machines too large for the event-driven reference.
 
 Exact for the conventional butterfly, for redundant copies at every level without jitter (no rank
 skips a level then), and for forwards and cycles after either.
@@ -95,7 +97,7 @@ class Recurrences:
         return np.array(rows)
 
     def butterfly(self, start, cycle):
-        """Ready times of levels 0 ... K (the model's §4)."""
+        """Ready times of levels 0 ... K."""
         case, costs, noise, levels = self.case, self.case.costs, self.noise, [start]
         sent = busy = noise.send(start, costs.send, cycle, 0)
         for number in range(case.log2_ranks):

@@ -5,7 +5,10 @@ from bisect import bisect_right
 
 
 def periodic_intervals(period, duration, phase, stationary):
-    """Yield the busy intervals [begin, end) of periodic noise in order of time (the model's §2)."""
+    """Yield the busy intervals [begin, end) of periodic noise in order of time.
+
+    docs/model.md, "Noise of the CPU".
+    """
     k = -2 if stationary else 0  # two periods back: the first interval ends before time 0
     while True:
         begin = phase + k * period

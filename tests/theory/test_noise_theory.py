@@ -1,4 +1,7 @@
-"""Theory that the engine must agree with (the model's §7). False alarms: reference/chance.py."""
+"""Theory that the engine must agree with: docs/model.md, "What theory says".
+
+False alarms: reference/chance.py.
+"""
 
 from math import sqrt
 
@@ -20,7 +23,7 @@ def case(ranks, noise, **options):
 def test_one_rank_under_jitter():
     """The branches below a rank are disjoint, so its own ready time has an exact distribution.
 
-    As the model's §7, for jitter of the message: F_{l+1}(t) = F_l(t) (f_X * F_l)(t - c).
+    For jitter of the message: F_{l+1}(t) = F_l(t) (f_X * F_l)(t - c).
     """
     log2_ranks, transit, delay, mean, count = 5, 10, 7, 0.5, scaled(3000, least=600)
     tick = 1e-12
@@ -41,7 +44,7 @@ def test_one_rank_under_jitter():
 
 
 def residual_bound(ranks, period, duration):
-    """Mean of the largest residual at entry (the model's §7, periodic, stationary)."""
+    """Mean of the largest residual at entry (periodic and stationary noise)."""
     q = duration / period
     return duration * (1 - (1 - (1 - q) ** (ranks + 1)) / (q * (ranks + 1)))
 
@@ -64,7 +67,7 @@ def test_largest_residual_of_periodic_noise(ranks, q):
 def test_what_no_redundancy_can_repair(within):
     """A rank held before its first send delays all: the largest residual at entry is a bound.
 
-    It holds in each realization; the mean, as in the model's §7, follows.
+    It holds in each realization; the mean follows.
     """
     period, duration, ranks, count = 1e-2, 1e-3, 64, 4000
     noise = jf.PeriodicNoise(period, duration, start="stationary")

@@ -1,6 +1,7 @@
-"""The engine against theory: one rank under step delays, the latest of N ranks (model, §7).
+"""The engine against theory: one rank under step delays, the latest of N ranks.
 
-False alarms: reference/chance.py; with several levels from the same draws, for each level.
+The theory: docs/model.md, "What theory says". False alarms: reference/chance.py; with several
+levels from the same draws, for each level.
 """
 
 import os

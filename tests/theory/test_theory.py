@@ -28,7 +28,7 @@ DELAYS = {
 
 
 def simulate(rounds, both, transit, draw, at, count, seed):
-    """The recurrence of the model's §4 with delays at each step, for all ranks; float seconds."""
+    """The butterfly of docs/model.md with delays at each step, for all ranks; float seconds."""
     rng = np.random.default_rng(seed)
     ranks = np.arange(2**rounds)
     ready = np.zeros((count, len(ranks)))
@@ -74,7 +74,10 @@ def test_recursion_against_simulation(name, at, transit):
 @pytest.mark.parametrize("at", ["receive", "send"])
 @pytest.mark.parametrize("rounds", [1, 2, 6])
 def test_bernoulli_is_exact(rounds, at):
-    """Both tails against rational arithmetic: the model's §7 in units of D."""
+    """Both tails against the recursion in rational arithmetic, in units of D.
+
+    docs/model.md, "What theory says".
+    """
     p = Fraction(1, 1000)
     values = [Fraction(1)] * (rounds + 1)
 
@@ -212,7 +215,7 @@ def test_lattice_and_bracket_agree_on_every_operation():
 def test_last_rank_saturates():
     model = StepModel(12, "3.45us", jf.Bernoulli(1.0, "14us"))
     most = jf.theory.saturation(model)
-    assert most == pytest.approx(209.4 * US)  # the model's §7
+    assert most == pytest.approx(209.4 * US)  # K (L + D)
     assert last_rank(model).mean_bounds() == pytest.approx((most, most))
     assert one_rank(model).mean() == pytest.approx(most)
 

@@ -1,9 +1,9 @@
 """What every distribution offers: a table for the engine, and its functions for people.
 
 Delays are drawn from integer tables of the inverse survival function. A 64-bit uniform decides,
-small ones being the rare, long delays; tails are dense down to 2^-64 (the model's §6). Values are
-rounded to 24 significant bits before they become ticks: then the last bit of a library's log or
-gamma function decides nothing.
+small ones being the rare, long delays; tails are dense down to 2^-64 (docs/noise.md,
+"Distributions"). Values are rounded to 24 significant bits before they become ticks: then the last
+bit of a library's log or gamma function decides nothing.
 """
 
 from __future__ import annotations

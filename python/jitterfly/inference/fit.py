@@ -458,7 +458,7 @@ def _about_no_fit(fitted: Fit) -> list[str]:
 
 
 def _beyond_saturation(fitted: Fit) -> list[str]:
-    """On a latency above K (L + D), which no p reaches (the model's §7), if there is one."""
+    """On a latency above K (L + D), which no p reaches, if there is one."""
     curve = fitted.curve
     at = int(np.argmax(curve.latency / np.maximum(fitted.predicted, 1e-15)))
     k, seen, ranks = float(curve.rounds[at]), float(curve.latency[at]), f"{curve.ranks[at]:,} ranks"

@@ -2,7 +2,8 @@
 
 Every step of every rank is hit with probability p, independently (HM18, AGV05). `M` is the number
 of hits on the worst path, so a completion is ``K * L + D * M``: of one rank (its inputs form a tree
-with disjoint branches, the model's §7), or of the last rank, which is later and has no closed form.
+with disjoint branches), or of the last rank, which is later and has no closed form (docs/model.md,
+"What theory says").
 
 The distribution of M on the last rank depends on p and the number of ranks alone, so one table of
 simulated counts serves every latency and every duration. It is shipped;
