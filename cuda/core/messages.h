@@ -28,8 +28,9 @@ JF_HD T send_message(const Noise& noise, const MessageCost& m, std::int32_t draw
   return left;
 }
 
-// The end of a step of ranks that differ in their speed by draws. It stands apart, and is given a
-// copy of `next`: inlined beside the common step it made that slower.
+// The end of a step of ranks that differ in their speed by draws. Not inlined, and given a copy of
+// `next`: inlined, it would make the common step slower, and what has an address can not stay in a
+// register.
 template <class Noise, class T>
 JF_HD_COLD T slowed_step(const Noise& noise, StepRole role, std::int32_t draw, T* next, T t,
                          Tick own, Tick other, T id) {
@@ -138,10 +139,7 @@ JF_HD bool catches_up(const Step& step, std::int32_t turn) {
 template <class Seed, class T, class R>
 JF_HD_COLD T rank_delay(const ProgramView& p, std::int32_t k, Seed seed, std::int32_t draw, T rank,
                         R realization) {
-  const RankDelay& late = p.rank_delays[k];
-  return drawn_delay(late.delay, seed, static_cast<std::uint32_t>(kRankDelay + k),
-                     late.once ? 0u : static_cast<std::uint32_t>(draw), late.nodes.of_rank(rank),
-                     realization, p.sources.words);
+  return p.rank_delays[k].of(seed, draw, rank, realization, p.sources.words);
 }
 
 // What a rank does in the steps of a message pass, as every engine does it. T = Tick: in one

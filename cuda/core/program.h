@@ -1,4 +1,5 @@
-// An algorithm as data: a list of steps over ranks (model: "program of steps"). Read it first.
+// An algorithm as data: a list of steps over ranks. Read it first. It is made of a case by
+// python/jitterfly/program.py; steps.h and messages.h say what a rank does in a step.
 //
 // Exchanges join the first 2^log2_ranks ranks as a hypercube: in round r rank i exchanges its
 // original message with rank i xor 2^r, and then has level r + 1, the combined data of 2^(r + 1)
@@ -12,6 +13,7 @@
 #include "noise/jitter.h"
 #include "noise/none.h"
 #include "noise/periodic.h"
+#include "noise/rank_delay.h"
 #include "noise/sources.h"
 
 namespace jf {
@@ -60,7 +62,8 @@ JF_HD std::int32_t copies_in(const Step* steps, std::int32_t begin, std::int32_t
   return n;
 }
 
-// What one message costs, and what one cycle computes.
+// What one message of an exchange or a forward costs, and what one cycle computes. A message's
+// costs are made of L, o, G, O (or alpha, beta, gamma) by python/jitterfly/network.py.
 struct Costs {
   Tick send, receive;  // CPU time, delayed by noise
   Tick transit;        // from the end of the send to the arrival
@@ -74,21 +77,14 @@ struct Costs {
 // What ranks have of their own in a compute step; otherwise all work for Costs::work at once.
 enum RankTimes : std::int32_t { kOwnWork = 1, kOwnDelay = 2 };
 
-// Before its compute phase a rank idles for a draw of its own.
-struct RankDelay {
-  Delay delay;
-  NodeSize nodes;     // whose ranks share a draw
-  std::int32_t once;  // one draw for all compute phases of a realization
-};
-constexpr int kMaxRankDelays = 8;
-
 // One message of a step that lists its messages (kListed, partners.h).
 struct ListedMessage {
   std::int32_t from, to;  // ranks
   std::int32_t cost;      // entry of message_costs
 };
 
-// What a message of a kMessage step costs.
+// What a message of a kMessage step costs. Made of L, o, g, G, O (or alpha, beta, gamma) by
+// python/jitterfly/network.py; for schedules by python/jitterfly/schedule/simulate.py.
 struct MessageCost {
   Tick send, receive;  // CPU time, delayed by noise; receive includes the time to combine
   Tick transit;        // from the end of the send to the arrival

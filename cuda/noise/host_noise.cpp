@@ -199,7 +199,8 @@ void Program::add_step(const HostDelay& delay, bool at_send, const Scope& scope)
 void Program::add_rank_delay(const HostDelay& delay, std::int64_t node_ranks, bool once) {
   require(rank_delays.size() < kMaxRankDelays, "at most 8 delays of ranks");
   const Scope scope{node_ranks};
-  rank_delays.push_back({delay.append_to(words), node_size(scope), once});
+  const auto purpose = static_cast<std::uint32_t>(kRankDelay + rank_delays.size());
+  rank_delays.push_back({delay.append_to(words), node_size(scope), purpose, once});
 }
 
 // The longest that a rank computes or combines at a time, before drawn speeds.

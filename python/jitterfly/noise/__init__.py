@@ -1,4 +1,7 @@
-"""Noise sources: one module each, with its arithmetic in the header of that name in cuda/noise/.
+"""Noise sources: one module each, with its arithmetic in a header in cuda/noise/.
+
+The header has the name of the module, except: step and message are in step_delay.h, congestion in
+link_loads.h, arrival in rank_delay.h.
 
 A new one is a module beside these and a line here, which is also what registers its `kind`. The
 distributions that they draw from are in `jitterfly.distributions`.
