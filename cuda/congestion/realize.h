@@ -1,4 +1,5 @@
-// A realization of congestion on one thread of the CPU.
+// A realization of congestion on one thread of the CPU: ranks are placed on hosts, messages are
+// routed and counted on their links (`Worker::find_loads`).
 #pragma once
 
 #include <algorithm>

@@ -107,14 +107,22 @@ JF_HD T enter(const Noise& noise, const Costs& c, const Step& step, Clock<T>& ra
   return ready;
 }
 
-// Receives the message that gives a rank a level: one draw per level, whichever message it is.
+// Receives the message that gives a rank a level, A_i(max(b_i, a), work): one draw per level,
+// whichever message it is.
 template <class Noise, class T>
 JF_HD T receive(const Noise& noise, std::int32_t draw, Tick work, T arrival, Clock<T>& rank) {
   return communicate(noise, kReceiveRole, draw, rank.next, later(rank.busy, arrival), work,
                      rank.id);
 }
 
-// Original exchange: receives the partner's message, sends the next. Returns the ready time.
+// Original exchange: receives the partner's message, sends the next. Returns the ready time u of
+// level l = r + 1. In the symbols of docs/model.md, "The butterfly", with partner j = i xor 2^r:
+//
+//   a = s_j + c,  u = A_i(max(b_i, a), o_r + gamma n),  then s_i = b_i = A_i(u, o_s)
+//
+// `arrival` is a, with the delays of network noise; rank.sent is s_i and rank.busy is b_i. Of the
+// costs, c is transit, o_s send, o_r receive and gamma n combine. After the last level (kFinal)
+// nothing is sent.
 template <class Noise, class T>
 JF_HD T exchange(const Noise& noise, const Costs& c, const Step& step, T arrival, Clock<T>& rank) {
   const T own = receive(noise, step.draw, c.receive + c.combine, arrival, rank);

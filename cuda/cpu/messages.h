@@ -1,6 +1,9 @@
-// A message pass on the CPU. T = Lanes: a register holds the same rank of several realizations, so
-// that whoever the partner of a rank is, its state is a register too, and noise of any kind is met
-// lane by lane. T = Tick: the same of one realization, without registers.
+// A message pass on the CPU. What a rank does in a step is `MessageRanks` of core/messages.h; this
+// file chooses the order of ranks.
+//
+// T = Lanes: a register holds the same rank of several realizations, so that whoever the partner of
+// a rank is, its state is a register too, and noise of any kind is met lane by lane. T = Tick: the
+// same of one realization, without registers.
 //
 // Steps in which all partners are near each other are done together, for one block of ranks after
 // the other, so that the state of these ranks stays in the nearest cache.
@@ -9,6 +12,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "core/messages.h"
 #include "cpu/jobs.h"
 #include "cpu/message_chunks.h"
 

@@ -1,4 +1,4 @@
-// The lean kernels.
+// Compiles the lean kernels for each kind of noise and width of times; run.cuh launches them.
 #include "gpu/lean_kernel.cuh"
 
 namespace jf::gpu {

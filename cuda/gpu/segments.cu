@@ -1,4 +1,4 @@
-// The kernels of segments.
+// Compiles the kernels of segments for each kind of noise; run.cuh launches them.
 #include "gpu/segment_kernel.cuh"
 
 namespace jf::gpu {

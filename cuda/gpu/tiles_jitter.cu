@@ -1,4 +1,4 @@
-// Tile kernels under periodic noise and network jitter.
+// Compiles the tile kernels for periodic noise and network jitter; run.cuh launches them.
 #include "gpu/tile_kernel.cuh"
 
 namespace jf::gpu {

@@ -1,4 +1,4 @@
-// Tile kernels under periodic noise.
+// Compiles the tile kernels for periodic noise; run.cuh launches them.
 #include "gpu/tile_kernel.cuh"
 
 namespace jf::gpu {

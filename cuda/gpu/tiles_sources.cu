@@ -1,4 +1,4 @@
-// Tile kernels under any noise of the CPUs.
+// Compiles the tile kernels for any noise of the CPUs; run.cuh launches them.
 #include "gpu/tile_kernel.cuh"
 
 namespace jf::gpu {

@@ -1,4 +1,4 @@
-// Tile kernels under any noise of the CPUs and of the network.
+// Compiles the tile kernels for any noise of the CPUs and of the network; run.cuh launches them.
 #include "gpu/tile_kernel.cuh"
 
 namespace jf::gpu {

@@ -1,3 +1,5 @@
+// Finds the order of arrival: events in order of time, in which operations take CPUs. Sends meet
+// receives in `meet()`. The run without noise also writes down the plan.
 #include "schedule/plan.h"
 
 #include <algorithm>
