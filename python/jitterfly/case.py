@@ -57,8 +57,9 @@ class Case:
         noise. Also as text (`jitterfly.syntax`): a noise file, ``"period=1ms,duration=10us"``.
     message_bytes : int or str
         Bytes, from 0 (LogGOPS: from 1): the vector of an allreduce, reduce, broadcast or
-        reduce-scatter, what each rank contributes to an allgather, the messages of a barrier. As
-        text with a unit: ``"8K"``, ``"1KiB"``, ``"4MB"``.
+        reduce-scatter, what each rank contributes to an allgather, the block of one rank for one
+        other in an all-to-all, the messages of a barrier. As text with a unit: ``"8K"``,
+        ``"1KiB"``, ``"4MB"``.
     cycles : int
         From 1 to 100,000.
     compute_time : float or str

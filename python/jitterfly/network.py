@@ -97,7 +97,7 @@ class Hockney(Network, kind="hockney"):
 
 @frozen_dataclass()
 class LogGOPS(Network, kind="loggops"):
-    """The LogGOPS model (Hoefler, Schneider & Lumsdaine 2010), without rendezvous.
+    """The LogGOPS model (Hoefler, Schneider & Lumsdaine 2010); collectives know no rendezvous.
 
     Sending and receiving cost ``o + O * n``, the way ``L + (n - 1) * G``, combining ``gamma * n``
     for messages of n >= 1 bytes. One occupies its link for ``g + (n - 1) * G``.
@@ -117,8 +117,8 @@ class LogGOPS(Network, kind="loggops"):
     O : float or str
         CPU overhead per byte, seconds per byte, from 0.
     S : int, optional
-        Largest message, in bytes, that is sent without rendezvous. Rendezvous is not modelled: a
-        larger message is an error. None: no limit.
+        Largest message, in bytes, that is sent without rendezvous. None: no limit. A collective
+        does not model rendezvous: a larger message is an error.
     gamma : float or str
         CPU time to combine a byte, seconds per byte, from 0.
 
@@ -135,6 +135,10 @@ class LogGOPS(Network, kind="loggops"):
 
     The gap of a send counts from o (and O n) before the message left the CPU. Without noise that is
     when the send began; noise that delays the send delays the next one as well.
+
+    Schedules (`simulate_schedule`) take the same parameters by LogGOPSim's rules: a message of more
+    than S bytes waits for its receive (rendezvous) and is no error, and sending and receiving cost
+    ``o + (n - 1) * O``.
 
     With o = 0, O = 0 and gamma = 0, and no `compute_time` in the case, the CPU does nothing that
     its noise (`PeriodicNoise`) could hit.

@@ -19,9 +19,10 @@ from .algorithm import (
 class SegmentedRingAllreduce(Forwarded, kind="segmented_ring_allreduce"):
     """`RingAllreduce` that goes round the ring once for each segment of a block to reduce it.
 
-    The blocks of n / N bytes are cut into S segments of equal length (rounded up), as few as have
-    at most `segment_bytes`. First segment 1 of every block is reduced in N - 1 steps around the
-    ring, then segment 2, and so on; then whole blocks are gathered in N - 1 steps.
+    The blocks of n / N bytes (rounded up, see `RingAllreduce`) are cut into S segments of equal
+    length (rounded up), as few as have at most `segment_bytes`. First segment 1 of every block is
+    reduced in N - 1 steps around the ring, then segment 2, and so on; then whole blocks are
+    gathered in N - 1 steps.
 
     `message_bytes` is the vector, n bytes. A rank sends S (N - 1) messages of a segment and N - 1
     of a block.
