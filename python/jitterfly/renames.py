@@ -50,6 +50,7 @@ _NAMES = {
     "Place": "Cell",
     "PlacesFailed": "CellsFailed",
     "jitterfly.inference.Question": "BudgetQuestion",
+    "jitterfly.congestion.slowdown": "slowdown_percent",
 }
 # Attributes of studies and stores.
 _ATTRIBUTES = {"places": "cells", "points": "values"}

@@ -55,6 +55,7 @@ def test_an_old_argument(call, old, new):
         (jf.Study("x", case=CASE, budget=jf.RealizationBudget(max=1)), "places", "cells"),
         (studies, "Place", "Cell"),
         (jf.inference, "Question", "BudgetQuestion"),
+        (jf.congestion, "slowdown", "slowdown_percent"),
     ],
 )
 def test_an_old_attribute(value, old, new):

@@ -119,12 +119,12 @@ def test_slowdown_is_a_paired_ratio():
     case = jc.CongestionCase(jc.FatTree.of(144), ratio=0.5)
     perturbed = jc.simulate_congestion(case, 300, seed=1)
     quiet = jc.simulate_congestion(case.unperturbed(), 300, seed=1)
-    found = jc.slowdown(perturbed, quiet)
+    found = jc.slowdown_percent(perturbed, quiet)
     assert found.value == pytest.approx(100 * perturbed.samples.mean() / quiet.samples.mean())
     assert 100 < found.low < found.value < found.high
     for other in (jc.simulate_congestion(case.unperturbed(), 300, seed=2), perturbed):
         with pytest.raises(ValueError, match="unperturbed"):
-            jc.slowdown(perturbed, other)
+            jc.slowdown_percent(perturbed, other)
 
 
 def test_bisection_bandwidth_of_a_crossbar_is_all():
@@ -154,12 +154,14 @@ def test_slowdown_of_sums_over_levels():
     """Half of 144 hosts, as HSL09's slide 15: a trial gave 177 and 228 %."""
     for rule, expected in (("level_sync", 177), ("sum_max_cong", 228)):
         case = jc.CongestionCase(jc.FatTree.of(144), rule=rule)
-        slow = jc.slowdown(*(jc.simulate_congestion(c, 400) for c in (case, case.unperturbed())))
+        slow = jc.slowdown_percent(
+            *(jc.simulate_congestion(c, 400) for c in (case, case.unperturbed()))
+        )
         assert abs(slow.value - expected) < 8, rule
     case = jc.CongestionCase(jc.FatTree.of(144), rule="bandwidth")
     both = [jc.simulate_congestion(c, 5) for c in (case, case.unperturbed())]
     with pytest.raises(ValueError, match="one of orcs, orcs1, ready, level_sync, sum_max_cong"):
-        jc.slowdown(*both)
+        jc.slowdown_percent(*both)
 
 
 BAD = [

@@ -87,4 +87,4 @@ def test_as_a_pattern():
     with_others = jc.simulate_congestion(case, realizations=50, seed=1)
     alone = jc.simulate_congestion(case.unperturbed(), realizations=50, seed=1)
     assert np.all(alone.samples >= 2 * 71)  # as many levels, of at least one message's time
-    assert jc.slowdown(with_others, alone).value > 100
+    assert jc.slowdown_percent(with_others, alone).value > 100

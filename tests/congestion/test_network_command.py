@@ -30,7 +30,7 @@ def test_run_on_a_tree(capsys):
     assert "z = 101 of 144 ranks (ratio 0.3) on 144 hosts, 80 realizations" in out
     case = jc.CongestionCase(jc.FatTree.of(144, routing="hash"), ratio=0.3, rule="ready")
     both = [jc.simulate_congestion(c, 80, 4) for c in (case, case.unperturbed())]
-    assert f"slowdown: {jc.slowdown(*both):.1f} %" in out
+    assert f"slowdown: {jc.slowdown_percent(*both):.1f} %" in out
 
 
 def test_run_on_a_tree_of_ones_own(capsys):
@@ -40,7 +40,7 @@ def test_run_on_a_tree_of_ones_own(capsys):
     tree = jc.FatTree((16, 12), (1, 8), (1, 2), routing="s-mod-k")
     case = jc.CongestionCase(tree, ranks=100)
     both = [jc.simulate_congestion(c, 30) for c in (case, case.unperturbed())]
-    assert f"slowdown: {jc.slowdown(*both):.1f} %" in out
+    assert f"slowdown: {jc.slowdown_percent(*both):.1f} %" in out
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_points_are_paired_and_large_networks_get_a_third(monkeypatch):
     assert [len(point.perturbed.samples) for point in points] == [30, 10]
     case = chosen[0].case
     both = [jc.simulate_congestion(each, 30, 5) for each in (case, case.unperturbed())]
-    assert f"{points[0].slowdown:.12g}" == f"{jc.slowdown(*both):.12g}"
+    assert f"{points[0].slowdown:.12g}" == f"{jc.slowdown_percent(*both):.12g}"
     assert points[0].realizations.mean() == pytest.approx(points[0].slowdown.value)
     assert said[0] == (
         f"N4 x: tree against rand, rule orcs, routing d-mod-k, z = 72: {points[0].slowdown:.1f} %"

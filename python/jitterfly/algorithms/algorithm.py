@@ -84,6 +84,8 @@ class Algorithm(Component, ABC):
     def message_levels(self, ranks: int) -> list[MessagePairs]:
         """The messages of one collective, level by level, as a pattern of congestion.
 
+        A level here is a round: messages that are under way together.
+
         Parameters
         ----------
         ranks : int

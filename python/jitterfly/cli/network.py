@@ -245,7 +245,7 @@ def _info(chosen: argparse.Namespace) -> None:
 
 
 def _run_network(chosen: argparse.Namespace) -> None:
-    from ..congestion import CongestionCase, simulate_congestion, slowdown
+    from ..congestion import CongestionCase, simulate_congestion, slowdown_percent
     from ..congestion.case import SLOWED
 
     case = CongestionCase(
@@ -285,7 +285,7 @@ def _run_network(chosen: argparse.Namespace) -> None:
             seed=chosen.seed,
             time_messages=both[0].mean(),
             unperturbed_messages=both[1].mean(),
-            slowdown_percent=slowdown(*both),
+            slowdown_percent=slowdown_percent(*both),
         )
         return
     print(f"{case.pattern} against {case.perturbation}, rule {case.rule}, routing {name}")
@@ -294,4 +294,4 @@ def _run_network(chosen: argparse.Namespace) -> None:
         f"{chosen.realizations} realizations"
     )
     print(f"time: {both[0].mean():.4g}, unperturbed {both[1].mean():.4g} (messages)")
-    print(f"slowdown: {slowdown(*both):.1f} % (95 %)")
+    print(f"slowdown: {slowdown_percent(*both):.1f} % (95 %)")

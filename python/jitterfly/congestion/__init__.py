@@ -10,6 +10,9 @@ pattern of a collective and the traffic of others are placed on random hosts, ro
 (100,)
 """
 
+from typing import TYPE_CHECKING, Any
+
+from ..renames import no_attribute
 from .case import PATTERNS, PERTURBATIONS, RULES, CongestionCase
 from .network_map import NetworkMap
 from .simulate import (
@@ -20,7 +23,7 @@ from .simulate import (
     congestion_realization,
     route_messages,
     simulate_congestion,
-    slowdown,
+    slowdown_percent,
 )
 from .topology import ROUTINGS, FatTree, Topology
 
@@ -40,9 +43,15 @@ __all__ = [
     "congestion_realization",
     "route_messages",
     "simulate_congestion",
-    "slowdown",
+    "slowdown_percent",
 ]
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # which would know every name else
+
+    def __getattr__(name: str) -> Any:
+        raise no_attribute(__name__, name)

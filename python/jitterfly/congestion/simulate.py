@@ -220,7 +220,7 @@ def _samples(words: npt.NDArray[np.int64], rule: str) -> npt.NDArray[np.float64]
     return words[:, _COLUMNS[rule]].astype(np.float64)
 
 
-def slowdown(
+def slowdown_percent(
     perturbed: CongestionResult, unperturbed: CongestionResult, confidence: float = 0.95
 ) -> Estimate:
     """Slowdown in percent, 100 mean(perturbed) / mean(unperturbed): 100 is none.
@@ -244,7 +244,7 @@ def slowdown(
     >>> from jitterfly.congestion import FatTree, simulate_congestion
     >>> case = CongestionCase(FatTree.of(144), perturbation="bisect_fb")
     >>> both = [simulate_congestion(c, 200) for c in (case, case.unperturbed())]
-    >>> slowdown(*both).low > 100
+    >>> slowdown_percent(*both).low > 100
     True
     """
     if unperturbed.case != perturbed.case.unperturbed() or perturbed.case.rule not in SLOWED:
@@ -296,7 +296,7 @@ def bisection_bandwidth(
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The messages of one level.
+    """The messages of one level, which here is a round: messages that are under way together.
 
     Attributes
     ----------

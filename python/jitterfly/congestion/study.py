@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..fields import MOST_SEED, check_choice, check_integer
 from ..stats import Estimate
 from .case import DELAYS, CongestionCase
-from .simulate import CongestionResult, simulate_congestion, slowdown
+from .simulate import CongestionResult, simulate_congestion, slowdown_percent
 from .topology import NAMED, ROUTINGS, FatTree, Topology
 
 MEASURED = FatTree((12, 12, 4), (1, 12, 12))
@@ -68,7 +68,7 @@ class FigurePoint:
     @cached_property
     def slowdown(self) -> Estimate:
         """In percent, 100 is none; paired, 95 %."""
-        return slowdown(self.perturbed, self.unperturbed)
+        return slowdown_percent(self.perturbed, self.unperturbed)
 
     @property
     def realizations(self) -> npt.NDArray[np.float64]:
