@@ -16,8 +16,9 @@ from ..files import TEMPORARY, check_replaceable, naming, replacing
 from ..memory import show_bytes
 from ..notebook import package
 from ..progress import phase
+from .dataset import dataset_of
 from .directory import MANY, fingerprint_of
-from .numbers import Numbers, dataset_of
+from .numbers import Numbers
 from .store import Store
 
 if TYPE_CHECKING:

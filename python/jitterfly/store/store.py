@@ -28,7 +28,7 @@ from ..progress import phase
 from ..renames import names_old_attributes
 from ..stats import Estimate
 from ..studies import Cell, Study
-from . import metadata, numbers
+from . import dataset, metadata, numbers
 from .cell_records import CellRecords, RecentSamples
 from .directory import RECORDS, check_directory, locked, shared_files, take_over
 from .record_files import BackgroundWriter, RecordFiles, too_many_files
@@ -250,8 +250,8 @@ class Store:
         return replace(estimate, confidence=confidence)
 
     def to_xarray(self, confidence: float = 0.95) -> Any:
-        """See `numbers.to_xarray`."""
-        return numbers.to_xarray(self, confidence)
+        """See `dataset.to_xarray`."""
+        return dataset.to_xarray(self, confidence)
 
     def to_pandas(self, confidence: float = 0.95) -> pandas.DataFrame:
         """A long table: the axes, then observable, unit, chosen_T, statistic, value, low, high,

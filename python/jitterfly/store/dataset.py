@@ -1,0 +1,120 @@
+"""A store's numbers as an xarray Dataset: names of dimensions, coordinates, units."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..notebook import package
+from .numbers import Numbers, Readable
+
+if TYPE_CHECKING:
+    import xarray
+
+MIXED = "as the coordinate unit says of each observable"
+_LONG = {
+    "estimate": "value of a statistic of an observable",
+    "low": "lower end of the confidence interval",
+    "high": "upper end of the confidence interval",
+    "relative_error": "the longer side of the interval over the value",
+    "realizations": "realizations per cell",
+    "target_error": "the longer side of the interval of a target, as the target is given",
+    "met": "whether a target is met",
+}
+
+
+def to_xarray(store: Readable, confidence: float = 0.95) -> xarray.Dataset:
+    """Estimates with intervals over the study's axes, observables and statistics.
+
+    Variables `estimate`, `low`, `high` and `relative_error` have the dimensions (axes...,
+    observable, statistic), `realizations` the axes, `met` and `target_error` (axes..., target).
+    What a cell does not have is NaN, a bound that the sample is too small for is infinite. Times
+    are in seconds: the coordinate `unit` belongs to `observable`.
+
+    Raises
+    ------
+    ValueError
+        xarray is not installed; a record was changed while it was read.
+    """
+    package("xarray")  # before anything is computed
+    return dataset_of(Numbers.of(store, confidence))
+
+
+def dataset_of(numbers: Numbers) -> xarray.Dataset:
+    """The same of numbers that are there."""
+    xr = package("xarray")
+    about, arrays = numbers.about, numbers.arrays
+    names = {"observable": about["observables"], "statistic": about["statistics"]}
+    axes = numbers.axis_names
+    shape = tuple(len(labels) for labels in about["labels"])
+    here = np.ravel_multi_index(tuple(arrays["at"].T), shape) if axes else [0]
+
+    def spread(values: Any) -> Any:
+        """From cells, the product of the axes, to axes."""
+        full = np.empty((math.prod(shape), *values.shape[1:]), values.dtype)
+        full[here] = values
+        return full.reshape(shape + values.shape[1:])
+
+    inner = [*axes, "observable", "statistic"]
+    data: dict[str, Any] = {
+        key: (inner, spread(arrays[own]))
+        for key, own in (("estimate", "value"), ("low", "low"), ("high", "high"))
+    }
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value, low, high = (data[key][1] for key in ("estimate", "low", "high"))
+        half = np.maximum(high - value, value - low)
+        data["relative_error"] = (inner, half / np.abs(value))
+    data["realizations"] = (axes, spread(arrays["realizations"]))
+    if about["targets"]:
+        data["met"] = ([*axes, "target"], spread(arrays["met"]))
+        data["target_error"] = ([*axes, "target"], spread(arrays["error"]))
+        names["target"] = about["targets"]
+    coordinates: dict[str, Any] = {
+        name: ([name], np.array(_coordinate(labels, values)))
+        for name, labels, values in zip(axes, about["labels"], about["coordinates"], strict=True)
+    }
+    coordinates |= {key: ([key], np.array(words, dtype=str)) for key, words in names.items()}
+    coordinates["unit"] = (["observable"], np.array(about["units"], dtype=str))
+    return _described(xr.Dataset(data, coordinates, _attributes(about)), about)
+
+
+def _attributes(about: dict[str, Any]) -> dict[str, Any]:
+    """Where the numbers are from."""
+    seed = about["seed"]
+    return {
+        "title": about["title"],
+        "source": about["source"],
+        "study": about["study"],
+        "seed": seed if seed < 2**63 else str(seed),  # what files can hold
+        "confidence": about["confidence"],
+        "units": "times in seconds",
+        "stream": about["stream"],
+        "versions": ", ".join(f"{key} {v}" for key, v in about["versions"].items()),
+        "backend": ", ".join(about["backend"]),
+    }
+
+
+def _coordinate(labels: list[str], values: list[Any]) -> list[Any]:
+    """Of an axis: numbers where all are."""
+    texts = any(isinstance(value, str) for value in values)
+    return labels if texts or len(set(values)) < len(values) else values
+
+
+def _described(dataset: xarray.Dataset, about: dict[str, Any]) -> xarray.Dataset:
+    for key, words in _LONG.items():
+        if key in dataset:
+            dataset[key].attrs["long_name"] = words
+    units = set(about["units"])
+    shared = units.pop() if len(units) == 1 else None
+    for key in ("estimate", "low", "high"):
+        dataset[key].attrs["units"] = MIXED if shared is None else shared or "1"
+    for key in ("relative_error", "realizations"):
+        dataset[key].attrs["units"] = "1"
+    for name, unit in about["axes"]:
+        coordinate = dataset[name]
+        coordinate.attrs["long_name"] = name
+        if coordinate.dtype.kind in "iuf":
+            coordinate.attrs["units"] = unit or "1"
+    return dataset
