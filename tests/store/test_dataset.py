@@ -61,7 +61,11 @@ def test_labels_and_units(out):
     assert found.attrs["source"] == "Nobody 2024"
     assert (found.attrs["seed"], found.attrs["stream"], found.attrs["confidence"]) == (5, 3, 0.95)
     assert "numpy" in found.attrs["versions"]
-    assert "observable" in found.estimate.attrs["units"]
+    for bound in (found.estimate, found.low, found.high):  # of a time and of a ratio
+        assert "units" not in bound.attrs
+        assert "`unit`" in bound.attrs["comment"]
+    assert found.attrs["comment"] == "times are in seconds"
+    assert "units" not in found.attrs
     assert (found.realizations == 200).all()
     text = repr(found)
     assert "estimate" in text
@@ -98,6 +102,7 @@ def test_one_unit_is_said_at_the_variables(out):
     text = STUDY.partition("[observables.gain]")[0]
     found = to_xarray(make(out, study(text)))
     assert found.estimate.attrs["units"] == found.high.attrs["units"] == "s"
+    assert "comment" not in found.estimate.attrs
     assert "win probability" not in found.statistic
 
 
@@ -154,6 +159,9 @@ def test_what_is_missing_is_nan(out):
     gain = found.estimate.sel(observable="gain", statistic="mean")
     assert np.isnan(gain.values).tolist() == [[True, True], [False, True]]
     assert found.estimate.sel(observable="completion", statistic="mean").notnull().sum() == 3
+    assert found.exact.sel(observable="gain").values.tolist() == [[False, False], [True, False]]
+    assert found.exact.sel(observable="completion").sum() == 3
+    assert found.chosen_T.isnull().all()
     assert len(list(csv.reader(io.StringIO(to_csv(store))))) == 1 + 3 * 10 + 11
 
 
@@ -165,6 +173,7 @@ def test_a_run_that_is_under_way(out):
             [store.decision(store.cells[0]).realizations, 0], [0, 0],
         ]  # fmt: skip
         assert not found.met.any()
+        assert found.target_error.isel(ranks=1).isnull().all()
         export(store, out / "part.nc")
 
 
@@ -224,6 +233,7 @@ def test_tables_read_back(out):
             [cell.estimate, cell.low, cell.high], [row["value"], row["low"], row["high"]]
         )
         assert row["realizations"] == cell.realizations
+        assert row["exact"] == cell.exact
     assert set(by_parquet.confidence) == {0.95}
     assert not by_parquet.exact.any()
     assert math.inf in by_parquet.high.tolist()
@@ -231,6 +241,12 @@ def test_tables_read_back(out):
 
 def test_the_chosen_T_is_told(out):
     store = make(out, study(BEST))
+    found = to_xarray(store).chosen_T
+    assert found.dims == ("ranks", "duration", "observable")
+    assert found.sel(observable="completion").isnull().all()
+    for cell in store.cells:
+        T = store.observed(cell, "gain").T
+        assert found.sel(cell.coordinates).sel(observable="gain") == T
     rows = list(csv.DictReader(io.StringIO(to_csv(store))))
     told = {row["chosen_T"] for row in rows if row["observable"] == "gain" and row["ranks"] == "8"}
     assert told <= {"1", "2", "3"}

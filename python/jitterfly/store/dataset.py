@@ -13,13 +13,15 @@ from .numbers import Numbers, Readable
 if TYPE_CHECKING:
     import xarray
 
-MIXED = "as the coordinate unit says of each observable"
+_MIXED = "units: the coordinate `unit` says that of each observable"
 _LONG = {
     "estimate": "value of a statistic of an observable",
     "low": "lower end of the confidence interval",
     "high": "upper end of the confidence interval",
     "relative_error": "the longer side of the interval over the value",
     "realizations": "realizations per cell",
+    "chosen_T": "the T that the data chose",
+    "exact": "whether quantiles are those of samples, not of a histogram",
     "target_error": "the longer side of the interval of a target, as the target is given",
     "met": "whether a target is met",
 }
@@ -29,9 +31,11 @@ def to_xarray(store: Readable, confidence: float = 0.95) -> xarray.Dataset:
     """Estimates with intervals over the study's axes, observables and statistics.
 
     Variables `estimate`, `low`, `high` and `relative_error` have the dimensions (axes...,
-    observable, statistic), `realizations` the axes, `met` and `target_error` (axes..., target).
-    What a cell does not have is NaN, a bound that the sample is too small for is infinite. Times
-    are in seconds: the coordinate `unit` belongs to `observable`.
+    observable, statistic), `chosen_T` and `exact` (axes..., observable), `realizations` the axes,
+    `met` and `target_error` (axes..., target). A number that a cell does not have is NaN, and
+    `exact` is False there. Where it lacks a target, `met` is False and `target_error` NaN. A bound
+    that the sample is too small for is infinite. Times are in seconds: the coordinate `unit`
+    belongs to `observable`.
 
     Raises
     ------
@@ -66,6 +70,9 @@ def dataset_of(numbers: Numbers) -> xarray.Dataset:
         value, low, high = (data[key][1] for key in ("estimate", "low", "high"))
         half = np.maximum(high - value, value - low)
         data["relative_error"] = (inner, half / np.abs(value))
+    chosen = np.where(arrays["T"] < 0, np.nan, arrays["T"])
+    data["chosen_T"] = ([*axes, "observable"], spread(chosen))
+    data["exact"] = ([*axes, "observable"], spread(arrays["exact"]))
     data["realizations"] = (axes, spread(arrays["realizations"]))
     if about["targets"]:
         data["met"] = ([*axes, "target"], spread(arrays["met"]))
@@ -89,7 +96,7 @@ def _attributes(about: dict[str, Any]) -> dict[str, Any]:
         "study": about["study"],
         "seed": seed if seed < 2**63 else str(seed),  # what files can hold
         "confidence": about["confidence"],
-        "units": "times in seconds",
+        "comment": "times are in seconds",
         "stream": about["stream"],
         "versions": ", ".join(f"{key} {v}" for key, v in about["versions"].items()),
         "backend": ", ".join(about["backend"]),
@@ -109,8 +116,11 @@ def _described(dataset: xarray.Dataset, about: dict[str, Any]) -> xarray.Dataset
     units = set(about["units"])
     shared = units.pop() if len(units) == 1 else None
     for key in ("estimate", "low", "high"):
-        dataset[key].attrs["units"] = MIXED if shared is None else shared or "1"
-    for key in ("relative_error", "realizations"):
+        if shared is None:
+            dataset[key].attrs["comment"] = _MIXED
+        else:
+            dataset[key].attrs["units"] = shared or "1"
+    for key in ("relative_error", "chosen_T", "realizations"):
         dataset[key].attrs["units"] = "1"
     for name, unit in about["axes"]:
         coordinate = dataset[name]

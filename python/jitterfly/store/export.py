@@ -30,8 +30,8 @@ def export(store: Store | Numbers, path: str | Path, confidence: float = 0.95) -
 
     NetCDF and Zarr hold the dataset of `to_xarray`; CSV and Parquet a long table: the axes, and
     observable, unit, chosen_T (where the data chose one), statistic, value, low, high, confidence,
-    realizations, exact. Numbers that are known already are not computed again; they have their
-    confidence.
+    realizations, exact. What the table calls `value` is `estimate` in the dataset. Numbers that are
+    known already are not computed again; they have their confidence.
 
     Parameters
     ----------
