@@ -1,8 +1,8 @@
-"""A schedule as LogGOPSim reads it (GOAL), with all dependencies.
+"""A case written as a GOAL schedule, for LogGOPSim (reading one: `schedule`).
 
 GOAL: Hoefler, Siebert & Lumsdaine, "Group Operation Assembly Language" (ICPP 2009); LogGOPSim:
-Hoefler, Schneider & Lumsdaine (HPDC 2010). Each rank does what its step says when all of its step
-before is done, so that every delay is passed on.
+Hoefler, Schneider & Lumsdaine (HPDC 2010). All dependencies are written: each rank does what its
+step says when all of its step before is done, so that every delay is passed on.
 """
 
 from __future__ import annotations

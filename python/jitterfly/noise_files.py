@@ -1,7 +1,7 @@
 """Files that noise is read from: where they are, and which content they must have.
 
 What identifies a case is the content (its SHA-256), not the name: a study that is resumed, merged
-or moved sees the same noise, or stops.
+or moved sees the same noise, or stops. The format of such a file is in `measured.noisefile`.
 """
 
 from __future__ import annotations

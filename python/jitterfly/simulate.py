@@ -139,7 +139,8 @@ class Result:
             and `noise_free`, the same without any noise. Dimensions: `realization`; `cycle`, from
             1; `T`, the number of redundant exchanges, where the algorithm makes any; with
             ``observe="spread"`` `over_ranks` ("max", "min", "mean"), with "rounds" and "arrival"
-            `step` as well, named as in `jitterfly.program.row_labels`. Each variable and coordinate
+            `step` as well, named as in `jitterfly.program.row_labels`. Take the coordinate T as
+            ``found["T"]``: `.T` of an array is its transpose. Each variable and coordinate
             has `long_name`, times have `units`. Attributes say which case, seed and backend it was.
 
         Raises

@@ -1,5 +1,7 @@
 r"""The noise file: measured detours and histograms as text, exact to the tick.
 
+Where a case finds such files, and how it knows their content: `noise_files`.
+
 A file of version 1 is UTF-8 text. Its first line is ``# jitterfly noise 1``. Lines that begin with
 ``#`` hold one ``key = value`` each, the value a number, a text or a list of texts as TOML and JSON
 both write them; an empty one separates. Those before the first part describe the measurement::

@@ -1,4 +1,7 @@
-"""Trace replay: the CPU is away as it was when it was measured (HSL10, LogGOPSim)."""
+"""Trace replay: the CPU is away as it was when it was measured (HSL10, LogGOPSim).
+
+The trace is a measurement of noise here. `jitterfly.trace` is of messages: those of a realization.
+"""
 
 from __future__ import annotations
 

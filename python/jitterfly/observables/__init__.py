@@ -1,6 +1,7 @@
 """Observables: what is measured per realization, its statistics, and how precise they must be.
 
-A kind of observable is one file here that registers itself, and one line below.
+A kind of observable is one file here that registers itself, and one line below. `statistics`
+computes a statistic by its name; `targets.decide` says when a cell has enough realizations.
 """
 
 from .completion import Completion

@@ -1,4 +1,7 @@
-"""What the samples of a study say: main numbers of its cells, arranged for tables and figures."""
+"""What the samples of a study say: main numbers of its cells, arranged for tables and figures.
+
+`Result`, the samples of one case with its `to_xarray`, is in `simulate`.
+"""
 
 from .results import CONVENTIONAL, REDUNDANT, CellResults, Panel, Results
 

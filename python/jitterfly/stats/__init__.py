@@ -5,6 +5,9 @@ where no event was seen; those of quantiles are pairs of order statistics, which
 distribution. Nothing is resampled, so the same samples give the same numbers.
 
 Samples that are too many to keep become a `Gram` and a `Histogram`, which merge exactly.
+
+`estimates` has means and quantiles, `ratios` those of Fieller, `paired` differences and wins;
+`sequential` says when to look at the data.
 """
 
 from .cross_moments import Gram, Moments, mean_of

@@ -8,6 +8,8 @@ The shares sum to at most 1, so that the interval that is reported misses with a
 about alpha at most: by the union bound over the deciding looks, and "about" since the size of a
 look goes by the widths that were seen before it. A larger budget or a finer target is a plan of
 its own. Decisions depend on the samples alone: a run that is resumed finds the same.
+
+Whether the intervals of a look are narrow enough is asked in `observables.targets.decide`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""What a run leaves on disk, and what can be read of it: one directory per study."""
+"""What a run leaves on disk, and what can be read of it: one directory per study.
+
+`store` is that directory, `numbers` every statistic of it and the columns of CSV, `dataset` the
+same for xarray, `export` the files for other programs. `record_files` writes samples while the run
+goes on, and drops what a run that was killed left of a record; `record_format` says what is whole.
+"""
 
 from .dataset import to_xarray
 from .export import export

@@ -1,4 +1,8 @@
-"""Studies: a description of many cases, of what is observed of them, and how precisely."""
+"""Studies: a description of many cases, of what is observed of them, and how precisely.
+
+`toml` reads one and `validation` checks it, `axes` and `derived` are its axes, and `grid` makes the
+cells of them.
+"""
 
 from typing import TYPE_CHECKING, Any
 
