@@ -45,7 +45,8 @@ class KsDistance(NamedTuple):
 
     `low` and `high` hold the distance of the true distributions with the confidence that was asked
     for, whatever they are (Dvoretzky, Kiefer, Wolfowitz; Massart 1990, once for each sample).
-    `chance`: how probable a distance as large is where both are the same (SciPy's `ks_2samp`).
+    `chance`: how probable a distance as large is where both are the same (the p-value of SciPy's
+    `ks_2samp`).
     """
 
     value: float

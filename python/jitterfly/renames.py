@@ -51,9 +51,11 @@ _NAMES = {
     "PlacesFailed": "CellsFailed",
     "jitterfly.inference.Question": "BudgetQuestion",
     "jitterfly.congestion.slowdown": "slowdown_percent",
+    "jitterfly.stats.smallest_t": "fewest_exchanges",
+    "jitterfly.stats.SmallestT": "FewestExchanges",
 }
-# Attributes of studies and stores.
-_ATTRIBUTES = {"places": "cells", "points": "values"}
+# Attributes of studies, stores and fits.
+_ATTRIBUTES = {"places": "cells", "points": "values", "scale": "delay"}
 # What left `jitterfly` itself, and where it is.
 _MOVED = {
     "noise_phases": "jitterfly.simulate",

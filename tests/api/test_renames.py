@@ -18,6 +18,7 @@ from jitterfly.studies import parse_study
 
 NETWORK = jf.LogGOPS(L="1us", o="200ns")
 CASE = jf.Case(4, network=NETWORK)
+FIT = jf.inference.fit(jf.inference.Curve([2, 4, 8], [5e-6, 11e-6, 18e-6]), rank="mean")
 STORE = DATA / "store-0.1"
 
 
@@ -56,6 +57,9 @@ def test_an_old_argument(call, old, new):
         (studies, "Place", "Cell"),
         (jf.inference, "Question", "BudgetQuestion"),
         (jf.congestion, "slowdown", "slowdown_percent"),
+        (FIT, "scale", "delay"),
+        (jf.stats, "smallest_t", "fewest_exchanges"),
+        (jf.stats, "SmallestT", "FewestExchanges"),
     ],
 )
 def test_an_old_attribute(value, old, new):

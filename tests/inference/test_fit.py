@@ -157,7 +157,7 @@ def test_ranges_are_those_of_a_search(seed, known):
 
 
 def covered(found, p):
-    truth = {"step": STEP, "scale": DELAY, "probability": p, "load": p * DELAY}
+    truth = {"step": STEP, "delay": DELAY, "probability": p, "load": p * DELAY}
     return [getattr(found, k).low <= v <= getattr(found, k).high for k, v in truth.items()]
 
 
@@ -217,7 +217,7 @@ def test_exact_curve_gives_its_values():
     found = fit(Curve(2**rounds, model_curve(rounds, 0.003)))
     assert found.verdict == "fit"
     assert found.step.value == pytest.approx(STEP, rel=1e-2)
-    assert found.scale.value == pytest.approx(DELAY, rel=1e-2)
+    assert found.delay.value == pytest.approx(DELAY, rel=1e-2)
     assert found.probability.value == pytest.approx(0.003, rel=2e-2)
     np.testing.assert_allclose(found.latency(rounds), found.curve.latency, rtol=1e-3)
 
@@ -231,7 +231,7 @@ def test_exponential_model():
     found = fit(Curve(2**rounds, y, 0.01 * y), "exponential")
     assert found.verdict == "fit"
     assert found.step.low < 2e-6 < found.step.high
-    assert found.scale.low < 5e-6 < found.scale.high
+    assert found.delay.low < 5e-6 < found.delay.high
     with pytest.raises(ValueError, match="probability must not be given"):
         fit(found.curve, "exponential", probability=0.1)
 
@@ -242,7 +242,7 @@ def test_known_values_narrow_the_others():
     curve = Curve(2**rounds, y, 0.03 * y)
     free, given = fit(curve), fit(curve, step=STEP, delay="14us")
     assert given.step.fixed
-    assert given.scale == (DELAY, DELAY, DELAY, True)
+    assert given.delay == (DELAY, DELAY, DELAY, True)
     assert given.probability.low > free.probability.low
     assert given.probability.high < free.probability.high
     assert given.freedom == free.freedom + 2
@@ -265,7 +265,7 @@ def test_ranks_between_powers_of_two():
 def test_two_points_bound_little():
     found = fit(Curve([2, 4096], [4e-6, 105e-6]))
     assert found.verdict == "not tested"
-    assert found.scale.high == math.inf
+    assert found.delay.high == math.inf
     assert found.probability.low == 0
     assert not found.intervals
     assert "no upper end" in told(found)
@@ -277,9 +277,9 @@ def test_noise_free():
     found = fit(Curve(2**rounds, rounds * STEP, np.full(10, 1e-8)))
     assert found.verdict == "fit"
     assert found.step.high >= STEP * 0.999
-    assert found.scale.low == 0
+    assert found.delay.low == 0
     assert "D may be 0" in told(found)
-    assert found.quiet or found.scale.value * found.probability.value < STEP
+    assert found.quiet or found.delay.value * found.probability.value < STEP
     given = fit(found.curve, delay=DELAY)
     assert given.probability.low == 0
     assert given.probability.high < 1e-4

@@ -104,7 +104,7 @@ def test_optimal_t():
     assert observed.confidence_set() == (2, 3)
     estimate = observed.mean()
     assert (estimate.value, estimate.low, estimate.high) == (2, 2, 3)
-    assert stats.smallest_t(RAW.values).T == 2
+    assert stats.fewest_exchanges(RAW.values).T == 2
     for name in STATISTICS[1:]:
         assert math.isnan(observed.statistic(name).value)
     assert observed.samples is None

@@ -257,13 +257,13 @@ def test_confidence_set_covers():
 
 
 @pytest.mark.parametrize("count", [2, 20, 400])
-def test_smallest_t_is_the_smallest_of_the_confidence_set(count):
+def test_fewest_exchanges_is_the_smallest_of_the_confidence_set(count):
     forms = [[0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 1, 0]]
     for seed in range(20):
         values = np.random.default_rng(seed).exponential([4e6, 2.2e6, 2.1e6, 2e6], (count, 4))
         values = np.rint(values).astype(np.int64)
         found = stats.confidence_set(stats.Gram.of(values), forms)
-        smallest = stats.smallest_t(values)
+        smallest = stats.fewest_exchanges(values)
         assert (smallest.T, smallest.best_T) == (found.members[0] + 1, found.best + 1)
 
 
@@ -295,31 +295,31 @@ def columns(*differences, count=400):
     return np.stack(steps, axis=1)
 
 
-def test_smallest_t():
-    found = stats.smallest_t(columns(3.0, 1.0, 0.5, 0.0, 0.0, 0.0))
+def test_fewest_exchanges():
+    found = stats.fewest_exchanges(columns(3.0, 1.0, 0.5, 0.0, 0.0, 0.0))
     assert found.T == 3  # equal ones are not distinguishable, and the smallest of them is told
     assert found.mean == found.best_mean
     assert (found.realizations, found.confidence) == (400, 0.95)
 
 
-def test_smallest_t_does_not_follow_a_rare_event():
+def test_fewest_exchanges_does_not_follow_a_rare_event():
     samples = columns(3.0, 0.0, 0.0)
     samples[17, 1] += 0.01  # one realization alone does not tell T = 1 from T = 2
-    found = stats.smallest_t(samples)
+    found = stats.fewest_exchanges(samples)
     assert (found.T, found.best_T) == (1, 2)
     assert found.mean > found.best_mean
 
 
-def test_smallest_t_is_paired():
+def test_fewest_exchanges_is_paired():
     # A difference far below the scatter of the completions, but the same in every realization.
-    found = stats.smallest_t(columns(1.0, 1e-3, 0.0))
+    found = stats.fewest_exchanges(columns(1.0, 1e-3, 0.0))
     assert found.T == 2
 
 
-def test_smallest_t_from_0():
+def test_fewest_exchanges_from_0():
     samples = columns(0.0, 0.0, 0.0)
-    assert stats.smallest_t(samples).T == 1
-    assert stats.smallest_t(samples, first=0).T == 0
+    assert stats.fewest_exchanges(samples).T == 1
+    assert stats.fewest_exchanges(samples, first=0).T == 0
 
 
 def test_thirty_run_means():
@@ -349,10 +349,16 @@ def test_thirty_run_means():
         (lambda: stats.quantile([1.0], "x"), "q must be between 0 and 1, got 'x'"),
         (lambda: stats.realizations_needed(0.0), "q must be between 0 and 1"),
         (lambda: stats.realizations_needed(0.5, 1.0), "confidence must be above 0 and below 1"),
-        (lambda: stats.smallest_t([1.0, 2.0]), "samples must have shape (realizations, T + 1)"),
-        (lambda: stats.smallest_t(np.zeros((3, 1))), "samples must have shape"),
-        (lambda: stats.smallest_t(np.zeros((1, 3))), "samples must hold at least 2"),
-        (lambda: stats.smallest_t(np.zeros((3, 3)), first=3), "first must be an integer from 0"),
+        (
+            lambda: stats.fewest_exchanges([1.0, 2.0]),
+            "samples must have shape (realizations, T + 1)",
+        ),
+        (lambda: stats.fewest_exchanges(np.zeros((3, 1))), "samples must have shape"),
+        (lambda: stats.fewest_exchanges(np.zeros((1, 3))), "samples must hold at least 2"),
+        (
+            lambda: stats.fewest_exchanges(np.zeros((3, 3)), first=3),
+            "first must be an integer from 0",
+        ),
         (lambda: stats.recovery([1, 2], [1, 2, 3], 0.0), "conventional, redundant and noiseless"),
         (lambda: stats.recovery([1], [1], 0.0), "conventional must hold at least 2"),
         (lambda: stats.thirty_run_means(np.zeros(29)), "samples must hold at least 30"),

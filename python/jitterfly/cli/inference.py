@@ -175,7 +175,7 @@ def _write_two_sources(fits: list[Any], out: Path) -> list[str]:
 
 def _plain_fit(fitted: Any) -> dict[str, Any]:
     parameters = {}
-    for name in ("step", "scale", "probability", "load"):
+    for name in ("step", "delay", "probability", "load"):
         bounds = getattr(fitted, name)
         ends = {"low": bounds.low, "high": bounds.high} if fitted.intervals else {}
         parameters[name] = {"value": bounds.value, "low": None, "high": None, **ends,
@@ -212,7 +212,7 @@ def _parameters_csv(fits: list[Any]) -> str:
     rows = [("series", "verdict", "model", "rank", "parameter", "value", "low", "high", "given",
              "confidence")]  # fmt: skip
     for fitted in fits:
-        for name in ("step", "scale", "probability", "load"):
+        for name in ("step", "delay", "probability", "load"):
             bounds = getattr(fitted, name)
             low, high = (bounds.low, bounds.high) if fitted.intervals else ("", "")
             rows.append(

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from .. import notebook, special
 from ..fields import shorten
+from ..renames import names_old_attributes
 from ..stats.estimates import check_confidence
 from ..units import Time, parse_seconds, show_seconds
 from .least_squares import Sums, best_parameters, scales_within
@@ -53,6 +54,7 @@ class Bounds(NamedTuple):
     fixed: bool = False
 
 
+@names_old_attributes
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit:
     """What explains a curve best.
@@ -61,18 +63,19 @@ class Fit:
     ----------
     verdict : "fit", "no fit" or "not tested"
         Whether the model explains the curve; not tested: as many parameters as points.
-    step, scale, probability, load : Bounds
-        Latency of a step and scale of the noise (Bernoulli: the duration of a hit), seconds;
-        probability of a hit; probability * scale, the mean delay of a step.
+    step, delay, probability, load : Bounds
+        Latency of a step and scale of the delay (Bernoulli: the duration of a hit), seconds;
+        probability of a hit; probability * delay, the mean delay of a step.
     predicted : float array, shape (points,)
         Seconds.
     misfit : float
         Root mean square of measured / predicted - 1.
     chi2, freedom, chance : float, int, float
-        Weighted sum of squares, points minus parameters, and how often chance alone gives more;
-        `chance` is NaN without errors, and an upper bound without freedom.
+        Weighted sum of squares, points minus parameters (degrees of freedom), and how often chance
+        alone gives more (the p-value); `chance` is NaN without errors, and an upper bound without
+        freedom.
     region : float array, shape (3, probabilities)
-        p, and the least and the largest scale that belong to it, NaN where p fits none.
+        p, and the least and the largest delay that belong to it, NaN where p fits none.
     """
 
     curve: Curve
@@ -80,7 +83,7 @@ class Fit:
     confidence: float
     verdict: str
     step: Bounds
-    scale: Bounds
+    delay: Bounds
     probability: Bounds
     load: Bounds
     predicted: Floats
@@ -96,7 +99,7 @@ class Fit:
         return f"Fit({self.verdict!r}: {parameters}; {len(self.curve)} points)"
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row for each parameter: step, scale, probability, load; seconds.
+        """A row for each parameter: step, delay, probability, load; seconds.
 
         Columns are parameter, value, low, high (NaN where the model does not fit), and given.
 
@@ -107,7 +110,7 @@ class Fit:
         """
         columns = ("parameter", "value", "low", "high", "given")
         rows = []
-        for name in ("step", "scale", "probability", "load"):
+        for name in ("step", "delay", "probability", "load"):
             bounds: Bounds = getattr(self, name)
             ends = (bounds.low, bounds.high) if self.intervals else (np.nan, np.nan)
             row = (name, bounds.value, *ends, bounds.fixed)
@@ -131,7 +134,7 @@ class Fit:
     def latency(self, rounds: npt.ArrayLike) -> Floats:
         """The model's latency at any log2(ranks), seconds."""
         extra = self.model.extra(rounds, self.probability.value)[0]
-        latencies: Floats = np.asarray(rounds) * self.step.value + self.scale.value * extra
+        latencies: Floats = np.asarray(rounds) * self.step.value + self.delay.value * extra
         return latencies
 
     @property
@@ -218,13 +221,13 @@ def fit(
     if curve.error is None:
         return fitted
     # The simulation behind the model has an error, too: small, and now its size is known.
-    own = fitted.scale.value * chosen.error(curve.rounds, fitted.probability.value)
+    own = fitted.delay.value * chosen.error(curve.rounds, fitted.probability.value)
     return _search(curve, chosen, known, 1 / (curve.error**2 + own**2), confidence)
 
 
 class _GivenParameters(NamedTuple):
     step: float | None
-    scale: float | None
+    delay: float | None
     probability: float | None
 
     @property
@@ -254,7 +257,7 @@ def _search(
     freedom = len(curve) - known.free
     for _ in range(_GRID_PASSES):
         sums = Sums.of(weight, k, model.extra(k, np.exp(grid)), y)
-        steps, scales, misfits = best_parameters(sums, known.step, known.scale)
+        steps, scales, misfits = best_parameters(sums, known.step, known.delay)
         limit = misfit_limit(float(misfits.min()), freedom, curve, confidence)
         within = np.flatnonzero(misfits <= limit)
         if len(grid) == 1:
@@ -262,7 +265,7 @@ def _search(
         ends = grid[[max(within[0] - 1, 0), min(within[-1] + 1, len(grid) - 1)]]
         grid = np.unique(np.concatenate([grid, np.linspace(*ends, _FINE_GRID)]))
     sums = Sums.of(weight, k, model.extra(k, np.exp(grid)), y)
-    steps, scales, misfits = best_parameters(sums, known.step, known.scale)
+    steps, scales, misfits = best_parameters(sums, known.step, known.delay)
     least = float(misfits.min())
     # Where D hits every path, more p changes nothing: then p is 1.
     at = int(np.flatnonzero(misfits <= least * (1 + 1e-12))[-1])
@@ -283,7 +286,7 @@ def _search(
     return Fit(
         curve, model, confidence, judged_fit(curve, freedom, misfit, chance),
         _bounds(float(steps[at]), *ranges[0], known.step),
-        _bounds(float(scales[at]), *ranges[1], known.scale, endless=rare),
+        _bounds(float(scales[at]), *ranges[1], known.delay, endless=rare),
         probability,
         _bounds(float(scales[at] * p[at]), ranges[1][0] * p, ranges[1][1] * p, None),
         predicted, misfit, float(misfits[at]), freedom, chance,
@@ -297,7 +300,7 @@ def _profile_ranges(
     """Least and largest L, then D, that fit, for each p."""
     ranges = []
     for own, other, view in (
-        (known.step, known.scale, sums.swapped()), (known.scale, known.step, sums),
+        (known.step, known.delay, sums.swapped()), (known.delay, known.step, sums),
     ):  # fmt: skip
         if own is None:
             ranges.append(scales_within(view, limit, other))
@@ -356,7 +359,7 @@ def _model_line(fitted: Fit) -> str:
 def _parameter_lines(fitted: Fit) -> list[str]:
     """A line for each parameter."""
     rows = [("latency of a step", "L", fitted.step, "s"),
-            (fitted.model.scale, "D", fitted.scale, "s")]  # fmt: skip
+            (fitted.model.scale, "D", fitted.delay, "s")]  # fmt: skip
     if fitted.model.free:
         rows += [("probability of a hit", "p", fitted.probability, ""),
                  ("mean delay of a step", "p D", fitted.load, "s")]  # fmt: skip
@@ -430,10 +433,10 @@ def _about_intervals(fitted: Fit) -> list[str]:
     else:
         lines = ["no errors are given and none can be estimated: the ranges hold all that fits as "
                  "well to 0.1 %"]  # fmt: skip
-    if math.isinf(fitted.scale.high):
+    if math.isinf(fitted.delay.high):
         lines.append("D has no upper end: longer and rarer noise fits as well; what the curve "
                      "knows is p D")  # fmt: skip
-    if fitted.scale.low == 0 and not fitted.scale.fixed:
+    if fitted.delay.low == 0 and not fitted.delay.fixed:
         lines.append("D may be 0: the curve shows no noise that can be told from none")
     if fitted.step.low == 0 and fitted.probability.high == 1 and not fitted.step.fixed:
         lines.append("noise that hits every step is the same as a larger L")
@@ -463,14 +466,14 @@ def _beyond_saturation(fitted: Fit) -> list[str]:
     at = int(np.argmax(curve.latency / np.maximum(fitted.predicted, 1e-15)))
     k, seen, ranks = float(curve.rounds[at]), float(curve.latency[at]), f"{curve.ranks[at]:,} ranks"
     quiet = k * fitted.step.value
-    reach = quiet + k * fitted.model.most * fitted.scale.value
-    if not fitted.scale.fixed or seen <= reach * (1 + _ROUNDING):
+    reach = quiet + k * fitted.model.most * fitted.delay.value
+    if not fitted.delay.fixed or seen <= reach * (1 + _ROUNDING):
         return []
-    step, scale = (show_seconds(x.value, 3) for x in (fitted.step, fitted.scale))
+    step, delay = (show_seconds(x.value, 3) for x in (fitted.step, fitted.delay))
     rare = float(fitted.model.extra([k], [_RARE_EXAMPLE])[0, 0])
     every_step, rare_hits = (seen - quiet) / k, (seen - quiet) / rare
     return [
-        f"at {ranks} the model reaches at most K (L + D) = {k:.4g} ({step} + {scale}) = "
+        f"at {ranks} the model reaches at most K (L + D) = {k:.4g} ({step} + {delay}) = "
         f"{show_seconds(reach, 4)}, with every step hit; measured: {show_seconds(seen, 4)}",
         f"{show_seconds(seen - reach, 4)} remain unexplained by any p",
         "what could explain them: longer noise (D of "

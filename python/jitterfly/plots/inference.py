@@ -24,7 +24,7 @@ _SMOOTH = 8  # points between powers of two
 
 def draw_fit(fit: Fit) -> Figure:
     """Measured and fitted latency; beside them, where p and D are both estimated, their region."""
-    both = not fit.probability.fixed and not fit.scale.fixed and fit.verdict != NO_FIT
+    both = not fit.probability.fixed and not fit.delay.fixed and fit.verdict != NO_FIT
     figure, axes = style.new_figure([2.4], 2 if both else 1, sharex=False, sharey=False)
     handles = _latencies(axes[0, 0], fit)
     if both:
@@ -37,7 +37,7 @@ def draw_fit(fit: Fit) -> Figure:
 def _parameters(fit: Fit) -> str:
     parts = [
         f"L = {shown_amount(fit.step.value, 's')}",
-        f"D = {shown_amount(fit.scale.value, 's')}",
+        f"D = {shown_amount(fit.delay.value, 's')}",
     ]
     if fit.model.free:
         parts.append(f"p = {shown_amount(fit.probability.value, '')}")
@@ -57,7 +57,7 @@ def _latencies(axes: Axes, fit: Fit) -> list[Line2D]:
         _line(style.GREY, ":", "without noise: K L"),
     ]
     if math.isfinite(fit.model.most):
-        every_step_hit = k * (fit.step.value + fit.scale.value)
+        every_step_hit = k * (fit.step.value + fit.delay.value)
         top = 4 * max(float(curve.latency.max()), float(fit.latency(k).max()))
         if every_step_hit.min() < top:  # far above the curve it would only flatten it
             axes.plot(
@@ -101,14 +101,14 @@ def _region(axes: Axes, fit: Fit) -> list[Line2D]:
     if not inside.any():
         axes.set_visible(False)
         return []
-    floor = 1e-3 * float(np.nanmax(most[inside])) if not fit.scale.value else 0.01 * min(
-        fit.scale.value, float(np.nanmin(most[inside])))  # fmt: skip
+    floor = 1e-3 * float(np.nanmax(most[inside])) if not fit.delay.value else 0.01 * min(
+        fit.delay.value, float(np.nanmin(most[inside])))  # fmt: skip
     look = style.SERIES[2]
     axes.fill_between(p[inside], np.maximum(least[inside], floor), most[inside],
                       color=look.color, alpha=0.35, linewidth=0.8)  # fmt: skip
     axes.plot(p[inside], most[inside], color=look.color, linewidth=1.0)
-    if fit.scale.value > 0:
-        axes.plot([fit.probability.value], [fit.scale.value], marker="*", markersize=11,
+    if fit.delay.value > 0:
+        axes.plot([fit.probability.value], [fit.delay.value], marker="*", markersize=11,
                   color=look.dark)  # fmt: skip
     style.log_axis(axes, "", "x")
     style.log_axis(axes, "s")

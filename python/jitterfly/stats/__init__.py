@@ -10,6 +10,9 @@ Samples that are too many to keep become a `Gram` and a `Histogram`, which merge
 `sequential` says when to look at the data.
 """
 
+from typing import TYPE_CHECKING, Any
+
+from ..renames import no_attribute
 from .cross_moments import Gram, Moments, mean_of
 from .distributions import realizations_needed
 from .estimates import (
@@ -25,10 +28,10 @@ from .estimates import (
 from .histogram import Histogram
 from .paired import (
     ConfidenceSet,
-    SmallestT,
+    FewestExchanges,
     confidence_set,
     difference,
-    smallest_t,
+    fewest_exchanges,
     win_probability,
 )
 from .paired_quantiles import PairedQuantiles
@@ -38,14 +41,15 @@ __all__ = [
     "ENOUGH_EVENTS",
     "ConfidenceSet",
     "Estimate",
+    "FewestExchanges",
     "Gram",
     "Histogram",
     "Moments",
     "PairedQuantiles",
-    "SmallestT",
     "confidence_set",
     "difference",
     "effective_events",
+    "fewest_exchanges",
     "mean",
     "mean_of",
     "quantile",
@@ -54,7 +58,6 @@ __all__ = [
     "ratio_of",
     "realizations_needed",
     "recovery",
-    "smallest_t",
     "standard_error",
     "thirty_run_means",
     "win_probability",
@@ -63,3 +66,9 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # which would know every name else
+
+    def __getattr__(name: str) -> Any:
+        raise no_attribute(__name__, name)

@@ -53,8 +53,8 @@ def difference(
 
 
 @dataclass(frozen=True)
-class SmallestT:
-    """The smallest T that is not distinguishable from the best one (see `smallest_t`)."""
+class FewestExchanges:
+    """The smallest T that is not distinguishable from the best one (see `fewest_exchanges`)."""
 
     T: int
     mean: float
@@ -64,7 +64,9 @@ class SmallestT:
     realizations: int
 
 
-def smallest_t(samples: npt.ArrayLike, confidence: float = 0.95, first: int = 1) -> SmallestT:
+def fewest_exchanges(
+    samples: npt.ArrayLike, confidence: float = 0.95, first: int = 1
+) -> FewestExchanges:
     """The smallest T whose mean is not distinguishable from the smallest mean.
 
     Completion can only fall with T, so the T of the smallest mean is decided by noise. Here T is
@@ -83,7 +85,7 @@ def smallest_t(samples: npt.ArrayLike, confidence: float = 0.95, first: int = 1)
 
     Examples
     --------
-    >>> smallest_t([[9.0, 4.0, 4.0], [9.0, 5.0, 5.0], [8.0, 6.0, 5.9]]).T
+    >>> fewest_exchanges([[9.0, 4.0, 4.0], [9.0, 5.0, 5.0], [8.0, 6.0, 5.9]]).T
     1
     """
     x = check_samples(samples, "samples", 2)
@@ -98,7 +100,7 @@ def smallest_t(samples: npt.ArrayLike, confidence: float = 0.95, first: int = 1)
         difference = x[:, t] - x[:, best]
         if difference.mean() <= max(reach * float(standard_error(difference)), 0.0):
             break
-    return SmallestT(t, float(means[t]), best, float(means[best]), confidence, len(x))
+    return FewestExchanges(t, float(means[t]), best, float(means[best]), confidence, len(x))
 
 
 @dataclass(frozen=True)
