@@ -272,7 +272,7 @@ def test_what_is_public():
     assert set(dir(jf.algorithms)) <= top
     assert set(dir(jf.distributions)) <= top
     assert set(dir(jf.noise)) <= top
-    for name in ("algorithms", "congestion", "distributions", "noise", "stats"):
+    for name in ("algorithms", "congestion", "distributions", "inference", "noise", "stats"):
         module = getattr(jf, name)
         assert name in top
         assert dir(module) == sorted(module.__all__)

@@ -3,27 +3,22 @@
 `fit` estimates latency and noise of a step from a curve; `budget` is the reverse question. Both
 speak of HM18's model: a collective of K = log2(ranks) steps, each taking L on both partners and
 delayed by noise with probability p. `noise_limit` asks the reverse of `jitterfly.slowdown`: how
-long periodic noise may last, or how often it may come, under any collective and network.
+long periodic noise may last, or how often it may come, under any collective and network. What is
+imported here and is not in `__all__` is for the commands `fit` and `budget`.
 """
 
 from typing import TYPE_CHECKING, Any
 
 from ..renames import no_attribute
-from .budget import (
-    Budget,
-    BudgetQuestion,
-    budget,
-    budget_report,
-    curves_over_delays,
-    delays_table,
-    limit_in_words,
-    over_delays,
-)
+from .budget import Budget, BudgetQuestion, budget, budget_report, curves_over_delays, over_delays
+from .budget import delays_table as delays_table
+from .budget import limit_in_words as limit_in_words
 from .fit import Bounds, Fit, fit, fit_report
 from .noise_limit import NoiseLimitRow, NoiseLimitTable, noise_limit
 from .scaling_curves import Curve, read_curves
 from .two_sources import TwoSourceFit, fit_two_sources, two_source_report
-from .worst_path import is_shipped, watching
+from .worst_path import is_shipped as is_shipped
+from .worst_path import watching as watching
 
 __all__ = [
     "Bounds",
@@ -37,18 +32,19 @@ __all__ = [
     "budget",
     "budget_report",
     "curves_over_delays",
-    "delays_table",
     "fit",
     "fit_report",
     "fit_two_sources",
-    "is_shipped",
-    "limit_in_words",
     "noise_limit",
     "over_delays",
     "read_curves",
     "two_source_report",
-    "watching",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 if not TYPE_CHECKING:  # which would know every name else
 
