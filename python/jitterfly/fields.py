@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import inspect
 import re
 import sys
@@ -191,13 +192,15 @@ class Dataclass:
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
-def frozen_dataclass(*, eq: bool = True) -> Callable[[type[_T]], type[_T]]:
+def frozen_dataclass(*, eq: bool = True, kw_only: bool = False) -> Callable[[type[_T]], type[_T]]:
     """As ``dataclass(frozen=True)``; a descriptor's type alone declares a required field.
 
     ``alpha: Seconds`` is required, ``gamma: Seconds = Seconds(0.0)`` is not. A type checker takes
     any value in the class for a default, so that a required field must have none; the descriptor
     that reads and checks it is put there when the class is made. mypy knows this of a decorator
     like this one, and not of the standard one.
+
+    With `kw_only` fields are given by name, and an error says so.
     """
 
     def make(cls: type[_T]) -> type[_T]:
@@ -206,11 +209,28 @@ def frozen_dataclass(*, eq: bool = True) -> Callable[[type[_T]], type[_T]]:
             if descriptor is not None and name not in vars(cls):
                 setattr(cls, name, descriptor())
                 vars(cls)[name].__set_name__(cls, name)
-        made: type[_T] = dataclasses.dataclass(frozen=True, eq=eq)(cls)
+        made: type[_T] = dataclasses.dataclass(frozen=True, eq=eq, kw_only=kw_only)(cls)
+        if kw_only:
+            _say_that_fields_go_by_name(made)
         name_old_fields(made)
         return made
 
     return make
+
+
+def _say_that_fields_go_by_name(cls: type[Any]) -> None:
+    make = cls.__init__
+    names = ", ".join(f"{field.name}=..." for field in dataclasses.fields(cls))
+
+    @functools.wraps(make)
+    def checked(self: Any, *args: Any, **options: Any) -> None:
+        if args:
+            raise TypeError(
+                f"{cls.__name__}() takes its parameters by name: {cls.__name__}({names})"
+            )
+        make(self, **options)
+
+    cls.__init__ = checked
 
 
 def _descriptor(cls: type[Any], name: str, annotation: Any) -> Any:

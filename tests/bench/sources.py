@@ -71,7 +71,7 @@ SOURCES: dict[str, list[Noise]] = {
     "step, exponential": [StepNoise(Exponential("100ns"))],
     "step, Pareto": [StepNoise(Pareto("50ns", 2))],
     "step, lognormal": [StepNoise(Lognormal("50ns", 1))],
-    "step, gamma": [StepNoise(Gamma(2, "50ns"))],
+    "step, gamma": [StepNoise(Gamma(shape=2, scale="50ns"))],
     "step, Weibull": [StepNoise(Weibull("50ns", 0.5))],
     "step, 1000 samples": [StepNoise(Empirical(samples=1e-10 * np.arange(1, 2000, 2)))],
     "step, 100000 samples": [StepNoise(Empirical(samples=1e-12 * np.arange(1, 200_000, 2)))],

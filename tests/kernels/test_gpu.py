@@ -303,7 +303,9 @@ PUBLIC_NOISES = {
     "both": [jf.PeriodicNoise(1e-3, 1e-4), jf.NetworkJitter(1e-4, 1e-5)],
     "window": [jf.PeriodicNoise(1e-4, 1e-5, begin="10us", end="40us")],
     "renewal": [jf.RenewalNoise("100us", PARETO), jf.RenewalNoise(SAMPLES, "100ns", shared=4)],
-    "equilibrium": [jf.RenewalNoise(jf.Gamma(2, "50us"), EXPONENTIAL, start="stationary")],
+    "equilibrium": [
+        jf.RenewalNoise(jf.Gamma(shape=2, scale="50us"), EXPONENTIAL, start="stationary")
+    ],
     "trace": [
         jf.TraceNoise(starts=[1e-5, 6e-5], durations=[1e-6, 2e-5], length="100us"),
         jf.TraceNoise(starts=[0], durations=[1e-6], length="1ms", offset=1e-5),

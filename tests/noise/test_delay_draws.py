@@ -65,7 +65,7 @@ DRAWN = {name: [jf.StepNoise(delay)] for name, delay in ALL.items()} | {
     "many samples": [jf.StepNoise(jf.Empirical(samples=1e-12 * (1 + np.arange(70_001))))],
     "long samples": [jf.StepNoise(jf.Empirical(samples=[2.0**-8 * k for k in range(101)]))],
     "long delays": [jf.StepNoise(jf.Exponential("1ms"))],
-    "added": [jf.StepNoise(HEAVY_TAIL), jf.StepNoise(jf.Gamma(2, "1us")),
+    "added": [jf.StepNoise(HEAVY_TAIL), jf.StepNoise(jf.Gamma(shape=2, scale="1us")),
               jf.StepNoise(jf.Exponential("1us")), jf.StepNoise(jf.Constant("1us"))],
     "of nodes": [jf.StepNoise(many_bins(1e-10), shared=2)],
     "of sends": [jf.StepNoise(jf.Exponential("1us"), at="send")],

@@ -325,7 +325,7 @@ def test_residual_of_pareto():
 
 def test_residual_of_gamma():
     """Of Gamma(2): half Gamma(1), half Gamma(2)."""
-    one, two = jf.Gamma(1, "5us"), jf.Gamma(2, "5us")
+    one, two = jf.Gamma(shape=1, scale="5us"), jf.Gamma(shape=2, scale="5us")
     half = lambda t: (one.survival(t) + two.survival(t)) / 2  # noqa: E731
     check_residual(two.residual(), half, 5e-6, rel=2e-4)
 
@@ -378,7 +378,7 @@ def test_bad_times(value):
         "mean": jf.Exponential,
         "scale": lambda v: jf.Pareto(v, 2),
         "median": lambda v: jf.Lognormal(v, 1),
-        "scale ": lambda v: jf.Gamma(2, v),
+        "scale ": lambda v: jf.Gamma(shape=2, scale=v),
         " scale": lambda v: jf.Weibull(v, 2),
     }.items():
         check(lambda make=make: make(value), f"{name.strip()} must be a time above 0", "got ")
@@ -395,7 +395,9 @@ def test_bad_numbers(value):
         lambda: jf.Lognormal(1e-6, value), "sigma must be a number above 0, up to 100", "(in Logn"
     )
     check(
-        lambda: jf.Gamma(value, 1e-6), "shape must be a number above 0, up to 1e+06", "(in Gamma)"
+        lambda: jf.Gamma(shape=value, scale=1e-6),
+        "shape must be a number above 0, up to 1e+06",
+        "(in Gamma)",
     )
     check(
         lambda: jf.Weibull(1e-6, value), "shape must be a number above 0.01, up to 1000", "Weibull"
@@ -430,7 +432,9 @@ def test_tails_that_are_too_long(make):
 
 def test_long_light_tails():
     check(lambda: jf.Exponential(1e5), "the rarest delay", "got 4.51e+06 s (in Exponential)")
-    check(lambda: jf.Gamma(1e6, 2.0), "the rarest delay", "(in Gamma)")
+    check(lambda: jf.Gamma(shape=1e6, scale=2.0), "the rarest delay", "(in Gamma)")
+    with pytest.raises(TypeError, match=r"^Gamma\(\) takes .* Gamma\(shape=..., scale=...\)$"):
+        jf.Gamma(2, "1us")
     check(lambda: jf.Constant(2e6), "the rarest delay", "(in Constant)")
 
 

@@ -15,7 +15,7 @@ DELAYS = {
     "exponential": jf.Exponential("10us"),
     "pareto": jf.Pareto("1us", 2),
     "lognormal": jf.Lognormal("10us", 1),
-    "gamma": jf.Gamma(0.5, "10us"),
+    "gamma": jf.Gamma(shape=0.5, scale="10us"),
     "weibull": jf.Weibull("10us", 0.7),
     "samples": jf.Empirical(samples=["1us", "2us", "40us"]),
     "histogram": jf.Empirical(low=[0, "5us"], high=["1us", "6us"], count=[3, 1]),
@@ -133,7 +133,7 @@ def intervals_of(case, rank, until, **options):
 @pytest.mark.parametrize("start", ["fresh", "stationary"])
 @pytest.mark.parametrize("name", ["exponential", "pareto", "samples"])
 def test_gaps_and_durations(name, start):
-    gap = jf.Gamma(3, "20us")
+    gap = jf.Gamma(shape=3, scale="20us")
     found = intervals(jf.RenewalNoise(gap, DELAYS[name], start=start), until=2.0)
     assert len(found) > 20_000
     check_delays(np.diff(found, axis=1)[1:-1, 0], DELAYS[name])
@@ -168,7 +168,7 @@ def test_fresh_start_is_idle():
 
 def test_stationary_start():
     """Busy with the share of the durations; what is left is Cox's equilibrium distribution."""
-    gap, duration = jf.Gamma(2, "20us"), jf.Empirical(samples=["10us", "30us"])
+    gap, duration = jf.Gamma(shape=2, scale="20us"), jf.Empirical(samples=["10us", "30us"])
     noise = jf.RenewalNoise(gap, duration, start="stationary")
     first, inside = at_start(noise, until="10ms", ranks=scaled(4000))
     check_counts(np.array([inside.sum(), (~inside).sum()]), [1 / 3, 2 / 3])
@@ -178,7 +178,7 @@ def test_stationary_start():
         lambda t: np.where(t < 1e-5, t / 2e-5, 0.5 + (t - 1e-5) / 4e-5).clip(0, 1),
         grain=1e-4,
     )
-    one = jf.Gamma(1, "20us")
+    one = jf.Gamma(shape=1, scale="20us")
     check_distribution(
         first[~inside, 0] * 1e-12,
         lambda t: 1 - (one.survival(t) + gap.survival(t)) / 2,
@@ -188,7 +188,9 @@ def test_stationary_start():
 
 def test_stationary_noise_stays_so():
     """At any later time the CPU is busy with the same probability."""
-    noise = jf.RenewalNoise(jf.Gamma(4, "10us"), jf.Pareto("8us", 3), start="stationary")
+    noise = jf.RenewalNoise(
+        jf.Gamma(shape=4, scale="10us"), jf.Pareto("8us", 3), start="stationary"
+    )
     assert noise.share() == pytest.approx(12 / 52)
     case, ranks = case_of(noise), scaled(1500)
     for time in (10**6, 33 * 10**6, 10**9):

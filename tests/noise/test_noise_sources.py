@@ -23,7 +23,7 @@ TRACE = {"starts": [1e-5, 4e-5], "durations": [1e-6, 2e-6], "length": 1e-4}
 SOURCES = [
     jf.PeriodicNoise("1ms", "10us", begin="1us", end="2s"),
     jf.RenewalNoise("300us", jf.Exponential("5us"), start="stationary", shared=4),
-    jf.RenewalNoise(jf.Gamma(3, "1us"), jf.Pareto("1us", 3), during="compute"),
+    jf.RenewalNoise(jf.Gamma(shape=3, scale="1us"), jf.Pareto("1us", 3), during="compute"),
     jf.TraceNoise(**TRACE),
     jf.TraceNoise(**TRACE, offset=np.linspace(0, 9e-5, 16), during="communication"),
     jf.StepNoise("14us", 0.1),

@@ -48,8 +48,8 @@ def random_distribution(rng, jf, largest):
             return random_histogram(rng, jf, largest)
     mean = seconds(max(ticks // 10, 1))
     continuous = rng.choice([
-        jf.Exponential(mean), jf.Pareto(mean, 3, longest=100 * mean), jf.Gamma(2.5, mean),
-        jf.Lognormal(mean, 0.7, longest=50 * mean),
+        jf.Exponential(mean), jf.Pareto(mean, 3, longest=100 * mean),
+        jf.Gamma(shape=2.5, scale=mean), jf.Lognormal(mean, 0.7, longest=50 * mean),
     ])  # fmt: skip
     return continuous, Opaque(table=continuous.table())
 

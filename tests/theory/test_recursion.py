@@ -24,7 +24,7 @@ DELAYS = {
     "pareto": jf.Pareto("1us", 2),
     "pareto, thin": jf.Pareto("3us", 1.8),
     "lognormal": jf.Lognormal("2us", 1.5),
-    "gamma": jf.Gamma(0.3, "10us"),
+    "gamma": jf.Gamma(shape=0.3, scale="10us"),
 }
 PAPERS = ["bernoulli", "exponential", "pareto"]
 # All of a round on the CPU: HM18's and AGV05's machine, where a rank waits L for its own data too.

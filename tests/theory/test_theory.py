@@ -291,7 +291,7 @@ LARGEST = {
     "pareto": jf.Pareto("1us", 2.5),
     "bernoulli": jf.Bernoulli(1e-4, "1us"),
     "residual": Residual("1ms", "10us"),
-    "gamma": jf.Gamma(2.0, "1us"),
+    "gamma": jf.Gamma(shape=2.0, scale="1us"),
 }
 
 

@@ -1,6 +1,12 @@
 """Distributions of delays, durations and gaps: one module each.
 
 A new one is a module beside these and a line here, which is also what registers its `kind`.
+
+In terms of SciPy: `survival`, `quantile` and `expected` are its ``sf``, ``ppf`` and ``mean``.
+``Weibull(scale, shape)`` is ``weibull_min(shape, scale=scale)``, ``Pareto(scale, shape)`` is
+``pareto(shape, scale=scale)``, ``Lognormal(median, sigma)`` is ``lognorm(sigma, scale=median)`` and
+``Gamma(shape=shape, scale=scale)`` is ``gamma(shape, scale=scale)``, all of them without `longest`.
+NumPy's ``Generator.pareto`` is another distribution, Lomax's, which begins at 0.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -12,9 +12,11 @@ from . import distribution
 from .distribution import Distribution, as_ticks, check_number, check_tail, levels, times
 
 
-@frozen_dataclass()
+@frozen_dataclass(kw_only=True)
 class Gamma(Distribution, kind="gamma"):
     """Density proportional to ``t**(shape - 1) * exp(-t / scale)``.
+
+    Its parameters are given by name.
 
     Parameters
     ----------

@@ -296,7 +296,8 @@ def quantiles(
     samples : array, shape (realizations, ...)
         Finite numbers.
     q : float or list of float
-        Each between 0 and 1. The estimate is the sample that leaves a share q at or below it.
+        Each between 0 and 1. The estimate is the sample that leaves a share q at or below it, as
+        NumPy's ``method="inverted_cdf"`` has it.
     confidence : float
         Between 0 and 1; the interval covers with at least this probability.
 
