@@ -165,7 +165,6 @@ OTHERS = {
     "measured.formats.osu": "--tasks",
     "measured.formats.rtla_hist": "(without --no-header, --no-index)",
     "report.page": "--width: ",
-    "sweep.executors": "python -m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi",
 }
 
 

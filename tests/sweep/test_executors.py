@@ -305,8 +305,7 @@ def alive(pid):
         (
             "mpi",
             "auto",
-            "needs N >= 2 processes started as "
-            "`mpiexec -n N python -m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi`",
+            "needs N >= 2 processes started as `mpiexec -n N python -m mpi4py.futures SCRIPT.py`",
         ),
         (2, "cuda", "workers 2 are for the CPU; backend 'cuda' needs 'gpus'"),
         ("gpus", "cpu", "workers 'gpus' can not be used with backend 'cpu'"),
@@ -316,6 +315,16 @@ def test_workers_that_can_not_be_had(tmp_path, workers, backend, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         run(sweep_cases.study(), tmp_path / "out", workers=workers, backend=backend)
     assert not (tmp_path / "out").exists()
+
+
+def test_the_command_says_how_it_is_started_with_mpi(tmp_path, capsys):
+    (tmp_path / "sweep.toml").write_text(sweep_cases.STUDY)
+    command = ["run", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out")]
+    assert main([*command, "--workers", "mpi"]) == 2
+    assert capsys.readouterr().err.endswith(
+        "needs N >= 2 processes started as "
+        "`mpiexec -n N python -m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi`\n"
+    )
 
 
 def test_threads_are_not_for_gpus(tmp_path):

@@ -162,12 +162,18 @@ class GivenOptions(frozenset[str]):
         return made
 
 
+# How a script of Python is started with MPI, and how the command is.
+_MPI_SCRIPT = "-m mpi4py.futures SCRIPT.py"
+_MPI_RUN = "-m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi"
+
+
 def in_options(text: str, options: Collection[str] | None = None) -> str:
     """A text of the library for the command line: parameters in backticks become options.
 
     `clock_hz` becomes --clock-hz. `options` are the names of those that the command has; others
     stay as they are (None: it has them all). Of `GivenOptions` also the parameter that the text
-    begins with, where its option was given: what is wrong stands there, and not in a file.
+    begins with, where its option was given: what is wrong stands there, and not in a file. Where
+    the library says how a script is started with MPI, the command says how it is itself.
     """
 
     def option(parameter: re.Match[str]) -> str:
@@ -175,6 +181,7 @@ def in_options(text: str, options: Collection[str] | None = None) -> str:
         known = options is None or name in options
         return f"--{name.replace('_', '-')}" if known else parameter[0]
 
+    text = text.replace(_MPI_SCRIPT, _MPI_RUN)
     text = re.sub(r"(?<!is called )`([a-z]+(?:_[a-z]+)*)`", option, text)
     given = getattr(options, "given", ())
     head = re.match(r"([a-z]+(?:_[a-z]+)*)(?=:? )", text)

@@ -226,7 +226,7 @@ def bind_gpu(
 
 
 MOST_WORKERS = 1024
-MPI_COMMAND = "mpiexec -n N python -m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi"
+MPI_COMMAND = "mpiexec -n N python -m mpi4py.futures SCRIPT.py"
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
