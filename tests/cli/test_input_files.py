@@ -229,7 +229,6 @@ def test_no_other_way_to_read():
         "cli/network.py",
         "store/directory.py", "store/metadata.py", "store/record_files.py", "store/numbers.py",
         "measured/noisefile.py", "measured/formats/text.py", "cli/noise.py",
-        "congestion/mapfile.py",
     }  # fmt: skip
     package = Path(files.__file__).parent
     calls = (".read_text(", ".read_bytes(", '.open("rb"', ".open()", " open(path", "np.load(")
