@@ -34,6 +34,7 @@ STORED_CELL = "place"
 _FIELDS = {
     **{place.rpartition(".")[2]: new for place, new in _PLACES.items()},
     "first": "first_realization",
+    "gram": "cross_moments",
 }
 # The other way round, for the hash of a case; of noise also by its kind.
 _STORED_PLACES = {
@@ -53,6 +54,7 @@ _NAMES = {
     "jitterfly.congestion.slowdown": "slowdown_percent",
     "jitterfly.stats.smallest_t": "fewest_exchanges",
     "jitterfly.stats.SmallestT": "FewestExchanges",
+    "jitterfly.stats.Gram": "CrossMoments",
 }
 # Attributes of studies, stores and fits.
 _ATTRIBUTES = {"places": "cells", "points": "values", "scale": "delay"}

@@ -33,6 +33,7 @@ STORE = DATA / "store-0.1"
         (lambda: jf.Butterfly(within="all"), "within", "copy_levels"),
         (lambda: jf.PeriodicNoise("1ms", "1us", synchronized=2), "synchronized", "shared"),
         (lambda: jf.simulate(CASE, 1, first=3), "first", "first_realization"),
+        (lambda: jf.stats.confidence_set(gram=None, forms=[]), "gram", "cross_moments"),
     ],
 )
 def test_an_old_argument(call, old, new):
@@ -60,6 +61,7 @@ def test_an_old_argument(call, old, new):
         (FIT, "scale", "delay"),
         (jf.stats, "smallest_t", "fewest_exchanges"),
         (jf.stats, "SmallestT", "FewestExchanges"),
+        (jf.stats, "Gram", "CrossMoments"),
     ],
 )
 def test_an_old_attribute(value, old, new):

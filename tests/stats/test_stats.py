@@ -248,8 +248,8 @@ def test_confidence_set_covers():
     forms = np.hstack([np.eye(5, dtype=int), np.zeros((5, 1), dtype=int)]).tolist()
     for _ in range(draws):
         values = (rng.normal(0, 1, (100, 1)) + rng.normal(0, 1, (100, 5))) * 1e6
-        gram = stats.Gram.of(np.rint(values).astype(np.int64))
-        found = stats.confidence_set(gram, forms, confidence)
+        cross_moments = stats.CrossMoments.of(np.rint(values).astype(np.int64))
+        found = stats.confidence_set(cross_moments, forms, confidence)
         misses += 0 not in found.members
         assert found.best in found.members
     assert misses <= most_misses(draws, 1 - confidence)
@@ -262,7 +262,7 @@ def test_fewest_exchanges_is_the_smallest_of_the_confidence_set(count):
     for seed in range(20):
         values = np.random.default_rng(seed).exponential([4e6, 2.2e6, 2.1e6, 2e6], (count, 4))
         values = np.rint(values).astype(np.int64)
-        found = stats.confidence_set(stats.Gram.of(values), forms)
+        found = stats.confidence_set(stats.CrossMoments.of(values), forms)
         smallest = stats.fewest_exchanges(values)
         assert (smallest.T, smallest.best_T) == (found.members[0] + 1, found.best + 1)
 

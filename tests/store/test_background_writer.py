@@ -147,8 +147,8 @@ def test_what_is_made_early_is_what_is_made_when_asked_for(width):
             assert np.array_equal(found, plain.column(column))
             found += 1  # a copy, to work in
             assert np.array_equal(prepared.column(column), plain.column(column))
-        assert prepared.gram() == plain.gram()
-        assert prepared.gram(columns[-1:]) == plain.gram(columns[-1:])
+        assert prepared.cross_moments() == plain.cross_moments()
+        assert prepared.cross_moments(columns[-1:]) == plain.cross_moments(columns[-1:])
 
 
 def test_new_files_are_synchronized_behind_and_replaced_ones_before(tmp_path, monkeypatch):

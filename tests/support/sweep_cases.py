@@ -83,7 +83,7 @@ def contents(path):
         count = decision.realizations
         data = store.data(cell, count)
         raw = store.ticks(cell, min(count, cell.raw_limit)).values
-        sums = data.gram().to_bytes()
+        sums = data.cross_moments().to_bytes()
         measures = store.study.measures(cell)
         shapes = [data.histogram(m).to_bytes() for m in measures if m.distribution]
         found[cell.name] = (raw.tobytes(), sums, shapes, repr(decision))

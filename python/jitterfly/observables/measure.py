@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..stats import Gram
+from ..stats import CrossMoments
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -31,9 +31,9 @@ class Column:
 
 
 class Prepared(NamedTuple):
-    """Of a piece of samples: the Gram of all columns, and each in one run of memory."""
+    """Of a piece of samples: sums and products of all columns, and each in one run of memory."""
 
-    gram: Gram
+    cross_moments: CrossMoments
     columns: Integers  # shape (columns, realizations): to gather one from rows touches all memory
 
 
@@ -59,7 +59,7 @@ class Piece:
         return self.values.nbytes
 
     def prepare(self, submit: Callable[..., Future[Prepared]]) -> None:
-        """Have a thread make what will be asked for: its Gram, and columns in one run of memory."""
+        """Have a thread make what will be asked for: sums, and columns in one run of memory."""
         self._prepared = submit(_prepare, self.values)
 
     def column(self, at: int) -> Integers:
@@ -68,13 +68,13 @@ class Piece:
             return self.values[:, at]
         return self._prepared.result().columns[at]
 
-    def gram(self, index: Sequence[int]) -> Gram:
+    def cross_moments(self, index: Sequence[int]) -> CrossMoments:
         """Exact sums and products over some columns."""
         if self._prepared is not None:
-            return self._prepared.result().gram.take(index)
+            return self._prepared.result().cross_moments.take(index)
         if len(index) == self.values.shape[1]:  # whatever the order: no copy of all samples
-            return Gram.of(self.values).take(index)
-        return Gram.of(self.values[:, index])
+            return CrossMoments.of(self.values).take(index)
+        return CrossMoments.of(self.values[:, index])
 
     def between(self, first: int, end: int) -> Piece:
         """Some of the realizations; itself where it is all of them."""
@@ -82,7 +82,7 @@ class Piece:
 
 
 def _prepare(values: Integers) -> Prepared:
-    return Prepared(Gram.of(values), values.T.copy())
+    return Prepared(CrossMoments.of(values), values.T.copy())
 
 
 class Ticks:
@@ -145,10 +145,10 @@ class Ticks:
         at = self.index[column]
         return np.concatenate([part.column(at) for part in self.parts])
 
-    def gram(self, wanted: Sequence[Column] | None = None) -> Gram:
+    def cross_moments(self, wanted: Sequence[Column] | None = None) -> CrossMoments:
         """Exact sums and products over some columns; by default over all."""
         index = [self.index[column] for column in (self.columns if wanted is None else wanted)]
-        return reduce(add, (part.gram(index) for part in self.parts))
+        return reduce(add, (part.cross_moments(index) for part in self.parts))
 
     def first(self, count: int) -> Ticks:
         """The first `count` realizations; no copy of large parts."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import shorten
-from ..stats import Estimate, Gram, cross_moments, paired, ratios, win_probability
+from ..stats import CrossMoments, Estimate, cross_moments, paired, ratios, win_probability
 from ..stats.distributions import binomial_ranks, quantile_rank
 from ..stats.estimates import RareEvents, check_confidence
 from .measure import Family, Form, Measure
@@ -133,8 +133,8 @@ class Observed:
     def _chosen_member(self) -> int:
         if len(self.family.members) == 1:
             return 0
-        gram = self._gram
-        totals = [gram.total(rival) for rival in self._compared_forms]
+        moments = self._cross_moments
+        totals = [moments.total(rival) for rival in self._compared_forms]
         return totals.index(min(totals))
 
     @property
@@ -150,14 +150,14 @@ class Observed:
     # --- the data
 
     @property
-    def _gram(self) -> Gram:
-        return self.data.gram(self.family.columns)
+    def _cross_moments(self) -> CrossMoments:
+        return self.data.cross_moments(self.family.columns)
 
     @cached_property
     def _moments(self) -> cross_moments.Moments:
         columns = self.family.columns
         below = self.measure.denominator
-        return self._gram.moments(
+        return self._cross_moments.moments(
             self.measure.numerator.vector(columns),
             below.vector(columns) if isinstance(below, Form) else None,
         )
@@ -224,7 +224,7 @@ class Observed:
     def confidence_set(self, confidence: float = 0.95) -> tuple[int, ...]:
         """Every T whose mean can not be told from the smallest."""
         check_confidence(confidence)
-        found = paired.confidence_set(self._gram, self._compared_forms, confidence)
+        found = paired.confidence_set(self._cross_moments, self._compared_forms, confidence)
         return tuple(self.family.labels[i] for i in found.members)
 
     def quantile(self, q: float, confidence: float = 0.95) -> Estimate:
@@ -265,7 +265,7 @@ class Observed:
         check_confidence(confidence)
         if not self.has_distribution or not self.measure.is_ratio:
             return self._without_interval(math.nan, confidence)
-        less, equal, larger = self.data.wins(self.measure)
+        less, equal, larger = self.data.win_counts(self.measure)
         return win_probability(larger, equal, less, confidence)
 
     def statistic(self, name: str, confidence: float = 0.95) -> Estimate:

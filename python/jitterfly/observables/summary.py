@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..stats import Gram, Histogram
+from ..stats import CrossMoments, Histogram
 from .measure import Column, Form, Integers, Measure, Ticks
 
 RATIO_ONE = 2**30
 """Histograms hold quotients of two forms as whole multiples of 1 / RATIO_ONE."""
 
-Wins = tuple[int, int, int]
+WinCounts = tuple[int, int, int]
 """In how many realizations the numerator was smaller, equal, larger than the denominator."""
 
 
@@ -40,7 +40,7 @@ def histogram_scale(measure: Measure) -> int:
     return RATIO_ONE if isinstance(measure.denominator, Form) else measure.denominator
 
 
-def wins_of(measure: Measure, ticks: Ticks) -> Wins:
+def count_wins(measure: Measure, ticks: Ticks) -> WinCounts:
     """How often the numerator was smaller, equal, larger."""
     if not isinstance(measure.denominator, Form):
         raise ValueError(f"{measure.name} has no denominator to be compared with")
@@ -49,7 +49,7 @@ def wins_of(measure: Measure, ticks: Ticks) -> Wins:
     return less, len(ticks) - less - larger, larger
 
 
-def add_wins(one: Wins, other: Wins) -> Wins:
+def add_wins(one: WinCounts, other: WinCounts) -> WinCounts:
     """Of two sets of realizations."""
     return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
@@ -63,18 +63,18 @@ class Summary:
     Attributes
     ----------
     columns : tuple of Column
-    gram : Gram
+    cross_moments : CrossMoments
         Over the columns.
     histograms : mapping of str to Histogram
         By the key of the measure; measures whose realizations have no value have none.
-    wins : mapping of str to Wins
+    win_counts : mapping of str to WinCounts
         By the key of the measure, where a form is measured against another.
     """
 
     columns: tuple[Column, ...]
-    gram: Gram
+    cross_moments: CrossMoments
     histograms: Mapping[str, Histogram]
-    wins: Mapping[str, Wins]
+    win_counts: Mapping[str, WinCounts]
 
     @classmethod
     def of(cls, ticks: Ticks, measures: Iterable[Measure]) -> Summary:
@@ -82,24 +82,24 @@ class Summary:
         chosen = {measure.key: measure for measure in measures}
         return cls(
             ticks.columns,
-            ticks.gram(),
+            ticks.cross_moments(),
             {k: histogram_of(m, ticks) for k, m in chosen.items() if m.distribution},
-            {k: wins_of(m, ticks) for k, m in chosen.items() if m.is_ratio and m.distribution},
+            {k: count_wins(m, ticks) for k, m in chosen.items() if m.is_ratio and m.distribution},
         )
 
     @property
     def count(self) -> int:
         """Realizations."""
-        return self.gram.count
+        return self.cross_moments.count
 
     def __add__(self, other: Summary) -> Summary:
         if self.columns != other.columns or self.histograms.keys() != other.histograms.keys():
             raise ValueError("summaries of other columns or measures can not be merged")
         return Summary(
             self.columns,
-            self.gram + other.gram,
+            self.cross_moments + other.cross_moments,
             {key: self.histograms[key] + other.histograms[key] for key in self.histograms},
-            {key: add_wins(self.wins[key], other.wins[key]) for key in self.wins},
+            {key: add_wins(self.win_counts[key], other.win_counts[key]) for key in self.win_counts},
         )
 
     def __eq__(self, other: object) -> bool:
@@ -109,12 +109,12 @@ class Summary:
 
     def to_bytes(self) -> bytes:
         """A line of JSON, then the parts that it gives the lengths of."""
-        parts = {"gram": self.gram.to_bytes()}
+        parts = {"gram": self.cross_moments.to_bytes()}
         parts |= {key: self.histograms[key].to_bytes() for key in sorted(self.histograms)}
         head = {
             "columns": [[column.variant, column.name] for column in self.columns],
             "parts": [[key, len(part)] for key, part in parts.items()],
-            "wins": {key: list(self.wins[key]) for key in sorted(self.wins)},
+            "wins": {key: list(self.win_counts[key]) for key in sorted(self.win_counts)},
         }
         return json.dumps(head).encode() + b"\n" + b"".join(parts.values())
 
@@ -127,10 +127,10 @@ class Summary:
         for key, size in head["parts"]:
             parts[key] = data[end : end + size]
             end += size
-        gram = Gram.from_bytes(parts.pop("gram"))
+        cross_moments = CrossMoments.from_bytes(parts.pop("gram"))
         return cls(
             tuple(Column(variant, name) for variant, name in head["columns"]),
-            gram,
+            cross_moments,
             {key: Histogram.from_bytes(part) for key, part in parts.items()},
             {key: tuple(wins) for key, wins in head["wins"].items()},
         )
@@ -152,7 +152,7 @@ class CellData:
             raise ValueError("a cell without any realizations has no data")
         self.ticks = ticks if ticks is not None and len(ticks) else None
         self.rest = rest if rest is not None and rest.count else None
-        self._grams: dict[tuple[Column, ...], Gram] = {}
+        self._cross_moments: dict[tuple[Column, ...], CrossMoments] = {}
         self._cache: dict[tuple[str, str], Any] = {}
         self._ordered: tuple[str, npt.NDArray[np.float64]] | None = None
 
@@ -173,22 +173,23 @@ class CellData:
         source = self.ticks if self.ticks is not None else self.rest
         return () if source is None else source.columns
 
-    def gram(self, columns: Sequence[Column] | None = None) -> Gram:
+    def cross_moments(self, columns: Sequence[Column] | None = None) -> CrossMoments:
         """Exact sums and products over some columns; by default over all."""
         wanted = self.columns if columns is None else tuple(columns)
-        if wanted not in self._grams:
-            self._grams[wanted] = self._make_gram(wanted)
-        return self._grams[wanted]
+        if wanted not in self._cross_moments:
+            self._cross_moments[wanted] = self._make_cross_moments(wanted)
+        return self._cross_moments[wanted]
 
-    def _make_gram(self, wanted: tuple[Column, ...]) -> Gram:
-        for columns, gram in self._grams.items():
+    def _make_cross_moments(self, wanted: tuple[Column, ...]) -> CrossMoments:
+        for columns, cross_moments in self._cross_moments.items():
             if set(wanted) <= set(columns):
-                return gram.take([columns.index(column) for column in wanted])
+                return cross_moments.take([columns.index(column) for column in wanted])
         total = None
         if self.ticks is not None:
-            total = self.ticks.gram(wanted)
+            total = self.ticks.cross_moments(wanted)
         if self.rest is not None:
-            rest = self.rest.gram.take([self.rest.columns.index(column) for column in wanted])
+            at = [self.rest.columns.index(column) for column in wanted]
+            rest = self.rest.cross_moments.take(at)
             total = rest if total is None else total + rest
         if total is None:
             raise ValueError("no realizations")
@@ -206,13 +207,13 @@ class CellData:
             total = total + self.rest.histograms[measure.key]
         return total
 
-    def wins(self, measure: Measure) -> Wins:
+    def win_counts(self, measure: Measure) -> WinCounts:
         """In how many realizations the numerator was smaller, equal, larger."""
-        return self.once("wins", measure, self._make_wins)
+        return self.once("win counts", measure, self._make_win_counts)
 
-    def _make_wins(self, measure: Measure) -> Wins:
-        total = (0, 0, 0) if self.ticks is None else wins_of(measure, self.ticks)
-        return total if self.rest is None else add_wins(total, self.rest.wins[measure.key])
+    def _make_win_counts(self, measure: Measure) -> WinCounts:
+        total = (0, 0, 0) if self.ticks is None else count_wins(measure, self.ticks)
+        return total if self.rest is None else add_wins(total, self.rest.win_counts[measure.key])
 
     def samples(self, measure: Measure) -> npt.NDArray[np.float64] | None:
         """The measure in every raw realization, in its unit; None without any."""

@@ -4,7 +4,7 @@ Intervals of means are Student's t, wider where few rare events decide the mean,
 where no event was seen; those of quantiles are pairs of order statistics, which hold for any
 distribution. Nothing is resampled, so the same samples give the same numbers.
 
-Samples that are too many to keep become a `Gram` and a `Histogram`, which merge exactly.
+Samples that are too many to keep become a `CrossMoments` and a `Histogram`, which merge exactly.
 
 `estimates` has means and quantiles, `ratios` those of Fieller, `paired` differences and wins;
 `sequential` says when to look at the data.
@@ -13,7 +13,7 @@ Samples that are too many to keep become a `Gram` and a `Histogram`, which merge
 from typing import TYPE_CHECKING, Any
 
 from ..renames import no_attribute
-from .cross_moments import Gram, Moments, mean_of
+from .cross_moments import CrossMoments, Moments, mean_of
 from .distributions import realizations_needed
 from .estimates import (
     ENOUGH_EVENTS,
@@ -40,9 +40,9 @@ from .ratios import ratio, ratio_of, recovery
 __all__ = [
     "ENOUGH_EVENTS",
     "ConfidenceSet",
+    "CrossMoments",
     "Estimate",
     "FewestExchanges",
-    "Gram",
     "Histogram",
     "Moments",
     "PairedQuantiles",

@@ -43,7 +43,7 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
-class Gram:
+class CrossMoments:
     """How many samples, their sums and their sums of products, as Python integers.
 
     Attributes
@@ -56,7 +56,8 @@ class Gram:
 
     Examples
     --------
-    >>> one, other = Gram.of(np.array([[1, 2], [3, 4]])), Gram.of(np.array([[5, -6]]))
+    >>> one = CrossMoments.of(np.array([[1, 2], [3, 4]]))
+    >>> other = CrossMoments.of(np.array([[5, -6]]))
     >>> (one + other).sums.tolist(), (one + other).products.tolist()
     ([9, 0], [[35, -16], [-16, 56]])
     """
@@ -66,7 +67,7 @@ class Gram:
     products: npt.NDArray[Any]
 
     @classmethod
-    def of(cls, values: npt.NDArray[np.int64]) -> Gram:
+    def of(cls, values: npt.NDArray[np.int64]) -> CrossMoments:
         """Of int64 samples, shape (realizations, columns)."""
         if values.ndim != 2 or values.dtype != np.int64:
             raise ValueError(
@@ -86,14 +87,14 @@ class Gram:
         products = products + outer + outer.T + count * np.outer(base, base)
         return cls(count, sums + count * base, products)
 
-    def __add__(self, other: Gram) -> Gram:
-        return Gram(
+    def __add__(self, other: CrossMoments) -> CrossMoments:
+        return CrossMoments(
             self.count + other.count, self.sums + other.sums, self.products + other.products
         )
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Gram)
+            isinstance(other, CrossMoments)
             and self.count == other.count
             and self.sums.tolist() == other.sums.tolist()
             and self.products.tolist() == other.products.tolist()
@@ -101,10 +102,10 @@ class Gram:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def take(self, columns: Sequence[int]) -> Gram:
+    def take(self, columns: Sequence[int]) -> CrossMoments:
         """Of some of the columns, by their numbers."""
         at = np.array(columns, dtype=np.intp)
-        return Gram(self.count, self.sums[at], self.products[np.ix_(at, at)])
+        return CrossMoments(self.count, self.sums[at], self.products[np.ix_(at, at)])
 
     def total(self, x: Sequence[int]) -> int:
         """The exact sum of an integer linear form, as `Moments.x`; see `moments`."""
@@ -148,7 +149,7 @@ class Gram:
         return struct.pack("<QI", self.count, columns) + b"".join(words)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Gram:
+    def from_bytes(cls, data: bytes) -> CrossMoments:
         """What `to_bytes` made."""
         count, columns = struct.unpack_from("<QI", data)
         numbers = [
@@ -156,7 +157,7 @@ class Gram:
             for i in range(12, len(data), _WORD)
         ]
         if len(numbers) != columns + columns * (columns + 1) // 2:
-            raise ValueError(f"not the bytes of a Gram of {columns} columns")
+            raise ValueError(f"not the bytes of a CrossMoments of {columns} columns")
         sums, products = _zeros(columns), _zeros(columns, columns)
         sums[:] = numbers[:columns]
         rows, others = _triangle(columns)

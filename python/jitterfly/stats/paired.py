@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from .. import special
 from ..fields import check_integer
-from .cross_moments import Gram, spread
+from ..renames import names_old_arguments
+from .cross_moments import CrossMoments, spread
 from .distributions import clopper_pearson, student_t
 from .estimates import (
     Estimate,
@@ -124,29 +125,31 @@ class ConfidenceSet:
     realizations: int
 
 
+@names_old_arguments
 def confidence_set(
-    gram: Gram, forms: Sequence[Sequence[int]], confidence: float = 0.95
+    cross_moments: CrossMoments, forms: Sequence[Sequence[int]], confidence: float = 0.95
 ) -> ConfidenceSet:
-    """Of integer linear forms of a Gram's columns, those whose mean may be the smallest.
+    """Of integer linear forms of columns, those whose mean may be the smallest.
 
     Each is compared with the best one by paired differences, one-sided, the error rate divided
     by the number of comparisons (S. S. Gupta's subset selection, with Bonferroni's bound).
 
     Parameters
     ----------
-    gram : Gram
+    cross_moments : CrossMoments
+        Of the columns.
     forms : sequence of sequences of int
         The coefficients of each form, then its constant.
     confidence : float
         Between 0 and 1.
     """
-    n = gram.count
-    totals = [gram.moments(form).x for form in forms]
+    n = cross_moments.count
+    totals = [cross_moments.moments(form).x for form in forms]
     best = totals.index(min(totals))
     reach = comparison_t(len(forms), n, confidence)
     members = []
     for i, form in enumerate(forms):
-        found = gram.moments([a - b for a, b in zip(form, forms[best], strict=True)])
+        found = cross_moments.moments([a - b for a, b in zip(form, forms[best], strict=True)])
         # The sum of the differences against `reach` standard errors of it.
         width = math.sqrt(spread(n, found.x, found.xx) / (n - 1)) if n > 1 else math.inf
         if found.x == 0 or found.x <= reach * width:
