@@ -195,7 +195,7 @@ def test_network_commands_say_what_they_do(talkative, capsys):
 
 def test_a_network_study_names_every_phase(tmp_path):
     told, phases = [], []
-    network_study(tmp_path, quick=True, only=["N5"], realizations=2, told=told.append,
+    network_study(tmp_path, quick=True, only=["N5"], realizations=2, tell=told.append,
                   progress=phases.append)  # fmt: skip
     assert all(line.startswith("N5 ") for line in told)
     assert "effective bisection bandwidth: 1152 hosts, routing s-mod-k" in phases
@@ -215,8 +215,8 @@ def test_theory_names_its_pictures_and_reproduce_its_theory(tmp_path, monkeypatc
     theory._make(tmp_path, theory.QUICK, told.append)
     assert told == ["pictures"]
 
-    def section(out, *, quick, told):
-        told("the largest of N: exponential")
+    def section(out, *, quick, tell):
+        tell("the largest of N: exponential")
 
     monkeypatch.setattr(theory, "section", section)
     monkeypatch.setattr(reproduce._Progress, "_write", lambda *_: None)

@@ -268,8 +268,8 @@ def test_the_largest_of_all_has_its_own_interval():
     assert (top.ranks, top.found.value, top.found.high) == (4, 3, 3.5)
     assert top.found.low == pytest.approx(2.7)
     assert (bottom.ranks, bottom.found.low, bottom.found.high) == (16, 0.9, 1.1)
-    assert top.told("D / P") == "3 at 2^2 ranks, D / P = 0.1, of all cells [2.7, 3.5]"
-    assert bottom.told("") == "1 [0.9, 1.1] at 2^4 ranks"
+    assert top.in_words("D / P") == "3 at 2^2 ranks, D / P = 0.1, of all cells [2.7, 3.5]"
+    assert bottom.in_words("") == "1 [0.9, 1.1] at 2^4 ranks"
     assert below(cells.largest(known).found, 5) is True
     some = [*known, *judged_cells(unknown)]
     assert below(cells.largest(some).found, 5) is None

@@ -34,7 +34,7 @@ class JudgedCell(NamedTuple):
         ranks = f"{show_ranks(self.ranks)} ranks"
         return f"{ranks}, {name} = {self.ratio:g}" if name else ranks
 
-    def told(self, name: str) -> str:
+    def in_words(self, name: str) -> str:
         """Its value, and where it is."""
         if not self.of_all:
             return f"{interval(self.found)} at {self.at(name)}"
@@ -116,8 +116,16 @@ def needed(cell: CellResults, name: str) -> Estimate:
     can not be compared between cells; this one can. The interval is from the first T that may be
     so close to the first one that certainly is (Fieller, 95 % each).
 
-    Args:
-        name: an observable of kind `optimal_T`.
+    Parameters
+    ----------
+    cell : CellResults
+    name : str
+        An observable of kind `optimal_T`.
+
+    Raises
+    ------
+    ValueError
+        The cell has no data of it.
     """
     observed = cell.observed(name)
     if observed is None:
@@ -146,9 +154,9 @@ _ENOUGH = 0.25  # of all pairs have to be told apart, else nothing is decided
 Pair = tuple[Estimate, Estimate, Estimate, Estimate]
 
 
-def ordered(where: str, part: str, pairs: Sequence[Pair], told: str) -> Finding:
+def ordered(where: str, part: str, pairs: Sequence[Pair], words: str) -> Finding:
     """Whether two quantities order the cells alike; a pair is ``(x, x', y, y')`` of two cells."""
-    return _shares(where, part, concordance(pairs), told)
+    return _shares(where, part, concordance(pairs), words)
 
 
 def rising(
@@ -157,13 +165,24 @@ def rising(
     part: str,
     same: Callable[[JudgedCell], float],
     along: Callable[[JudgedCell], float],
-    told: str,
+    words: str,
     region: Region | None = None,
 ) -> Finding:
     """Whether the T that is needed rises with `along`, among cells that agree in `same`.
 
-    Args:
-        best: an observable of kind `optimal_T`.
+    Parameters
+    ----------
+    block : Block
+    best : str
+        An observable of kind `optimal_T`.
+    part : str
+        The part of the claim that is judged.
+    same, along : callable
+        Of a cell: what pairs have in common, and along what they are ordered.
+    words : str
+        How pairs are ordered where the claim holds, such as "more for more ranks".
+    region : callable, optional
+        Which cells count; all by default.
     """
     cells = [
         JudgedCell(cell.ranks, ratio, cell, needed(cell, best))
@@ -178,7 +197,7 @@ def rising(
     alike = sum(a.high < b.low for a, b in pairs)
     opposite = sum(a.low > b.high for a, b in pairs)
     counts = alike, opposite, len(pairs) - alike - opposite
-    return _shares(block.where, part, counts, told)
+    return _shares(block.where, part, counts, words)
 
 
 def concordance(pairs: Sequence[Pair]) -> tuple[int, int, int]:
@@ -198,7 +217,7 @@ def _order(a: Estimate, b: Estimate) -> int:
     return int(a.low > b.high) - int(a.high < b.low)
 
 
-def _shares(where: str, part: str, counts: tuple[int, int, int], told: str) -> Finding:
+def _shares(where: str, part: str, counts: tuple[int, int, int], words: str) -> Finding:
     """Above three quarters of the pairs, which is ours, it holds; up to half, it does not."""
     alike, opposite, rest = counts
     apart = alike + opposite
@@ -211,7 +230,7 @@ def _shares(where: str, part: str, counts: tuple[int, int, int], told: str) -> F
         where,
         part,
         holds,
-        f"{percent}of pairs of cells {told}, {alike:,} of {apart:,} that are told apart; {rest:,} "
+        f"{percent}of pairs of cells {words}, {alike:,} of {apart:,} that are told apart; {rest:,} "
         "are not",
         "more than half of the pairs" if half else f"at least {100 * _ALIKE:.0f} % of the pairs",
         WORDS if half else OURS,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -273,6 +272,8 @@ def step_and_delay(cell: CellResults) -> tuple[float, float]:
 
 def root(cells: list[CellResults], name: str, end: str, seconds: float) -> float | None:
     """The p at which a curve through the means, or an end of their intervals, takes so long."""
+    from scipy.interpolate import PchipInterpolator
+
     p = np.log([max(probability(cell), 1e-12) for cell in cells])
     y = np.array([float(getattr(cell.facts[name].mean, end)) for cell in cells])
     if end == "high":  # more noise does not make it faster, so a larger p bounds it, too
@@ -282,6 +283,5 @@ def root(cells: list[CellResults], name: str, end: str, seconds: float) -> float
     p, y = p[known], y[known] + 1e-15 * np.arange(np.count_nonzero(known))
     if len(y) < 2 or not y[0] <= seconds <= y[-1]:
         return None
-    curve = import_module("scipy.interpolate").PchipInterpolator(p, y - seconds)
-    roots = curve.roots(extrapolate=False)
+    roots = PchipInterpolator(p, y - seconds).roots(extrapolate=False)
     return math.exp(float(roots[0])) if len(roots) else None

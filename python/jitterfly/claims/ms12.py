@@ -117,8 +117,8 @@ def fig05(results: Results) -> list[Finding]:
                 where,
                 '"large below", larger than anywhere with T_comm > D',
                 _larger(corner.found, beyond.found),
-                f"shortest message, most ranks: {corner.told(block.name)}; with T_comm > D at most "
-                f"{beyond.told(block.name)}",
+                f"shortest message, most ranks: {corner.in_words(block.name)}; with T_comm > D "
+                f"at most {beyond.in_words(block.name)}",
                 "above every cell with T_comm > D",
                 WORDS,
             ),
@@ -126,7 +126,7 @@ def fig05(results: Results) -> list[Finding]:
                 where,
                 '"large below"',
                 above(corner.found, _TWICE),
-                f"{corner.told(block.name)}{_crossing(block, slowdown, corner.ranks)}",
+                f"{corner.in_words(block.name)}{_crossing(block, slowdown, corner.ranks)}",
                 f"above {_TWICE:g}",
                 OURS,
             ),
@@ -205,7 +205,7 @@ def _corner(block: Block, cells: Sequence[JudgedCell]) -> Finding:
         block.where,
         part,
         _larger(corner.found, other.found),
-        f"{corner.told(block.name)}; at the other corners at most {other.told(block.name)}",
+        f"{corner.in_words(block.name)}; at the other corners at most {other.in_words(block.name)}",
         "above the other corners of the map",
         WORDS,
     )
@@ -262,8 +262,8 @@ def _most(block: Block, slowdown: str, level: float, part: str) -> Finding:
     if not cells:
         return Finding(block.where, part, None, "no cell there")
     peak = largest(cells)
-    return Finding(block.where, part, above(peak.found, level), f"at most {peak.told(block.name)}",
-                   f"above {level:g}", CLIP)  # fmt: skip
+    found = f"at most {peak.in_words(block.name)}"
+    return Finding(block.where, part, above(peak.found, level), found, f"above {level:g}", CLIP)
 
 
 @_of_readings
@@ -462,7 +462,7 @@ def _suffers(block: Block, name: str, who: str, start: int) -> Finding:
         *(above(cell.found, _TWICE) for cell in at), below(before[-1].found, _TWICE)
     ])  # fmt: skip
     slow = next((cell for cell in cells if above(cell.found, _TWICE)), None)
-    found = f"{before[-1].told('')}, {at[0].told('')}"
+    found = f"{before[-1].in_words('')}, {at[0].in_words('')}"
     found += f"; above {_TWICE:g} from {show_ranks(slow.ranks)} on" if slow else ""
     return Finding(block.where, part, holds, found, f"above {_TWICE:g} from there on", OURS)
 
@@ -499,7 +499,8 @@ def _about(block: Block, name: str, part: str, number: float, *, reached: bool) 
             "the paper's wording: 10 is the gain in its curves against ranks; a corner of its "
             "maps, given without numbers, goes beyond it"
         )
-    return Finding(block.where, part, holds, f"at most {peak.told(block.name)}", limit, whose, why)
+    found = f"at most {peak.in_words(block.name)}"
+    return Finding(block.where, part, holds, found, limit, whose, why)
 
 
 def _axis(block: Block, name: str, end: float, figure: str, toward: int = 1) -> Finding:
@@ -516,7 +517,7 @@ def _axis(block: Block, name: str, end: float, figure: str, toward: int = 1) -> 
     peak = largest(cells)
     holds = True if peak.found.high <= end else below(peak.found, end)
     over = [cell for cell in cells if cell.found.low > end]
-    found, why = f"at most {peak.told(block.name)}", ""
+    found, why = f"at most {peak.in_words(block.name)}", ""
     if over:
         ranks = show_ranks(min(cell.ranks for cell in over))
         to, back = ("up", "down") if toward > 0 else ("down", "up")
@@ -559,7 +560,7 @@ def _all(
         part,
         every(verdicts),
         f"{side} {limit:g} at {verdicts.count(True)} of {len(cells)} cells; {names[0]} "
-        f"{first.told(block.name)}; {names[1]} {second.told(block.name)}",
+        f"{first.in_words(block.name)}; {names[1]} {second.in_words(block.name)}",
         f"every cell {side} {limit:g}",
         whose,
     )
@@ -578,7 +579,7 @@ def _peak(block: Block, name: str, region: Region, part: str) -> Finding:
         holds = True
     elif other.found.low > best.found.high:
         holds = False
-    found = f"inside {best.told(block.name)}, outside {other.told(block.name)}"
+    found = f"inside {best.in_words(block.name)}, outside {other.in_words(block.name)}"
     return Finding(block.where, part, holds, found, "the largest value lies inside", WORDS)
 
 

@@ -70,7 +70,7 @@ def _run_study(chosen: argparse.Namespace) -> None:
             maps={name: NetworkMap.read(*both) for name, both in zip(names, files, strict=True)},
             realizations=chosen.realizations,
             seed=chosen.seed,
-            told=tell,
+            tell=tell,
             progress=phases,
         )
     if chosen.json:

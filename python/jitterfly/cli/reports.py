@@ -102,7 +102,7 @@ def add_theory(commands: Any) -> None:
 def _run_theory(chosen: argparse.Namespace) -> None:
     from ..report.theory import write
 
-    page = write(chosen.out, quick=not chosen.full, told=tell)
+    page = write(chosen.out, quick=not chosen.full, tell=tell)
     if chosen.json:
         print_json("theory", written=[page])
         return

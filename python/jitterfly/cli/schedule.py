@@ -159,7 +159,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
         def show(done: int, count: int) -> None:
             phases(f"simulating {count:,} realizations", done / count, 1.0)
 
-        found = simulate_schedule(
+        result = simulate_schedule(
             schedule, network, noise, realizations, seed, threads=threads, progress=show,
             order=chosen.order or "noise-free",
             order_checks=USUAL_ORDER_CHECKS if checks is None else checks, marks=chosen.marks,
@@ -167,48 +167,48 @@ def run_schedule(chosen: argparse.Namespace) -> int:
         )  # fmt: skip
         if chosen.picture is not None:
             phases("drawing the picture")
-            found.plot(chosen.picture)
+            result.plot(chosen.picture)
     written = [] if chosen.picture is None else [chosen.picture]
     if chosen.marks_csv is not None:
-        write_whole(chosen.marks_csv, found.marks_to_csv().encode())
+        write_whole(chosen.marks_csv, result.marks_to_csv().encode())
         written.append(chosen.marks_csv)
     if chosen.json:
-        print_json("run", **contents(found), written=written)
+        print_json("run", **contents(result), written=written)
         return 0
-    notes = [in_options(note) for note in found.notes()]
-    print("\n".join([found.title(), "", *found.lines(), "", *notes]), flush=True)
+    notes = [in_options(note) for note in result.notes()]
+    print("\n".join([result.title(), "", *result.lines(), "", *notes]), flush=True)
     if written:
         print("\nwritten: " + ", ".join(map(str, written)))
     return 0
 
 
-def contents(found: Any) -> dict[str, Any]:
+def contents(result: Any) -> dict[str, Any]:
     """The answer for programs."""
     from .. import stats
 
-    schedule = found.schedule
-    p50, p99 = stats.quantiles(found.samples, (0.5, 0.99))
+    schedule = result.schedule
+    p50, p99 = stats.quantiles(result.samples, (0.5, 0.99))
     return {
         "schedule": {"name": schedule.name, "ranks": schedule.ranks, "cpus": schedule.cpus,
                      "operations": schedule.operations, "messages": schedule.messages},
-        "network": found.network.to_dict(),
-        "speed": None if found.speed is None else found.speed.to_dict(),
-        "noise": [one.to_dict() for one in found.noise],
-        "seed": found.seed,
-        "realizations": len(found.ticks),
-        "noise_free": found.noise_free,
-        "mean": found.mean(),
+        "network": result.network.to_dict(),
+        "speed": None if result.speed is None else result.speed.to_dict(),
+        "noise": [one.to_dict() for one in result.noise],
+        "seed": result.seed,
+        "realizations": len(result.ticks),
+        "noise_free": result.noise_free,
+        "mean": result.mean(),
         "p50": p50,
         "p99": p99,
-        "slowdown": found.slowdown(),
-        "noise_share": found.noise_share(),
-        "amplification": found.amplification(),
-        "order": found.order,
-        "order_check": None if found.order_check is None else found.order_check._asdict(),
-        "unchecked": found.unchecked,
-        "samples": found.samples,
-        "last_rank": found.last_rank,
-        "marks": [row._asdict() for row in found.mark_rows()],
+        "slowdown": result.slowdown(),
+        "noise_share": result.noise_share(),
+        "amplification": result.amplification(),
+        "order": result.order,
+        "order_check": None if result.order_check is None else result.order_check._asdict(),
+        "unchecked": result.unchecked,
+        "samples": result.samples,
+        "last_rank": result.last_rank,
+        "marks": [row._asdict() for row in result.mark_rows()],
     }  # fmt: skip
 
 
@@ -226,9 +226,9 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
     network = _network(chosen)
     pictures = {"picture": "plot", "path_picture": "plot_paths"}
     tables: dict[str, Callable[[Any], str]] = {
-        "ranks_csv": lambda found: found.ranks_to_csv(),
-        "operations_csv": lambda found: found.operations_to_csv(),
-        "path_csv": lambda found: found.critical_path().to_csv(),
+        "ranks_csv": lambda explanation: explanation.ranks_to_csv(),
+        "operations_csv": lambda explanation: explanation.operations_to_csv(),
+        "path_csv": lambda explanation: explanation.critical_path().to_csv(),
     }
     for name in pictures:
         if getattr(chosen, name) is not None:
@@ -253,7 +253,7 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
         def show(done: int, count: int) -> None:
             phases(f"following {schedule.ranks:,} ranks", done, count)
 
-        found = explain(
+        explanation = explain(
             schedule, network, noise, realizations, seed, slowest=slowest, threads=threads,
             progress=show, speed=speed,
         )  # fmt: skip
@@ -261,17 +261,17 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
         for name, draws in pictures.items():
             if getattr(chosen, name) is not None:
                 phases("drawing the picture")
-                getattr(found, draws)(getattr(chosen, name))
+                getattr(explanation, draws)(getattr(chosen, name))
                 written.append(getattr(chosen, name))
         for name, table in tables.items():
             if getattr(chosen, name) is not None:
-                write_whole(getattr(chosen, name), table(found).encode())
+                write_whole(getattr(chosen, name), table(explanation).encode())
                 written.append(getattr(chosen, name))
     if chosen.json:
-        print_json("explain", **_explained(found), written=written)
+        print_json("explain", **_explained(explanation), written=written)
         return
-    body = [*found.lines(), "", *found.rank_lines(), "", *found.path_lines()]
-    print("\n".join([found.title(), "", *body, "", *found.notes()]))
+    body = [*explanation.lines(), "", *explanation.rank_lines(), "", *explanation.path_lines()]
+    print("\n".join([explanation.title(), "", *body, "", *explanation.notes()]))
     if written:
         print("\nwritten: " + ", ".join(map(str, written)))
 
@@ -308,25 +308,25 @@ def _share(text: str | None) -> float | None:
     return share
 
 
-def _explained(found: Any) -> dict[str, Any]:
+def _explained(explanation: Any) -> dict[str, Any]:
     """The answer of `explain` for programs."""
-    schedule = found.schedule
+    schedule = explanation.schedule
     return {
         "schedule": {"name": schedule.name, "ranks": schedule.ranks, "cpus": schedule.cpus,
                      "operations": schedule.operations, "messages": schedule.messages},
-        "network": found.network.to_dict(),
-        "speed": None if found.speed is None else found.speed.to_dict(),
-        "noise": [one.to_dict() for one in found.noise],
-        "seed": found.seed,
-        "realizations": len(found.ticks),
-        "simulated": found.simulated,
-        "on_time": found.on_time * 1e-12,
-        "mean_delay": float(found.delay.mean()) * 1e-12,
-        "causes": [row._asdict() for row in found.rows()],
-        "path": [row._asdict() for row in found.path_rows()],
-        "ranks": [row._asdict() for row in found.rank_rows(_MOST_ROWS // 2)],
-        "path_ranks": [row._asdict() for row in found.path_rank_rows(_MOST_ROWS)],
-        "path_operations": [row._asdict() for row in found.operation_rows(_MOST_ROWS)],
-        "path_kinds": [row._asdict() for row in found.kind_rows()],
-        "culprits": [{"rank": rank, "share": share} for rank, share in found.culprits()],
+        "network": explanation.network.to_dict(),
+        "speed": None if explanation.speed is None else explanation.speed.to_dict(),
+        "noise": [one.to_dict() for one in explanation.noise],
+        "seed": explanation.seed,
+        "realizations": len(explanation.ticks),
+        "simulated": explanation.simulated,
+        "on_time": explanation.on_time * 1e-12,
+        "mean_delay": float(explanation.delay.mean()) * 1e-12,
+        "causes": [row._asdict() for row in explanation.rows()],
+        "path": [row._asdict() for row in explanation.path_rows()],
+        "ranks": [row._asdict() for row in explanation.rank_rows(_MOST_ROWS // 2)],
+        "path_ranks": [row._asdict() for row in explanation.path_rank_rows(_MOST_ROWS)],
+        "path_operations": [row._asdict() for row in explanation.operation_rows(_MOST_ROWS)],
+        "path_kinds": [row._asdict() for row in explanation.kind_rows()],
+        "culprits": [{"rank": rank, "share": share} for rank, share in explanation.culprits()],
     }  # fmt: skip

@@ -247,7 +247,7 @@ def _simulated(question: BudgetQuestion, confidence: float, precision: float, se
     unit, numbered = Constant(UNIT), SearchProgress()
 
     @cache
-    def found(p: float) -> tuple[float, float, float]:
+    def statistic_at(p: float) -> tuple[float, float, float]:
         """The statistic and its interval."""
         with numbered(count):
             sample = np.rint(simulated_extra(question.ranks, unit, p, count, seed=seed))
@@ -261,7 +261,7 @@ def _simulated(question: BudgetQuestion, confidence: float, precision: float, se
         return value, value - half, value + half
 
     def excess(which: int) -> Callable[[float], float]:
-        return lambda p: found(p)[which] - limit
+        return lambda p: statistic_at(p)[which] - limit
 
     low = 1e-9 / (k * 2.0**k)
     tolerance = precision / 8

@@ -140,14 +140,14 @@ def thinned(
         numbered = SearchProgress("" if first else "pilot, ")
 
         @cache
-        def found(p: float) -> tuple[float, float, float]:
+        def statistic_at(p: float) -> tuple[float, float, float]:
             with numbered(count):
                 sample = UNIT * simulated_extra(
                     ranks, delay, p, count, rank=rank, seed=seed, first_realization=first
                 )
             return _statistic(sample, room, share, confidence)
 
-        return found
+        return statistic_at
 
     limit = room if share is None else 1 - share
     low = 1e-9 / ranks

@@ -91,8 +91,8 @@ class Select:
             check_keys(value, [field.name for field in dataclasses.fields(cls)], where)
             return cls(**value)
         except ValueError as error:
-            told = str(error)
-            raise ValueError(told if told.startswith(where) else f"{where}.{told}") from None
+            what = str(error)
+            raise ValueError(what if what.startswith(where) else f"{where}.{what}") from None
 
     def plain(self) -> str | dict[str, Any]:
         """As `read` takes it."""
@@ -127,7 +127,7 @@ class Select:
         check_choice(self.variant, f"{where}: variant", list(cases))
         raise AssertionError("not reached")
 
-    def found(self, variant: str, case: Case) -> list[Chosen]:
+    def completions_in(self, variant: str, case: Case) -> list[Chosen]:
         """What it can mean in `case`: several with "best" and "each", else one at most."""
         rows, cycles = _completions_of(case), case.cycles
         last_T = max(row[0] for row in rows)
@@ -136,7 +136,7 @@ class Select:
         bounded = noise_only_delays(case)
         if mean and not over_ranks:
             raise ValueError("rank 'mean' needs a case with observe = 'spread'")
-        found = []
+        chosen = []
         for T, cycle, name, *quiet in rows:
             wanted = {"last": last_T == T, "best": T >= 1, "each": True}
             if not (T == self.T if isinstance(self.T, int) else wanted[self.T]):
@@ -150,8 +150,8 @@ class Select:
                 start = start_name(case, cycle)
                 arrivals = Column(variant, f"{start}: min"), Column(variant, f"{start}: max")
             column = Column(variant, name)
-            found.append(Chosen(T, cycle, column, quiet[mean], arrivals, bounded))
-        return found
+            chosen.append(Chosen(T, cycle, column, quiet[mean], arrivals, bounded))
+        return chosen
 
 
 @lru_cache(maxsize=16)  # the observables of a cell ask one after the other
@@ -170,8 +170,8 @@ def _check_number(value: Any, name: str, low: int, high: int, words: tuple[str, 
     try:
         check_integer(value, name, low, high)
     except ValueError:
-        told = ", ".join(map(repr, words))
-        rule = f"{name} must be an integer from {low} to {high}, or one of {told}"
+        others = ", ".join(map(repr, words))
+        rule = f"{name} must be an integer from {low} to {high}, or one of {others}"
         raise ValueError(f"{rule}; got {shorten(value)}") from None
 
 
@@ -225,21 +225,21 @@ class Observable(Component, ABC):
             side: select.variant_of(cases, _field_name(where, side))
             for side, select in sides.items()
         }
-        found = {
-            side: select.found(variants[side], cases[variants[side]])
+        by_side = {
+            side: select.completions_in(variants[side], cases[variants[side]])
             for side, select in sides.items()
         }
         floor = self.floor({side: cases[variant] for side, variant in variants.items()})
         families = []
         for T in _common_values(
-            found, [side for side, select in sides.items() if select.T == "each"], "T"
+            by_side, [side for side, select in sides.items() if select.T == "each"], "T"
         ):
             by_cycle = [side for side, select in sides.items() if select.cycle == "each"]
-            for cycle in _common_values(found, by_cycle, "cycle"):
+            for cycle in _common_values(by_side, by_cycle, "cycle"):
                 choice = {
                     side: [
                         completion
-                        for completion in found[side]
+                        for completion in by_side[side]
                         if (select.T != "each" or completion.T == T)
                         and (select.cycle != "each" or completion.cycle == cycle)
                     ]
@@ -359,10 +359,10 @@ def variants_named(chosen: Iterable[str], variants: Iterable[str]) -> set[str]:
 
 
 def _common_values(
-    found: Mapping[str, list[Chosen]], sides: list[str], what: str
+    by_side: Mapping[str, list[Chosen]], sides: list[str], what: str
 ) -> list[int | None]:
     """The values of T (or cycle) that all `sides` have; [None] without sides."""
     if not sides:
         return [None]
-    sets = [{getattr(completion, what) for completion in found[side]} for side in sides]
+    sets = [{getattr(completion, what) for completion in by_side[side]} for side in sides]
     return sorted(set.intersection(*sets))

@@ -39,7 +39,7 @@ from ..congestion.study import (
 from ..fields import check_choice
 from ..files import write_whole
 from ..plots.draw import can_draw, drawing, save
-from ..progress import show_time
+from ..progress import Tell, show_time
 from ..studies import STREAM_VERSION
 from ..sweep.executors import backend_of, check_workers
 from .document import Facts, Picture, Section, Table
@@ -64,16 +64,13 @@ _NOTES = (
 )
 
 
-Told = Callable[[str], object]
-
-
-def add(out: Path, figure: str, tally: Tally, told: Told, options: Mapping[str, Any]) -> Section:
+def add(out: Path, figure: str, tally: Tally, tell: Tell, options: Mapping[str, Any]) -> Section:
     """The section of a figure, which is counted in the tally; `options` as of `sweep.run`."""
     backend, threads = options.get("backend", "auto"), options.get("threads")
     workers = check_workers(options.get("workers"), backend, threads)
     engine = {"backend": backend_of(workers, backend), "threads": threads}
     started = time.monotonic()
-    added, points, anew = section(out, figure, quick=tally.quick, told=told, **engine)
+    added, points, anew = section(out, figure, quick=tally.quick, tell=tell, **engine)
     ran = time.monotonic() - started if anew else 0.0
     seconds = add_time(out, added.name, ran, anew=anew)
     tally.add_points(points, SEED, seconds)
@@ -85,18 +82,26 @@ def section(
     figure: str,
     *,
     quick: bool,
-    told: Told = lambda text: None,
+    tell: Tell = lambda text: None,
     **engine: Any,
 ) -> tuple[Section, list[FigurePoint], bool]:
     """The section of a figure, its points, and whether they had to be simulated.
 
     Points are kept in a directory of the figure's name, and used again by a call for the same.
 
-    Args:
-        quick: fewer ratios, sizes, rules and routings, and fewer than 1000 realizations: 500 of
-            the figures of 576 hosts, which take seconds, and 100 of the others.
-        told: gets a line of text for each setting.
-        engine: backend and threads.
+    Parameters
+    ----------
+    out : path
+        The directory of the report.
+    figure : str
+        One of HSL09's.
+    quick : bool
+        Fewer ratios, sizes, rules and routings, and fewer than 1000 realizations: 500 of the
+        figures of 576 hosts, which take seconds, and 100 of the others.
+    tell : callable
+        Gets a line of text for each setting.
+    **engine
+        Backend and threads.
     """
     name = next(name for name, known in NAMES.items() if known == figure)
     folder, chosen = out / name, settings(figure, quick=quick)
@@ -104,7 +109,7 @@ def section(
     points = _kept(folder, chosen, count)
     anew = points is None
     if points is None:
-        points = run_settings(chosen, count, SEED, told, **engine)
+        points = run_settings(chosen, count, SEED, tell, **engine)
         folder.mkdir(parents=True, exist_ok=True)
         _keep(folder, points, count)
     most = max(len(point.perturbed.samples) for point in points)
@@ -226,7 +231,7 @@ def network_study(
     maps: Mapping[str, Topology] | None = None,
     realizations: int | None = None,
     seed: int = 0,
-    told: Callable[[str], object] = lambda text: None,
+    tell: Tell = lambda text: None,
     progress: Callable[[str], object] = lambda phase: None,
 ) -> Path:
     """Run HSL09's figures; write findings.txt, slowdown.csv, bisection.csv and pictures.
@@ -244,7 +249,7 @@ def network_study(
     realizations : int, optional
         Of each setting.
     seed : int
-    told : callable
+    tell : callable
         Gets a line of text for each setting.
     progress : callable
         Gets the name of each phase after the settings: bandwidths and pictures.
@@ -274,7 +279,7 @@ def network_study(
     check_settings(count, seed)
     path = Path(out)
     path.mkdir(parents=True, exist_ok=True)  # before minutes of work, not after
-    points = run_settings(chosen, count, seed, told)
+    points = run_settings(chosen, count, seed, tell)
     write_whole(path / SLOWDOWNS, slowdowns(points).encode())
     write_whole(path / BANDWIDTHS, _bandwidths(given, count, seed, quick, progress).encode())
     write_whole(path / FINDINGS, (findings(points) + "\n").encode())

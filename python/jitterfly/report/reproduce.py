@@ -44,8 +44,10 @@ def studies(*, quick: bool, only: Sequence[str] | None = None) -> list[Study]:
 
     Names of HSL09's figures are let through: they are no studies.
 
-    Raises:
-        ValueError: a name that there is not, or a study that can not be run, drawn and judged.
+    Raises
+    ------
+    ValueError
+        A name that there is not, or a study that can not be run, drawn and judged.
     """
     known = {path.stem: path for path in sorted(shipped_folder().glob("*.toml"))}
     for name in only or ():
@@ -80,24 +82,40 @@ def reproduce(
     The report is there from the first finished study on, and says what is missing of it. The same
     call goes on after a stop, and brings the report up to date when nothing is left to run.
 
-    Args:
-        quick: the studies' sizes for a few minutes on two cores; else those of their `[full]`.
-        only: names of studies, or of `hsl09.NAMES`, instead of all that bear on a claim.
-        with_theory: add a section on theory at the end.
-        with_networks: run HSL09's figures too, where `only` does not say which.
-        command: what runs one study again, with `{}` for its name; the report tells it.
-        stream: where progress goes; stderr by default.
-        options: as of `sweep.run`; with `on_error="finish"` a study that fails in part is reported
-            as it is, and the others follow. HSL09's figures are run by this process, whatever
-            workers there are.
+    Parameters
+    ----------
+    out : path
+        A directory; it is made if it is not there.
+    quick : bool
+        Whether studies have the sizes for a few minutes on two cores; else those of their `[full]`.
+    only : list of str, optional
+        Names of studies, or of `hsl09.NAMES`, instead of all that bear on a claim.
+    with_theory : bool
+        Add a section on theory at the end.
+    with_networks : bool
+        Run HSL09's figures too, where `only` does not say which.
+    command : str
+        What runs one study again, with `{}` for its name; the report tells it.
+    stream : file, optional
+        Where progress goes; stderr by default.
+    **options
+        As of `sweep.run`; with ``on_error="finish"`` a study that fails in part is reported as it
+        is, and the others follow. HSL09's figures are run by this process, whatever workers there
+        are.
 
-    Returns:
+    Returns
+    -------
+    Reproduction
         The report, also of what earlier calls ran.
 
-    Raises:
-        ValueError: a bad name or option, or no matplotlib, before anything runs.
-        CellsFailed: with `on_error="finish"`, at the end.
-        Stopped: Ctrl-C; says which studies the report has.
+    Raises
+    ------
+    ValueError
+        A bad name or option, or no matplotlib, before anything runs.
+    CellsFailed
+        With ``on_error="finish"``, at the end.
+    Stopped
+        Ctrl-C; says which studies the report has.
     """
     if not draw.can_draw():
         raise ValueError(draw.MISSING)
@@ -157,9 +175,9 @@ class _Progress:
             raise CellsFailed(why, error.total, folder) from None
 
     def _figure(self, name: str, stream: TextIO, options: dict[str, Any]) -> None:
-        told = partial(print, file=stream, flush=True)
+        tell = partial(print, file=stream, flush=True)
         try:
-            self._add(hsl09.add(self.out, name, self.tally, told, options))
+            self._add(hsl09.add(self.out, name, self.tally, tell, options))
         except (ValueError, RuntimeError) as error:
             if options.get("on_error") != "finish":
                 raise
@@ -171,8 +189,8 @@ class _Progress:
     def add_theory(self, stream: TextIO) -> None:
         """The section on theory, after those of the studies."""
         print("theory beside simulation", file=stream, flush=True)
-        told = partial(print, file=stream, flush=True)
-        self.sections.append(theory.section(self.out, quick=self.tally.quick, told=told))
+        tell = partial(print, file=stream, flush=True)
+        self.sections.append(theory.section(self.out, quick=self.tally.quick, tell=tell))
         self._write(())
 
     def _write(self, pending: tuple[str, ...]) -> None:

@@ -79,9 +79,13 @@ def about(results: Results) -> Facts:
 def picture(results: Results, kind: str | None = None, what: str = "The figure") -> Picture:
     """A figure as a drawing, or as pixels where the drawing would be very large.
 
-    Args:
-        kind: as of `plots.draw.draw`.
-        what: the beginning of a description for those who do not see it.
+    Parameters
+    ----------
+    results : Results
+    kind : str, optional
+        As of `plots.draw.draw`.
+    what : str
+        The beginning of a description for those who do not see it.
     """
     study = results.study
     name = f"{study.name}_{kind}" if kind else study.name

@@ -21,6 +21,7 @@ from ..info import __version__
 from ..network import Hockney, LogGOPS
 from ..noise import PeriodicNoise, StepNoise
 from ..plots import draw
+from ..progress import Tell
 from ..simulate import simulate
 from ..stats import Estimate, mean
 from ..theory.comparison import Ends, Floats, Growth, Limits, Points
@@ -80,12 +81,12 @@ def machine(rounds: int, *noise: Any) -> Case:
     return Case(2**rounds, network=network, noise=noise, message_bytes=1)
 
 
-def simulate_ends(sizes: Sizes, told: Callable[[str], None]) -> tuple[list[Ends], list[Agreement]]:
+def simulate_ends(sizes: Sizes, tell: Tell) -> tuple[list[Ends], list[Agreement]]:
     """One rank and the last one after 13 rounds, for each noise, at the receive and at the send."""
     ends, checks = [], []
     for at in ("receive", "send"):
         for name, delay in _noises():
-            told(f"one rank and the last: {name}, at the {at}")
+            tell(f"one rank and the last: {name}, at the {at}")
             noise = StepNoise(delay, at=at, during="communication")  # type: ignore[arg-type]
             case = machine(ROUNDS, noise)
             one_rank, last_rank = (
@@ -157,9 +158,7 @@ def agreement(what: str, law: Any, samples: Floats) -> Agreement:
 _SCALE = 1e-5  # seconds, of every delay
 
 
-def simulate_growth(
-    sizes: Sizes, told: Callable[[str], None]
-) -> tuple[list[Growth], list[Agreement]]:
+def simulate_growth(sizes: Sizes, tell: Tell) -> tuple[list[Growth], list[Agreement]]:
     """The largest of N draws: a compute phase, then a collective that takes no time (AGV05)."""
     delays: dict[str, Any] = {
         "exponential": Exponential(_SCALE),
@@ -169,7 +168,7 @@ def simulate_growth(
     }
     growth, checks = [], []
     for name, delay in delays.items():
-        told(f"the largest of N: {name}")
+        tell(f"the largest of N: {name}")
         steps = np.arange(0, sizes.rounds + 1, 2)
         samples = [_largest(delay, int(rounds), sizes.largest) for rounds in steps]
         law = theory.Largest(1 << int(steps[-1]), delay)
@@ -203,9 +202,9 @@ def _largest(delay: Any, rounds: int, count: int) -> Floats:
     return samples
 
 
-def simulate_limits(sizes: Sizes, told: Callable[[str], None]) -> Limits:
+def simulate_limits(sizes: Sizes, tell: Tell) -> Limits:
     """HM18's barrier on 4096 ranks for every p, its end; and LogGP without noise."""
-    told("HM18's saturation, LogGP without noise")
+    tell("HM18's saturation, LogGP without noise")
     p = np.geomspace(1e-6, 1.0, 61)
     models = [theory.StepModel(12, "3.45us", Bernoulli(float(x), "14us")) for x in p]
     one_rank = np.array([theory.one_rank(model).mean() for model in models])
@@ -285,25 +284,27 @@ _PICTURES = {
 }
 
 
-Told = Callable[[str], None]
-
-
 def _no_progress(_: str) -> None:
     pass
 
 
-def section(out: Path, *, quick: bool, told: Told = _no_progress) -> Section:
+def section(out: Path, *, quick: bool, tell: Tell = _no_progress) -> Section:
     """The section on theory; its pictures and numbers are kept in `out`/theory and made once.
 
-    Args:
-        quick: sizes for half a minute on two cores; else for a GPU.
-        told: is called with what is done next.
+    Parameters
+    ----------
+    out : path
+        The directory of the report.
+    quick : bool
+        Whether sizes are for half a minute on two cores; else for a GPU.
+    tell : callable
+        Gets a line of text that says what is done next.
     """
     folder = out / "theory"
     rows = _earlier_rows(folder, quick)
     if rows is None:
         folder.mkdir(parents=True, exist_ok=True)
-        rows = _make(folder, QUICK if quick else FULL, told)
+        rows = _make(folder, QUICK if quick else FULL, tell)
         kept = {"key": _key(quick), "rows": rows}
         write_whole(folder / _NUMBERS, (json.dumps(kept, indent=1) + "\n").encode())
     table = Table("Distances between simulation and theory", _HEADER, tuple(map(tuple, rows)))
@@ -311,13 +312,13 @@ def section(out: Path, *, quick: bool, told: Told = _no_progress) -> Section:
     return Section("theory", "Theory", "HM18, AGV05, LogGP", (), pictures, (table,), (), _NOTES)
 
 
-def write(out: Path, *, quick: bool, told: Told = _no_progress) -> Path:
+def write(out: Path, *, quick: bool, tell: Tell = _no_progress) -> Path:
     """The section as a page of its own, `out`/theory.html."""
     if not draw.can_draw():
         raise ValueError(draw.MISSING)
     facts = (("version", __version__), ("seed", str(SEED)))
     facts += (("sizes", "quick" if quick else "full"),)
-    only_section = section(out, quick=quick, told=told)
+    only_section = section(out, quick=quick, tell=tell)
     report = Report(_TITLE, facts, (only_section,), introduction=_INTRODUCTION)
     write_whole(out / PAGE, page(report).encode())
     return out / PAGE
@@ -337,12 +338,12 @@ def _earlier_rows(folder: Path, quick: bool) -> list[list[str]] | None:
         return None
 
 
-def _make(folder: Path, sizes: Sizes, told: Told) -> list[list[str]]:
+def _make(folder: Path, sizes: Sizes, tell: Tell) -> list[list[str]]:
     from ..plots import theory as plots
 
-    ends, checks = simulate_ends(sizes, told)
-    growth, more = simulate_growth(sizes, told)
-    limits = simulate_limits(sizes, told)
+    ends, checks = simulate_ends(sizes, tell)
+    growth, more = simulate_growth(sizes, tell)
+    limits = simulate_limits(sizes, tell)
     settings = f"{sizes.one:,} realizations of one rank, {sizes.last:,} of the last"
     drawn: dict[str, Callable[[], Any]] = {
         "ends": lambda: plots.draw_ends(
@@ -363,7 +364,7 @@ def _make(folder: Path, sizes: Sizes, told: Told) -> list[list[str]]:
             ],
         ),
     }
-    told("pictures")
+    tell("pictures")
     with draw.drawing():
         for name, make in drawn.items():
             draw.save(make(), folder / f"{name}.svg")

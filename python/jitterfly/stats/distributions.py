@@ -1,4 +1,7 @@
-"""Quantiles of Student's t and of the binomial distribution, for confidence intervals."""
+"""Quantiles of the normal distribution, of Student's t and of the binomial distribution.
+
+They are for confidence intervals. Distributions to draw from are in `jitterfly.distributions`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,17 @@ import numpy as np
 
 from .. import special
 from ..fields import shorten
+
+
+def normal(confidence: float) -> float:
+    """The z with ``P(|Z| <= z) = confidence``, Z of the normal distribution.
+
+    Examples
+    --------
+    >>> round(normal(0.95), 4)
+    1.96
+    """
+    return -float(special.ndtri((1 - confidence) / 2))
 
 
 @lru_cache(maxsize=1024)

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .. import special
 from ..fields import check_integer
 from ..renames import names_old_arguments
 from .cross_moments import CrossMoments, spread
-from .distributions import clopper_pearson, student_t
+from .distributions import clopper_pearson, normal, student_t
 from .estimates import (
     Estimate,
     check_confidence,
@@ -194,7 +193,7 @@ def win_probability(wins: int, ties: int, losses: int, confidence: float = 0.95)
     decided, count = wins + losses, wins + ties + losses
     if not count:
         return Estimate(math.nan, -math.inf, math.inf, confidence, 0)
-    reach = -float(special.ndtri((1 - confidence) / 2))
+    reach = normal(confidence)
     ends = [(1 + p) / 2 for p in _score_interval(wins, losses, count, reach)]
     part = decided / count
     ends += [0.5 + part * (p - 0.5) for p in clopper_pearson(wins, decided, confidence)]

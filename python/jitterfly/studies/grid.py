@@ -184,8 +184,10 @@ def leave_out(table: dict[str, Any]) -> None:
     So a point of an axis switches a source off, whatever else sets its fields. Sources of another
     kind draw what they drew with it.
 
-    Raises:
-        ValueError: `off` is neither true nor false.
+    Raises
+    ------
+    ValueError
+        `off` is neither true nor false.
     """
     sources = table.get("noise")
     if not isinstance(sources, list):
