@@ -3,7 +3,7 @@
 import random
 from dataclasses import replace
 
-from reference import Costs
+from reference import Costs, PeriodicNoise
 from reference.cases import COMPUTE, EXCHANGE, random_cost
 from reference.messages import (
     LISTED,
@@ -22,6 +22,7 @@ from reference.random_noise import random_delay, random_nodes
 
 from support.kernel_cases import ALL_NOISES, COSTS, NOISES, any_noise
 
+_MOST_MEETINGS = 2000  # of work and intervals, where the engine goes from one to the next
 # Links that are occupied for longer than CPUs, and not at all.
 COST_ENTRIES = ((900, 1900, 1_000_000, 3000), (900, 1100, 1_000_000, 0))
 
@@ -221,7 +222,20 @@ def with_rank_speeds(case, rng):
                      for _, receive, _, _ in case.messages)  # fmt: skip
     speeds = tuple((random_delay(rng, 3 * 10**12), random_nodes(rng, case.ranks))
                    for _ in range(rng.randint(1, 3)))  # fmt: skip
+    # Among drawn speeds noise is a list of sources, which goes from interval to interval: where one
+    # leaves a tick between two, microseconds of work would meet millions.
+    sources = tuple(map(_with_gaps, case.sources))
+    gaps = [one.period - one.duration for one in sources if isinstance(one, PeriodicNoise)]
+    work = min([case.costs.work, *(_MOST_MEETINGS * gap for gap in gaps)])
+    case = replace(case, costs=replace(case.costs, work=work), sources=sources)
     return replace(case, combines=combines, rank_speeds=speeds)
+
+
+def _with_gaps(source):
+    """Periodic noise that leaves a fiftieth of its period, or more; other noise as it is."""
+    if not isinstance(source, PeriodicNoise):
+        return source
+    return replace(source, duration=min(source.duration, source.period - source.period // 50))
 
 
 def as_lists(case, rng, *, own_costs=False):
