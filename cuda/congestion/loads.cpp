@@ -1,3 +1,4 @@
+// Makes tables of the loads of links. The loads are counted by `Worker::find_loads` in realize.h.
 #include "congestion/loads.h"
 
 #include <algorithm>

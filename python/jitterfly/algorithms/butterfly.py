@@ -1,4 +1,8 @@
-"""Butterfly (recursive doubling) allreduce, with redundant exchanges after and inside it."""
+"""Butterfly (recursive doubling) allreduce, with redundant exchanges after and inside it.
+
+When a rank is ready after an exchange: docs/model.md, "The butterfly", and `exchange` in
+cuda/core/steps.h.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Ctrl-C and SIGTERM (`kill`, Slurm's `scancel` and time limit): both end a command in order."""
+"""Ctrl-C and SIGTERM (`kill`, Slurm's `scancel` and time limit): both end a command in order.
+
+What a command that was stopped prints and returns is in `cli/__init__.py`.
+"""
 
 from __future__ import annotations
 

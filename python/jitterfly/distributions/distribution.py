@@ -3,7 +3,7 @@
 Delays are drawn from integer tables of the inverse survival function. A 64-bit uniform decides,
 small ones being the rare, long delays; tails are dense down to 2^-64 (docs/noise.md,
 "Distributions"). Values are rounded to 24 significant bits before they become ticks: then the last
-bit of a library's log or gamma function decides nothing.
+bit of a library's log or gamma function decides nothing. How one is added: see `__init__.py`.
 """
 
 from __future__ import annotations

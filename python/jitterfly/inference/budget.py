@@ -5,6 +5,9 @@ every p: a hit that happens at p happens at every larger p (same seed), so mean 
 in every single realization and the root is found with few evaluations. The interval inverts the
 test: its ends are the p at which the limit lies at an end of the interval of the statistic
 (Student's for a mean, Clopper and Pearson's for a tail) of the same realizations.
+
+This is of HM18's model of steps. How long periodic noise may last under any collective, up to a
+slowdown, is in `noise_limit`.
 """
 
 from __future__ import annotations
