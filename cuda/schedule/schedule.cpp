@@ -1,3 +1,4 @@
+// The operations of a schedule, mapped from a file. Sends meet receives in plan.cpp.
 #include "schedule/schedule.h"
 
 #include <fcntl.h>

@@ -1,4 +1,7 @@
-"""The claims of the papers: each is a list of parts, each judged by what a study found."""
+"""The claims of the papers: each is a list of parts, each judged by what a study found.
+
+How one is added: see `verdicts`.
+"""
 
 from .claim import (
     AXIS,

@@ -1,4 +1,4 @@
-"""A measurement from any file that is known."""
+"""A measurement from any file that is known: each format is read by its module in `formats`."""
 
 from __future__ import annotations
 
