@@ -182,20 +182,27 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _question(answer: Any) -> dict[str, Any]:
+    """What was simulated, for programs: the same of a run and of an explanation."""
+    schedule = answer.schedule
+    return {
+        "schedule": {"name": schedule.name, "ranks": schedule.ranks, "cpus": schedule.cpus,
+                     "operations": schedule.operations, "messages": schedule.messages},
+        "network": answer.network.to_dict(),
+        "speed": None if answer.speed is None else answer.speed.to_dict(),
+        "noise": [one.to_dict() for one in answer.noise],
+        "seed": answer.seed,
+        "realizations": len(answer.ticks),
+    }  # fmt: skip
+
+
 def contents(result: Any) -> dict[str, Any]:
     """The answer for programs."""
     from .. import stats
 
-    schedule = result.schedule
     p50, p99 = stats.quantiles(result.samples, (0.5, 0.99))
     return {
-        "schedule": {"name": schedule.name, "ranks": schedule.ranks, "cpus": schedule.cpus,
-                     "operations": schedule.operations, "messages": schedule.messages},
-        "network": result.network.to_dict(),
-        "speed": None if result.speed is None else result.speed.to_dict(),
-        "noise": [one.to_dict() for one in result.noise],
-        "seed": result.seed,
-        "realizations": len(result.ticks),
+        **_question(result),
         "noise_free": result.noise_free,
         "mean": result.mean(),
         "p50": p50,
@@ -310,15 +317,8 @@ def _share(text: str | None) -> float | None:
 
 def _explained(explanation: Any) -> dict[str, Any]:
     """The answer of `explain` for programs."""
-    schedule = explanation.schedule
     return {
-        "schedule": {"name": schedule.name, "ranks": schedule.ranks, "cpus": schedule.cpus,
-                     "operations": schedule.operations, "messages": schedule.messages},
-        "network": explanation.network.to_dict(),
-        "speed": None if explanation.speed is None else explanation.speed.to_dict(),
-        "noise": [one.to_dict() for one in explanation.noise],
-        "seed": explanation.seed,
-        "realizations": len(explanation.ticks),
+        **_question(explanation),
         "simulated": explanation.simulated,
         "on_time": explanation.on_time * 1e-12,
         "mean_delay": float(explanation.delay.mean()) * 1e-12,

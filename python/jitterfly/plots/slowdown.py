@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from ..inference import NoiseLimitTable
 from ..simulate import Result
 from ..slowdown import SlowdownTable, in_words, show_ratio, show_time
 from ..units import show_seconds, show_size
 from . import style
+
+if TYPE_CHECKING:
+    from ..inference import NoiseLimitTable
 
 _MOST_TICKS = 12
 _FACTOR = 8  # from which on times are on a logarithmic axis
