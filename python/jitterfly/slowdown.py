@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -244,17 +244,10 @@ def slowdown(
     sources = check_sources([noise] if isinstance(noise, (str, Noise)) else noise)
     if not sources:
         raise ValueError(f"noise must hold at least one source, got {shorten(noise)}")
-    realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
-    seed = read_count(seed, "seed", 0, MOST_SEED)
-    stats.mean([0.0], confidence)  # what it must be, before anything runs
-    network = check_network(network)
-    cases = [
-        Case(count, algorithm=algorithm or Butterfly(), network=network, noise=sources,
-             message_bytes=message_bytes, cycles=cycles, compute_time=compute_time)
-        for count in sorted(read_ranks(ranks, "ranks"))
-    ]  # fmt: skip
-    check_exposed(cases, len(sources))
-    warn_of_unused_costs(cases)
+    cases, realizations, seed = check_question(
+        sources, ranks, realizations, seed, confidence, network=network, algorithm=algorithm,
+        message_bytes=message_bytes, cycles=cycles, compute_time=compute_time,
+    )  # fmt: skip
     rows: list[SlowdownRow] = []
     samples = np.zeros(0)
 
@@ -273,6 +266,31 @@ def slowdown(
             raise
     stopped = len(rows) < len(cases)
     return SlowdownTable(cases[len(rows) - 1], tuple(rows), seed, stopped, samples)
+
+
+def check_question(
+    noise: Sequence[Noise],
+    ranks: int | str | Sequence[int],
+    realizations: int | str,
+    seed: int | str,
+    confidence: float,
+    *,
+    network: Network | str,
+    algorithm: Algorithm | None,
+    **case: Any,
+) -> tuple[list[Case], int, int]:
+    """The cases by ascending ranks, and realizations and seed as numbers, before anything runs."""
+    realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
+    seed = read_count(seed, "seed", 0, MOST_SEED)
+    stats.mean([0.0], confidence)  # what it must be
+    network, algorithm = check_network(network), algorithm or Butterfly()
+    cases = [
+        Case(count, algorithm=algorithm, network=network, noise=noise, **case)
+        for count in sorted(read_ranks(ranks, "ranks"))
+    ]
+    check_exposed(cases, len(noise))
+    warn_of_unused_costs(cases)
+    return cases, realizations, seed
 
 
 def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:

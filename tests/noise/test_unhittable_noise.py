@@ -7,6 +7,7 @@ import pytest
 
 import jitterfly as jf
 from jitterfly.cli import main
+from jitterfly.inference import noise_limit
 
 NOISE = jf.PeriodicNoise("1ms", "10us", start="stationary")
 SILENT = {  # network, algorithm, what would give the CPU work
@@ -167,8 +168,12 @@ def test_gamma_that_nothing_combines():
         lambda: jf.simulate(case, 5),
         lambda: jf.ready_times(case),
         lambda: jf.slowdown(noise, [8, 24], network=network, algorithm=case.algorithm),
+        lambda: noise_limit(
+            "period=1ms,duration=max", 24, at_most=2, network=network, algorithm=case.algorithm,
+            compute_time="1us", realizations=50,
+        ),
         lambda: jf.Study("x", case=case, budget=jf.RealizationBudget(max=5)).cells(),
-    ):
+    ):  # fmt: skip
         with pytest.warns(jf.UnusedCostWarning, match=words):
             entry()
     quiet = [

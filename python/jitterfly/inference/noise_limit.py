@@ -18,21 +18,22 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import notebook, stats
-from ..algorithms import Algorithm, Butterfly
-from ..case import Case, check_exposed
-from ..fields import MOST_REALIZATIONS, MOST_SEED, shorten
-from ..network import Network, check_network
+from .. import notebook
+from ..algorithms import Algorithm
+from ..case import Case
+from ..fields import shorten
+from ..network import Network
 from ..noise import Noise
 from ..simulate import simulate_checked
 from ..slowdown import (
     USUAL_NETWORK,
     USUAL_REALIZATIONS,
     SlowdownRow,
+    check_question,
     in_words,
     row_of,
 )
-from ..syntax import read_count, read_noise, read_ranks
+from ..syntax import read_noise
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, show_size
 from .budget import ALWAYS, AT_MOST, NEVER, crossing
 
@@ -294,17 +295,10 @@ def noise_limit(
     question, others = _read(noise)
     if not isinstance(at_most, (int, float)) or not 1 < at_most < math.inf:
         raise ValueError(f"at_most must be a number above 1, got {shorten(at_most)}")
-    realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
-    seed = read_count(seed, "seed", 0, MOST_SEED)
-    stats.mean([0.0], confidence)  # what it must be, before anything runs
-    network = check_network(network)
-    cases = [
-        Case(count, algorithm=algorithm or Butterfly(), network=network,
-             noise=[question.noise(0.5), *others], message_bytes=message_bytes, cycles=cycles,
-             compute_time=compute_time)
-        for count in sorted(read_ranks(ranks, "ranks"))
-    ]  # fmt: skip
-    check_exposed(cases, 1 + len(others))
+    cases, realizations, seed = check_question(
+        [question.noise(0.5), *others], ranks, realizations, seed, confidence, network=network,
+        algorithm=algorithm, message_bytes=message_bytes, cycles=cycles, compute_time=compute_time,
+    )  # fmt: skip
     rows: list[NoiseLimitRow] = []
     tried = 0
 
