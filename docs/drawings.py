@@ -156,7 +156,7 @@ FLOORS = (
     ("from a case to samples", "simulate program noise_free goal"),
     ("one situation", "case algorithms network hierarchy imbalance noise distributions congestion "
      "measured noise_files steps cycle"),
-    ("estimates and intervals", "stats notebook"),
+    ("estimates and intervals", "stats notebook result_table"),
     ("the engine, as Python calls it", "engine info"),
     ("values and files", "fields units syntax renames files memory progress launchers special"),
 )  # fmt: skip

@@ -17,6 +17,8 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from jitterfly.result_table import ResultTable
+
 # A name stands on the page of the first of these that offers it.
 MODULES = [
     f"jitterfly.{name}"
@@ -41,11 +43,15 @@ def _members(value: Any) -> list[str]:
     if not inspect.isclass(value):
         return []
     kinds = (types.FunctionType, classmethod, staticmethod, property, functools.cached_property)
-    return [
-        name
-        for name, member in vars(value).items()
-        if not name.startswith("_") and isinstance(member, kinds) and member.__doc__
-    ]
+    # What all tables of results have stands under each of them: their base has no entry.
+    owners = [one for one in value.__mro__ if one is value or issubclass(one, ResultTable)]
+    members = {
+        name: member
+        for owner in owners
+        for name, member in vars(owner).items()
+        if not name.startswith("_") and isinstance(member, kinds)
+    }
+    return [name for name in members if inspect.getdoc(getattr(value, name))]
 
 
 class Public(SphinxDirective):

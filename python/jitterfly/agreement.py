@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,13 +17,13 @@ from .fields import MOST_REALIZATIONS, check_choice, check_numbers, shorten
 from .files import read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load
 from .noise_free import noise_free_ticks, noise_only_delays
+from .result_table import ResultTable, aligned, csv_text, ends, show_time
 from .simulate import simulate
 from .stats import Estimate
 from .syntax import read_count
 from .units import from_ticks, show_seconds
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.figure import Figure
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -82,7 +80,7 @@ class AgreementRow(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Agreement:
+class Agreement(ResultTable):
     """What `compare_measured` found.
 
     Attributes
@@ -125,9 +123,7 @@ class Agreement:
         for row in self.rows:
             rows.append((f"{row.ranks:,}", f"{row.bytes:,}", row.what, _show(row.measured),
                          _show(row.simulated), f"{row.ratio:.3g}", row.verdict))  # fmt: skip
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return ["  ".join(f"{word:>{width}}" for word, width in zip(row, widths, strict=True))
-                for row in rows]  # fmt: skip
+        return aligned(rows)
 
     def notes(self) -> list[str]:
         """The distance, what is off the most, and what the intervals are."""
@@ -149,18 +145,12 @@ class Agreement:
 
     def to_csv(self) -> str:
         """A line for each row."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(_COLUMNS)
-        for row in self.rows:
-            ends = [end for one in (row.measured, row.simulated)
-                    for end in (one.value, one.low, one.high)]  # fmt: skip
-            writer.writerow([row.ranks, row.bytes, row.what, *ends, row.ratio, row.verdict])
-        return text.getvalue()
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The table of `to_csv`; `ValueError` if pandas is not installed."""
-        return notebook.from_csv(self.to_csv())
+        rows = [
+            (row.ranks, row.bytes, row.what, *ends(row.measured, row.simulated), row.ratio,
+             row.verdict)
+            for row in self.rows
+        ]  # fmt: skip
+        return csv_text([_COLUMNS, *rows])
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Quantiles against quantiles, or the rows of a table; written to `path`, too.
@@ -171,9 +161,6 @@ class Agreement:
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
         return notebook.picture("agreement", self, path=path)
-
-    def _repr_html_(self) -> str:
-        return notebook.text([self.title(), "", *self.lines(), "", *self.notes()])
 
 
 def compare_measured(
@@ -342,11 +329,6 @@ def _check_samples(values: Sequence[float] | Floats, unit: str, name: str) -> Fl
 
 
 def _show(estimate: Estimate) -> str:
-    value = show_seconds(float(estimate.value))
     if estimate.low == estimate.high == estimate.value and estimate.realizations == 1:
-        return value
-    low, high = (
-        show_seconds(float(end)) if math.isfinite(float(end)) else "?"
-        for end in (estimate.low, estimate.high)
-    )
-    return f"{value} [{low}, {high}]"
+        return show_seconds(float(estimate.value))
+    return show_time(estimate)

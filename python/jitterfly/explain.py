@@ -12,9 +12,8 @@ The path is followed in cuda/cpu/explain.cpp.
 
 from __future__ import annotations
 
-import csv
-import io
 import os
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,13 +28,13 @@ from .engine import core
 from .fields import MOST_THREADS
 from .noise import Noise
 from .program import compile_case
+from .result_table import ResultTable, aligned, csv_text, ends
 from .simulate import check_run, check_times, no_memory, reporting
 from .stats import Estimate
 from .steps import ASK, COPY
 from .units import from_ticks, show_seconds
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.figure import Figure
 
 ARRIVAL, PATH = "arrival", "path"
@@ -129,7 +128,10 @@ class RankRow(NamedTuple):
         return sum(self[1 : 1 + len(_RANK_PARTS)])
 
 
-class DelayByCause:
+RANK_COLUMNS = ("rank", *(f"{name}_s" for name in RankRow._fields[1:]))
+
+
+class DelayByCause(ResultTable):
     """What explanations of a collective and of a schedule have in common: their tables.
 
     Attributes are those of `Explanation`.
@@ -150,19 +152,13 @@ class DelayByCause:
         first = max(self.rows(), key=lambda row: row.share)
         return f"{type(self).__name__}({len(self.ticks)} realizations; most by {first.cause})"
 
-    def title(self) -> str:
-        """What was simulated, and the delay in all."""
-        raise NotImplementedError
-
-    def notes(self) -> list[str]:
-        """How often which rank is to blame, and what the numbers are."""
-        raise NotImplementedError
-
+    @abstractmethod
     def _varies(self) -> dict[str, bool]:
-        raise NotImplementedError
+        """Whether the delay by a cause, or by the path, can differ between realizations."""
 
+    @abstractmethod
     def _noise(self) -> tuple[Noise, ...]:
-        raise NotImplementedError
+        """The sources of noise."""
 
     def _delaying(self) -> set[str]:
         """The causes that make nothing shorter: all but the path, and speeds that are drawn."""
@@ -248,7 +244,7 @@ class DelayByCause:
             rows.append((f"  {row.cause}" if part else row.cause,
                          show_seconds(float(row.mean.value)), f"[{low}, {high}]", share,
                          "" if part else largest))  # fmt: skip
-        return aligned(rows)
+        return aligned(rows, left=1)
 
     def rank_lines(self) -> list[str]:
         """The table of ranks as text: those that wait least for others, and most."""
@@ -260,29 +256,21 @@ class DelayByCause:
             times = (row.late, row.noise, *waits)
             rows.append((f"{row.rank:,}", *map(show_seconds, times),
                          " + ".join(map(show_seconds, quiet))))  # fmt: skip
-        return aligned(rows)
+        return aligned(rows, left=1)
+
+    def report(self) -> list[str]:
+        """Title, tables of causes and of ranks, and notes as lines of text."""
+        tables = [*self.lines(), "", *self.rank_lines()]
+        return [self.title(), "", *tables, "", *self.notes()]
 
     def ranks_to_csv(self) -> str:
         """A line for each rank."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["rank", *(f"{name}_s" for name in RankRow._fields[1:])])
-        writer.writerows(self.rank_rows())
-        return text.getvalue()
+        return csv_text([RANK_COLUMNS, *self.rank_rows()])
 
     def to_csv(self) -> str:
         """A line for each cause."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(_COLUMNS)
-        for row in self.rows():
-            mean = row.mean
-            writer.writerow([row.cause, mean.value, mean.low, mean.high, row.share, row.largest])
-        return text.getvalue()
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The table of `to_csv`; `ValueError` if pandas is not installed."""
-        return notebook.from_csv(self.to_csv())
+        rows = [(row.cause, *ends(row.mean), row.share, row.largest) for row in self.rows()]
+        return csv_text([_COLUMNS, *rows])
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The delay by cause, from the quickest realizations to the slowest, and waits by rank.
@@ -295,10 +283,6 @@ class DelayByCause:
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
         return notebook.picture("causes", self, path=path)
-
-    def _repr_html_(self) -> str:
-        tables = [*self.lines(), "", *self.rank_lines()]
-        return notebook.text([self.title(), "", *tables, "", *self.notes()])
 
     def _culprits_in_words(self) -> str:
         found = self.culprits()
@@ -406,18 +390,6 @@ def _largest_in(ticks: Ticks) -> npt.NDArray[np.float64]:
         (ticks.argmax(axis=1)[:, None] == columns) & delayed[:, None], axis=0
     )
     return blamed
-
-
-def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """A table as lines of text: the first column to the left, others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            f"{word:<{width}}" if i == 0 else f"{word:>{width}}"
-            for i, (word, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def explain(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import inspect
-import io
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,13 +24,13 @@ from .noise import Noise, SpeedNoise, TraceNoise
 from .noise.source import check_sources
 from .noise_free import noise_only_delays
 from .renames import names_old_arguments
+from .result_table import ResultTable, aligned, csv_text, ends, show_time
 from .simulate import Result, simulate_checked
 from .stats import Estimate
 from .syntax import read_count, read_ranks
 from .units import Seconds, Time, show_seconds, show_size
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.figure import Figure
 
 USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
@@ -63,7 +61,7 @@ class SlowdownRow(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SlowdownTable:
+class SlowdownTable(ResultTable):
     """What `slowdown` found.
 
     Attributes
@@ -102,9 +100,7 @@ class SlowdownTable:
             p50, p99 = (show_seconds(float(one.value)) for one in (row.p50, row.p99))
             rows.append((f"{row.ranks:,}", show_seconds(row.noise_free), show_time(row.mean), p50,
                          p99, show_ratio(row.slowdown)))  # fmt: skip
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return ["  ".join(f"{word:>{width}}" for word, width in zip(row, widths, strict=True))
-                for row in rows]  # fmt: skip
+        return aligned(rows)
 
     def notes(self) -> list[str]:
         """Network and realizations, and what the intervals are."""
@@ -141,19 +137,12 @@ class SlowdownTable:
 
     def to_csv(self) -> str:
         """A line for each number of ranks, with the intervals of all columns."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for row in self.rows:
-            estimates = (row.mean, row.p50, row.p99, row.slowdown)
-            ends = [end for one in estimates for end in (one.value, one.low, one.high)]
-            writer.writerow([row.ranks, row.noise_free, *ends, row.mean.events,
-                             row.mean.realizations, row.mean.confidence, self.seed])  # fmt: skip
-        return text.getvalue()
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The table of `to_csv`; `ValueError` if pandas is not installed."""
-        return notebook.from_csv(self.to_csv())
+        rows = [
+            (row.ranks, row.noise_free, *ends(row.mean, row.p50, row.p99, row.slowdown),
+             row.mean.events, row.mean.realizations, row.mean.confidence, self.seed)
+            for row in self.rows
+        ]  # fmt: skip
+        return csv_text([COLUMNS, *rows])
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Completion and slowdown against ranks; of one number of ranks its realizations.
@@ -166,9 +155,6 @@ class SlowdownTable:
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
         return notebook.picture("slowdown", self, function="draw_table", path=path)
-
-    def _repr_html_(self) -> str:
-        return notebook.text([self.title(), "", *self.lines(), "", *self.notes()])
 
 
 @names_old_arguments
@@ -322,20 +308,11 @@ def _show_ranks(counts: list[int]) -> str:
     return ", ".join(f"{count:,}" for count in counts) + f" rank{'s' * (counts != [1])}"
 
 
-def show_time(estimate: Estimate) -> str:
-    """A time with its interval; a question mark for an end that is not known."""
-    value, low, high = (
-        show_seconds(float(end)) if math.isfinite(float(end)) else "?"
-        for end in (estimate.value, estimate.low, estimate.high)
-    )
-    return f"{value} [{low}, {high}]"
-
-
 def show_ratio(estimate: Estimate) -> str:
-    """A number with its interval, likewise."""
+    """A number with its interval; question marks for both ends where none is known."""
     value, low, high = (
         f"{float(end):.3g}" if abs(float(end)) < 1e3 else f"{float(end):,.0f}"
-        for end in (estimate.value, estimate.low, estimate.high)
+        for end in ends(estimate)
     )
     return f"{value} [{low}, {high}]" if math.isfinite(float(estimate.low)) else f"{value} [?, ?]"
 

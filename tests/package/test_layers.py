@@ -20,9 +20,10 @@ ROOT = Path(jitterfly.__file__).parent
 # itself, is above all but the command line.
 ORDER = """
 renames fields units launchers files memory progress special steps syntax engine info stats notebook
-measured noise_files imbalance network hierarchy distributions algorithms congestion noise cycle
-case program noise_free simulate goal slowdown explain schedule agreement theory observables
-inference studies advice store sweep results claims trace bench plots report cli __main__
+result_table measured noise_files imbalance network hierarchy distributions algorithms congestion
+noise cycle case program noise_free simulate goal slowdown explain schedule agreement theory
+observables inference studies advice store sweep results claims trace bench plots report cli
+__main__
 """
 LAYERS = ORDER.split()
 

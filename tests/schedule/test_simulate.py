@@ -293,10 +293,12 @@ def test_answer(tmp_path):
                                 first_realization=100, threads=2)  # fmt: skip
     np.testing.assert_array_equal(part.ticks, found.ticks[100:150])
     np.testing.assert_array_equal(part.last_rank, found.last_rank[100:150])
-    text = "\n".join([found.title(), *found.lines(), *found.notes()])
+    text = "\n".join(found.report())
     assert "app.goal: 8 ranks, 280 operations, 120 messages" in text
     assert "noise amplification" in text
     assert "order of competing operations" in found._repr_html_()
+    pytest.importorskip("pandas")
+    assert found.to_pandas()["run_time_s"].tolist() == found.samples.tolist()
 
 
 def test_one_rank_amplifies_nothing(tmp_path):

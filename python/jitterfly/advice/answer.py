@@ -5,8 +5,6 @@ The text has a ranking for each cell, or a table over ranks and message sizes.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections import Counter
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import notebook
+from ..result_table import aligned, csv_text
 from ..slowdown import in_words, start_notes
 from ..stats import Estimate
 from ..units import show_seconds, show_size
@@ -157,9 +156,7 @@ class Advice:
 
     def to_csv(self) -> str:
         """A line for each candidate of each cell; those left out with the reason."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        rows: list[Sequence[Any]] = [COLUMNS]
         question = self.question
         for cell in self.cells:
             start = (question.collective, cell.ranks, cell.message_bytes, cell.outcome)
@@ -169,7 +166,7 @@ class Advice:
                 value, slowdown, ratio, apart = (
                     list(_plain_estimate(part).values()) for part in parts
                 )
-                writer.writerow(
+                rows.append(
                     [
                         *start,
                         candidate.name,
@@ -193,12 +190,12 @@ class Advice:
                 )
             for name, quiet in cell.noise_free.items():
                 if not cell.ranking:
-                    writer.writerow([*start, name, "", cell.outcome, "", question.statistic,
-                                     *[""] * 3, quiet, *[""] * 11, 0, 0, 0, *end, ""])  # fmt: skip
+                    rows.append([*start, name, "", cell.outcome, "", question.statistic,
+                                 *[""] * 3, quiet, *[""] * 11, 0, 0, 0, *end, ""])  # fmt: skip
             for name, why in cell.left_out.items():
-                writer.writerow([*start, name, "", "left out", "", question.statistic, *[""] * 15,
-                                 0, 0, 0, *end, why])  # fmt: skip
-        return text.getvalue()
+                rows.append([*start, name, "", "left out", "", question.statistic, *[""] * 15,
+                             0, 0, 0, *end, why])  # fmt: skip
+        return csv_text(rows)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table of `to_csv`: a row for each candidate of each cell; times in seconds.
@@ -631,7 +628,8 @@ def _aligned(
         if name in header:
             kept.remove(header.index(name))
             left_out.append(name)
-    text = ["  " + "  ".join(f"{row[i]:<{widths[i]}}" for i in kept).rstrip() for row in rows]
+    shown = [[row[i] for i in kept] for row in rows]
+    text = [f"  {line}" for line in aligned(shown, left=len(kept))]
     if left_out:
         text.append(f"  no room here for {', '.join(left_out)}: CSV and JSON have all")
     return text

@@ -5,8 +5,6 @@ Everything is measured in one run and in turn, so ratios mean more than the figu
 
 from __future__ import annotations
 
-import csv
-import io
 import statistics
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -16,6 +14,7 @@ from ..engine import gpu_devices
 from ..info import info
 from ..measured import host
 from ..memory import available_bytes, check_memory
+from ..result_table import csv_text
 from .limits import Counter, core_capacity, core_limit, gpu_capacity, gpu_limit
 from .measure import (
     BYTES_PER_RANK,
@@ -304,14 +303,12 @@ def _line(row: dict[str, Any]) -> str:
 
 def to_csv(result: dict[str, Any]) -> str:
     """A line for each row of a result; what is not known is empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    rows: list[tuple[Any, ...]] = [COLUMNS]
     for row in result["rows"]:
         rate, limit = row["rank_rounds_per_second"], row["limit"] or {}
-        writer.writerow([
+        rows.append((
             row["name"], row["threads"], row["program"], row["noise"], row["ranks"], rate["min"],
             rate["median"], rate["max"], row["realizations_per_second"], row["bytes_per_rank"],
             limit.get("rank_rounds_per_second"), limit.get("by"), row["share"],
-        ])  # fmt: skip
-    return text.getvalue()
+        ))  # fmt: skip
+    return csv_text(rows)

@@ -76,6 +76,6 @@ def _run(chosen: argparse.Namespace) -> None:
         )
         return
     head = [f"cell of the study: {where}", ""] if where else []
-    print("\n".join([*head, found.title(), "", *found.lines(), "", *found.notes()]))
+    print("\n".join([*head, *found.report()]))
     if written:
         print(f"\nwritten: {written[0]}")

@@ -144,8 +144,7 @@ def _run(chosen: argparse.Namespace) -> None:
         )
         return
     head = [f"cell of the study: {where}", ""] if where else []
-    tables = [*explanation.lines(), "", *explanation.rank_lines()]
-    print("\n".join([*head, explanation.title(), "", *tables, "", *explanation.notes()]))
+    print("\n".join([*head, *explanation.report()]))
     if written:
         print("\nwritten: " + ", ".join(map(str, written)))
 

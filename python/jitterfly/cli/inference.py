@@ -7,13 +7,12 @@ noise keeps a collective under a limit.
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import re
 from pathlib import Path
 from typing import Any
 
 from ..fields import shorten
+from ..result_table import csv_text
 from ..syntax import read_noise
 from .options import announce_simulation, check_units, naming_options, number, size, value
 from .output import add_json, print_json, show_phases, warn_without_matplotlib, written
@@ -168,7 +167,7 @@ def _write_two_sources(fits: list[Any], out: Path) -> list[str]:
             rows.append((fitted.curve.name, fitted.verdict, "two-bernoulli", fitted.model.rank,
                          name, one.value, *ends, int(one.fixed),
                          int(name not in fitted.undetermined), fitted.confidence))  # fmt: skip
-    write_whole(out / "fit.csv", _csv(rows).encode())
+    write_whole(out / "fit.csv", csv_text(rows).encode())
     write_whole(out / "points.csv", _points_csv(fits).encode())
     return ["fit.csv", "points.csv"]
 
@@ -229,14 +228,14 @@ def _parameters_csv(fits: list[Any]) -> str:
                     fitted.confidence,
                 )
             )
-    return _csv(rows)
+    return csv_text(rows)
 
 
 def _points_csv(fits: list[Any]) -> str:
     rows: list[Any] = [("series", "ranks", "measured_s", "error_s", "model_s")]
     for fitted in fits:
         rows += [["" if x is None else x for x in row] for row in _rows_of_points(fitted)]
-    return _csv(rows)
+    return csv_text(rows)
 
 
 def _rows_of_points(fitted: Any) -> list[tuple[Any, ...]]:
@@ -244,13 +243,6 @@ def _rows_of_points(fitted: Any) -> list[tuple[Any, ...]]:
     errors = [None] * len(curve) if curve.error is None else curve.error.tolist()
     points = (curve.ranks.tolist(), curve.latency.tolist(), errors, fitted.predicted.tolist())
     return [(curve.name, *point) for point in zip(*points, strict=True)]
-
-
-def _csv(rows: list[tuple[Any, ...]]) -> str:
-    """Rows as CSV."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
 
 
 def add_budget(commands: Any) -> None:
@@ -381,7 +373,7 @@ def _write_budget(answer: Any, curves: list[list[Any]], out: Path) -> list[str]:
 
     out.mkdir(parents=True, exist_ok=True)
     rows = [_BUDGET_COLUMNS, *_budget_rows([answer], curves)]
-    write_whole(out / "budget.csv", _csv(rows).encode())
+    write_whole(out / "budget.csv", csv_text(rows).encode())
     some = any(point.state == AT_MOST for curve in curves for point in curve)
     if not (some and draw.can_draw()):  # nothing to see, or no way to draw it
         return ["budget.csv"]

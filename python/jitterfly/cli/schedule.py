@@ -277,8 +277,7 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
     if chosen.json:
         print_json("explain", **_explained(explanation), written=written)
         return
-    body = [*explanation.lines(), "", *explanation.rank_lines(), "", *explanation.path_lines()]
-    print("\n".join([explanation.title(), "", *body, "", *explanation.notes()]))
+    print("\n".join(explanation.report()))
     if written:
         print("\nwritten: " + ", ".join(map(str, written)))
 

@@ -178,7 +178,7 @@ def _run(chosen: argparse.Namespace) -> int:
             with naming_options("noise"):
                 answer = noise_limit(tables, ranks, at_most=at_most, **options)
     if not chosen.json:
-        print("\n".join([answer.title(), "", *answer.lines(), "", *answer.notes()]), flush=True)
+        print("\n".join(answer.report()), flush=True)
     content = {**asked, "stopped": answer.stopped, "rows": list(map(_row, answer.rows))}
     written: list[Path] = []
     if answer.stopped and _has_more(before, answer):

@@ -9,8 +9,6 @@ limit lies at an end of the interval of the mean slowdown of the same realizatio
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +22,7 @@ from ..case import Case
 from ..fields import shorten
 from ..network import Network
 from ..noise import Noise
+from ..result_table import ResultTable, aligned, csv_text
 from ..simulate import simulate_checked
 from ..slowdown import (
     USUAL_NETWORK,
@@ -38,7 +37,6 @@ from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, show_si
 from .budget import ALWAYS, AT_MOST, NEVER, crossing
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.figure import Figure
 
 UNKNOWN = {"duration": "max", "period": "min"}
@@ -80,7 +78,7 @@ class NoiseLimitRow(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NoiseLimitTable:
+class NoiseLimitTable(ResultTable):
     """What `noise_limit` found.
 
     Attributes
@@ -151,9 +149,7 @@ class NoiseLimitTable:
         for row in self.rows:
             share = f"{100 * row.share:.3g} %" if math.isfinite(row.share) else ""
             rows.append((f"{row.ranks:,}", show_seconds(row.noise_free), self.cell(row), share))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return ["  ".join(f"{word:>{width}}" for word, width in zip(row, widths, strict=True))
-                for row in rows]  # fmt: skip
+        return aligned(rows)
 
     def notes(self) -> list[str]:
         """Network and realizations, and what the intervals are."""
@@ -170,18 +166,12 @@ class NoiseLimitTable:
 
     def to_csv(self) -> str:
         """A line for each number of ranks."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for row in self.rows:
-            writer.writerow([row.ranks, row.noise_free, row.state, self.field, *row.value,
-                             row.share, self.at_most, self.realizations, self.confidence,
-                             self.seed])  # fmt: skip
-        return text.getvalue()
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The table of `to_csv`; `ValueError` if pandas is not installed."""
-        return notebook.from_csv(self.to_csv())
+        rows = [
+            (row.ranks, row.noise_free, row.state, self.field, *row.value, row.share, self.at_most,
+             self.realizations, self.confidence, self.seed)
+            for row in self.rows
+        ]  # fmt: skip
+        return csv_text([COLUMNS, *rows])
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The value against ranks, with its interval; written to `path`, too, where it is given.
@@ -195,9 +185,6 @@ class NoiseLimitTable:
         if not self.drawn:
             raise ValueError("nothing to draw: no number of ranks has a value")
         return notebook.picture("slowdown", self, function="draw_limits", path=path)
-
-    def _repr_html_(self) -> str:
-        return notebook.text([self.title(), "", *self.lines(), "", *self.notes()])
 
 
 class _Question(NamedTuple):

@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
+from ..result_table import show_time
 from ..simulate import Result
-from ..slowdown import SlowdownTable, in_words, show_ratio, show_time
+from ..slowdown import SlowdownTable, in_words, show_ratio
 from ..units import show_seconds, show_size
 from . import style
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import time
@@ -40,6 +39,7 @@ from ..fields import check_choice
 from ..files import write_whole
 from ..plots.draw import can_draw, drawing, save
 from ..progress import Tell, show_time
+from ..result_table import csv_text
 from ..studies import STREAM_VERSION
 from ..sweep.executors import backend_of, check_workers
 from .document import Facts, Picture, Section, Table
@@ -326,7 +326,7 @@ def slowdowns(points: Sequence[FigurePoint]) -> str:
             *map(_number, (slowdown.value, slowdown.low, slowdown.high)), slowdown.confidence,
             *map(_number, quantiles), _number(point.unperturbed.samples.mean()),
         ])  # fmt: skip
-    return _csv([names, *rows])
+    return csv_text([names, *rows])
 
 
 def _bandwidths(
@@ -346,7 +346,7 @@ def _bandwidths(
         if network.hosts <= (1152 if quick else _LARGE) or name in maps
         for bandwidth in [_bandwidth(name, network, count, seed, progress)]
     ]
-    return _csv([names, *rows])
+    return csv_text([names, *rows])
 
 
 def _bandwidth(
@@ -366,12 +366,6 @@ def _write_pictures(points: Sequence[FigurePoint], path: Path, seed: int) -> Non
             for stem, figure in figures(name, mine):
                 save(figure, path / f"{stem}.png")
         save(congestion.draw_loads(_SMALL, _LEVEL, seed=seed), path / "loads.png")
-
-
-def _csv(rows: Sequence[Sequence[object]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
 
 
 def _number(value: float) -> str:

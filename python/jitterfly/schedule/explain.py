@@ -7,8 +7,6 @@ time, exactly. Which operations are on the path is another in each realization.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,13 +19,14 @@ import numpy.typing as npt
 
 from .. import memory, notebook
 from ..engine import core, reporting
-from ..explain import HEAD, OF_RANKS, PATH, DelayByCause, aligned, causes_of, means_of_sums
+from ..explain import HEAD, OF_RANKS, PATH, RANK_COLUMNS, DelayByCause, causes_of, means_of_sums
 from ..fields import check_integer, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..info import processors
 from ..network import LogGOPS
 from ..noise import Noise
+from ..result_table import aligned, csv_text, ends
 from ..simulate import check_times
 from ..stats import Estimate
 from ..stats.distributions import clopper_pearson
@@ -150,19 +149,19 @@ class CriticalPath:
 
     def to_csv(self) -> str:
         """A line for each operation; times in seconds, parts as `path_parts` and causes."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["rank", "operation", "line", "what", "bound_by", "begin_s", "end_s",
-                         *(f"{part}_s" for part in self.parts)])  # fmt: skip
+        head = ("rank", "operation", "line", "what", "bound_by", "begin_s", "end_s",
+                *(f"{part}_s" for part in self.parts))  # fmt: skip
         columns = zip(
             self.rank.tolist(), self.number.tolist(),
             _named(self.schedule, self.rank, self.number), self.bound_by,
             from_ticks(self.begin).tolist(), from_ticks(self.end).tolist(),
             from_ticks(self.ticks).tolist(), strict=True,
         )  # fmt: skip
-        for rank, number, (line, what), bound, begin, end, parts in columns:
-            writer.writerow([rank, number, line, what, bound, begin, end, *parts])
-        return text.getvalue()
+        rows = [
+            (rank, number, line, what, bound, begin, end, *parts)
+            for rank, number, (line, what), bound, begin, end, parts in columns
+        ]
+        return csv_text([head, *rows])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -380,7 +379,12 @@ class ScheduleExplanation(DelayByCause):
         kinds = [("on the critical path", "in", "95 % interval")]
         kinds += [(kind.kind, *_show_share(kind.share)) for kind in self.kind_rows()
                   if kind.share.value > 0]  # fmt: skip
-        return [*aligned(ranks), "", *aligned(operations), "", *aligned(kinds)]
+        return [*aligned(ranks, 1), "", *aligned(operations, 1), "", *aligned(kinds, 1)]
+
+    def report(self) -> list[str]:
+        """Title, all tables, and notes as lines of text."""
+        tables = [*self.lines(), "", *self.rank_lines(), "", *self.path_lines()]
+        return [self.title(), "", *tables, "", *self.notes()]
 
     def notes(self) -> list[str]:
         """Which realizations, how often which rank is to blame, and what the numbers are."""
@@ -398,27 +402,23 @@ class ScheduleExplanation(DelayByCause):
 
     def operations_to_csv(self) -> str:
         """A line for each operation that is on any critical path, as `operation_rows`."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["rank", "operation", "line", "what", "share", "share_low", "share_high",
-                         "time_s", "noise_free"])  # fmt: skip
-        for rank, number, line, what, share, time, quiet in self.operation_rows():
-            writer.writerow([rank, number, line, what, share.value, share.low, share.high, time,
-                             int(quiet)])  # fmt: skip
-        return text.getvalue()
+        head = ("rank", "operation", "line", "what", "share", "share_low", "share_high", "time_s",
+                "noise_free")  # fmt: skip
+        rows = [
+            (rank, number, line, what, *ends(share), time, int(quiet))
+            for rank, number, line, what, share, time, quiet in self.operation_rows()
+        ]
+        return csv_text([head, *rows])
 
     def ranks_to_csv(self) -> str:
         """A line for each rank: what it did with its time, and how often it is on the path."""
-        head, *lines = super().ranks_to_csv().splitlines()
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*head.split(","), "path_share", "path_share_low", "path_share_high",
-                         "path_time_s", "path_noise_s"])  # fmt: skip
-        for line, row in zip(lines, self.path_rank_rows(), strict=True):
-            share = row.share
-            writer.writerow([*line.split(","), share.value, share.low, share.high, row.time,
-                             row.noise])  # fmt: skip
-        return text.getvalue()
+        head = (*RANK_COLUMNS, "path_share", "path_share_low", "path_share_high", "path_time_s",
+                "path_noise_s")  # fmt: skip
+        rows = [
+            (*row, *ends(path.share), path.time, path.noise)
+            for row, path in zip(self.rank_rows(), self.path_rank_rows(), strict=True)
+        ]
+        return csv_text([head, *rows])
 
     def plot_paths(self, path: str | Path | None = None) -> Figure:
         """In what share of realizations operations are on the path: ranks over time, and ranks.
@@ -432,10 +432,6 @@ class ScheduleExplanation(DelayByCause):
         """Begin and end of each operation without noise, in ticks, shape (operations, 2)."""
         quiet = compile_schedule(self.schedule, self.network, (), speed=self.speed)
         return core.operation_times(self.schedule._mapped, *quiet, 0, 0)
-
-    def _repr_html_(self) -> str:
-        tables = [*self.lines(), "", *self.rank_lines(), "", *self.path_lines()]
-        return notebook.text([self.title(), "", *tables, "", *self.notes()])
 
 
 def explain_schedule(

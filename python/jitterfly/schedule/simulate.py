@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -25,6 +23,7 @@ from ..network import LogGOPS, Network, check_network
 from ..noise import Congestion, Noise, SpeedNoise
 from ..noise.source import ExposedWork, check_sources
 from ..progress import each
+from ..result_table import ResultTable, aligned, csv_text, ends, show_time
 from ..simulate import check_times
 from ..slowdown import in_words
 from ..stats import Estimate
@@ -60,7 +59,7 @@ class OrderCheck(NamedTuple):
 
 
 @frozen_dataclass(eq=False)
-class ScheduleResult:
+class ScheduleResult(ResultTable):
     """What `simulate_schedule` found.
 
     Attributes
@@ -209,9 +208,9 @@ class ScheduleResult:
         p50, p99 = stats.quantiles(self.samples, (0.5, 0.99))
         rows = [
             ("run time without noise", show_seconds(self.noise_free)),
-            ("run time, mean", _show_times(self.mean())),
-            ("run time, p50", _show_times(p50)),
-            ("run time, p99", _show_times(p99)),
+            ("run time, mean", show_time(self.mean())),
+            ("run time, p50", show_time(p50)),
+            ("run time, p99", show_time(p99)),
             ("slowdown (mean)", _show_ratios(self.slowdown())),
         ]
         amplified = self.amplification()
@@ -224,8 +223,7 @@ class ScheduleResult:
              "realizations")
         )  # fmt: skip
         rows += self._marks_in_words()
-        width = max(len(name) for name, _ in rows)
-        return [f"{name:<{width}}  {value}" for name, value in rows]
+        return aligned(rows, left=2)
 
     def _marks_in_words(self) -> list[tuple[str, str]]:
         """Of all iterations together; the slowest on average."""
@@ -240,8 +238,8 @@ class ScheduleResult:
         quiet = float(from_ticks(self.marks_noise_free[-1])) / count
         slowest = int(np.argmax(each))
         return [
-            ("marks", f"{count:,}, the last one ({self.marks[-1]}) at {_show_times(last)}"),
-            ("time between marks, mean", f"{_show_times(whole)}; without noise "
+            ("marks", f"{count:,}, the last one ({self.marks[-1]}) at {show_time(last)}"),
+            ("time between marks, mean", f"{show_time(whole)}; without noise "
              f"{show_seconds(quiet)}"),
             ("time between marks, p99", show_seconds(p99)),
             ("longest before mark", f"{self.marks[slowest]}: {show_seconds(float(each[slowest]))} "
@@ -312,26 +310,20 @@ class ScheduleResult:
 
     def to_csv(self) -> str:
         """A line for each realization: its number, run time in seconds, and last rank."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(("realization", "run_time_s", "last_rank"))
         numbers = range(self.first_realization, self.first_realization + len(self.ticks))
-        writer.writerows(zip(numbers, self.samples.tolist(), self.last_rank.tolist(), strict=True))
-        return text.getvalue()
+        rows = zip(numbers, self.samples.tolist(), self.last_rank.tolist(), strict=True)
+        return csv_text([("realization", "run_time_s", "last_rank"), *rows])
 
     def marks_to_csv(self) -> str:
         """A line for each mark: when it is reached, and the time since the one before, seconds."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        head = [
+        names = [
             f"{what}{end}_s" for what in ("mean", "p50", "p99") for end in ("", "_low", "_high")
         ]
-        writer.writerow(["mark", "noise_free_s", "since_noise_free_s", *head,
-                         *(f"since_{name}" for name in head)])  # fmt: skip
-        for name, quiet, step, *estimates in self.mark_rows():
-            ends = [end for one in estimates for end in (one.value, one.low, one.high)]
-            writer.writerow([name, quiet, step, *ends])
-        return text.getvalue()
+        head = ("mark", "noise_free_s", "since_noise_free_s", *names,
+                *(f"since_{name}" for name in names))  # fmt: skip
+        rows = [(name, quiet, step, *ends(*estimates))
+                for name, quiet, step, *estimates in self.mark_rows()]  # fmt: skip
+        return csv_text([head, *rows])
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The share of realizations that takes longer; written to `path`, too, where it is given.
@@ -342,9 +334,6 @@ class ScheduleResult:
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
         return notebook.picture("schedule", self, path=path)
-
-    def _repr_html_(self) -> str:
-        return notebook.text([self.title(), "", *self.lines(), "", *self.notes()])
 
 
 class MarkRow(NamedTuple):
@@ -843,17 +832,8 @@ def _signed(seconds: float) -> str:
     return f"{'-' if seconds < 0 else '+'}{show_seconds(abs(seconds))}"
 
 
-def _show_times(estimate: Estimate) -> str:
-    value, low, high = (
-        show_seconds(float(end)) if math.isfinite(float(end)) else "?"
-        for end in (estimate.value, estimate.low, estimate.high)
-    )
-    return f"{value} [{low}, {high}]"
-
-
 def _show_ratios(estimate: Estimate) -> str:
     value, low, high = (
-        f"{float(end):.5g}" if math.isfinite(float(end)) else "?"
-        for end in (estimate.value, estimate.low, estimate.high)
+        f"{float(end):.5g}" if math.isfinite(end) else "?" for end in ends(estimate)
     )
     return f"{value} [{low}, {high}]"

@@ -1,0 +1,83 @@
+"""Tables of results: as text, as CSV, for pandas, and as a notebook shows them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import notebook
+from .stats import Estimate
+from .units import show_seconds
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class ResultTable(ABC):
+    """The answer to a question, as a table."""
+
+    @abstractmethod
+    def title(self) -> str:
+        """What was asked."""
+
+    @abstractmethod
+    def lines(self) -> list[str]:
+        """The table as text."""
+
+    @abstractmethod
+    def notes(self) -> list[str]:
+        """What the numbers are, and how sure they are."""
+
+    @abstractmethod
+    def to_csv(self) -> str:
+        """The table with all digits."""
+
+    def report(self) -> list[str]:
+        """Title, table and notes as lines of text."""
+        return [self.title(), "", *self.lines(), "", *self.notes()]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table of `to_csv`; `ValueError` if pandas is not installed."""
+        return notebook.from_csv(self.to_csv())
+
+    def _repr_html_(self) -> str:
+        return notebook.text(self.report())
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
+    """Rows as lines of text: so many columns to the left, the others to the right.
+
+    Examples
+    --------
+    >>> aligned([("cause", "share"), ("noise", "9 %")], left=1)
+    ['cause  share', 'noise    9 %']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    signs = "<" * left + ">" * (len(widths) - left)
+    columns = list(zip(signs, widths, strict=True))
+    return ["  ".join(f"{word:{sign}{width}}" for word, (sign, width) in zip(row, columns,
+            strict=True)).rstrip() for row in rows]  # fmt: skip
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as CSV, the header first."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def ends(*estimates: Estimate) -> list[Any]:
+    """Value, low and high of each."""
+    return [end for one in estimates for end in (one.value, one.low, one.high)]
+
+
+def show_time(estimate: Estimate) -> str:
+    """A time with its interval; a question mark for an end that is not known."""
+    value, low, high = (
+        show_seconds(float(end)) if math.isfinite(end) else "?" for end in ends(estimate)
+    )
+    return f"{value} [{low}, {high}]"
