@@ -46,12 +46,12 @@ def _members(value: Any) -> list[str]:
     # What all tables of results have stands under each of them: their base has no entry.
     owners = [one for one in value.__mro__ if one is value or issubclass(one, ResultTable)]
     members = {
-        name: member
+        name: None
         for owner in owners
         for name, member in vars(owner).items()
-        if not name.startswith("_") and isinstance(member, kinds)
+        if not name.startswith("_") and isinstance(member, kinds) and member.__doc__
     }
-    return [name for name in members if inspect.getdoc(getattr(value, name))]
+    return list(members)
 
 
 class Public(SphinxDirective):

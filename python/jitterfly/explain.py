@@ -131,18 +131,22 @@ class RankRow(NamedTuple):
 RANK_COLUMNS = ("rank", *(f"{name}_s" for name in RankRow._fields[1:]))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class DelayByCause(ResultTable):
-    """What explanations of a collective and of a schedule have in common: their tables.
+    """What explanations of a collective and of a schedule have in common: numbers and tables.
 
     Attributes are those of `Explanation`.
     """
 
+    seed: int
     causes: tuple[str, ...]
     ticks: Ticks
     completion: Ticks
     on_time: int
     last_rank: Ticks
+    longest: Ticks
     longest_rank: Ticks
+    longest_cause: Ticks
     path_ticks: Ticks
     by_rank: npt.NDArray[np.float64]
     by_rank_on_time: npt.NDArray[np.float64]
@@ -336,18 +340,6 @@ class Explanation(DelayByCause):
     """
 
     case: Case
-    seed: int
-    causes: tuple[str, ...]
-    ticks: Ticks
-    completion: Ticks
-    on_time: int
-    last_rank: Ticks
-    longest: Ticks
-    longest_rank: Ticks
-    longest_cause: Ticks
-    path_ticks: Ticks
-    by_rank: npt.NDArray[np.float64]
-    by_rank_on_time: npt.NDArray[np.float64]
 
     path_parts: ClassVar[tuple[str, ...]] = tuple(_PATH_PARTS)
 

@@ -220,20 +220,8 @@ class ScheduleExplanation(DelayByCause):
     schedule: Schedule
     network: LogGOPS | Hierarchy
     noise: tuple[Noise, ...]
-    seed: int
     explained: Ticks
     simulated: int
-    causes: tuple[str, ...]
-    ticks: Ticks
-    completion: Ticks
-    on_time: int
-    last_rank: Ticks
-    longest: Ticks
-    longest_rank: Ticks
-    longest_cause: Ticks
-    path_ticks: Ticks
-    by_rank: npt.NDArray[np.float64]
-    by_rank_on_time: npt.NDArray[np.float64]
     bound_by: Ticks
     on_path: npt.NDArray[np.uint32]
     path_time: npt.NDArray[np.float64]
