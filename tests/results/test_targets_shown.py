@@ -82,6 +82,29 @@ def test_a_missed_target_is_marked_where_it_is_shown(results):
     assert "slowdown" not in missed  # its mean was no target
 
 
+def test_realizations_that_are_stored_and_not_used_are_said(tmp_path):
+    """A run to a finer target, or of more realizations, left them there."""
+    text = CURVES.replace(TARGETS, '["mean of slowdown ± 2 %"]')
+    before = tables.table(make(text, tmp_path))
+    assert "stored" not in before
+    study = make(text, tmp_path).study
+    run(study, tmp_path, targets=["mean of slowdown ± 30 %"])
+    coarse = Results(Store.open(tmp_path))
+    (some,) = [line for line in tables.notes(coarse) if "stored" in line]
+    cells = [cell for cell in coarse.cells if cell.stored > cell.realizations]
+    most = max(cells, key=lambda cell: cell.stored)
+    assert some == (
+        f"{len(cells)} of {len(coarse.cells)} cells have more realizations stored than this run "
+        f"asks for, and the table is of fewer: {most.realizations:,} of {most.stored:,} at "
+        f"{most.name}."
+    )
+    assert " ".join(some.split()) in " ".join(tables.table(coarse).split())
+    run(study, tmp_path)
+    assert tables.table(Results(Store.open(tmp_path))) == before
+    run(study, tmp_path, targets=[], realizations=100)
+    assert any("100 of " in line for line in tables.notes(Results(Store.open(tmp_path))))
+
+
 def test_status_shows_the_value_and_its_interval(results, capsys):
     state = results.cells[0].decision.states[0]
     told = f"{float(state.estimate.value):.4g} [{float(state.estimate.low):.4g}"

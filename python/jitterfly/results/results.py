@@ -89,7 +89,12 @@ class CellResults:
     @cached_property
     def realizations(self) -> int:
         """Realizations that every estimate here is taken from; 0 before the first look."""
-        return min(self.decision.realizations, self.store.available(self.cell))
+        return min(self.decision.realizations, self.stored)
+
+    @cached_property
+    def stored(self) -> int:
+        """Realizations that are there: a run to finer targets may have left more than count now."""
+        return self.store.available(self.cell)
 
     @cached_property
     def complete(self) -> bool:

@@ -130,7 +130,21 @@ def notes(results: Results) -> list[str]:
     some = islice((cell for cell in results.cells if cell.facts), _ASKED)
     if any(f.T is not None for cell in some for f in cell.facts.values()):
         lines += [_SMALLEST, SELECTION]
-    return [*lines, *absences(results), *([results.state] if results.state else [])]
+    lines += [*absences(results), *_unused(results)]
+    return [*lines, *([results.state] if results.state else [])]
+
+
+def _unused(results: Results) -> list[str]:
+    """A line on realizations that an earlier run stored, and that this one does not ask for."""
+    more = [cell for cell in results.cells if cell.complete and cell.stored > cell.realizations]
+    if not more:
+        return []
+    most = max(more, key=lambda cell: cell.stored)
+    where = f" at {most.name}" if most.labels else ""
+    return [
+        f"{len(more):,} of {len(results.cells):,} cells have more realizations stored than this "
+        f"run asks for, and the table is of fewer: {most.realizations:,} of {most.stored:,}{where}."
+    ]
 
 
 def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
