@@ -35,7 +35,8 @@ _WITHIN_A_STEP = (
 )
 _STEADY = 0.01  # of a frequency
 _MOSTLY = 0.5  # of the time
-_BUSY = 0.1  # of the time that other threads ran
+_BUSY = 0.1  # of the time that other threads ran: it is load
+_BUSY_SHOWN = 0.01  # of it: it is told
 _STOLEN_SHOWN = 1e-3  # share of the time that a hypervisor took
 MOST_DETOURS = 2**24
 LONGEST = 7 * 86400.0  # seconds
@@ -261,16 +262,22 @@ def _reasons_for_distrust(recording: dict[str, Any], hz: Rate) -> list[str]:
     share = recording["write_time"] / max(recording["end"] - recording["begin"], 1)
     if share > _MOSTLY:
         reasons.append(f"{share:.0%} of the time was spent on writing detours, and saw none")
-    # Nobody says how long each took; waiting for one's turn again is longer than other detours.
-    longest = np.sort(recording["detours"][:, 1])[::-1][: recording["preemptions"]]
-    busy = float(longest.sum()) / max(recording["end"] - recording["begin"], 1)
-    if busy > _BUSY:
+    if (busy := _busy_share(recording)) > _BUSY:
         reasons.append(
             f"other threads ran there for about {busy:.0%} of the time "
             f"({recording['preemptions']:,} times), so that it is load rather than "
             "noise: record on an idle machine"
         )
     return reasons
+
+
+def _busy_share(recording: dict[str, Any]) -> float:
+    """The share of the time for which other threads ran in place of the recorder, about.
+
+    Nobody says how long each took; waiting for one's turn again is longer than other detours.
+    """
+    longest = np.sort(recording["detours"][:, 1])[::-1][: recording["preemptions"]]
+    return float(longest.sum()) / max(recording["end"] - recording["begin"], 1)
 
 
 def _notes_of(
@@ -331,9 +338,11 @@ def _notes_on_cpu(
         )
     if recording["preemptions"]:
         count = f"{recording['preemptions']:,} time{'s' * (recording['preemptions'] != 1)}"
+        busy = _busy_share(recording)
+        share = f", for about {busy:.0%} of the time" if busy > _BUSY_SHOWN else ""
         text.append(
-            f"CPU {cpu}: {count} other threads ran there in place of the recorder; on an idle "
-            "machine that is noise, on a busy one its load"
+            f"CPU {cpu}: {count} other threads ran there in place of the recorder{share}; on an "
+            "idle machine that is noise, on a busy one its load"
         )
     stolen = after.stolen.get(cpu, 0.0) - before.stolen.get(cpu, 0.0)
     if stolen > _STOLEN_SHOWN * seconds:
