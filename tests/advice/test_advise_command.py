@@ -1,6 +1,7 @@
 """`jitterfly advise`: what it prints and writes, questions as files, pictures, errors."""
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -431,6 +432,23 @@ def test_of_one_cell_grey_is_for_bounds_only():
     assert "noise periodic" in texts
     assert "butterfly_after_all: mean 23.5" in texts
     assert "without noise 14.01 µs" in texts
+
+
+def test_an_interval_without_end_goes_to_that_of_the_axis():
+    """Of noise that comes once a second few realizations know how much longer the others take."""
+    noise = [jf.PeriodicNoise("1s", "100us", start="stationary")]
+    found = advised(64, "64KiB", noise=noise, realizations=600)
+    (cell,) = found.cells
+    assert sum(math.isinf(one.ratio.high) for one in cell.ranking) > 3
+    (axes,) = drawn(found).axes
+    left, right = axes.get_xlim()
+    for row, one in enumerate(cell.ranking):
+        lines = [line for line in axes.lines if set(line.get_ydata()) == {row}]
+        ends = [x for line in lines for x in line.get_xdata()]
+        endless = one.is_bound or math.isinf(one.ratio.high)
+        assert max(ends) == (right if endless else pytest.approx(one.ratio.high))
+        assert left < min(ends)
+        assert any(line.get_marker() == "D" for line in lines) != one.is_bound
 
 
 def test_settings_in_words():

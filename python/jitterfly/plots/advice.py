@@ -199,6 +199,7 @@ def _draw_cell(advice: Advice, cell: AdviceCell) -> Figure:
     figure = Figure(figsize=(7.0, (0.42 if double else 0.3) * len(cell.ranking) + 1.8))
     axes = figure.subplots()
     used, labels = {}, []
+    endless: list[tuple[int, float, bool, dict[str, Any]]] = []  # row, from where, to the right?
     for row, one in enumerate(cell.ranking):
         value, low, high = (float(x) for x in (one.ratio.value, one.ratio.low, one.ratio.high))
         colour = _STATES[one.state][0]
@@ -206,15 +207,24 @@ def _draw_cell(advice: Advice, cell: AdviceCell) -> Figure:
         labels.append(one.name if one.versus in ("", first) else f"{one.name}\n(to {one.versus})")
         if one.is_bound:
             axes.plot([low], [row], ">", color=colour, markersize=7, fillstyle="none")
+            endless.append((row, low, True, {"color": colour, "linestyle": ":", "linewidth": 1}))
             continue
         ends = [low if low > 0 else value, high if math.isfinite(high) else value]
         axes.plot(ends, [row, row], color=colour, linewidth=1.6)
-        axes.plot([value], [row], _marker(low, high), color=colour,
-                  markersize=4 if low > 0 and math.isfinite(high) else 7)  # fmt: skip
+        axes.plot([value], [row], "D", color=colour, markersize=4)
+        for right, end in ((False, low > 0), (True, math.isfinite(high))):
+            if not end:
+                arrow = {"color": colour, "linewidth": 1.6, "marker": "<>"[right], "markersize": 7}
+                endless.append((row, value, right, arrow))
     axes.axvline(1.0, color=style.INK, linewidth=0.8)
     axes.set_yticks(range(len(cell.ranking)), labels)
     axes.invert_yaxis()
     style.value_axis(axes, "")
+    # What has no end goes to that of the axis, which the others set.
+    limits = axes.get_xlim()
+    for row, begin, right, look in endless:
+        axes.plot([begin, limits[right]], [row, row], markevery=[1], clip_on=False, **look)
+    axes.set_xlim(limits)
     statistic = advice.question.statistic
     axes.set_xlabel(f"{statistic}, times that of {first}", parse_math=False)
     handles = [_state_handle(state) for state in _STATES if state in used]
@@ -231,13 +241,6 @@ def _draw_cell(advice: Advice, cell: AdviceCell) -> Figure:
         handles,
     )
     return figure
-
-
-def _marker(low: float, high: float) -> str:
-    """A diamond, or an arrow to the side of which no end is known."""
-    if low > 0:
-        return "D" if math.isfinite(high) else ">"
-    return "<" if math.isfinite(high) else "X"
 
 
 def _state_handle(state: str) -> Line2D:
