@@ -34,7 +34,7 @@ def test_what_is_proposed_runs_at_once(elsewhere, capsys):
     assert "--network L=1us,o=200ns,G=0.1ns (none was given)" in printed.err
     assert printed.err.count("(none was given)") == 5
     assert main(["run", "study.toml", "--realizations", "20"]) == 0
-    assert "butterfly of 8 B under noise" in capsys.readouterr().out
+    assert "butterfly under noise" in capsys.readouterr().out
     assert (elsewhere / "results" / "study" / "summary.csv").is_file()
 
 

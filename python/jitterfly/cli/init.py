@@ -217,7 +217,6 @@ def _noise_tables(sources: list[dict[str, Any]], folder: Path) -> str:
 
 def _study(path: Path, answers: dict[str, Any]) -> str:
     from ..algorithms import Algorithm
-    from ..units import show_size
 
     kind = answers["algorithm"]
     others = sorted(set(Algorithm.kinds()) - {kind})
@@ -225,7 +224,7 @@ def _study(path: Path, answers: dict[str, Any]) -> str:
         file=path,
         name=_quoted(path.stem),
         stem=path.stem,
-        title=_quoted(f"{kind} of {show_size(answers['bytes'])} under noise"),
+        title=_quoted(f"{kind} under noise"),
         message_bytes=answers["bytes"],
         algorithm=_inline({"kind": kind}),
         others=textwrap.fill(
