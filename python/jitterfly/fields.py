@@ -9,7 +9,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, get_origin
 
 import numpy as np
 import numpy.typing as npt
@@ -82,8 +82,13 @@ def check_numbers(value: Any, rule: str) -> npt.NDArray[Any]:
     return array
 
 
-def check_keys(table: Any, allowed: Collection[str], where: str) -> None:
-    """A table whose keys are all known.
+def check_keys(
+    table: Any,
+    allowed: Collection[str],
+    where: str,
+    advice: Callable[[Any], str] = lambda _: "",
+) -> None:
+    """A table whose keys are all known; `advice` says what to write for one that is not.
 
     Raises
     ------
@@ -96,7 +101,7 @@ def check_keys(table: Any, allowed: Collection[str], where: str) -> None:
         if key not in allowed:
             if renamed := renamed_key(key, allowed):
                 raise ValueError(f"{where}: {renamed}")
-            hint = did_you_mean(key, allowed)
+            hint = advice(key) or did_you_mean(key, allowed)
             raise ValueError(
                 f"{where}: unknown key {shorten(key)}{hint}; allowed keys: {', '.join(allowed)}"
             )
@@ -268,6 +273,8 @@ class Component(Dataclass):
     """
 
     kind: ClassVar[str]
+    other_words: ClassVar[Mapping[str, str]] = {}
+    """What to write for words that are no field of any kind."""
     _kinds: ClassVar[dict[str, type[Component]]]
 
     def __init_subclass__(cls, kind: str | None = None, **kwargs: Any) -> None:
@@ -325,7 +332,7 @@ class Component(Dataclass):
             raise ValueError(f"{place}: {renamed}")
         member: Any = cls._kinds[check_choice(table["kind"], f"{place}: kind", list(cls._kinds))]
         fields = dataclasses.fields(member)
-        check_keys(table, ["kind", *(field.name for field in fields)], place)
+        check_keys(table, ["kind", *(field.name for field in fields)], place, cls._advice_on)
         for field in fields:
             if field.name not in table and field.default is dataclasses.MISSING:
                 needed = [one.name for one in fields if one.default is dataclasses.MISSING]
@@ -336,6 +343,18 @@ class Component(Dataclass):
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from None
         return built
+
+    @classmethod
+    def _advice_on(cls, key: Any) -> str:
+        """What may be meant by a key that a kind does not have."""
+        if key in cls.other_words:
+            return f" ({cls.other_words[key]})"
+        kinds = [
+            kind
+            for kind, member in cls._kinds.items()
+            if key in (field.name for field in dataclasses.fields(cast(Any, member)))
+        ]
+        return f" (a key of kind={' or '.join(kinds)})" if kinds else ""
 
 
 Array = npt.NDArray[np.float64]

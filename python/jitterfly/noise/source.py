@@ -38,6 +38,9 @@ class ExposedWork(NamedTuple):
     combining: int = 0
 
 
+_RATE = "100 a second are period=10ms, or at random kind=renewal,gap=exponential(mean=10ms)"
+
+
 class Noise(Component, ABC):
     """Base of all noise sources.
 
@@ -47,6 +50,7 @@ class Noise(Component, ABC):
 
     added: ClassVar[Mapping[str, Any]] = {"begin": 0.0, "shared": False}
     most: ClassVar[int] = MOST_OF_A_KIND
+    other_words: ClassVar[Mapping[str, str]] = dict.fromkeys(("rate", "frequency"), _RATE)
 
     @abstractmethod
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
