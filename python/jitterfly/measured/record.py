@@ -277,7 +277,7 @@ def _busy_share(recording: dict[str, Any]) -> float:
     Nobody says how long each took; waiting for one's turn again is longer than other detours.
     """
     longest = np.sort(recording["detours"][:, 1])[::-1][: recording["preemptions"]]
-    return float(longest.sum()) / max(recording["end"] - recording["begin"], 1)
+    return float(longest.sum() / max(recording["end"] - recording["begin"], 1))
 
 
 def _notes_of(
