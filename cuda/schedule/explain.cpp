@@ -1,10 +1,10 @@
 // What bound each operation of a schedule: critical paths, of what their time consists, and which
 // operations are on them in how many realizations.
 //
-// The actions are executed as always (cpu/actions.h), with a time that remembers how it came about:
-// the last entry of a log. Of two times the later one is kept, with its entry. So the last CPU's
-// time leads back to the begin, and the entries on the way add up to it exactly. The order is that
-// without noise.
+// The actions are executed as always (schedule/action_run.h), with a time that remembers how it
+// came about: the last entry of a log. Of two times the later one is kept, with its entry. So the
+// last CPU's time leads back to the begin, and the entries on the way add up to it exactly. The
+// order is that without noise.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -13,6 +13,7 @@
 
 #include "cpu/actions.h"
 #include "cpu/thread_pool.h"
+#include "schedule/plan.h"
 
 namespace jf::schedule {
 namespace {
@@ -254,7 +255,7 @@ struct PathStep {
 };
 
 class PathFinder {
-  using Run = ActionRun<Traced, TracedNoise, TracedNetwork, true, std::uint32_t, Record>;
+  using Run = ActionRun<Traced, TracedNoise, TracedNetwork, true, std::uint32_t, Traced*, Record>;
 
  public:
   PathFinder(const Schedule& schedule, const Program& program, const Network& network,
@@ -265,7 +266,7 @@ class PathFinder {
         quiet_(request.quiet),
         view_(view_of(program, request.seed)),
         log_(plan),
-        processors_(std::size_t{plan.ranks} * plan.cpus),
+        processors_(2 * std::size_t{plan.ranks} * plan.cpus),
         ways_(2 * std::size_t{plan.ranks} * plan.nics),
         slots_(plan.slots),
         cursors_(program.intervals.size() * plan.ranks),
@@ -291,30 +292,21 @@ class PathFinder {
                             &log_,   slower_.data()};
     const TracedNetwork delays{
         view_.messages.delays, view_.messages.count, view_.messages.words, nullptr, &log_, quiet_};
-    const ActionJob job{&view_,
-                        &plan_,
-                        network_.bytes.data(),
-                        realization,
-                        1,
-                        processors_.data(),
-                        ways_.data(),
-                        slots_.data(),
-                        cursors_.data(),
-                        ended_.data(),
-                        nullptr,
-                        nullptr,
-                        &stop};
-    Run(job, noise, delays, realization, view_.seed, Record{&log_}).run();
+    const PlanView actions = plan_.view(network_.bytes);
+    const ActionState<Traced*> state{processors_.data(), ways_.data(), slots_.data()};
+    run_all(Run(view_, actions, noise, delays, realization, view_.seed, state, nullptr, nullptr,
+                Record{&log_}),
+            actions, 1, ended_.data(), stop);
     return !stop;
   }
 
   // Follows the path of the last run, from its end back; `visit` is given each of its operations.
   template <class Visit>
   void walk(Visit&& visit) {
-    const Processor<Traced>* last = processors_.data();
-    for (const auto& one : processors_)
-      if (one.busy.t > last->busy.t) last = &one;
-    Traced at = last->busy;
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < processors_.size(); i += 2)
+      if (processors_[i].t > processors_[last].t) last = i;
+    Traced at = processors_[last];
     PathStep step{};
     if (at.entry == kNoEntry) return;  // its rank began late, and did nothing
     step.end = at.t;
@@ -461,8 +453,7 @@ class PathFinder {
   const bool quiet_;
   ProgramView view_;
   Log log_;
-  std::vector<Processor<Traced>> processors_;
-  std::vector<Traced> ways_, slots_;
+  std::vector<Traced> processors_, ways_, slots_;
   std::vector<Cursor> cursors_;
   std::vector<Tick> slower_;
   std::vector<Tick> ended_;                            // and when marks are reached

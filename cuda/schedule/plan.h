@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "core/engine.h"
-#include "schedule/actions.h"
+#include "schedule/action_run.h"
 #include "schedule/schedule.h"
 
 namespace jf::schedule {
@@ -67,6 +67,13 @@ struct Plan {
   std::vector<Tick> reached;  // when each is reached, without noise
   Tick completion = 0;        // of the last CPU
   std::uint32_t last_rank = 0;
+  // bytes_of: of each message cost, Network::bytes.
+  PlanView view(const std::vector<ByteCost>& bytes_of) const {
+    return {actions.data(), static_cast<std::int64_t>(actions.size()),
+            words.data(),   bytes_of.data(),
+            ranks,          cpus,
+            nics,           marks.count};
+  }
   std::uint64_t bytes() const {
     return actions.capacity() * sizeof(Action) +
            4 * (words.capacity() + receive_of.capacity() + marks.of.capacity()) +
@@ -94,6 +101,9 @@ void check_end(Tick end);
 Ended run_in_arrival_order(const Schedule& schedule, const Program& program, const Network& network,
                            const Plan& plan, std::uint64_t seed, std::uint32_t realization,
                            Tick* marks, Tick* times, const PollActions& poll);
+
+// Throws std::invalid_argument where a program, or a network, is not that of a plan.
+void check_program(const Program& program, const Network& network, const Plan& plan);
 
 // The program's noise, as an engine of schedules sees it: its operations take CPU time.
 ProgramView view_of(const Program& program, std::uint64_t seed);
@@ -165,5 +175,12 @@ std::int64_t memory_to_explain(const Program& program, const Network& network, c
 
 // Bytes that simulate holds besides the plan.
 std::int64_t memory(const Program& program, const Plan& plan, const Request& request);
+
+namespace gpu {
+// The same on a GPU, in the order without noise; memory is the device's.
+void simulate(const Program& program, const Network& network, const Plan& plan,
+              const Request& request, Tick* out, const Poll& poll);
+std::int64_t memory(const Program& program, const Plan& plan, const Request& request);
+}  // namespace gpu
 
 }  // namespace jf::schedule

@@ -117,7 +117,7 @@ class Run {
     for (std::int64_t i;
          !pool_.stop && (i = pool_.claimed.fetch_add(runner_.lanes)) < request_.count;) {
       const std::int64_t count = std::min(runner_.lanes, request_.count - i);
-      runner_.run({&view_, &plan_, network_.bytes.data(),
+      runner_.run({&view_, plan_.view(network_.bytes),
                    static_cast<std::uint32_t>(request_.first + i), static_cast<int>(count),
                    state.processors.get(), plan_.links ? state.ways.get() : nullptr,
                    state.slots.get(), state.cursors.get(), out_ + row_ * i, times_, begins_,
@@ -155,17 +155,17 @@ class Run {
   cpu::ThreadPool pool_;
 };
 
-void check(const Program& program, const Network& network, const Plan& plan) {
+}  // namespace
+
+void check_program(const Program& program, const Network& network, const Plan& plan) {
   if (program.ranks() != plan.ranks || program.message_costs.size() != network.bytes.size())
     throw std::invalid_argument("the program is not that of the plan: ranks or messages differ");
 }
 
-}  // namespace
-
 void simulate(const Schedule& schedule, const Program& program, const Network& network,
               const Plan& plan, const Request& request, bool arrival_order, Tick* out,
               const Poll& poll) {
-  check(program, network, plan);
+  check_program(program, network, plan);
   Run run(program, network, plan, request, out);
   if (arrival_order) run.use_arrival_order(schedule, program);
   run.simulate(poll);
@@ -174,7 +174,7 @@ void simulate(const Schedule& schedule, const Program& program, const Network& n
 void operation_times(const Schedule& schedule, const Program& program, const Network& network,
                      const Plan& plan, std::uint64_t seed, std::uint32_t realization, Tick* times,
                      const Poll& poll) {
-  check(program, network, plan);
+  check_program(program, network, plan);
   if (plan.receive_of.size() != schedule.operations())
     throw std::invalid_argument("the plan is of another schedule");
   std::vector<Tick> out(2 + plan.marks.count);
