@@ -2,8 +2,7 @@
 // reads cases (see test_kernels.py), writes for each a line: its results, or "error: ...".
 #include <iostream>
 
-#include "../ptx/machine.h"
-#include "cuda_emulation.h"
+#include "emulated_gpu.h"
 
 // First, as copies of the kernels use it.
 #include "removed.h"
@@ -15,91 +14,23 @@
 #include "gpu/tile_kernel.cuh"
 #include "plan.h"
 #include "read_case.h"
-#include "watch.h"
 
 namespace {
 
 using jf::Tick;
 using jf_read::read, jf_read::read_program, jf_read::read_request;
 
-class EmulatedGpu {
+// It also keeps how long the longest launch was.
+class MeasuredGpu : public jf_emu::EmulatedGpu {
  public:
-  EmulatedGpu(std::uint64_t seed, jf_emu::Order order, const jf::Request& request,
-              std::int64_t room)
-      : random_(seed), order_(order), request_(request), room_(room) {}
+  using EmulatedGpu::EmulatedGpu;
 
-  // Every array lies alone, so that tools see where one ends, and all together must be what was
-  // asked for. Fresh memory holds garbage, so that what nobody wrote shows: that of cursors
-  // pretends to belong to one of the realizations at hand, as what an earlier run left there would.
-  class Arena {
-   public:
-    Arena(EmulatedGpu& gpu, std::int64_t bytes) : gpu_(gpu), left_(bytes) {
-      if (bytes > gpu.room_) throw jf::gpu::OutOfMemory("the emulated device is full");
-      gpu.arena_ = this;
-    }
-    ~Arena() { gpu_.arena_ = nullptr; }
-    std::int64_t left() const { return left_; }
-
-    template <class T>
-    T* allocate(std::int64_t count) {
-      left_ -= jf::gpu::array_bytes<T>(count);
-      if (left_ < 0) throw std::logic_error("a run takes more memory than it asked for");
-      if (count == 0) return nullptr;
-      auto& words = arrays_.emplace_back((static_cast<std::size_t>(count) * sizeof(T) + 7) / 8);
-      for (std::uint64_t& word : words) word = gpu_.random_();
-      T* const array = reinterpret_cast<T*>(words.data());
-      if constexpr (std::is_same_v<T, jf::Cursor>) {
-        const jf::Request& request = gpu_.request_;
-        for (std::int64_t i = 0; i < count; ++i) {
-          const auto other = gpu_.random_() % static_cast<std::uint64_t>(request.count);
-          array[i].owner = static_cast<std::uint32_t>(request.first + other);
-        }
-        jf_emu::watch.guard(array, count, sizeof(T));
-      }
-      return array;
-    }
-    template <class T>
-    T* upload(const std::vector<T>& v) {
-      T* const array = allocate<T>(static_cast<std::int64_t>(v.size()));
-      std::copy(v.begin(), v.end(), array);
-      return array;
-    }
-
-   private:
-    EmulatedGpu& gpu_;
-    std::int64_t left_;
-    std::vector<std::vector<std::uint64_t>> arrays_;
-  };
-
-  template <class T>
-  void fill(T* to, std::int64_t count, const T& value) {
-    std::fill_n(to, count, value);
-  }
   template <class... P, class... A>
   void launch(void (*kernel)(P...), std::int64_t grid, int block, std::int64_t shared_bytes,
               const A&... arguments) {
-    if (arena_->left() != 0) throw std::logic_error("a run takes less memory than it asked for");
-    ++launches_;
-    threads_ += grid * block;
     largest_ = std::max(largest_, steps_of(arguments...));
-    jf_emu::watch.start();
-    jf_ptx::launch(kernel, grid, block, shared_bytes, random_(), order_, arguments...);
+    EmulatedGpu::launch(kernel, grid, block, shared_bytes, arguments...);
   }
-  void maxima(const jf::Observation* from, std::int64_t count, Tick* to) {
-    std::transform(from, from + count, to, [](const jf::Observation& o) { return o.max; });
-  }
-  template <class T>
-  void copy(const T* from, std::int64_t count, T* to) {
-    std::copy_n(from, count, to);
-  }
-  void wait() {}
-  template <class T>
-  void download(const T* from, std::int64_t count, T* to) {
-    std::copy_n(from, count, to);
-  }
-
-  std::int64_t launches() const { return launches_; }
-  std::int64_t threads() const { return threads_; }  // of all launches
   std::int64_t largest() const { return largest_; }  // in steps of ranks, blocks of messages aside
 
  private:
@@ -119,11 +50,7 @@ class EmulatedGpu {
     return steps;
   }
 
-  jf_emu::Random random_;
-  jf_emu::Order order_;
-  jf::Request request_;
-  std::int64_t room_, launches_ = 0, threads_ = 0, largest_ = 0;
-  Arena* arena_ = nullptr;
+  std::int64_t largest_ = 0;
 };
 
 void run_case() {
@@ -141,7 +68,7 @@ void run_case() {
   const auto room = read<std::int64_t>();
   const auto way = read<int>();  // of messages: as the plan has it, in launches, in blocks
   const auto rounds = read<std::int64_t>();
-  EmulatedGpu device(seed, order, request, room);
+  MeasuredGpu device(seed, order, room, request);
 
   const jf::PlanLimits limits{tile_bits, low_bits, 0, steps};
   jf::gpu::BatchPlan plan(program, jf::gpu::plan_tiles(program, jf_emu::kMaxSharedBytes, most,
