@@ -96,15 +96,23 @@ std::unique_ptr<PlannedSchedule> make_plan(
 
 Ticks simulate_schedule(const PlannedSchedule& planned, const Program& program, std::uint64_t seed,
                         std::int64_t first, std::int64_t count, int threads,
-                        const std::optional<py::function>& progress, bool arrival_order) {
+                        const std::optional<py::function>& progress, bool arrival_order,
+                        const std::string& backend) {
   check_realizations(first, count);
   check_threads(threads);
+  const bool gpu = use_gpu(backend);
+  if (gpu && arrival_order)
+    throw std::invalid_argument("the order of arrival is found on the CPU only");
   Ticks out({static_cast<py::ssize_t>(count), 2 + py::ssize_t{planned.plan.marks.count}});
   Tick* data = out.mutable_data();
   const Poll poll = make_poll(progress);
   without_gil([&] {
-    schedule::simulate(planned.schedule, program, planned.network, planned.plan,
-                       {seed, first, count, false, threads}, arrival_order, data, poll);
+    const Request request{seed, first, count, false, threads};
+    if (gpu)
+      schedule::gpu::simulate(program, planned.network, planned.plan, request, data, poll);
+    else
+      schedule::simulate(planned.schedule, program, planned.network, planned.plan, request,
+                         arrival_order, data, poll);
   });
   return out;
 }
@@ -132,9 +140,11 @@ Ticks operation_times(const Schedule& s, const PlannedSchedule& planned, const P
 }
 
 std::int64_t schedule_memory(const PlannedSchedule& planned, const Program& program,
-                             std::int64_t count, int threads) {
+                             std::int64_t count, int threads, const std::string& backend) {
   check_threads(threads);
-  return schedule::memory(program, planned.plan, {0, 0, count, false, threads});
+  const Request request{0, 0, count, false, threads};
+  return use_gpu(backend) ? schedule::gpu::memory(program, planned.plan, request)
+                          : schedule::memory(program, planned.plan, request);
 }
 
 using Numbers = Array<std::uint32_t>;
@@ -229,12 +239,13 @@ void bind_schedule(py::module_& m) {
   m.def("simulate_schedule", &simulate_schedule, py::arg("plan"), py::arg("program"),
         py::arg("seed"), py::arg("first"), py::arg("count"), py::arg("threads") = 0,
         py::arg("progress") = py::none(), py::arg("arrival_order") = false,
+        py::arg("backend") = "cpu",
         "int64 (count, 2 + marks): when the last CPU is free, of which rank it is, and marks");
   m.def("operation_times", &operation_times, py::arg("schedule"), py::arg("plan"),
         py::arg("program"), py::arg("seed"), py::arg("realization"),
         py::arg("arrival_order") = false, "int64 (operations, 2): begin and end");
   m.def("schedule_memory", &schedule_memory, py::arg("plan"), py::arg("program"), py::arg("count"),
-        py::arg("threads") = 0, "Bytes that simulate_schedule holds.");
+        py::arg("threads") = 0, py::arg("backend") = "cpu", "Bytes that simulate_schedule holds.");
   m.def("explain_schedule", &explain_schedule, py::arg("schedule"), py::arg("plan"),
         py::arg("program"), py::arg("seed"), py::arg("realizations"), py::arg("quiet") = false,
         py::arg("threads") = 0, py::arg("progress") = py::none(),

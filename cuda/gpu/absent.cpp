@@ -1,4 +1,4 @@
-// The interfaces of both GPU engines in a build without CUDA.
+// The interfaces of the GPU engines in a build without CUDA.
 #if !defined(JF_HAVE_CUDA)
 
 #include <stdexcept>
@@ -6,6 +6,7 @@
 #include "build_info.h"
 #include "congestion/program.h"
 #include "core/engine.h"
+#include "schedule/plan.h"
 
 namespace jf::gpu {
 
@@ -27,5 +28,16 @@ void simulate(const Program&, const Request&, std::int64_t*, std::uint64_t*, con
 }
 
 }  // namespace jf::congestion::gpu
+
+namespace jf::schedule::gpu {
+
+void simulate(const Program&, const Network&, const Plan&, const Request&, Tick*, const Poll&) {
+  throw std::runtime_error(jf::gpu::status());
+}
+std::int64_t memory(const Program&, const Plan&, const Request&) {
+  throw std::runtime_error(jf::gpu::status());
+}
+
+}  // namespace jf::schedule::gpu
 
 #endif

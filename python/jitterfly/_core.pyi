@@ -196,6 +196,7 @@ def simulate_schedule(
     threads: int = 0,
     progress: Callable[[int], object] | None = None,
     arrival_order: bool = False,
+    backend: str = "cpu",
 ) -> Ticks: ...
 def operation_times(
     schedule: Schedule,
@@ -205,7 +206,9 @@ def operation_times(
     realization: int,
     arrival_order: bool = False,
 ) -> Ticks: ...
-def schedule_memory(plan: SchedulePlan, program: Program, count: int, threads: int = 0) -> int: ...
+def schedule_memory(
+    plan: SchedulePlan, program: Program, count: int, threads: int = 0, backend: str = "cpu"
+) -> int: ...
 def explain_schedule(
     schedule: Schedule,
     plan: SchedulePlan,

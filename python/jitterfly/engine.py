@@ -383,11 +383,21 @@ def _device_problem(
             "the results and the loads of messages under congestion, which the host makes",
             available,
         )
-        needed = core.memory(program, "cuda", 0, realizations)
-        memory.check_memory(needed, "one realization", core.gpu_memory_available(), "device memory")
+        check_device_memory(lambda: core.memory(program, "cuda", 0, realizations))
+    except BackendError as error:
+        return str(error)
     except (RuntimeError, ValueError) as error:
         return f"{_NOT_HERE}{error}"
     return ""
+
+
+def check_device_memory(needed: Callable[[], int]) -> None:
+    """Raise BackendError if the device has not so many bytes, or fails when it is asked."""
+    try:
+        available = core.gpu_memory_available()
+        memory.check_memory(needed(), "one realization", available, "device memory")
+    except (RuntimeError, ValueError) as error:
+        raise BackendError(f"{_NOT_HERE}{error}") from None
 
 
 def _host_loads(program: core.Program, realizations: int) -> int:

@@ -30,7 +30,7 @@ REGISTERS, WARPS, BLOCKS, SHARED, RESERVED = 65536, 64, 32, 233472, 1024
 # Threads of a block, and its shared memory: `tile_shape` of gpu/jobs.h, and gpu/message_pass.h.
 SHAPES = {"lean_kernel": (512, 65536), "tile_kernel<8": (512, 32768), "tile_kernel<4": (512, 16384),
           "tile_kernel<1": (256, 2048), "segment_kernel": (256, 0),
-          "message_kernel": (256, 0)}  # fmt: skip
+          "message_kernel": (256, 0), "schedule_kernel": (128, 0)}  # fmt: skip
 LEAN = {"32": ("j", 16), "64": ("l", 8)}
 
 
@@ -101,7 +101,7 @@ def demangled(text: str) -> str:
 
 def short_name(name: str) -> str:
     """A kernel's, without where it is declared and what it takes."""
-    name = re.sub(r"void |jf::gpu::|jf::", "", name.split("(")[0])
+    name = re.sub(r"void |jf::(schedule::)?(gpu::)?", "", name.split("(")[0])
     return name.replace("unsigned int", "uint32")
 
 
@@ -145,7 +145,8 @@ def main() -> None:
     for name, count in parts(kernels):
         print(f"| {name} | {count:.2f} |")
     whole, said = {}, ""
-    for unit in sorted((options.source / "gpu").glob("*.cu")):
+    folders = options.source / "gpu", options.source / "schedule"
+    for unit in sorted(path for folder in folders for path in folder.glob("*.cu")):
         more, report = compiled(unit, options.source, options.arch)
         whole |= more
         said += report

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from reference import PeriodicNoise, noise_cases
 from reference.messages import SHIFT, XOR, MessageCase, Steps
+from support.emulated_schedules import random_schedule_runs
 from support.kernel_cases import ALL_NOISES, NOISES, PROGRAMS, delays_messages, make
 from support.lean_cases import LIMIT32, at_the_edge, kernel, random_lean_case
 from support.message_cases import (
@@ -22,6 +23,7 @@ from support.message_cases import (
 
 import jitterfly as jf
 from jitterfly import _core
+from jitterfly.goal import goal_schedule
 
 no_device = pytest.mark.skipif(bool(_core.devices()), reason="there is a CUDA device")
 
@@ -359,6 +361,41 @@ def test_public_interface(algorithm, noise, observe):
     halves = [jf.simulate(case, n, seed=3, backend="cuda", first_realization=first).ticks
               for first, n in [(0, 20), (20, 30)]]  # fmt: skip
     np.testing.assert_array_equal(np.concatenate(halves), results["cuda"].ticks)
+
+
+@pytest.mark.gpu
+@pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
+@pytest.mark.parametrize("count", [1, 13, 1000])
+def test_schedules(count, tmp_path):
+    """Of every kind, under every noise, with marks."""
+    for run in random_schedule_runs(tmp_path, 100, count):
+        compiled = run.case.compiled(run.marks)
+        run.come_late(_core, compiled.program)
+        first = min(run.case.realization, 2**32 - count)
+        found = [_core.simulate_schedule(*compiled, run.case.seed, first, count, backend=backend)
+                 for backend in ("cpu", "cuda")]  # fmt: skip
+        np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.gpu
+def test_a_long_schedule(tmp_path):
+    """Several launches; the same from the package, in batches of what memory there is."""
+    case = jf.Case(64, algorithm=jf.RecursiveDoublingAllreduce(), network="L=1us,o=200ns,g=500ns",
+                   message_bytes=8, compute_time="100us", cycles=100)  # fmt: skip
+    path = tmp_path / "app.goal"
+    path.write_text(goal_schedule(case).text)
+    noise = [jf.PeriodicNoise("1ms", "25us"), jf.NetworkJitter("1ms", "10us")]
+    told = []
+    found = [
+        jf.simulate_schedule(
+            path, "L=1us,o=200ns,g=500ns", noise, 5000, seed=3, backend=backend, order_checks=0,
+            progress=lambda done, _: told.append(done),
+        )
+        for backend in ("cpu", "cuda")
+    ]  # fmt: skip
+    np.testing.assert_array_equal(found[1].ticks, found[0].ticks)
+    np.testing.assert_array_equal(found[1].last_rank, found[0].last_rank)
+    assert told[-1] == 5000
 
 
 @pytest.mark.gpu

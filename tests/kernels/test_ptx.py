@@ -46,6 +46,7 @@ from support.emulated_kernels import (
     varied,
     varied_messages,
 )
+from support.emulated_schedules import random_schedule_runs, same_schedule
 from support.kernel_cases import ALL_NOISES, PROGRAMS, make
 from support.lean_cases import random_lean_case
 from support.message_cases import MESSAGE_PROGRAMS, make_messages, with_rank_speeds
@@ -190,6 +191,7 @@ def wrong(runs, found, same):
             if not same(run, text)]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_every_kernel(modules, arch, tmp_path, tmp_path_factory, monkeypatch):
     """The bits of the CPU backend, and no kernel is left out."""
@@ -203,6 +205,11 @@ def test_every_kernel(modules, arch, tmp_path, tmp_path_factory, monkeypatch):
         build_once(tmp_path_factory, "congestion"), [run.text(monkeypatch) for run in runs]
     )
     assert wrong(runs, found, same_congestion) == []
+    runs = random_schedule_runs(tmp_path / "schedules", 60, 5)
+    found = programs.execute(
+        build_once(tmp_path_factory, "schedules"), [run.text(monkeypatch) for run in runs]
+    )
+    assert wrong(runs, found, same_schedule) == []
     assert kernels.keys() - {name for name, _ in programs.executed()} == set()
 
 

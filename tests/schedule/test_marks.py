@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from reference.schedules import ArrivalOrder, InOrder
 from support.scale import at_most
-from support.schedule_cases import OPTIONS, Case
+from support.schedule_cases import OPTIONS, Case, random_marks
 
 import jitterfly as jf
 from jitterfly import _core
 from jitterfly.cli import main
-from jitterfly.schedule.marks import NO_MARK, Marks, read_marks
+from jitterfly.schedule.marks import NO_MARK, read_marks
 
 NUMBERS = [(kind, number) for kind in OPTIONS for number in range(at_most(100, 4))]
 
@@ -54,11 +54,8 @@ def test_marks_against_the_reference(kind, number, tmp_path, monkeypatch):
         quiet.execute()
     except AssertionError:
         return
-    count, begins = rng.randint(1, 5), case.schedule._mapped.begins
-    share = rng.choice([0.1, 0.5, 1])
-    of = np.array([rng.randrange(count) if rng.random() < share else NO_MARK
-                   for _ in range(case.schedule.operations)], dtype=np.uint32)  # fmt: skip
-    marks = Marks(tuple(map(str, range(count))), of)
+    marks, begins = random_marks(rng, case), case.schedule._mapped.begins
+    count, of = len(marks.names), marks.of
     compiled = case.compiled(marks)
     assert compiled.plan.reached == reached(quiet.completed, of, count, begins).tolist()
 

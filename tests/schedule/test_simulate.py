@@ -646,20 +646,44 @@ def test_a_schedule_is_known_by_its_content(tmp_path, capsys):
         (["--out", "x"], "--out is for a study"),
         (["--dry-run"], "--dry-run is for a study"),
         (["--on-error", "finish"], "--on-error is for a study"),
-        (["--backend", "cuda"], "--backend must be auto or cpu for a schedule"),
+        (["--backend", "cuda", "--order", "arrival"],
+         "--order must be 'noise-free' with backend 'cuda'"),
         (["--network", "kind=hockney,alpha=1us,beta=0"], "network must be LogGOPS"),
         (["--noise", "nothing.noise"], "nothing.noise can not be read"),
         (["--realizations", "1"], "--realizations must be an integer from 2"),
         (["--speed", "kind=slow_ranks,factor=2,ranks=8"], "speed: ranks must be from 0 to 7"),
         (["--speed", "kind=fast_ranks,factor=2"], "--speed"),
     ],
-)
+)  # fmt: skip
 def test_options_that_do_not_fit(options, message, tmp_path, capsys):
     path = tmp_path / "app.goal"
     path.write_text(APP)
     assert main(["run", str(path), *options]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert message in error
+
+
+@pytest.mark.skipif(bool(_core.devices()), reason="there is a CUDA device")
+def test_without_a_gpu_the_cpu_answers_and_cuda_is_an_error(tmp_path, capsys):
+    path = tmp_path / "app.goal"
+    path.write_text(APP)
+    noise, network = jf.PeriodicNoise("1ms", "25us"), "L=1us,o=200ns"
+    kept = [jf.simulate_schedule(path, network, noise, 20, backend=backend).ticks
+            for backend in ("auto", "cpu")]  # fmt: skip
+    np.testing.assert_array_equal(*kept)
+    with pytest.raises(jf.BackendError, match="backend 'cuda' can not be used here"):
+        jf.simulate_schedule(path, network, noise, 20, backend="cuda")
+    assert main(["run", "-q", str(path), "--backend", "cuda"]) == 2
+    assert "--backend 'cuda' can not be used here" in capsys.readouterr().err
+    compiled = compile_schedule(jf.Schedule.read(path), jf.LogGOPS(L="1us", o=0), [])
+    for asked in (
+        lambda: _core.simulate_schedule(*compiled, 0, 0, 1, backend="cuda"),
+        lambda: _core.schedule_memory(*compiled, 1, backend="cuda"),
+    ):
+        with pytest.raises(RuntimeError, match=re.escape(_core.cuda_status())):
+            asked()
+    with pytest.raises(ValueError, match="order of arrival is found on the CPU"):
+        _core.simulate_schedule(*compiled, 0, 0, 1, arrival_order=True, backend="cuda")
 
 
 def test_options_of_a_schedule_for_a_study(capsys):

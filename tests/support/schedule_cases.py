@@ -13,6 +13,7 @@ from reference.uneven import random_drawn_speed, random_speed
 
 import jitterfly as jf
 from jitterfly import _core
+from jitterfly.schedule.marks import NO_MARK, Marks
 from jitterfly.schedule.simulate import compile_schedule
 
 
@@ -71,11 +72,10 @@ class Case:
             for _ in range(rng.choice([0, 1, 2])):
                 written, meant = random_drawn_speed(rng, jf, ranks)
                 self.written, self.meant = [*self.written, written], (*self.meant, meant)
-        path = folder / "app.goal"
-        path.write_text(as_text(self.ranks))
-        self.schedule = jf.Schedule.read(path)
+        self.path = folder / "app.goal"
+        self.path.write_text(as_text(self.ranks))
+        self.schedule = jf.Schedule.read(self.path)
         self.seed, self.realization = rng.getrandbits(64), rng.getrandbits(32)
-        self.late = ()
 
     def quiet(self):
         """The run without noise, or None where the schedule can not be executed."""
@@ -92,6 +92,14 @@ class Case:
     def times(self, compiled, **options):
         return _core.operation_times(self.schedule._mapped, *compiled, self.seed, self.realization,
                                      **options)  # fmt: skip
+
+
+def random_marks(rng, case):
+    """Marks of some operations, or of all."""
+    count, share = rng.randint(1, 5), rng.choice([0.1, 0.5, 1])
+    of = [rng.randrange(count) if rng.random() < share else NO_MARK
+          for _ in range(case.schedule.operations)]  # fmt: skip
+    return Marks(tuple(map(str, range(count))), np.array(of, dtype=np.uint32))
 
 
 OPTIONS = {

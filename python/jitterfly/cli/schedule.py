@@ -129,8 +129,6 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     from ..schedule.simulate import USUAL_ORDER_CHECKS
 
     _refuse(chosen, _OF_STUDIES, "is for a study", f"{chosen.study} is a schedule")
-    if chosen.backend == "cuda":
-        raise ValueError("--backend must be auto or cpu for a schedule, which no GPU runs yet")
     _check_started_once()
     started = time.monotonic()
     network = _network(chosen)
@@ -163,7 +161,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
             schedule, network, noise, realizations, seed, threads=threads, progress=show,
             order=chosen.order or "noise-free",
             order_checks=USUAL_ORDER_CHECKS if checks is None else checks, marks=chosen.marks,
-            speed=speed,
+            speed=speed, backend=chosen.backend,
         )  # fmt: skip
         if chosen.picture is not None:
             phases("drawing the picture")

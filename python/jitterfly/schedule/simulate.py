@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from .. import memory, notebook, stats
 from ..case import place_noise, warn_of_idle_sources, warn_of_idle_speed
-from ..engine import check_run, core, reporting
-from ..fields import MOST_THREADS, check_choice, check_integer, frozen_dataclass, shorten
+from ..engine import check_device_memory, check_run, core, reporting
+from ..fields import check_choice, check_integer, frozen_dataclass, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks, check_speed
 from ..info import processors
@@ -502,6 +502,7 @@ def prepare(
     first_realization: int,
     marks: str | Path | None = None,
     speed: Speed | None = None,
+    backend: str = "cpu",
 ) -> Prepared:
     """Check the arguments of `simulate_schedule`, and plan its schedule; errors as there."""
     if not isinstance(schedule, Schedule):
@@ -519,10 +520,8 @@ def prepare(
         warn_of_idle_sources(sources, work, schedule.ranks, remedies=False)
         _warn_of_idle_speed(schedule, speed)
     realizations, seed, first_realization = check_run(
-        realizations, seed, "cpu", threads, progress, first_realization
+        realizations, seed, backend, threads, progress, first_realization
     )
-    if threads is not None:
-        check_integer(threads, "threads", 1, MOST_THREADS)
     available = memory.available_bytes()
     memory.check_memory(
         _plan_bytes(schedule, network) + 24 * realizations,
@@ -561,6 +560,7 @@ def simulate_schedule(
     marks: str | Path | None = None,
     *,
     speed: Speed | None = None,
+    backend: Literal["auto", "cpu", "cuda"] = "auto",
 ) -> ScheduleResult:
     """Run an application's schedule under many realizations of noise.
 
@@ -576,7 +576,7 @@ def simulate_schedule(
         A file of measured noise, text such as ``"period=1ms,duration=10us"``, or sources. All but
         `Congestion`. `SpeedNoise` lengthens ``calc``.
     realizations, seed, threads, progress, first_realization
-        As in `simulate`. It runs on the CPU.
+        As in `simulate`.
     order : "noise-free" or "arrival"
         In which operations that compete for a CPU are executed; see Notes. "arrival" executes one
         realization after the other on each processor, event by event, which is slower.
@@ -593,6 +593,10 @@ def simulate_schedule(
     speed : Speed, optional
         By which factor each rank takes longer for ``calc``: ``imbalance.SlowRanks(1.2, ranks=3)``.
         It is rounded to a multiple of 2^-32. The time without noise has it, too.
+    backend : "auto", "cpu" or "cuda"
+        On a GPU a thread executes the whole schedule for one realization, which needs thousands of
+        realizations to be worthwhile. So "auto" is the CPU. The results are the same. The order of
+        arrival, and the order checks, are executed on the CPU.
 
     Returns
     -------
@@ -600,6 +604,8 @@ def simulate_schedule(
 
     Raises
     ------
+    BackendError
+        With "cuda": no GPU can be used here, or it has not enough memory.
     ValueError
         Names the argument and its range; the schedule can not be read or executed; not enough
         memory.
@@ -658,26 +664,33 @@ def simulate_schedule(
     """
     check_choice(order, "order", ORDERS)
     check_integer(order_checks, "order_checks", 0, 10**6)
+    if backend == "cuda" and order == "arrival":
+        raise ValueError("order must be 'noise-free' with backend 'cuda': that of arrival is "
+                         "found on the CPU")  # fmt: skip
     prepared = prepare(
         schedule, network, noise, realizations, seed, threads, progress, first_realization, marks,
-        speed,
+        speed, backend,
     )  # fmt: skip
     schedule, network, sources, realizations, seed, first_realization, compiled, names, _ = prepared
     plan, program = compiled
     checks = min(order_checks, realizations) if sources and order == "noise-free" else 0
     available = memory.available_bytes()  # of which the plan has taken some
+    engine = "cuda" if backend == "cuda" else "cpu"
+    needed = 0  # of the machine's memory
     if order == "arrival":
         most = min(threads or processors(), realizations)
         needed = most * _arrival_bytes(schedule, len(sources))
+    elif engine == "cuda":
+        check_device_memory(lambda: core.schedule_memory(plan, program, realizations, 0, engine))
     else:
         needed = core.schedule_memory(plan, program, realizations, threads or 0)
     memory.check_memory(needed + 24 * realizations, "the realizations in flight", available)
     needed = _arrival_bytes(schedule, len(sources)) + 32 * schedule.operations
     unchecked = bool(checks) and available is not None and needed > available
-    with reporting(progress, realizations, "cpu") as report:
+    with reporting(progress, realizations, engine) as report:
         raw = core.simulate_schedule(
             plan, program, seed, first_realization, realizations, threads or 0, report,
-            arrival_order=order == "arrival",
+            arrival_order=order == "arrival", backend=engine,
         )  # fmt: skip
     check_times(raw[:, :1])
     for source in sources:

@@ -1,0 +1,26 @@
+// Schedules on the GPU: runs the batches of run.cuh on a CUDA device.
+#include "gpu/device.h"
+#include "schedule/run.cuh"
+
+namespace jf::schedule::gpu {
+
+void simulate(const Program& program, const Network& network, const Plan& plan,
+              const Request& request, Tick* out, const Poll& poll) {
+  check_program(program, network, plan);
+  const std::string why = jf::gpu::status();
+  if (!why.empty()) throw std::runtime_error(why);
+  if (request.count == 0) return;
+  jf::gpu::Gpu gpu;
+  const std::int64_t batch =
+      Layout(program, plan).batch(request.count, jf::gpu::available_memory());
+  run(gpu, program, network, plan, request, batch, {}, out, poll);
+}
+
+std::int64_t memory(const Program& program, const Plan& plan, const Request& request) {
+  const std::string why = jf::gpu::status();
+  if (!why.empty()) throw std::runtime_error(why);
+  const Layout layout(program, plan);
+  return layout.bytes(layout.batch(request.count, jf::gpu::available_memory()));
+}
+
+}  // namespace jf::schedule::gpu

@@ -1,0 +1,147 @@
+// Runs batches of realizations of a schedule on a device: the GPU (gpu.cu) or, in the tests, an
+// emulated one.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+#include "gpu/resources.h"
+#include "schedule/kernel.cuh"
+#include "schedule/plan.h"
+
+namespace jf::schedule::gpu {
+
+// Realizations at a time: four times as many threads as a large card runs at once.
+constexpr std::int64_t kMostRealizations = std::int64_t{1} << 20;
+// Actions of a launch. A thread executes them one after the other, each in some microseconds at
+// most, however few threads there are.
+constexpr std::int64_t kMostActions = std::int64_t{1} << 16;
+
+// Whether the kernel of any noise is needed, or that of one periodic source.
+inline bool any_noise(const ProgramView& p) {
+  return p.sources_needed || p.steps_delayed || p.has_jitter;
+}
+
+// The memory of a run, in arrays of a device's arena.
+struct Layout {
+  std::int64_t processors, ways, slots, cursors, words;  // of a realization
+
+  Layout(const Program& program, const Plan& plan)
+      : processors(2 * std::int64_t{plan.ranks} * plan.cpus),
+        ways(2 * std::int64_t{plan.ranks} * plan.nics),
+        slots(plan.slots),
+        cursors(any_noise(program.view(0)) ? std::int64_t{plan.ranks} * sources(program) : 0),
+        words(2 + std::int64_t{plan.marks.count}),
+        tables_(jf::gpu::vector_bytes(plan.actions, plan.words, program.message_costs,
+                                      program.step_messages, program.intervals, program.delays,
+                                      program.speeds, program.messages, program.words) +
+                jf::gpu::array_bytes<ByteCost>(
+                    static_cast<std::int64_t>(program.message_costs.size()))) {}
+
+  static std::int64_t sources(const Program& program) {
+    return static_cast<std::int64_t>(program.intervals.size());
+  }
+  std::int64_t bytes(std::int64_t realizations) const {
+    return tables_ + jf::gpu::array_bytes<Tick>(processors * realizations) +
+           jf::gpu::array_bytes<Tick>(ways * realizations) +
+           jf::gpu::array_bytes<Tick>(slots * realizations) +
+           jf::gpu::array_bytes<Cursor>(cursors * realizations) +
+           jf::gpu::array_bytes<Tick>(words * realizations);
+  }
+  // How many realizations of `count` are computed at a time in so much memory.
+  std::int64_t batch(std::int64_t count, std::int64_t room) const {
+    std::int64_t batch = std::min(count, kMostRealizations);
+    while (batch > 1 && bytes(batch) > room) batch /= 2;
+    return batch;
+  }
+
+ private:
+  std::int64_t tables_;
+};
+
+// Runs all realizations from `done` on, `batch` at a time.
+template <class Device>
+void run_batches(Device& device, const Program& program, const Network& network, const Plan& plan,
+                 const Request& request, std::int64_t batch, jf::gpu::LaunchLimits limits,
+                 std::int64_t& done, Tick* out, const Poll& poll) {
+  const Layout layout(program, plan);
+  typename Device::Arena arena(device, layout.bytes(batch));
+  Job job{};
+  job.program = view_of(program, request.seed);
+  job.plan = plan.view(network.bytes);
+  job.plan.actions = arena.upload(plan.actions);
+  job.plan.words = arena.upload(plan.words);
+  job.plan.bytes = arena.upload(network.bytes);
+  job.program.message_costs = arena.upload(program.message_costs);
+  job.program.step_messages = arena.upload(program.step_messages);
+  const auto* const intervals = arena.upload(program.intervals);
+  const auto* const delays = arena.upload(program.delays);
+  const auto* const speeds = arena.upload(program.speeds);
+  const auto* const messages = arena.upload(program.messages);
+  job.program.point_to(intervals, delays, speeds, messages, arena.upload(program.words));
+  job.sources = Layout::sources(program);
+  job.processors = arena.template allocate<Tick>(layout.processors * batch);
+  job.ways = arena.template allocate<Tick>(layout.ways * batch);
+  job.slots = arena.template allocate<Tick>(layout.slots * batch);
+  job.cursors = arena.template allocate<Cursor>(layout.cursors * batch);
+  job.out = arena.template allocate<Tick>(layout.words * batch);
+
+  jf::gpu::Pace pace(limits);
+  auto polled = std::chrono::steady_clock::now();
+  const auto wait_and_poll = [&] {
+    device.wait();
+    pace.waited();
+    const auto now = std::chrono::steady_clock::now();
+    if (now - polled < std::chrono::milliseconds(50)) return;
+    if (poll && !poll(done)) throw Cancelled();
+    polled = now;
+  };
+  const auto launch = [&](const auto& noise, const auto& delayed) {
+    device.launch(&schedule_kernel<std::decay_t<decltype(noise)>, std::decay_t<decltype(delayed)>>,
+                  (job.realizations + kThreads - 1) / kThreads, kThreads, 0, job, noise, delayed);
+  };
+  while (done < request.count) {
+    job.first_realization = static_cast<std::uint32_t>(request.first + done);
+    job.realizations = std::min(batch, request.count - done);
+    job.end = job.words = 0;
+    do {
+      job.begin = job.end;
+      job.end = std::min(
+          job.plan.action_count,
+          job.begin + std::clamp<std::int64_t>(pace.limit() / job.realizations, 1, kMostActions));
+      if (any_noise(job.program)) {
+        Messages none{};  // those of a message are set by its cost
+        none.words = job.program.messages.words;
+        launch(job.program.sources, none);
+      } else {
+        launch(job.program.has_noise ? job.program.periodic : Periodic::never(), NoJitter{});
+      }
+      for (std::int64_t i = job.begin; i < job.end; ++i)
+        job.words += plan.actions[static_cast<std::size_t>(i)].words;
+      pace.launched((job.end - job.begin) * job.realizations);
+      if (pace.due()) wait_and_poll();
+    } while (job.end < job.plan.action_count);
+    device.download(job.out, layout.words * job.realizations, out + layout.words * done);
+    pace.waited();
+    done += job.realizations;
+    if (poll && !poll(done)) throw Cancelled();
+  }
+}
+
+// Runs all realizations. If less memory is free than was reported, half as many at a time.
+template <class Device>
+void run(Device& device, const Program& program, const Network& network, const Plan& plan,
+         const Request& request, std::int64_t batch, jf::gpu::LaunchLimits limits, Tick* out,
+         const Poll& poll) {
+  for (std::int64_t done = 0;;) {
+    try {
+      run_batches(device, program, network, plan, request, batch, limits, done, out, poll);
+      return;
+    } catch (const jf::gpu::OutOfMemory&) {
+      if (batch == 1) throw;
+      batch /= 2;
+    }
+  }
+}
+
+}  // namespace jf::schedule::gpu

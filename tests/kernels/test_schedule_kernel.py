@@ -1,0 +1,65 @@
+"""The CUDA kernel for schedules, emulated on the CPU, against the CPU backend: every tick.
+
+As test_kernels.py: threads run in four orders, and memory holds garbage. Threads do not meet, so
+that there are no barriers to take out.
+"""
+
+from dataclasses import replace
+
+import pytest
+from support.emulated_kernels import ORDERS, build_once, execute
+from support.emulated_schedules import random_schedule_runs, same_schedule
+from support.scale import scaled
+
+pytestmark = pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    return build_once(tmp_path_factory, "schedules")
+
+
+def check(kernel, runs, monkeypatch):
+    found = execute(kernel, [run.text(monkeypatch) for run in runs], timeout=300)
+    assert [i for i, run in enumerate(runs) if not same_schedule(run, found[i])] == []
+    return [int(text.split()[0]) for text in found]
+
+
+def test_random_schedules(kernel, tmp_path, monkeypatch):
+    check(kernel, random_schedule_runs(tmp_path, scaled(300), 1), monkeypatch)
+
+
+def test_more_realizations_than_threads_of_a_block(kernel, tmp_path, monkeypatch):
+    runs = random_schedule_runs(tmp_path, scaled(20, 4), 2)
+    runs = [replace(run, count=300, batch=batch, order=number % ORDERS, launch=0)
+            for number, run in enumerate(runs) for batch in (299, 1000)]  # fmt: skip
+    for run in runs:
+        run.case.realization = min(run.case.realization, 2**32 - 301)
+    check(kernel, runs, monkeypatch)
+
+
+def test_a_plan_in_many_launches(kernel, tmp_path, monkeypatch):
+    """Of one action each: what later ones need is in memory, not in registers."""
+    runs = random_schedule_runs(tmp_path, scaled(20, 4), 3)
+    runs = [replace(run, count=2, batch=1000, launch=launch) for run in runs for launch in (0, 2)]
+    launches = check(kernel, runs, monkeypatch)
+    assert set(launches[::2]) == {1}
+    actions = [run.case.compiled(run.marks).plan.actions for run in runs[1::2]]
+    assert launches[1::2] == [max(number, 1) for number in actions]
+
+
+def test_memory_that_is_not_there(kernel, tmp_path, monkeypatch):
+    """Then fewer realizations are computed at a time; not even one is an error."""
+    runs = [replace(run, count=9, batch=9, launch=0)
+            for run in random_schedule_runs(tmp_path, scaled(20, 4), 4)]  # fmt: skip
+    full = 0
+    for run in runs:
+        tight = [replace(run, room=2**bits) for bits in range(8, 24)]
+        found = execute(kernel, [one.text(monkeypatch) for one in tight])
+        fits = [text for text in found if "full" not in text]
+        assert all(same_schedule(run, text) for text in fits)
+        launches = [int(text.split()[0]) for text in fits]
+        assert launches == sorted(launches, reverse=True)
+        assert launches[-1] == 1
+        full += len(tight) - len(fits)
+    assert full > 0
