@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Look into a wheel or an sdist: everything that belongs there is, and nothing else.
+"""Check of a wheel's or sdist's content: everything that belongs there is, and nothing else.
 
     .ci/wheel_content.py FILE...
 

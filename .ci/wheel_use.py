@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Install a wheel where there is no compiler, and use it as a person who is new to it does.
+"""Test of a wheel: install it where there is no compiler, and use it as a newcomer does.
 
     .ci/wheel_use.py WHEEL [--cuda]         in a fresh environment; --cuda: it must hold CUDA code
     .ci/wheel_use.py --here [--cuda]        in the environment of this Python, which has it already

@@ -1,3 +1,5 @@
+// pybind11 bindings of network congestion: simulate, routes of messages, the graph-walking peer.
+
 #include "parts.h"
 
 #include <pybind11/numpy.h>

@@ -1,3 +1,5 @@
+// pybind11 bindings of the rates of a core and of counted instructions, for `jitterfly bench`.
+
 #include "parts.h"
 
 #include <pybind11/stl.h>

@@ -1,5 +1,6 @@
-// jitterfly._core: arrays in, arrays out. It checks arguments, and leaves everything else to cuda/.
-// Ctrl-C while the engine runs: `make_poll` in parts.h.
+// pybind11 module `jitterfly._core`: programs, simulate, ready times, explain, memory, devices. It
+// checks arguments, and leaves everything else to cuda/. Ctrl-C while the engine runs: `make_poll`
+// in parts.h.
 #include <pybind11/functional.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>

@@ -1,3 +1,5 @@
+// pybind11 bindings of noise sources: adding each kind to a program, draws of delays.
+
 #include "parts.h"
 
 #include <pybind11/stl.h>

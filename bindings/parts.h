@@ -1,4 +1,5 @@
-// The parts of the module _core, which module.cpp puts together, and what they share.
+// Helpers that all bindings share: release of the GIL, Ctrl-C polling (`make_poll`), argument
+// checks.
 #pragma once
 
 #include <pybind11/numpy.h>

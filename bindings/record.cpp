@@ -1,4 +1,4 @@
-// The recorder of detours: its results as arrays and plain values.
+// pybind11 bindings of the recorder of CPU noise (detours).
 #include "parts.h"
 
 #include <pybind11/numpy.h>

@@ -1,4 +1,4 @@
-// Schedules of applications: reading, planning and running them.
+// pybind11 bindings of application schedules: reading, planning, running, explaining.
 #include "schedule/plan.h"
 
 #include <pybind11/stl.h>

@@ -1,4 +1,7 @@
-"""Configuration of Sphinx: `sphinx-build -W --keep-going docs docs/_build/html`."""
+"""Configuration of Sphinx (documentation build).
+
+`sphinx-build -W --keep-going docs docs/_build/html` builds the pages.
+"""
 
 import os
 import sys

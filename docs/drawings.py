@@ -1,4 +1,4 @@
-"""The drawings of the model and of the house, made when their pages are built."""
+"""Drawings of the model and of the package layers, made when their pages are built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Take the parts of claims from reproductions into `docs/data/parts.json`, which a page shows.
+"""Script that takes parts of claims from reproductions into docs/data/parts.json, for a page.
 
     python docs/take_parts.py results/reproduce_quick [DIR ...]
 

@@ -1,4 +1,4 @@
-"""What all tests share: how much they do, what they need, and that none stands still."""
+"""pytest configuration: option `--scale`, time limits, order of files, skips, processes."""
 
 import gc
 import itertools

@@ -1,4 +1,4 @@
-// Congestion on the CPU: threads compute realizations (realize.h) in parallel.
+// CPU engine of network congestion: threads compute realizations (realize.h) in parallel.
 #include "core/engine.h"
 
 #include <algorithm>

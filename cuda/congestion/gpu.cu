@@ -1,4 +1,4 @@
-// Congestion on the GPU: runs the batches of run.cuh on a CUDA device.
+// GPU engine of network congestion: launches the kernel of kernel.cuh batch by batch (run.cuh).
 #include "congestion/run.cuh"
 #include "core/engine.h"
 #include "gpu/device.h"

@@ -1,5 +1,5 @@
-// Congestion on the GPU: a block of threads computes a realization, with the arithmetic of
-// realize.h. Atomic operations are additions and maxima of integers, so their order does not
+// CUDA kernel of network congestion: a block of threads routes and counts one realization
+// (realize.h). Atomic operations are additions and maxima of integers, so their order does not
 // matter; if they assign places in a bucket, the bucket is sorted afterwards.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Makes tables of the loads of links. The loads are counted by `Worker::find_loads` in realize.h.
+// Makes tables of link loads for the engines of collectives (congestion of a collective's
+// messages). The loads are counted by `Worker::find_loads` in realize.h.
 #include "congestion/loads.h"
 
 #include <algorithm>

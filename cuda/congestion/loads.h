@@ -1,3 +1,4 @@
+// Link loads (congestion) of a collective's messages, as tables for the engines of collectives.
 // Congestion for the engines of collectives: finds which messages of a program are in the network
 // together, and makes the table of their loads in a realization (counted by realize.h), which is
 // that of noise/link_loads.h.

@@ -1,4 +1,4 @@
-// Random orders of hosts and random permutations without fixed points, from counter-based draws.
+// Random permutations (placement of ranks) and derangements, from counter-based draws.
 //
 // A random order of n items is the order of n 64-bit keys, each an independent draw. Equal keys, of
 // probability below n^2 / 2^65, keep the order of the items. The result of sorting does not depend

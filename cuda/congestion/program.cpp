@@ -1,3 +1,5 @@
+// Checks and derived sizes of a congestion program (program.h): network, levels, traffic pattern.
+
 #include "congestion/program.h"
 
 #include <algorithm>

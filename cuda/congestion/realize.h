@@ -1,5 +1,6 @@
-// A realization of congestion on one thread of the CPU: ranks are placed on hosts, messages are
-// routed and counted on their links (`Worker::find_loads`).
+// Worker of network congestion on the CPU: placement, routing, counting of messages per link. One
+// thread computes a realization: ranks are placed on hosts, messages are routed and counted on
+// their links (`Worker::find_loads`).
 #pragma once
 
 #include <algorithm>

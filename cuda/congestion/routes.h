@@ -1,5 +1,5 @@
-// Routers: the edges (links) that a message uses, in closed form for fat trees, by forwarding
-// tables for other networks. A router numbers the counters of messages, one per edge.
+// Routing: links of a message on fat trees (XGFT/PGFT, d-mod-k in closed form) or by forwarding
+// tables. A router numbers the counters of messages, one per edge.
 #pragma once
 
 #include "congestion/orders.h"

@@ -1,4 +1,4 @@
-// Runs batches of realizations on a device: the GPU (gpu.cu) or, in the tests, an emulated one.
+// Host loop of congestion on the GPU: batches of realizations, memory, kernel launches.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The loops of a realization that gain from wide registers, compiled once per instruction set.
+// SIMD loops of congestion (sort keys, links of a fat tree), compiled once per instruction set.
 #pragma once
 
 #include "congestion/routes.h"

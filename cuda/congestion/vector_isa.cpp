@@ -1,5 +1,5 @@
-// Compiled once per instruction set, with JF_ISA naming it. As in cpu/tiles_isa.cpp, only functions
-// that are always inlined are called from here.
+// SIMD loops of congestion (vector.h), compiled once per instruction set, which JF_ISA names. As in
+// cpu/tiles_isa.cpp, only functions that are always inlined are called from here.
 #include "congestion/vector.h"
 
 #define JF_PASTE(a, b) a##b

@@ -1,4 +1,5 @@
-// Both engines, as the bindings use them: ready times of a Program's realizations (host_program.h).
+// Interfaces of the CPU and GPU engine of collectives: simulate, ready times, phases, explain,
+// memory.
 #pragma once
 
 #include <functional>

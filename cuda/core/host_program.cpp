@@ -1,3 +1,5 @@
+// Builds and checks a program on the host: steps, mirrors, partner lists; cuts it into passes.
+
 #include "core/host_program.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Host side of a program: owns its arrays, checks them, adds noise, and plans passes (plan.h).
+// `Program` on the host: owns steps, costs and noise sources, checks them, plans passes (plan.h).
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// The arithmetic of a message step, written once as that of steps.h: T is Tick or Lanes.
+// LogGOPS arithmetic of point-to-point messages (o, g, G, L), once for Tick (scalar) and Lanes
+// (SIMD).
 //
 // A send starts when the CPU is free and the link out has been left by the message before it, which
 // occupies it for its gap from its start on: LogGOPSim's rule (HSL10 §3). The link in takes

@@ -1,4 +1,5 @@
-// Senders and receivers of a message step. In a turn a rank sends and receives at most one message.
+// Partners of a message step: which rank sends to which (shift, xor, binomial tree, list). In a
+// turn a rank sends and receives at most one message.
 #pragma once
 
 #include "core/program.h"

@@ -1,5 +1,6 @@
-// An algorithm as data: a list of steps over ranks. Read it first. It is made of a case by
-// python/jitterfly/program.py; steps.h and messages.h say what a rank does in a step.
+// An algorithm as data: a list of steps over ranks, with message costs and observations. Read it
+// first. It is made of a case by python/jitterfly/program.py; steps.h and messages.h say what a
+// rank does in a step.
 //
 // Exchanges join the first 2^log2_ranks ranks as a hypercube: in round r rank i exchanges its
 // original message with rank i xor 2^r, and then has level r + 1, the combined data of 2^(r + 1)

@@ -1,5 +1,6 @@
-// A segment: consecutive exchanges in which a rank may receive a level above the next one and skip
-// levels (copies at few levels; or network jitter, by which copies overtake each other).
+// Redundant copies that overtake lower levels: a segment of exchanges, solved by fixed-point
+// sweeps. A segment is consecutive exchanges in which a rank may receive a level above the next one
+// and skip levels (copies at few levels; or network jitter, by which copies overtake each other).
 //
 // There is no recurrence by level: a copy of level 5 can decide when messages of level 3 leave. But
 // the arrivals of copies determine everything else. So these are guessed (first: no copy arrives).

@@ -1,4 +1,5 @@
-// The arithmetic of steps (program.h), written once: T is Tick (CUDA, scalar C++) or Lanes (SIMD).
+// Arithmetic of butterfly steps (exchange, redundant copy, forward), once for Tick (scalar) and
+// Lanes (SIMD).
 #pragma once
 
 #include <type_traits>

@@ -1,4 +1,4 @@
-// Time in ticks, and what lets one function compile as scalar C++, SIMD C++ and CUDA.
+// Time in integer ticks of 1 ps, and macros that let one function compile as scalar, SIMD and CUDA.
 #pragma once
 
 #include <cstdint>

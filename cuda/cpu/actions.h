@@ -1,6 +1,6 @@
-// A plan of a schedule on the CPU: schedule/action_run.h for the realizations of a register.
-// T = Lanes: a register holds the same time of several realizations. T = Tick: of one realization,
-// without registers.
+// CPU execution of an application schedule: its actions in SIMD lanes, a lane a realization.
+// schedule/action_run.h does it. T = Lanes: a register holds the same time of several realizations.
+// T = Tick: of one realization, without registers.
 #pragma once
 
 #include <algorithm>

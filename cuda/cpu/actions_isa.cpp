@@ -1,4 +1,4 @@
-// Plans of schedules, compiled once per instruction set: see tiles_isa.cpp.
+// Schedule actions (actions.h), compiled once per instruction set: see tiles_isa.cpp.
 
 // First: templates see only those overloads for registers, which have no namespace, that are
 // declared before them.

@@ -1,6 +1,7 @@
-// A block: some registers of a tile that go through several rounds together, as in a radix-8 pass
-// of an FFT. Their times are read and written once for all these rounds. cpu/tile.h makes the
-// blocks; this file applies the arithmetic of core/steps.h to them.
+// Register blocking on the CPU: SIMD registers of a tile go through several rounds together. These
+// registers are a block, as in a radix-8 pass of an FFT. Their times are read and written once for
+// all these rounds. cpu/tile.h makes the blocks; this file applies the arithmetic of core/steps.h
+// to them.
 #pragma once
 
 #include <type_traits>

@@ -1,5 +1,6 @@
-// The jobs of the CPU engine: what cpu/engine.cpp hands to the code that is compiled once per
-// instruction set, with its working memory. Read core/plan.h first.
+// Job structures of the CPU engine: arguments of tile, segment and message passes, with scratch
+// memory. cpu/engine.cpp hands them to the code that is compiled once per instruction set. Read
+// core/plan.h first.
 #pragma once
 
 #include <atomic>

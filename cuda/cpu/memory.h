@@ -1,6 +1,6 @@
-// The memory of the CPU engine: where it comes from, how much a program needs, and which array lies
-// where. Read core/plan.h (passes) and cpu/jobs.h first. The engine makes a Scratch for each thread
-// and a State for the realizations in work.
+// Memory of the CPU engine: allocation, sizes, huge pages, scratch of threads, state of
+// realizations. Read core/plan.h (passes) and cpu/jobs.h first. The engine makes a Scratch for each
+// thread and a State for the realizations in work.
 #pragma once
 
 #include <sys/mman.h>

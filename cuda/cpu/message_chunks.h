@@ -1,5 +1,4 @@
-// How a message pass over many ranks is cut into chunks, so that the state of the ranks in work
-// stays in the nearest cache.
+// Cache blocking of message passes: chunks of ranks whose state stays in the nearest cache.
 #pragma once
 
 #include "core/messages.h"

@@ -1,4 +1,4 @@
-// The message passes, compiled once per instruction set: see tiles_isa.cpp.
+// Message passes (messages.h), compiled once per instruction set: see tiles_isa.cpp.
 
 // First: templates see only those overloads for registers, which have no namespace, that are
 // declared before them.

@@ -1,5 +1,5 @@
-// One exchange of the ranks of a panel: as a rule a register at a time, and rank by rank where
-// copies overtake lower levels. Read panels.h and panel_times.h first.
+// Exchange of the ranks of a panel: SIMD, or rank by rank where redundant copies overtake lower
+// levels. Read panels.h and panel_times.h first.
 //
 // The arithmetic is that of core/steps.h; this file chooses which message a rank receives. Where no
 // copy can overtake a lower level there are no panels: blocks do the exchanges (cpu/block.h).

@@ -1,5 +1,5 @@
-// The state of a segment that is computed in panels: the times of its ranks, their noise, and the
-// early copies. panels.h says what these are; read it first.
+// State of a panel: times of ranks, their noise, and the early copies (overtaking messages).
+// panels.h says what these are; read it first.
 #pragma once
 
 // Before all templates over registers: see its head.

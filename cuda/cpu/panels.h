@@ -1,5 +1,5 @@
-// A segment (core/segment.h: read it first) that is computed in panels. A panel is a group of steps
-// for some ranks of the segment: its times fit the first-level cache.
+// Panels: cache-blocked SIMD computation of a segment (core/segment.h: read it first). A panel is a
+// group of steps for some ranks of the segment: its times fit the first-level cache.
 //
 // Hardly any copy overtakes a lower level. So ranks first go through every level, a register at a
 // time, and each keeps the latest arrival of a message that it has accepted. A copy that arrives

@@ -1,4 +1,5 @@
-// Tiles, segments and messages rank by rank, without registers of ranks, blocks or short cuts: the
+// Plain scalar CPU engine without SIMD or cache blocking, the reference of all faster ways. Tiles,
+// segments and messages rank by rank, without registers of ranks, blocks or short cuts: the
 // reference with which all faster ways have to agree, to the tick. JITTERFLY_ISA=plain chooses it.
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,8 @@
-// Lanes: a register of 64-bit times, one lane for each of kLanes ranks or realizations, and the
-// operations on it. Compiled once per instruction set. The arithmetic of core/steps.h and noise/ is
-// a template over Tick and Lanes, so none of it is repeated here. core/philox.h has the same
-// functions for one number; their comments there say what they give.
+// SIMD register type `Lanes` (portable, AVX2, AVX-512) of 64-bit times, with its operations. A
+// register has one lane for each of kLanes ranks or realizations. Compiled once per instruction
+// set. The arithmetic of core/steps.h and noise/ is a template over Tick and Lanes, so none of it
+// is repeated here. core/philox.h has the same functions for one number; their comments there say
+// what they give.
 #pragma once
 
 #include "core/philox.h"

@@ -1,5 +1,5 @@
-// Philox4x32-10 in registers, and the uniforms that are drawn with it. core/philox.h says what a
-// draw is, and has the same functions for one rank; read it first.
+// SIMD Philox4x32-10: random numbers in registers, and the uniforms that are drawn with it.
+// core/philox.h says what a draw is, and has the same functions for one rank; read it first.
 //
 // Include this before any template over Tick and Lanes: the overloads for registers take built-in
 // vector types, which have no namespace, so a template sees only those that are declared before it.

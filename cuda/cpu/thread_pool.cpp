@@ -1,3 +1,5 @@
+// Thread pool of the CPU engines: start, work, errors of threads, polling for Ctrl-C.
+
 #include "cpu/thread_pool.h"
 
 #include <algorithm>

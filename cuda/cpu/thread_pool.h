@@ -1,5 +1,5 @@
-// The threads of a run on the CPU. The caller's thread polls while they work: for Ctrl-C, and to
-// show progress.
+// Thread pool of the CPU engines: threads of a run, polling for Ctrl-C, progress. The caller's
+// thread polls while they work: for Ctrl-C, and to show progress.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// The tile passes, compiled once per instruction set, which JF_ISA names; engine.cpp picks one at
-// run time. Only headers whose functions are always inlined or have internal linkage belong here: a
-// shared function compiled for AVX-512 must not end up in code that runs elsewhere.
+// Tile passes (tile.h), compiled once per instruction set, which JF_ISA names. Only headers whose
+// functions are always inlined or have internal linkage belong here: a shared function compiled for
+// AVX-512 must not end up in code that runs elsewhere.
 #include "cpu/tile.h"
 
 #define JF_PASTE(a, b) a##b

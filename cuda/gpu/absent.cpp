@@ -1,4 +1,4 @@
-// The interfaces of the GPU engines in a build without CUDA.
+// Build without CUDA: stubs of the GPU engines, which report that there is no GPU.
 #if !defined(JF_HAVE_CUDA)
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// A batch, the realizations that a device computes at a time: their number, and their memory.
+// GPU batches: how many realizations fit the device's memory at a time, and the layout of memory.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// The assignment of the ranks of a tile to the threads of a block, and exchanges of values between
-// ranks.
+// Ranks on the threads of a CUDA block; exchanges by registers, warp shuffles and shared memory.
 #pragma once
 
 #include "core/plan.h"

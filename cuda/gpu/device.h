@@ -1,4 +1,4 @@
-// The CUDA device, for both GPU engines: one stream, one allocation per run, kernel launches.
+// CUDA device: error handling, stream, memory allocation, copies, kernel launch (cudaLaunchKernel).
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,4 +1,5 @@
-// The CUDA engine (core/engine.h): runs the passes of run.cuh with the CUDA runtime and Thrust.
+// GPU (CUDA) engine of collectives (core/engine.h): device selection, run of run.cuh, Thrust
+// maxima.
 #include <thrust/execution_policy.h>
 #include <thrust/fill.h>
 #include <thrust/transform.h>

@@ -1,4 +1,5 @@
-// The arguments of kernels, which the host fills in (run.cuh). Read core/plan.h first.
+// Job structures of the GPU engine: kernel arguments, which the host fills in (run.cuh). Read
+// core/plan.h first.
 #pragma once
 
 #include "core/host_program.h"

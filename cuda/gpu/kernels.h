@@ -1,5 +1,6 @@
-// The kernels, for the host code that launches them. Each family has translation units of its own
-// (lean.cu, tiles_*.cu, segments.cu, messages.cu), so that they compile in parallel.
+// Declarations of the CUDA kernels, and the choice of a kernel by noise, for the host code in
+// run.cuh. Each family has translation units of its own (lean.cu, tiles_*.cu, segments.cu,
+// messages.cu), so that they compile in parallel.
 #pragma once
 
 #include "gpu/jobs.h"

@@ -1,4 +1,5 @@
-// Compiles the lean kernels for each kind of noise and width of times; run.cuh launches them.
+// Instantiates the lean kernels (lean_kernel.cuh) for each noise and width of times; run.cuh
+// launches them.
 #include "gpu/lean_kernel.cuh"
 
 namespace jf::gpu {

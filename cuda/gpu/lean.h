@@ -1,6 +1,7 @@
-// Chooses the kernel for tiles, and lists the operations of the lean kernel. That runs programs in
-// which the state of a rank between steps is one time: no copies, no forwards with CPU cost, and no
-// noise or one periodic source. Its times have 32 bits if no time of the run needs more.
+// Choice between lean kernel (32-bit or 64-bit times) and general tile kernel. The lean kernel,
+// whose operations are listed here, runs programs in which the state of a rank between steps is one
+// time: no copies, no forwards with CPU cost, and no noise or one periodic source. Its times have
+// 32 bits if no time of the run needs more.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-// A pass over tiles for programs in which the state of a rank is one time (lean.h): the butterfly
-// and forwards without CPU cost, without noise or under one periodic source. A round is first
-// computed without noise. Only ranks that are not done by their next interval compute it again.
+// Lean CUDA kernel: fast butterfly without copies, under no noise or one periodic source. A pass
+// over tiles for programs in which the state of a rank is one time (lean.h): the butterfly and
+// forwards without CPU cost, without noise or under one periodic source. A round is first computed
+// without noise. Only ranks that are not done by their next interval compute it again.
 #pragma once
 
 #include <type_traits>

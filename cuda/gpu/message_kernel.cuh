@@ -1,4 +1,4 @@
-// The kernel of message passes: executes the actions of message_pass.h, by core/messages.h.
+// CUDA kernel of message passes: executes the actions of message_pass.h, by core/messages.h.
 #pragma once
 
 #include "gpu/block.cuh"

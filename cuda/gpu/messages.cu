@@ -1,4 +1,4 @@
-// Compiles the kernels of message passes for each kind of noise; run.cuh launches them.
+// Instantiates the kernels of message passes for each kind of noise; run.cuh launches them.
 #include "gpu/message_kernel.cuh"
 
 namespace jf::gpu {

@@ -1,4 +1,4 @@
-// Limits of what a run uses on a device: its memory, and the length of launches.
+// Resource limits of a GPU run: device memory, and how long a kernel launch may take.
 #pragma once
 
 #include <algorithm>

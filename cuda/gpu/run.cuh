@@ -1,5 +1,6 @@
-// Runs a program on a device: all passes of all batches (batch.h). Device is the GPU of device.h
-// or, in the tests, an emulated one: it allocates arenas, launches kernels in order, and copies.
+// Host loop of the GPU engine: batches, passes, kernel launches of all kinds, polling for Ctrl-C.
+// Device is the GPU of device.h or, in the tests, an emulated one: it allocates arenas, launches
+// kernels in order, and copies.
 #pragma once
 
 #include <atomic>

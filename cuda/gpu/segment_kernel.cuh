@@ -1,3 +1,4 @@
+// CUDA kernel of segments: redundant copies that overtake, by fixed-point sweeps in global memory.
 // A pass over segments (core/segment.h) in global memory: many threads sweep many segments, or one
 // large one, to their fixed points. A launch does one thing for all segments in work, for instance
 // a sweep of one step: launches are short, and their ends are the barriers.

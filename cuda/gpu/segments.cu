@@ -1,4 +1,4 @@
-// Compiles the kernels of segments for each kind of noise; run.cuh launches them.
+// Instantiates the kernels of segments for each kind of noise; run.cuh launches them.
 #include "gpu/segment_kernel.cuh"
 
 namespace jf::gpu {

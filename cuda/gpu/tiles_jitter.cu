@@ -1,4 +1,4 @@
-// Compiles the tile kernels for periodic noise and network jitter; run.cuh launches them.
+// Instantiates the tile kernels for periodic noise and network jitter; run.cuh launches them.
 #include "gpu/tile_kernel.cuh"
 
 namespace jf::gpu {

@@ -1,4 +1,4 @@
-// Compiles the tile kernels for any noise of the CPUs; run.cuh launches them.
+// Instantiates the tile kernels for any list of CPU noise sources; run.cuh launches them.
 #include "gpu/tile_kernel.cuh"
 
 namespace jf::gpu {

@@ -1,4 +1,4 @@
-// Compiles the tile kernels for any noise of the CPUs and of the network; run.cuh launches them.
+// Instantiates the tile kernels for any CPU and network noise; run.cuh launches them.
 #include "gpu/tile_kernel.cuh"
 
 namespace jf::gpu {

@@ -1,3 +1,5 @@
+// Microbenchmarks of one core: vector instructions and memory bytes per second.
+
 #include "limits/rates.h"
 
 #include <time.h>

@@ -1,5 +1,6 @@
-// What limits the CPU engine, measured: instructions and bytes per second that one core of this
-// machine can do at most (rates.cpp), and the instructions that the engine executes (stepping.cpp).
+// Roofline measurements of one core for `jitterfly bench`: instruction and memory rates,
+// instruction counts. Measured are instructions and bytes per second that one core of this machine
+// can do at most (rates.cpp), and the instructions that the engine executes (stepping.cpp).
 #pragma once
 
 #include <cstdint>

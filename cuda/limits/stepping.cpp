@@ -1,3 +1,5 @@
+// Counts the engine's instructions by single-stepping a child process (ptrace).
+
 #include <stdexcept>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Where a rank is in the busy intervals of one source.
+// Cursor: the position of a rank in the busy intervals of one noise source.
 #pragma once
 
 #include "core/philox.h"

@@ -1,5 +1,5 @@
-// The tables of a delay (delay.h), kind by kind: the delay at a uniform of 64 bits, v, or at its
-// high half only.
+// Lookup tables of a delay distribution: histogram bins, samples, smooth quantile function. Each
+// kind (delay.h) gives the delay at a uniform of 64 bits, v, or at its high half only.
 #pragma once
 
 #include "core/philox.h"

@@ -1,3 +1,5 @@
+// Builds and checks the lookup tables of a delay distribution on the host.
+
 #include "noise/host_delay.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Host side of a delay: makes its tables (delay_tables.h) from Python's, checks and owns them.
+// Host side of a delay distribution: makes its tables (delay_tables.h), checks and owns them.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// The noise of a program: sources are checked and numbered, their tables appended to its words.
+// Adds noise sources to a program on the host: checks, numbers and tables of every kind.
 #include <algorithm>
 
 #include "congestion/loads.h"

@@ -1,4 +1,5 @@
-// One source of busy intervals of the CPU, of any kind, clipped to its window.
+// Busy intervals of one CPU noise source of any kind (periodic, renewal, trace), clipped to its
+// window.
 #pragma once
 
 #include "noise/cursor.h"

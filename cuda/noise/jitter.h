@@ -1,5 +1,5 @@
-// Network jitter (MS12 §3): a message is hit by Poisson(transit / period) events. Each event adds
-// `duration` to its transit.
+// Network jitter (MS12, section 3): Poisson(transit / period) events lengthen a message. Each event
+// adds `duration` to its transit.
 #pragma once
 
 #include "core/philox.h"

@@ -1,4 +1,4 @@
-// How many consecutive ranks share the draws of a noise source, and so which node a rank is in.
+// Ranks of a node share noise draws: number of ranks per node, and the node of a rank.
 #pragma once
 
 #include "noise/cursor.h"

@@ -1,4 +1,4 @@
-// The interfaces of CPU noise and of network noise, and their simplest implementations: none.
+// Interfaces of CPU noise and of network noise, and their simplest implementations: no noise.
 #pragma once
 
 #include "core/ticks.h"

@@ -1,4 +1,4 @@
-// Ranks that arrive late by a draw: before its compute phase a rank idles.
+// Late arrival of ranks, drawn: a rank idles before its compute phase.
 #pragma once
 
 #include "noise/step_delay.h"

@@ -1,5 +1,6 @@
-// Renewal noise: idle gap 0, busy duration 0, idle gap 1, ... each drawn anew (Cox 1962, ch. 7:
-// alternating renewal process). Exponential gaps are Poisson arrivals in idle time.
+// Renewal noise: alternating renewal process of random idle gaps and busy intervals of the CPU.
+// Idle gap 0, busy duration 0, idle gap 1, ... are each drawn anew (Cox 1962, ch. 7: alternating
+// renewal process). Exponential gaps are Poisson arrivals in idle time.
 #pragma once
 
 #include "noise/cursor.h"

@@ -1,6 +1,6 @@
-// Any list of noise sources at once, behind the interfaces of none.h: the union of busy intervals
-// and the sum of step delays of the CPU; the sum of message delays of the network. One periodic
-// source alone has its own, faster path (periodic.h).
+// Any list of noise sources at once: union of busy intervals, sums of step and message delays. They
+// stand behind the interfaces of none.h, as one noise of the CPU and one of the network. One
+// periodic source alone has its own, faster path (periodic.h).
 //
 // A new kind of interval goes into intervals.h. CONTRIBUTING.md lists what else a new source needs.
 #pragma once

@@ -1,5 +1,4 @@
-// Ranks that are slow by a draw: one factor for a realization, on what a rank computes and
-// combines.
+// Speed of ranks, drawn: one slowness factor for each rank and realization.
 #pragma once
 
 #include "noise/step_delay.h"

@@ -1,4 +1,4 @@
-// Delays of single steps of a rank (HM18, AGV05), and of single messages.
+// Random delays of single steps of a rank (HM18, AGV05), and of single messages.
 #pragma once
 
 #include "noise/intervals.h"

@@ -1,5 +1,5 @@
-// Trace replay: the busy intervals of a recorded CPU, repeated endlessly, each rank from an offset
-// of its own (HSL10, LogGOPSim). One kind of IntervalSource (intervals.h).
+// Trace replay (HSL10, LogGOPSim): recorded busy intervals, from a random offset for each rank. The
+// intervals are repeated endlessly. One kind of IntervalSource (intervals.h).
 #pragma once
 
 #include "noise/cursor.h"

@@ -1,6 +1,7 @@
-// A reference program for benchmarks: it simulates the conventional butterfly event by event, one
-// message after another from a priority queue, as the published studies do. It shares no code with
-// the engine, so that their agreement is evidence.
+// Event-driven butterfly simulator with a priority queue, a peer program for benchmarks. It
+// simulates the conventional butterfly event by event, one message after another from a priority
+// queue, as the published studies do. It shares no code with the engine, so that their agreement is
+// evidence.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// A reference program for benchmarks of congestion: a straightforward walk of the graph, as in
-// ORCS. From the source on, a message uses the first out-edge whose list of destinations contains
-// its destination; edges are counted in a map. It shares no code with the engine. Unlike ORCS it
-// spends no time on text: nodes and edges are numbers, and lists are sorted for a binary search.
+// Graph-walking congestion simulator in the way of ORCS, a peer program for benchmarks. From the
+// source on, a message uses the first out-edge whose list of destinations contains its destination;
+// edges are counted in a map. It shares no code with the engine. Unlike ORCS it spends no time on
+// text: nodes and edges are numbers, and lists are sorted for a binary search.
 #pragma once
 
 #include <algorithm>

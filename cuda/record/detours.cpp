@@ -1,3 +1,5 @@
+// Detour loop on the time-stamp counter: pinning, calibration, a thread for each CPU.
+
 #include "record/detours.h"
 
 #include <pthread.h>

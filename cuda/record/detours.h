@@ -1,6 +1,6 @@
-// Records detours: iterations of a tight loop that took longer than the others, because something
-// else had the CPU. A thread pinned to one CPU reads a counter in that loop (Netgauge's "selfish
-// detour"). With a quantum of work in each iteration it is the fixed-work-quantum benchmark.
+// Recorder of CPU noise (selfish detour, FWQ): iterations of a tight loop that took longer than the
+// others. A thread pinned to one CPU reads a counter in that loop (Netgauge's "selfish detour").
+// With a quantum of work in each iteration it is the fixed-work-quantum benchmark.
 #pragma once
 
 #include <time.h>

@@ -1,5 +1,6 @@
-// A schedule as a list of actions that an engine executes one after the other, for any number of
-// realizations at once; and the arithmetic of an action, written once for all that execute one.
+// LogGOPS arithmetic of application schedules (o, g, G, O, S: eager and rendezvous), as a list of
+// actions. An engine executes the actions one after the other, for any number of realizations at
+// once.
 //
 // The rules are LogGOPSim's (Hoefler, Schneider & Lumsdaine, HPDC 2010; its source), n being the
 // bytes of a message:

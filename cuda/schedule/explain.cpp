@@ -1,5 +1,6 @@
-// What bound each operation of a schedule: critical paths, of what their time consists, and which
-// operations are on them in how many realizations.
+// Critical paths of an application schedule, over many realizations. They say what bound each
+// operation, what the time of a path consists of, and which operations are on it in how many
+// realizations.
 //
 // The actions are executed as always (schedule/action_run.h), with a time that remembers how it
 // came about: the last entry of a log. Of two times the later one is kept, with its entry. So the

@@ -1,4 +1,4 @@
-// GOAL as text, as LogGOPSim's txt2bin takes it:
+// Parser of GOAL text schedules, as LogGOPSim's txt2bin takes them.
 //
 //   num_ranks 2
 //   rank 0 {

@@ -1,5 +1,5 @@
-// Finds the order of arrival: events in order of time, in which operations take CPUs. Sends meet
-// receives in `meet()`. The run without noise also writes down the plan.
+// Event-driven execution of a schedule: matching of sends and receives, rendezvous, order of
+// arrival. Sends meet receives in `meet()`. The run without noise also writes down the plan.
 #include "schedule/plan.h"
 
 #include <algorithm>

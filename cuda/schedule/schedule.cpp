@@ -1,4 +1,5 @@
-// The operations of a schedule, mapped from a file. Sends meet receives in plan.cpp.
+// Memory-mapped file of a schedule's operations: writer, reader, checks of damaged files. Sends
+// meet receives in plan.cpp.
 #include "schedule/schedule.h"
 
 #include <fcntl.h>

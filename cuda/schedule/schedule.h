@@ -1,6 +1,7 @@
-// A schedule of a whole application, as GOAL has it (Hoefler, Siebert & Lumsdaine, ICPP 2009): the
-// operations of each rank and what they wait for. It is a file of ours that is mapped, so that it
-// need not fit into memory. Ranks stand in blocks, one after the other:
+// Application schedule (GOAL): operations, dependencies, and the layout of its mapped file. GOAL:
+// Hoefler, Siebert & Lumsdaine, ICPP 2009. A schedule has the operations of each rank and what they
+// wait for. It is a file of ours that is mapped, so that it need not fit into memory. Ranks stand
+// in blocks, one after the other:
 //
 //   header | blocks | table of blocks (RankBlock, one a rank)
 //   block: Operation[n] | first dependent u32[n + 1] | dependents u32[m], and padding to 8 bytes

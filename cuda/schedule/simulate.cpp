@@ -1,5 +1,5 @@
-// The engine of schedules on the CPU: each thread computes as many realizations side by side as a
-// register has lanes, from its own memory.
+// CPU engine of application schedules: threads, SIMD lanes over realizations, run times. Each
+// thread computes as many realizations side by side as a register has lanes, from its own memory.
 #include <algorithm>
 
 #include "cpu/actions.h"

@@ -1,4 +1,4 @@
-"""The command `jitterfly` of the pages' commands: forked from a process that has imported it.
+"""Fork server for the `jitterfly` commands of documentation pages, so that they start quickly.
 
     python forked_commands.py serve NAME              until its standard input ends
     python -IS forked_commands.py call NAME ARGUMENT ...

@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw by themselves.
+"""Sphinx extension: formulas as MathML, which browsers draw by themselves.
 
 Sphinx's own way fetches MathJax from another host whenever a page is opened: without network, as on
 many clusters, formulas would stay LaTeX. docutils makes the MathML, and a formula that it does not

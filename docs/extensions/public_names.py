@@ -1,4 +1,4 @@
-"""The directive `public`: documents every name in `__all__` of a module.
+"""Sphinx directive `public`: documents every name in `__all__` of a module (API reference).
 
 A name that two modules offer is documented once: `jitterfly.Butterfly` stands on the page of
 `jitterfly.algorithms`, and that of `jitterfly` links to it.

@@ -1,4 +1,4 @@
-"""The directive `run`: code of a page runs when the page is built, and its output follows it.
+"""Sphinx directive `run`: code of a page runs when the page is built, its output follows.
 
     ```{run} python
     1 + 1

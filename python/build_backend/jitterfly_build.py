@@ -1,4 +1,4 @@
-"""PEP 517 backend: scikit-build-core, plus a CUDA compiler from PyPI where the machine has none.
+"""Build backend (PEP 517): scikit-build-core, plus nvcc from PyPI where the machine has none.
 
 The requirements of a build can depend on the machine only through such a wrapper. Everything else
 is scikit-build-core's.

@@ -1,4 +1,4 @@
-"""jitterfly: collective operations under noise, simulated exactly.
+"""jitterfly: Monte Carlo simulation of collective operations under noise; all public names.
 
 >>> import jitterfly as jf
 >>> case = jf.Case(

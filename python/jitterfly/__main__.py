@@ -1,4 +1,4 @@
-"""`python -m jitterfly`."""
+"""Entry point of `python -m jitterfly`: the same as the command `jitterfly`."""
 
 import sys
 

@@ -1,4 +1,7 @@
-"""The engines (C++ and CUDA). Times are int64 ticks of 1 ps."""
+"""Type stubs of the compiled C++/CUDA module `_core`, which bindings/ defines with pybind11.
+
+Times are int64 ticks of 1 ps.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""A simulated distribution beside a measured one: how far apart they are, and where."""
+"""Simulated against measured samples: two-sample Kolmogorov-Smirnov (KS) distance, quantiles."""
 
 from __future__ import annotations
 

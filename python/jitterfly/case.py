@@ -1,4 +1,4 @@
-"""A case: everything that defines one simulated situation, checked as a whole.
+"""`Case`: ranks, algorithm, network and noise of one simulation, and checks that they fit together.
 
 Also what of it its noise can hit: a source that can hit nothing is an error or a warning.
 """

@@ -1,4 +1,4 @@
-"""Checks that name the field and its range, fields of dataclasses, and the registry of kinds."""
+"""Validation of arguments and dataclass fields; registry of kinds; "did you mean" suggestions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that a user names: read within a bound, replaced at once, extended by a block or nothing.
+"""File input and output: atomic writes (temporary file, fsync, rename), appends, read limits.
 
 What is read or replaced is a regular file. A named pipe would block for ever, a device such as
 /dev/zero has no end, and neither may be replaced by a file.

@@ -1,4 +1,4 @@
-"""A case written as a GOAL schedule, for LogGOPSim (reading one: `schedule`).
+"""Export of a case as a GOAL schedule for LogGOPSim (reading GOAL files is in `schedule`).
 
 GOAL: Hoefler, Siebert & Lumsdaine, "Group Operation Assembly Language" (ICPP 2009); LogGOPSim:
 Hoefler, Schneider & Lumsdaine (HPDC 2010). All dependencies are written: each rank does what its

@@ -1,4 +1,4 @@
-"""Machines of several levels: ranks in nodes, nodes in racks, and what messages cost in each."""
+"""`Hierarchy`: machines of nodes and racks, message costs of each level, placement of ranks."""
 
 from __future__ import annotations
 

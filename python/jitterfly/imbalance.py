@@ -1,4 +1,4 @@
-"""Ranks that are not alike: when each arrives at the collective, and how fast each is.
+"""Load imbalance that is given: arrival patterns (late ranks) and speeds (slow ranks or nodes).
 
 Both are given, the same in every realization. What each realization draws anew is noise: arrivals
 are `LateArrival`, speeds `SpeedNoise`.

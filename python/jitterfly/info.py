@@ -1,4 +1,4 @@
-"""What this installation is and what it can use."""
+"""`jitterfly info`: versions, build, instruction set, GPUs and optional packages."""
 
 from __future__ import annotations
 

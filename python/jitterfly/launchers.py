@@ -1,4 +1,4 @@
-"""Launchers of parallel jobs, and what they tell each process of its job in environment variables.
+"""Rank, size and local rank of a process, as Slurm, Open MPI, MPICH and others name them.
 
 A process may have the variables of several launchers, since `mpirun` in a Slurm job hands those of
 Slurm on: an MPI launcher comes before Slurm.

@@ -1,4 +1,4 @@
-"""How much memory there is, asked before it is taken: a clear error beats a killed process."""
+"""Available memory, with cgroup limits: error before an allocation that the machine cannot hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Networks: what a message costs. Each model is one class that gives `Costs`."""
+"""Network cost models: Hockney (alpha, beta, gamma) and LogGOPS (costs L, o, g, G, O, S).
+
+Each model is one class that gives `Costs`.
+"""
 
 from __future__ import annotations
 

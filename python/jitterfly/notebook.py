@@ -1,4 +1,4 @@
-"""What results show in a notebook, and give to pandas and matplotlib, which are not required.
+"""Display of results in Jupyter notebooks (HTML, PNG), and conversion to pandas and matplotlib.
 
 Results come before pictures and tables of them: no package of results imports `plots`. Their
 methods ask here for a picture; the package's face says how modules are loaded when one is drawn.

@@ -1,4 +1,4 @@
-"""From a case to the engine's program; which rows it observes, their names, and what they hold."""
+"""Compilation of a case to the engine's program; labels and shape of the array of samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signs of life: work that takes more than a moment says how far it is, where that is asked for.
+"""Progress bar and progress lines on standard error, with the estimated time left.
 
 `ProgressLine` is the one printer of progress: a bar on a terminal, lines elsewhere. Work inside the
 library has none: a program asks with `telling` for the lines of `each` and `phase`; without it

@@ -1,4 +1,4 @@
-"""Names of earlier versions: errors that say the new name, and stored data that hold the old one.
+"""Names of earlier versions (deprecations): errors that name the new one; reading of old stores.
 
 Everything that was renamed stands in the tables at the top. An old name is an error in a program
 and in a TOML file. Where data of an earlier version are read (a store, an earlier answer), old

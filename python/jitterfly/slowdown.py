@@ -1,4 +1,4 @@
-"""How much a noise slows a collective down, over numbers of ranks: the first question of most."""
+"""`slowdown`: table of mean and quantile slowdown of a collective against the number of ranks."""
 
 from __future__ import annotations
 

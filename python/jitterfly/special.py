@@ -1,4 +1,4 @@
-"""`scipy.special`, loaded when a function of it is first called.
+"""Lazy import of `scipy.special`.
 
 To load it takes longer than numpy and half as long as everything else of jitterfly; few need it.
 """

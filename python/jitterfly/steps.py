@@ -1,4 +1,4 @@
-"""The steps that an algorithm is made of, and which rank sends to which in each.
+"""Steps of an algorithm and their partner maps: who sends to whom (shift, xor, tree, listed).
 
 An algorithm is a list of steps; the engine evaluates any list. Steps over the hypercube are those
 of the butterfly with its redundant exchanges (docs/model.md, "The butterfly"); in a MESSAGE step

@@ -1,4 +1,4 @@
-"""How numbers, sizes, ranges, shares and noise are written.
+"""Parsing of numbers, ranges (64..8192), sizes, networks and noise from text, for CLI and TOML.
 
 The same on the command line, in TOML and in Python. Times: `units.parse_seconds`.
 """

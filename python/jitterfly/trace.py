@@ -1,4 +1,4 @@
-"""One realization message by message, for pictures: what the engine does, as a list of events.
+"""Replay of one realization in plain Python as a list of messages (event trace), for pictures.
 
 The engine keeps ready times only. The replay follows the same rules (docs/model.md, "The
 butterfly") with a list of messages, slowly and in plain Python, asks the engine for the noise that

@@ -1,5 +1,5 @@
-// Measures messages and an allreduce between two ranks of one machine, for `jitterfly
-// compare-measured`.
+// MPI program that measures a ping-pong and an allreduce between two ranks of one machine. Its
+// output is for `jitterfly compare-measured`.
 //
 //   mpicc -O2 -o measured_allreduce measured_allreduce.c
 //   mpiexec -n 2 ./measured_allreduce SAMPLES [MILLISECONDS]

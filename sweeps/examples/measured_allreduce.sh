@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Records this machine's noise, measures an allreduce between two of its CPUs, predicts it, and compares
-# both. It needs jitterfly, an MPI (mpicc and mpiexec), two CPUs, and a minute; no root.
+# Script that records noise, measures an allreduce with MPI, predicts it, and compares both. The
+# allreduce is between two CPUs of this machine. It needs jitterfly, an MPI (mpicc and mpiexec), two
+# CPUs, and a minute; no root.
 #
 #   bash measured_allreduce.sh [SAMPLES [MILLISECONDS [SECONDS]]]
 #

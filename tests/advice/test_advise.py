@@ -1,4 +1,4 @@
-"""Advice: who wins where, on which noise, within which budget, and one line for every error."""
+"""`advise`: correct winners, early elimination, budget, reproducibility, errors of its question."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""`advise` within its budget from the beginning on; own candidates by name; ranges and units."""
+"""`advise` within its budget of seconds and realizations; Ctrl-C; own candidates; units."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""`jitterfly advise`: what it prints and writes, questions as files, pictures, errors."""
+"""Command `jitterfly advise`: output, files, TOML questions, pictures, errors."""
 
 import json
 import math

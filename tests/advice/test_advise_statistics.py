@@ -1,4 +1,4 @@
-"""Comparisons that advice rests on: what they tell is true as often as they say.
+"""Error rates of `advise`: coverage of intervals, wrong eliminations, rare events, ties.
 
 Samples are made here, so that the truth is known. Seeds are fixed; a check of a rate fails a
 correct program with probability `reference.chance.FALSE_ALARM`.

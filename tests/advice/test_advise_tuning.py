@@ -1,4 +1,4 @@
-"""Tuning files: their text, read by a reader of the documented formats, and what is chosen."""
+"""Tuning files of Open MPI (text and JSON), read by a reader of the documented formats."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Tuning files in the hands of MPICH: it sends the messages of the algorithm that they name."""
+"""Tuning files run by a real MPICH: it sends the messages of the algorithm that they name."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Tuning files in the hands of Open MPI: it sends the messages of the algorithm that they name."""
+"""Tuning files run by a real Open MPI: it sends the messages of the algorithm that they name."""
 
 import ctypes
 import os

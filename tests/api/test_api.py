@@ -1,4 +1,4 @@
-"""The public interface: shapes, names, units, and that parts fit together as documented."""
+"""Public Python API: `simulate`, results, shapes, names, backend choice, GPU memory, import."""
 
 import inspect
 import json

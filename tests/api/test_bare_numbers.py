@@ -1,4 +1,4 @@
-"""Numbers without a unit are seconds: what is long for want of one is told, and what was read."""
+"""Warnings of times without a unit, which are read as seconds."""
 
 import warnings
 

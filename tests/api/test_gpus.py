@@ -1,4 +1,7 @@
-"""A GPU that is there and not used: one warning says why, and what mends it. No GPU is needed."""
+"""Detection of GPU and driver, and the warning where a GPU is there and not used (no GPU needed).
+
+No GPU is needed.
+"""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What a user of Python meets: names, help, and what results show and give to other packages."""
+"""Python interface: names, help, repr, notebooks (HTML), pandas, xarray, pictures."""
 
 import gc
 import inspect

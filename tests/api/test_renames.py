@@ -1,4 +1,4 @@
-"""Old names: errors that say the new ones, and data of version 0.1, which are read."""
+"""Names of earlier versions: errors that say the new ones; stores of version 0.1 are read."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What a type checker says of a program of ours that uses the package: nothing."""
+"""Type checking (mypy) of a user's program, and of required arguments."""
 
 import dataclasses
 import inspect

@@ -1,4 +1,4 @@
-"""Times: what is read, what is refused, and how seconds become ticks."""
+"""Parsing and printing of times and their units; rounding of seconds to ticks."""
 
 import math
 from fractions import Fraction

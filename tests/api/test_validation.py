@@ -1,4 +1,4 @@
-"""Every bad input is one ValueError that names the field and what is allowed."""
+"""Validation of cases, networks, algorithms and noise: one ValueError that names the field."""
 
 import math
 from dataclasses import FrozenInstanceError, replace

@@ -1,1 +1,1 @@
-"""The developers' benchmark of the engine: what `jitterfly bench` measures, and what judges it."""
+"""The developers' benchmark of the engine: goals, peers, costs of noise sources, comparison."""

@@ -1,4 +1,4 @@
-"""The developers' benchmark, run in tests/ as ``python -m bench``.
+"""Entry point of the developers' benchmark, run in tests/ as ``python -m bench``.
 
 docs/developers/benchmark.md says what it writes.
 

@@ -1,4 +1,4 @@
-"""What is measured between two measurements of something else: ratios, intervals, how they look.
+"""Paired timing: each measurement between two of a reference; ratios with intervals.
 
 A machine that others use too changes its speed between one second and the next, so what counts is
 the ratio to something else that was timed just before and just after.

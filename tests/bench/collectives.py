@@ -1,4 +1,4 @@
-"""What a message of each collective costs, beside one of the butterfly: CPU time.
+"""Benchmark of each collective algorithm: CPU time per message, beside the butterfly's.
 
 Each measurement comes between two of the butterfly, as in sources.py: of one collective beside
 one, and of several in a row, as the papers run them, beside as many. A collective that begins at

@@ -1,4 +1,4 @@
-"""Whether a later benchmark is slower than an earlier one, beyond noise.
+"""Performance regression test between two benchmark files (Hodges-Lehmann shift, Bonferroni).
 
 A case's time is divided by that of the reference just before it, in the same run, so that a
 machine that is slower as a whole changes nothing. The ratios of both runs are two samples; the

@@ -1,4 +1,4 @@
-"""Congestion: the engine beside a straightforward walk of the graph, in the same run.
+"""Benchmark of network congestion, beside a straightforward walk of the graph as in ORCS.
 
 The peer (cuda/peers/graph_walk.h) walks edge by edge as ORCS does, with numbers in place of names.
 The messages are given to it; the engine draws them, too.

@@ -1,4 +1,4 @@
-"""The goals that the engine is judged by, and what one run found."""
+"""Performance goals of the engine, and how one run meets them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LogGOPSim (Hoefler, Schneider & Lumsdaine 2010) as a peer, where the user has its binary.
+"""Benchmark against LogGOPSim (Hoefler, Schneider & Lumsdaine 2010), where its binary is installed.
 
 It reads a schedule (GOAL) and prints when the last rank is done; its converter `txt2bin` must lie
 beside it. Its noise is a trace replayed from an offset that it draws from the clock, so no run of

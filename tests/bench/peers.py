@@ -1,4 +1,4 @@
-"""The event-driven C++ simulator: another program that computes the engine's completion times.
+"""Benchmark against the event-driven C++ simulator, which computes the same completion times.
 
 It is a peer of the engine beside NumPy, and on a small case the reference of every measurement.
 """

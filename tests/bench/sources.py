@@ -1,4 +1,4 @@
-"""What each kind of noise costs, beside periodic noise: CPU time per rank-round.
+"""Benchmark of each noise source: CPU time per rank-round, beside periodic noise.
 
 Each measurement comes between two of periodic noise: a machine that others use too changes its
 speed between one second and the next. Congestion is not among them: what it takes is routing, which

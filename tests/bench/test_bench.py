@@ -1,4 +1,4 @@
-"""The benchmark: its peers compute the engine's results, and its report has what it promises.
+"""`jitterfly bench` and the developers' benchmark: peers agree with the engine; reports; options.
 
 How fast anything is, is no test.
 """

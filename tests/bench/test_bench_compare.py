@@ -1,4 +1,4 @@
-"""`python -m bench --compare` on made-up measurements: a planted change is found, noise not."""
+"""`python -m bench --compare`: planted regressions are found, rate of false alarms."""
 
 import copy
 import itertools

@@ -1,4 +1,4 @@
-"""What limits the engine: instructions that are counted, rates that are measured, the share."""
+"""Roofline limits: counted instructions, measured rates, memory passes, share of the limit."""
 
 import json
 from types import MappingProxyType, SimpleNamespace

@@ -1,4 +1,4 @@
-"""The command line: what it writes and prints, resuming, and one line for every error."""
+"""Command line: `run`, resume, `status`, `merge`, `export`, `compare`, full disk, Ctrl-C."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""The examples at the end of every command's `--help` work as they stand there."""
+"""Examples of every command's `--help` run as they stand; shell completion."""
 
 import contextlib
 import io

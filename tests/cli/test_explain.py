@@ -1,4 +1,4 @@
-"""The commands `explain` and `compare-measured`."""
+"""Commands `jitterfly explain` and `jitterfly compare-measured`."""
 
 import json
 

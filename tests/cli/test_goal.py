@@ -1,4 +1,4 @@
-"""GOAL export: the dependencies, checked by an execution of the text, and in LogGOPSim itself."""
+"""GOAL export (`export-goal`): dependencies, rules of LogGOPSim, and LogGOPSim itself."""
 
 import os
 import random

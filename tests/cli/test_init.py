@@ -1,4 +1,4 @@
-"""`jitterfly init`: a study of one's own that runs at once, from options, answers, or proposals."""
+"""Command `jitterfly init`: the study it writes runs; options, questions, errors."""
 
 import os
 import pty

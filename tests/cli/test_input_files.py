@@ -1,4 +1,4 @@
-"""Files that a user names: a pipe that nobody writes to, a device without an end, a directory.
+"""Input and output files that are pipes, devices, directories or too long: one error, no hanging.
 
 Every entry that opens a file answers each of them in a moment, with one line that names it.
 """

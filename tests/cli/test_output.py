@@ -1,4 +1,4 @@
-"""`--json`, `-q` and `-v` of the commands."""
+"""Options `--json`, `-q` and `-v` of all commands."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""What commands say on standard error while they work, where that takes longer than a moment."""
+"""Progress bar and progress lines of commands on standard error."""
 
 import io
 import sys

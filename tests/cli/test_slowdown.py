@@ -1,4 +1,4 @@
-"""How much a noise slows a collective down: the call, the command, its table and picture."""
+"""`slowdown`, the call and the command: table, picture, intervals, Ctrl-C, options."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""What a user may have meant: mistyped commands and options, gpu, and trees of other sizes."""
+"""Suggestions ("did you mean") for mistyped commands and options."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One way to write numbers, sizes, ranges and noise: in commands, in TOML and in Python."""
+"""Syntax of numbers, sizes, ranges, networks and noise, in commands, TOML and Python."""
 
 import csv
 import warnings

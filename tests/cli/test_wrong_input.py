@@ -1,4 +1,4 @@
-"""What a newcomer gets wrong: one line, under the option's own name, that says what to write."""
+"""Errors of command-line options: one line that names the option and what to write."""
 
 import json
 import re

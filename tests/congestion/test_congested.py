@@ -1,4 +1,4 @@
-"""Congestion in the engine of collectives: system noise and network noise in one realization."""
+"""`Congestion` as noise in collectives: exact against the reference, threads, memory, studies."""
 
 import pickle
 import random

@@ -1,4 +1,4 @@
-"""The congestion engine against the reference in plain Python, and its invariances."""
+"""Congestion engine against a reference in plain Python; threads, instruction sets, GPU."""
 
 import dataclasses
 import random

@@ -1,4 +1,4 @@
-"""Captured runs of ORCS 2.0 on two real networks, reproduced message by message."""
+"""Congestion against captured runs of ORCS 2.0 on two real networks, message by message."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Placements and traffic are uniform: chi-square at fixed seeds, false alarms of 1e-4 each."""
+"""Chi-square tests of random placement and perturbing traffic (permutations, derangements)."""
 
 import itertools
 import math

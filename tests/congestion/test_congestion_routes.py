@@ -1,4 +1,4 @@
-"""Routes: the closed form equals a walk of the explicit graph; what is known of D-mod-K holds."""
+"""Routing on fat trees: closed form against a walk of the graph; properties of d-mod-k."""
 
 from functools import cache
 from math import prod

@@ -1,4 +1,4 @@
-"""Goals of congestion's speed, and that a long call stops at Ctrl-C."""
+"""Performance goals of network congestion, and Ctrl-C during a long call."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Messages of algorithms, level by level, and these as patterns of congestion."""
+"""Message levels of each algorithm, and these as patterns of congestion."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Networks from files: formats, what is malformed is named with its line, and broken files."""
+"""Parsers of network files (DOT, ibnetdiscover, forwarding tables): content, errors, fuzzing."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""The command `jitterfly network`."""
+"""Command `jitterfly network`."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Pictures of network noise say what they show; loads on links are those that congestion is of."""
+"""Figures of network congestion, and loads on links."""
 
 import re
 

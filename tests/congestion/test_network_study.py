@@ -1,4 +1,4 @@
-"""HSL09's figures: which cases they are, what is said of them, and what is written."""
+"""Study of HSL09's figures (`jitterfly network study`): settings, claims, files."""
 
 import csv
 import math

@@ -1,4 +1,4 @@
-"""The commands in README and the pages run as they stand, or a table here says why not.
+"""Commands in README and documentation pages are executed, or a table here says why not.
 
 A line that is in no table is executed. So a new block is executed, or fails this test until it can
 be. Blocks of `{run}` are executed by the build of the pages. README's `jitterfly` is the installed

@@ -1,4 +1,4 @@
-"""Examples in docstrings and in the README run, and say what happens."""
+"""doctest of docstrings and README; lists on pages that must be complete; length of README."""
 
 import doctest
 import importlib

@@ -1,4 +1,4 @@
-"""The documentation builds without a warning, its code runs, and its links lead somewhere."""
+"""Build of the documentation (Sphinx) without warnings; internal links; code blocks."""
 
 import json
 import os

@@ -1,6 +1,7 @@
-// Runs the threads of a block as fibers, in a seeded order, from rendezvous to
-// rendezvous (barrier, shuffle, vote), and reports a rendezvous that cannot
-// complete. See cuda_emulation.h for how to use it.
+// CUDA emulation: a block's threads as fibers, barriers, shuffles, votes, detection of deadlock.
+// Runs the threads of a block as fibers, in a seeded order, from rendezvous to rendezvous (barrier,
+// shuffle, vote), and reports a rendezvous that cannot complete. See cuda_emulation.h for how to
+// use it.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Runs cases of congestion on the kernel of cuda/congestion/, emulated on the CPU, as the CUDA
-// engine does: reads cases (see test_congestion_kernel.py), writes for each a line: its results.
+// Program that runs the congestion kernel (cuda/congestion/) under CUDA emulation. It reads cases
+// (see test_congestion_kernel.py), writes for each a line: its results.
 #include <iostream>
 
 #include "emulated_gpu.h"

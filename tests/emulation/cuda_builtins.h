@@ -1,6 +1,6 @@
-// CUDA's device functions for the emulation: barriers, shuffles, votes, atomics,
-// integer intrinsics. Semantics: CUDA C++ Programming Guide, chapter "C++
-// Language Extensions". Only types that CUDA accepts compile.
+// CUDA emulation of device functions: barriers, shuffles, votes, atomics, integer intrinsics.
+// Semantics: CUDA C++ Programming Guide, chapter "C++ Language Extensions". Only types that CUDA
+// accepts compile.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Compiles CUDA kernels as plain C++20 and runs them on the CPU, to test their
-// logic where there is no GPU.
+// CUDA emulation: launch of kernels on the CPU; how to use it, and what it detects. Compiles CUDA
+// kernels as plain C++20 and runs them on the CPU, to test their logic where there is no GPU.
 //
 //   #include "cuda_emulation.h"     // before the kernels; or g++ -include it,
 //   #include "gpu/some_kernel.cuh"  // or let the kernel's <cuda_runtime.h> find ours (-I here)

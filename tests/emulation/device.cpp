@@ -1,4 +1,4 @@
-// gpu/device.h on a CUDA runtime that is not one (runtime/): what it asks for, and when.
+// Program that tests gpu/device.h (launch, memory, errors) on a fake CUDA runtime (runtime/).
 #include "gpu/device.h"
 
 #include <cstdio>

@@ -1,9 +1,8 @@
-// A fiber: a function with its own stack that can be suspended and resumed.
-// ucontext starts it; then setjmp and longjmp do the switching, which unlike
-// swapcontext do not ask the kernel for the mask of signals. One that has
-// finished can be started again, which costs no more than to resume it.
-// -U_FORTIFY_SOURCE is needed where compilers fortify by themselves: the check
-// would refuse to jump to another stack.
+// Fiber (coroutine) for CUDA emulation, on ucontext, setjmp and longjmp. It is a function with its
+// own stack that can be suspended and resumed. ucontext starts it; then setjmp and longjmp do the
+// switching, which unlike swapcontext do not ask the kernel for the mask of signals. One that has
+// finished can be started again, which costs no more than to resume it. -U_FORTIFY_SOURCE is needed
+// where compilers fortify by themselves: the check would refuse to jump to another stack.
 #pragma once
 
 #if defined(__APPLE__) && !defined(_XOPEN_SOURCE)

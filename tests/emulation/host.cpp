@@ -1,5 +1,5 @@
-// What the kernels' programs need of the host, compiled as one: most of it is headers that all
-// share. Each file has checks of its own under one name.
+// Host code that the emulated kernels' programs share, compiled once. Each file has checks of its
+// own under one name.
 #define require require_of_program
 #include "core/host_program.cpp"
 #undef require

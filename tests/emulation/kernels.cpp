@@ -1,5 +1,6 @@
-// Runs programs on the kernels of cuda/gpu/, emulated on the CPU, exactly as the CUDA engine does:
-// reads cases (see test_kernels.py), writes for each a line: its results, or "error: ...".
+// Program that runs the kernels of cuda/gpu/ under CUDA emulation. It does exactly as the CUDA
+// engine does: reads cases (see test_kernels.py), writes for each a line: its results, or "error:
+// ...".
 #include <iostream>
 
 #include "emulated_gpu.h"

@@ -1,5 +1,6 @@
-// The programs of these tests have one compilation of congestion's loops, and nobody else to choose
-// it, unless they are linked with the engine.
+// Congestion's SIMD loops without dispatch, for test programs. The programs of these tests have one
+// compilation of congestion's loops, and nobody else to choose it, unless they are linked with the
+// engine.
 #pragma once
 
 #include "congestion/vector.h"

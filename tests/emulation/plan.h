@@ -1,4 +1,4 @@
-// How the CUDA engine would run one butterfly: its passes, blocks and memory, without a device.
+// Prints how the GPU engine would run a butterfly: its passes, blocks and memory, without a device.
 //
 //     kernels plan LOG2_RANKS PERIOD [ROOM]
 //

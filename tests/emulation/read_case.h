@@ -1,4 +1,4 @@
-// Cases as words on stdin, as test_kernels.py and test_sanitizers.py write them.
+// Reads simulation cases from standard input, as test_kernels.py and test_sanitizers.py write them.
 #pragma once
 
 #include <iostream>

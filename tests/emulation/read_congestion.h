@@ -1,4 +1,4 @@
-// Cases of congestion as words on stdin, as test_congestion_kernel.py writes them.
+// Reads congestion cases from standard input, as test_congestion_kernel.py writes them.
 #pragma once
 
 #include "congestion/program.h"

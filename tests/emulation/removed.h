@@ -1,4 +1,4 @@
-// The tests make errors in copies of the kernels: this is the number of the one to be made.
+// Mutation testing: the number of the error (mutant) to make in a copy of the kernels.
 #pragma once
 
 inline int removed = -1;

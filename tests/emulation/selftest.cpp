@@ -1,7 +1,6 @@
-// Tests of the emulation itself: correct kernels give the right answer under
-// every order and seed; take one barrier away and some order shows it; a
-// rendezvous that cannot complete is an error. `selftest NAME` runs one check,
-// `selftest` lists them.
+// Program that tests the CUDA emulation itself. Correct kernels give the right answer under every
+// order and seed; take one barrier away and some order shows it; a rendezvous that cannot complete
+// is an error. `selftest NAME` runs one check, `selftest` lists them.
 #include <chrono>
 #include <cstdio>
 #include <set>

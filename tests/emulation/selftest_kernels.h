@@ -1,5 +1,5 @@
-// Small kernels for the self test, each with numbered barriers: `removed` is
-// the number of the one left out. Each has its reference in plain C++.
+// Small CUDA kernels with numbered barriers, for the emulation's own test. Each has its reference
+// in plain C++.
 #pragma once
 
 #include <cuda_runtime.h>

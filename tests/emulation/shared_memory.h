@@ -1,6 +1,6 @@
-// Shared memory of the emulated block. Every block starts with seeded garbage
-// in it, and what lies beyond the bytes asked for at launch is a guard: a write
-// there is an error at the end of the block.
+// CUDA emulation of shared memory, with garbage at the start and guards at the end. Every block
+// starts with seeded garbage in it, and what lies beyond the bytes asked for at launch is a guard:
+// a write there is an error at the end of the block.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Tells when two threads of a launch use a place of global memory without a barrier in between, or
-// one uses a place that nobody asked for. Threads of the emulation take turns, so that such a use
-// need not change any result here.
+// CUDA emulation: detection of data races in global memory. Tells when two threads of a launch use
+// a place of global memory without a barrier in between, or one uses a place that nobody asked for.
+// Threads of the emulation take turns, so that such a use need not change any result here.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-"""Examples small enough to be worked out by hand, in ns."""
+"""Engine against small examples that are worked out by hand, in ns."""
 
 from dataclasses import replace
 

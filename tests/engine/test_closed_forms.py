@@ -1,4 +1,4 @@
-"""Closed forms: machines without noise, and machines whose ranks are all held together."""
+"""Engine against closed forms: no noise (Hockney, LogGOPS), and synchronized noise."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Collectives without noise: closed forms, as a library and as the papers print them."""
+"""Closed forms of all collectives without noise, against the engine and the papers."""
 
 import random
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Collectives on any number of ranks against the event-driven reference, to the last tick."""
+"""Every collective algorithm against textbook messages and the event-driven reference."""
 
 import inspect
 import random

@@ -1,4 +1,4 @@
-"""Ranks whose speed is drawn anew in each realization (`SpeedNoise`).
+"""`SpeedNoise`: ranks whose speed is drawn in each realization.
 
 test_imbalance.py compares random cases with them to the event-driven reference.
 """

@@ -1,4 +1,4 @@
-"""The engine against the event-driven reference: every ready time of every rank, to the tick."""
+"""Butterfly engine against the event-driven reference: every ready time, to the tick."""
 
 import functools
 import random

@@ -1,4 +1,4 @@
-"""Who made us wait: causes along the critical path, which add up to the delay."""
+"""`explain`: causes along the critical path add up to the delay; waiting time of ranks."""
 
 import json
 import random

@@ -1,4 +1,7 @@
-"""Machines of several levels, as a user meets them. Exactness: test_collectives.py."""
+"""`Hierarchy`: machines of nodes and racks, placement, text, errors.
+
+Exactness: test_collectives.py.
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Ranks that arrive late, by a pattern or a draw, and ranks that are slow."""
+"""Load imbalance: late ranks by a pattern or a draw, and slow ranks."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Long calls stop at Ctrl-C, and go on with the threads that the system grants.
+"""Ctrl-C during long calls, and fewer threads than asked for.
 
 Each in a process of its own, as a user's program: a signal that comes late hits nobody else.
 """

@@ -1,4 +1,4 @@
-"""Results depend on the case, the seed and the realization, and on nothing else."""
+"""Reproducibility: results do not depend on threads, batches or instruction set; seeds differ."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The CPU engine keeps the memory of a large run for the next one."""
+"""Reuse of the CPU engine's memory from one large run to the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps that list their messages: as the same messages by partner maps, and by the rules."""
+"""Steps with listed messages, against the same messages by partner maps and by the rules."""
 
 import random
 from dataclasses import replace

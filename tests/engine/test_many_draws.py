@@ -1,4 +1,4 @@
-"""The most messages that a rank may have: their draws are numbered without overflow."""
+"""Largest numbers of ranks, steps and messages: draws are numbered without overflow."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Trees, in registers of realizations against one by one: near ones block by block."""
+"""Cache blocking of trees on the CPU, against the plain engine."""
 
 import random
 from dataclasses import replace

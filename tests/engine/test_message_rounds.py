@@ -1,4 +1,4 @@
-"""Turns that the fast engine does several of at once, against the plain one."""
+"""Several rounds of messages at once (fast CPU engine), against the plain engine."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Message steps: the plain engine against the rules, and the fast one against the plain."""
+"""Point-to-point message steps: LogGOPS rules, the plain engine, and the SIMD engine against it."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""No realization is earlier than without noise, where `noise_only_delays` says so.
+"""Noise never makes a realization earlier, where `noise_only_delays` says so.
 
 The intervals of means rest on it (`lower_bound`), and `advise`, which does not simulate what takes
 longer without noise than another algorithm with it.

@@ -1,4 +1,4 @@
-"""Segments in panels (cuda/cpu/panels.h) against sweeps of the whole segment, rank by rank.
+"""Redundant copies that overtake: panels (cuda/cpu/panels.h) against plain sweeps, rank by rank.
 
 A rank skips levels where a copy overtakes what it waits for. Panels guess that none does, note
 those that do, and give up where there are too many; each of these happens in the cases here.

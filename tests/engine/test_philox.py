@@ -1,4 +1,4 @@
-"""Random numbers: Random123's known answers, cuRAND's host generator, and what is made of them."""
+"""Philox random numbers: Random123's known answers, cuRAND's host generator, uniforms."""
 
 import ctypes
 import importlib.metadata

@@ -1,4 +1,4 @@
-"""The engine's results, to the last bit, as they were when tests/data/pinned_results.json was made.
+"""Regression test: digests of all results, bit for bit, as in tests/data/pinned_results.json.
 
 Oracles that know the model are elsewhere. This is what makes it safe to rebuild the engine: any
 other way of computing the same thing has to give these bits, on any backend. If a result has to

@@ -1,4 +1,4 @@
-"""Every way through a tile against the plain one: rank by rank, step by step, no short cut.
+"""SIMD and blocked tile passes against the plain engine, bit for bit.
 
 The fast ways keep groups of ranks in registers for several rounds, and first look whether noise is
 met at all: so the sizes go from less than a register to several passes, and the noise from none to

@@ -1,4 +1,4 @@
-"""Threads of the CPU engines: an error that ends a run is the one that is raised.
+"""Thread pool of the CPU engines: which error is raised, when threads end.
 
 A program of its own compiles `cuda/cpu/thread_pool.cpp`, so that it polls often enough to hit a
 moment that in a user's run is rare. `tests/sanitizers` runs it, too.

@@ -1,4 +1,4 @@
-"""How much noise keeps a limit: exact answers, simulated ones, and curves over the delay.
+"""`budget`: exact answers, coverage of intervals, measured noise, command.
 
 Statistical checks have fixed seeds and the false-alarm rate of `reference.chance`.
 """

@@ -1,4 +1,4 @@
-"""From scaling curves to latency and noise: known values come back, and what does not fit says so.
+"""`fit`: recovery of known parameters, coverage of intervals, goodness of fit, files, command.
 
 Statistical checks have fixed seeds and the false-alarm rate of `reference.chance`.
 """

@@ -1,4 +1,4 @@
-"""How long noise may last: against a formula, against other realizations, and what is refused."""
+"""`noise_limit`: longest allowed noise, against a formula and independent realizations."""
 
 import csv
 import json

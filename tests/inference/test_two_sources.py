@@ -1,4 +1,4 @@
-"""Two sources of noise from a scaling curve: what comes out, and what is said not to."""
+"""`fit_two_sources`: two noise sources from a scaling curve; published numbers of HM18."""
 
 import json
 import math

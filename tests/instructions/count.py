@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Instructions, registers and occupancy of the tile kernels.
+"""Counts SASS instructions, registers and occupancy of the GPU tile kernels (no GPU needed).
 
 The tables are those of docs/developers/gpu_kernels.md:
 

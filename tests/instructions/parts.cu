@@ -1,5 +1,5 @@
-// The parts of the tile kernels, so many times in a row: what one of them adds to the code is what
-// it costs. See count.py.
+// Repeated parts of the GPU tile kernels, for counting their instructions. What one of them adds to
+// the code is what it costs. See count.py.
 #include "gpu/lean_kernel.cuh"
 #include "gpu/tile_kernel.cuh"
 

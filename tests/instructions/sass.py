@@ -1,4 +1,4 @@
-"""Counting in `nvdisasm -c` output: how few instructions lead through a kernel."""
+"""Parser of disassembled GPU code (SASS, `nvdisasm -c`): shortest path through a kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Congestion on the kernels, emulated on the CPU, against the CPU backend (see test_kernels.py)."""
+"""GPU kernels with congestion of a collective's messages, emulated, against the CPU backend."""
 
 import pytest
 from support.emulated_congestion import (

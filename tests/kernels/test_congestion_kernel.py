@@ -1,4 +1,4 @@
-"""The CUDA kernel for congestion, emulated on the CPU, against the CPU backend: every word.
+"""GPU kernel of network congestion, emulated on the CPU, against the CPU backend; barrier mutants.
 
 As test_kernels.py: threads run in four orders, memory holds garbage, and that a missing barrier
 shows is tested on copies of the kernel with one barrier taken out.

@@ -1,4 +1,4 @@
-"""cuda/gpu/device.h, which stands between the engines and the CUDA runtime, without a device.
+"""cuda/gpu/device.h (launches, memory, errors) on a fake CUDA runtime, without a device.
 
 The runtime is one that only remembers what it was told (tests/emulation/runtime).
 """

@@ -1,4 +1,4 @@
-"""The emulation of CUDA in tests/emulation tested on kernels of its own.
+"""Self-test of the CUDA emulation (tests/emulation), on small kernels.
 
 That every barrier taken away shows is checked here on small kernels, so that the tests which run
 the real kernels on the emulation can rely on it.

@@ -1,4 +1,7 @@
-"""The CUDA backend on a device: every bit as on the CPU. Without one: an error that says why."""
+"""CUDA backend on a real GPU: every bit as on the CPU; memory, batches, missing device.
+
+Without one: an error that says why.
+"""
 
 import dataclasses
 import random

@@ -1,4 +1,4 @@
-"""Counting in disassembled kernels (tests/instructions), on a kernel of a few instructions."""
+"""Counting of instructions in disassembled kernels (tests/instructions)."""
 
 import importlib.util
 import sys

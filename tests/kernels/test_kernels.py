@@ -1,4 +1,4 @@
-"""The CUDA kernels, emulated on the CPU (tests/emulation), against the CPU backend: every bit.
+"""GPU tile and segment kernels, emulated on the CPU, against the CPU backend; barrier mutants.
 
 The kernels' source and the host code that runs them pass by pass are those of the CUDA engine.
 Every block runs its threads in a seeded order, and shared and fresh memory hold garbage, so that

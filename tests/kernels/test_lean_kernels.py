@@ -1,4 +1,4 @@
-"""The lean kernel (cuda/gpu/lean.h), emulated, against the CPU backend: every bit.
+"""Lean GPU kernel (cuda/gpu/lean.h), emulated on the CPU, against the CPU backend; mutants.
 
 On programs that it takes, with 32 and with 64 bits a time, and on those that it just does not take.
 That the kernels would be told from wrong ones is tested on copies with an error in each.

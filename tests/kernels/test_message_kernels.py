@@ -1,4 +1,4 @@
-"""The message kernel, emulated on the CPU, against the CPU backend (see test_kernels.py)."""
+"""GPU message kernel, emulated on the CPU, against the CPU backend."""
 
 from dataclasses import replace
 from random import Random

@@ -1,4 +1,4 @@
-"""What the CUDA compiler made of the kernels, run on the CPU, against the CPU backend: every bit.
+"""GPU kernels as compiled to PTX by nvcc, run on the CPU, against the CPU backend; PTX mutants.
 
 The kernels are compiled to PTX as for the build, and PTX is run on the emulation of CUDA's threads
 (tests/ptx) in place of what the C++ compiler makes of the same source (test_kernels.py). So what is

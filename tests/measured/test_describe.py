@@ -1,4 +1,4 @@
-"""What is said of a measurement: quantiles with the events behind them, and their intervals."""
+"""Statistics of measured noise: quantiles, binomial and bootstrap intervals, their coverage."""
 
 import numpy as np
 import pytest

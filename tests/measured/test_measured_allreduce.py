@@ -1,4 +1,4 @@
-"""An allreduce measured with a real MPI: the script that does it, and what it once measured."""
+"""An allreduce measured with a real MPI against its prediction; the script of the tutorial."""
 
 import os
 import subprocess

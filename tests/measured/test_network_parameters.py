@@ -1,4 +1,4 @@
-"""L, o, g and G from benchmarks of messages: known parameters in, the same out."""
+"""LogGP parameters from ping-pong and Netgauge output: known ones in, the same out."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Importers of histograms, kernel traces, tables of collectives and latencies of messages."""
+"""Parsers of rtla, osnoise, timerlat, cyclictest, OSU, IMB, dissemination, Netgauge latency."""
 
 from __future__ import annotations
 

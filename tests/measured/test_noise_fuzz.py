@@ -1,4 +1,4 @@
-"""Importers of noise on broken files; more of them with ``python -m support.fuzz_noise``."""
+"""Fuzzing of all parsers of measured noise (more: ``python -m support.fuzz_noise``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Importers of detours (Netgauge, FWQ, FTQ, sysjitter, hwlatdetect, CSV) and the command."""
+"""Parsers of Netgauge (selfish detour), FWQ, FTQ, sysjitter, hwlatdetect, CSV; `noise import`."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Recordings of many nodes: each process writes its own file, and all become one."""
+"""Merging of recordings of many nodes (`noise merge`), and recording in an MPI or Slurm job."""
 
 import os
 import subprocess

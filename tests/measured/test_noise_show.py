@@ -1,4 +1,4 @@
-"""Pictures of measurements: every kind that a file may hold, and what of it is drawn."""
+"""Figures of measured noise (`noise show`)."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The noise file: exact, whole, and refused with its line where it is wrong."""
+"""The noise file: exact round trip, errors with their line, atomic write."""
 
 import numpy as np
 import pytest

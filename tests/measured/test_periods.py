@@ -1,4 +1,4 @@
-"""What is periodic in detours, on trains whose periods are known.
+"""Spectral analysis of detours: known periods are found, rate of false alarms.
 
 False-alarm rate: `dominant_periods` promises at most ALARM for random arrivals, by Bonferroni's
 bound over all frequencies. With 400 fixed seeds at ALARM = 1 %, more than 14 false alarms have a

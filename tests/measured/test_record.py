@@ -1,4 +1,4 @@
-"""Recording the noise of the machine that runs the tests, whatever it is.
+"""Recording of noise on this machine (`noise record`): invariants, options, Ctrl-C.
 
 What is asserted holds on a busy machine, too: invariants, not figures. Only the pause that is made
 here is looked for, and it can only be longer.

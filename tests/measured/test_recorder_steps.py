@@ -1,4 +1,4 @@
-"""Recording on counters that advance in steps, and recordings that are not to be trusted.
+"""Recording on an emulated time-stamp counter that advances in steps; distrust of recordings.
 
 The recorder is emulated: a loop of a known length reads a counter of known steps, so that every
 iteration and every detour is known. AMD's counters have steps of 26 counts on some machines, and a

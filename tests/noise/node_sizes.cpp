@@ -1,4 +1,4 @@
-// NodeSize against a division: for one rank and for registers of them.
+// Program that tests NodeSize (node of a rank) against a division, scalar and SIMD.
 #include <cstdio>
 #include <random>
 

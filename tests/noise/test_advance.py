@@ -1,4 +1,4 @@
-"""`advance`, the noise arithmetic, against timelines that are walked interval by interval."""
+"""Noise arithmetic `advance` (end of work under busy intervals) against plain timelines."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Delays drawn for many ranks at once, by tables of short words: what one rank alone would draw.
+"""SIMD draws of delays from lookup tables, against draws of one rank alone.
 
 One draw in 2^11 lies in the tails, where the words are not enough: of those made here some dozens
 each time.

@@ -1,4 +1,4 @@
-"""Distributions: tables against closed forms and against a plain evaluation, tails, bad values."""
+"""Distributions against SciPy: tables, tails, means, residual life, errors."""
 
 import pickle
 from fractions import Fraction

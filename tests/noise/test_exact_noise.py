@@ -1,4 +1,4 @@
-"""The engine under lists of noise sources against the event-driven reference, to the tick."""
+"""Engine under lists of noise sources against the event-driven reference, to the tick."""
 
 import functools
 import random

@@ -1,4 +1,4 @@
-"""Lists of noise sources: results depend on the case, the seed and the realization alone."""
+"""Reproducibility under lists of noise sources: threads, batches, instruction sets."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Every source draws what it says it draws. See reference/chance.py for false alarms."""
+"""Every noise source draws its distribution: KS-type (Dvoretzky-Kiefer-Wolfowitz), chi-square.
+
+See reference/chance.py for false alarms.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Nodes of any number of ranks, whose ranks share the draws of a source."""
+"""Noise shared by the ranks of a node, for nodes of any number of ranks."""
 
 import random
 import subprocess

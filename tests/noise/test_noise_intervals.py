@@ -1,4 +1,4 @@
-"""The intervals that noise takes of a CPU: the union of all sources, each interval whole."""
+"""`noise_intervals`: the union of all sources' busy intervals on a rank."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Noise sources as parts of cases and studies: values, files, identity, pictures, limits."""
+"""Noise sources in cases and studies: options, files, identity (hash), pictures, errors."""
 
 import hashlib
 import pickle

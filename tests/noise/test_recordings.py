@@ -1,4 +1,4 @@
-"""Ranks that replay recordings of their own, `part = "each"`: engine, kernels, what users see."""
+"""Trace noise with `part = "each"`: ranks replay recordings of their own; CPU, kernels, studies."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""The noise has the distribution it says it has. See reference/chance.py for false alarms."""
+"""Statistical tests of periodic phases (uniform, independent) and Poisson network jitter.
+
+See reference/chance.py for false alarms.
+"""
 
 from math import exp, factorial, sqrt
 

@@ -1,4 +1,4 @@
-"""Noise that can hit nothing: every entry says so, none returns a noise-free time in silence."""
+"""Warnings and errors of noise that can hit nothing in a case."""
 
 import warnings
 

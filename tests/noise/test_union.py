@@ -1,4 +1,4 @@
-"""The union of busy intervals of several sources, against counting tick by tick."""
+"""Union of busy intervals of several sources, against counting tick by tick."""
 
 import random
 from itertools import pairwise

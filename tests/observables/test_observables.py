@@ -1,4 +1,4 @@
-"""Observables: what they resolve to, and that they measure what they say."""
+"""Each observable (slowdown, overhead, gain, recovery, ...) measures what it says; TOML."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Observables: the same from raw samples and from summaries, and from either what numpy says."""
+"""Statistics of observables, from raw samples and from summaries, against NumPy; targets."""
 
 import math
 

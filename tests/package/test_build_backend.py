@@ -1,4 +1,7 @@
-"""Which CUDA compiler a build takes, and for which GPUs it compiles. No compiler is needed."""
+"""Build backend: which CUDA compiler (nvcc) and GPU architectures a build takes.
+
+No compiler is needed.
+"""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""How many files of the package one call goes through: who reads or debugs it opens so many."""
+"""Number of source files that one call goes through, which is bounded."""
 
 import subprocess
 import sys

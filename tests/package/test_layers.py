@@ -1,4 +1,4 @@
-"""Modules import downwards only: no circle, no arrow from a layer to one above it.
+"""Import layers: packages import downwards only, no circles; the drawing in the guide agrees.
 
 Every import counts, also those inside functions and those for type checkers alone.
 """

@@ -1,4 +1,4 @@
-"""What a release consists of: names, versions and files that must agree, without building one."""
+"""Packaging: content of wheel and sdist, versions, workflows, CITATION, CONTRIBUTING."""
 
 import importlib.util
 import re

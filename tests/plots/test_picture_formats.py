@@ -1,4 +1,4 @@
-"""Pictures are PNG, PDF or SVG; another ending is refused before anything is read or simulated."""
+"""Picture formats PNG, PDF and SVG; other endings are refused before the work."""
 
 import pytest
 from support.paths import EXAMPLES

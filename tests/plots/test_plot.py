@@ -1,4 +1,4 @@
-"""Figures and tables of studies, and the replay of single realizations that the trace draws."""
+"""Figures of studies: each kind, labels, unfinished runs, reproducibility; trace picture."""
 
 import importlib
 import random

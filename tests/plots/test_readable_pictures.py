@@ -1,4 +1,4 @@
-"""Pictures can be read: units on axes, nothing over anything else, legends that say something."""
+"""Readability of figures: units on axes, no overlapping texts, legends."""
 
 import importlib
 import itertools

@@ -1,4 +1,4 @@
-"""The picture of `slowdown`: of one number of ranks the distribution of its realizations."""
+"""Figures of `slowdown`: histogram of one number of ranks, lines of several."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Without matplotlib: everything else works, and what draws says what to install."""
+"""Without matplotlib: all else works, and figures say what to install."""
 
 import subprocess
 import sys

@@ -1,1 +1,1 @@
-"""PTX, what the CUDA compiler makes of the kernels, run on the CPU (see assembler.py)."""
+"""PTX interpreter: runs the CUDA compiler's PTX on the CPU (see assembler.py)."""

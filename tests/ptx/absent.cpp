@@ -1,4 +1,4 @@
-// In place of machine.cpp in programs that run only what the C++ compiler made of the kernels.
+// Stub of machine.cpp, for programs that run no PTX.
 #include "machine.h"
 
 namespace jf_ptx {

@@ -1,4 +1,4 @@
-"""Turns PTX into the programs that machine.cpp runs: names become numbers.
+"""Parser and assembler of PTX: text to programs for machine.cpp.
 
 What an instruction does is known to machine.cpp alone, which refuses those that it does not know.
 Here is only what the text of PTX needs: registers are numbered, labels become positions, and

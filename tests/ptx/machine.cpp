@@ -1,5 +1,6 @@
-// Reads programs, and runs their instructions: see machine.h. What they do is said in the PTX ISA,
-// chapter "Instruction Set". All are integer instructions, as our kernels have no others.
+// PTX interpreter: reads programs and executes their instructions (see machine.h). What they do is
+// said in the PTX ISA, chapter "Instruction Set". All are integer instructions, as our kernels have
+// no others.
 #include "machine.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
-// Runs what the CUDA compiler made of a kernel, on the threads of tests/emulation: programs that
+// PTX interpreter on the threads of tests/emulation: interface, and which errors it detects. Runs
+// what the CUDA compiler made of a kernel, on the threads of tests/emulation: programs that
 // assembler.py makes of PTX, in place of the kernels that the C++ compiler made.
 //
 // An instruction that machine.cpp does not know is an error when a program is read, run or not.

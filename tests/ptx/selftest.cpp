@@ -1,5 +1,5 @@
-// Runs the kernel that test_ptx.py writes in PTX, to test instructions one by one: reads how many
-// words a thread of a warp writes, writes the words of all.
+// Program that tests single PTX instructions. It runs the kernel that test_ptx.py writes in PTX:
+// reads how many words a thread of a warp writes, writes the words of all.
 #include <iostream>
 
 #include "machine.h"

@@ -1,4 +1,4 @@
-"""A literal, event-driven execution of the simulated algorithms in plain Python.
+"""Reference simulator: event-driven execution of all algorithms in plain Python, for tests.
 
 It shares no code and no formula with the engine: ranks are state machines, every message is an
 event, busy intervals are walked one by one, and the random numbers come from a plain Python Philox.

@@ -1,4 +1,4 @@
-"""LogGOPSim's rules in plain Python: messages are taken as they arrive.
+"""Reference of GOAL schedules by LogGOPSim's rules, messages taken as they arrive (ns).
 
 A GOAL schedule is executed event by event. A send needs the CPU, for o + (n - 1) O, and the link
 out, for g + (n - 1) G; its message is there o + L later, whatever O is. It takes the link in, for

@@ -1,4 +1,4 @@
-"""Random cases, and how each is handed to the engine as a program of steps."""
+"""Random butterfly cases, and each as a program of the engine."""
 
 from dataclasses import dataclass, fields, replace
 

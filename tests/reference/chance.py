@@ -1,4 +1,4 @@
-"""Tests of distributions, for fixed seeds.
+"""Statistical tests of a fixed false-alarm rate: KS-type (DKW), means (Hoeffding), chi-square.
 
 FALSE_ALARM is the probability that a correct program would fail one check, had its seed been
 chosen blindly. The seeds are fixed, so a check that passes once passes always.

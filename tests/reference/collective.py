@@ -1,4 +1,4 @@
-"""One rank in one collective: what it holds, what has arrived, what it does next.
+"""Reference state machine of one rank in the butterfly: data held, messages arrived, next step.
 
 The butterfly and the forwards after it are two machines of the same rank. The butterfly goes on
 when a forward has already brought the final data: other ranks still wait for this rank's messages

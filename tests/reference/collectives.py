@@ -1,4 +1,4 @@
-"""Random cases of all collectives as a user writes them, and the runs that they mean."""
+"""Random cases of all collectives as a user writes them, and their runs in the reference."""
 
 from . import textbook
 from .links import Machine, Network

@@ -1,4 +1,4 @@
-"""Congestion of the messages of a collective: which of them share links, and how long that takes.
+"""Reference of congestion within a collective: which messages share links.
 
 Rounds are taken from the rules alone: a round's original messages and the copies that leave right
 after them are one level, in the order of their senders; forwards are levels behind all of these.

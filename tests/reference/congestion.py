@@ -1,4 +1,4 @@
-"""Congestion in plain Python, message by message: shares only the random numbers with the engine.
+"""Reference of network congestion: placement, traffic, routing, message by message.
 
 Trees are walked node by node; networks from files edge by edge, as ORCS does it.
 """

@@ -1,4 +1,4 @@
-"""Delays as functions of a 64-bit uniform, in plain Python integers.
+"""Reference of delay distributions as functions of a 64-bit uniform, in Python integers.
 
 Written from the definition of the tables, not from the engine: every quantity below is exact. Small
 uniforms are the rare, long delays. `last` is the largest uniform that gives any delay at all;

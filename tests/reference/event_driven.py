@@ -1,4 +1,4 @@
-"""Conventional and redundant butterfly allreduce, executed message by message.
+"""Reference of conventional and redundant butterfly allreduce (CS14, MS12), event by event.
 
 CS14 Algorithm 1 (conventional) and Algorithm 2 (redundant exchanges inside the butterfly, here for
 any set of levels), MS12's forwards after the butterfly, and CS14's compute-communicate cycles.

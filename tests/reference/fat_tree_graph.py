@@ -1,4 +1,4 @@
-"""A fat tree as a graph, built from its definition, and walks of it.
+"""Reference of fat trees (XGFT, PGFT) as explicit graphs.
 
 A node of level l is a word of digits x_1 ... x_h: x_i < w_i for i <= l, x_i < m_i above; the digits
 of a host are its number's. Cables join nodes of levels l and l + 1 that differ in digit l + 1 only:

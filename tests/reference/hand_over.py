@@ -1,4 +1,4 @@
-"""How a source of noise is handed to the engine: arrays in ticks (`jitterfly._core.Program`)."""
+"""Hands noise sources to the engine as arrays in ticks (`jitterfly._core.Program`)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What a message costs, and the two links of a rank as queues, for programs.py."""
+"""Reference of message costs and of a rank's links in and out (queues with gap)."""
 
 from dataclasses import dataclass
 

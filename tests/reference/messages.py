@@ -1,4 +1,4 @@
-"""Programs with message steps: random ones, and what they do, computed rank by rank.
+"""Random programs of message steps, and their recurrence rank by rank.
 
 The recurrence is written from the rules of a message step alone; of noise it knows periodic sources
 with given phases. Exchanges, copies inside a butterfly and all other noise are for comparisons of

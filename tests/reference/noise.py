@@ -1,4 +1,4 @@
-"""Noise sources, drawn rank by rank and message by message.
+"""Reference of all noise sources, drawn rank by rank and message by message.
 
 CPU noise is busy intervals (PeriodicNoise, RenewalNoise, TraceNoise) and delays of single steps
 (StepDelay); network noise is delays of messages (Jitter, MessageDelay). A source acts in its

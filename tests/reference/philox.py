@@ -1,4 +1,4 @@
-"""Philox4x32-10 (Salmon et al., SC'11) and the numbers this project draws from it."""
+"""Reference of Philox4x32-10 (Salmon et al., SC'11), and of the draws made with it."""
 
 from functools import lru_cache
 

@@ -1,4 +1,4 @@
-"""Any collective of textbook.py, executed message by message, with the data that messages carry.
+"""Reference of any collective of textbook.py, event by event, with the data of messages.
 
 Ranks are processes that go through their list of sends and receives; the links of a rank are
 queues of their own. A heap of events drives all (event_driven.py), so nothing can reach back in

@@ -1,4 +1,4 @@
-"""Random cases as a user writes them, each with its meaning in ticks worked out by hand."""
+"""Random cases in the public API, each with its meaning in ticks."""
 
 from .cases import EngineCase
 from .event_driven import Costs

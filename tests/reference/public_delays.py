@@ -1,4 +1,4 @@
-"""Random distributions as a user writes them, each with its meaning in ticks worked out by hand.
+"""Random distributions in the public API, each with its meaning in ticks.
 
 Tables of continuous distributions are taken as they are: what they hold is tested elsewhere.
 """

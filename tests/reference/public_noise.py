@@ -1,4 +1,4 @@
-"""Random noise as a user writes it, each source with its meaning in ticks worked out by hand."""
+"""Random noise in the public API, each source with its meaning in ticks."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""The noise of one realization: what happens to a rank's work and to a message."""
+"""Reference of one realization's noise: what happens to a rank's work and to a message."""
 
 from collections import Counter, defaultdict
 

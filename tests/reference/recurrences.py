@@ -1,4 +1,4 @@
-"""The recurrences of docs/model.md, "The butterfly", in NumPy.
+"""Vectorized NumPy reference of the butterfly: recurrences of docs/model.md, "The butterfly".
 
 For machines too large for the event-driven reference.
 

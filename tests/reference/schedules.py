@@ -1,4 +1,4 @@
-"""Schedules of applications, executed event by event by LogGOPSim's rules, in ticks.
+"""Reference of application schedules by LogGOPSim's rules, event by event, in ticks.
 
 `ArrivalOrder` lets CPUs take what comes first. `InOrder` is told in which order each CPU and each
 way in and out is used, and which message a receive takes, by a run of `ArrivalOrder` without noise;

@@ -1,4 +1,4 @@
-"""Collective algorithms as their papers have them: what each rank sends, receives and combines.
+"""Textbook collective algorithms: what each rank sends, receives and combines.
 
 One function an algorithm, written from the literature and not from the simulator's. It yields a
 round at a time: its name, and what one rank does in it, in order. `me` is the rank, `size` the

@@ -1,4 +1,4 @@
-"""When a rank's CPU is taken by noise, as a list of intervals that is walked one by one."""
+"""Reference of CPU noise as a list of busy intervals that is walked one by one."""
 
 import heapq
 from bisect import bisect_right

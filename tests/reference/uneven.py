@@ -1,4 +1,4 @@
-"""Random cases whose ranks arrive late and differ in their speed, and the runs that they mean."""
+"""Random cases with late ranks and different speeds, and their runs in the reference."""
 
 import warnings
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The noise of one realization for all ranks at once, in NumPy; what RealizedNoise is for one.
+"""Vectorized NumPy reference of one realization's noise, for all ranks at once.
 
 Intervals are drawn up to a horizon that is given, and walked column by column.
 """

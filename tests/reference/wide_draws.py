@@ -1,4 +1,4 @@
-"""Draws for all ranks at once, in NumPy."""
+"""Vectorized NumPy reference of Philox draws, for all ranks at once."""
 
 import numpy as np
 

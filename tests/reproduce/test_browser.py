@@ -1,4 +1,4 @@
-"""The HTML report in a real browser: it loads whole, quietly, without a network, on any screen."""
+"""HTML report in a real browser: pictures, links, no network, any screen."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Claims: every part gets a verdict, an interval decides it, the words are the same for all."""
+"""Claims of the papers: verdicts by intervals, wording, parts of each claim."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""HM18's studies at small sizes: the claims, the pictures, and what the studies say."""
+"""HM18's studies at small sizes: claims, figures."""
 
 import pytest
 from matplotlib import pyplot as plt

@@ -1,4 +1,4 @@
-"""The HTML report without a browser: its structure, escaping, and that it needs nothing else."""
+"""HTML report without a browser: structure, escaping, self-contained."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Reproduction: which studies, the report they leave, and going on after stops and failures."""
+"""`jitterfly reproduce`: choice of studies, report, resume after stops and failures."""
 
 import io
 import json

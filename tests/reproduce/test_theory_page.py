@@ -1,4 +1,4 @@
-"""The page on theory: what it holds, that it is made once, and its place in a reproduction."""
+"""`jitterfly theory`: the HTML page of theory, and its place in a reproduction."""
 
 import contextlib
 import dataclasses

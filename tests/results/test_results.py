@@ -1,4 +1,4 @@
-"""What the analysis of a store says where signs, missing data or early stops could mislead it."""
+"""Analysis of a store: signs, missing data, early stopping, `compare`."""
 
 import shlex
 import subprocess

@@ -1,4 +1,4 @@
-"""Tables fit the terminal, and say what they leave out and where it is."""
+"""Result tables in the terminal: width, what is left out."""
 
 import csv
 import itertools

@@ -1,4 +1,4 @@
-"""A statistic that is a target is printed and drawn, with its interval."""
+"""Precision targets in tables, status and figures, with intervals."""
 
 import csv
 import re

@@ -1,6 +1,6 @@
-// Runs cases of congestion on the CPU engine, for test_sanitizers.py, as engine.cpp does: reads a
-// mode, threads and a case (see read_congestion.h), writes for each a line: sum and exclusive or of
-// all numbers that came out, "cancelled", or "error: ...".
+// Program that runs congestion on the CPU engine under sanitizers. For test_sanitizers.py, as
+// engine.cpp: reads a mode, threads and a case (see read_congestion.h), writes for each a line: sum
+// and exclusive or of all numbers that came out, "cancelled", or "error: ...".
 #include <cstdint>
 #include <memory>
 #include <thread>

@@ -1,7 +1,7 @@
-// Runs cases on the CPU engine, for test_sanitizers.py, which compiles it and the engine with a
-// sanitizer: reads a mode and a case (see read_case.h), writes for each a line: sum and exclusive
-// or of all ticks that came out, "cancelled", or "error: ...". Results lie in memory of their own
-// of exactly their size, so that a write beyond them shows.
+// Program that runs cases on the CPU engine under sanitizers. For test_sanitizers.py, which
+// compiles it and the engine with a sanitizer. Reads a mode and a case (see read_case.h), writes
+// for each a line: sum and exclusive or of all ticks that came out, "cancelled", or "error: ...".
+// Results lie in memory of their own of exactly their size, so that a write beyond them shows.
 #include "core/engine.h"
 
 #include <memory>

@@ -1,6 +1,6 @@
-// Reads the schedules in the files that standard input names, each in a line, and runs them under
-// noise: for sanitizers, with files that are damaged in any way. Prints the instruction set, and
-// for each file what is wrong with it, or times.
+// Program that reads and runs GOAL schedules under sanitizers, damaged ones too. Standard input
+// names the files, each in a line. Prints the instruction set, and for each file what is wrong with
+// it, or times.
 #include <cstdio>
 #include <iostream>
 #include <iterator>

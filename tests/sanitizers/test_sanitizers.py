@@ -1,4 +1,4 @@
-"""The CPU engine under AddressSanitizer with UndefinedBehaviorSanitizer, and ThreadSanitizer.
+"""CPU engine under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer.
 
 The engine's sources are compiled with the sanitizer into a program of their own, which runs cases
 of every kind of pass on every instruction set that this processor has; what it tells of the

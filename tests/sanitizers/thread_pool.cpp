@@ -1,4 +1,4 @@
-// What ends the threads of a run, and what is thrown then (cpu/thread_pool.h). For
+// Program that tests the thread pool (cpu/thread_pool.h): errors and the end of threads. For
 // test_thread_pool.py, and for sanitizers. Prints a line for each check that fails.
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-"""Finding the order of a schedule takes as many events as it has operations, whatever waits."""
+"""Run time and memory of a schedule's ordering are linear, whatever messages wait."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The engine of schedules against an event-driven reference: every operation, to the tick."""
+"""Schedule engine against an event-driven reference and LogGOPSim: every operation, to the tick."""
 
 import os
 import random

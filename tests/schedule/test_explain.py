@@ -1,4 +1,4 @@
-"""Critical paths of schedules: what binds each operation, what the time consists of, shares."""
+"""Critical paths of schedules: what binds each operation, rendezvous, shares, command."""
 
 import json
 import random

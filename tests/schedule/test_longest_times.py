@@ -1,4 +1,4 @@
-"""Times beyond 2^62 ps (53 days) are refused, and never wrap round to a wrong number."""
+"""Overflow of schedules: times beyond 2^62 ps (53 days) are refused."""
 
 import random
 

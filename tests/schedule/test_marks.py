@@ -1,4 +1,4 @@
-"""Marks of a schedule: when iterations end, in every realization."""
+"""Marks of a schedule: ends of iterations, files, tags, command."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Schedules from files: GOAL text, LogGOPSim's binary, and what jitterfly writes itself."""
+"""Parsers of schedules: GOAL text, LogGOPSim's binary, our own file; damaged files."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""`simulate_schedule`: its rules by hand, its answers, and what it refuses."""
+"""`simulate_schedule`: rules by hand, LogGOPS costs, order checks, errors, command."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Realizations in the order of arrival: as many threads as there are, and what stops them."""
+"""Threads of `simulate_schedule` in the order of arrival, and how they stop."""
 
 from pathlib import Path
 

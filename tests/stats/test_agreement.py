@@ -1,4 +1,4 @@
-"""A simulated distribution beside a measured one."""
+"""`compare_measured`: simulated against measured distribution (KS distance)."""
 
 from dataclasses import replace
 

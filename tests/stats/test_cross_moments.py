@@ -1,4 +1,4 @@
-"""Sums of products are the integers that they are, whatever the size and the order of merging."""
+"""Exact moments: integer sums and cross products, merging, overflow."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Buckets are as narrow as they say; merging loses nothing; order statistics lie between edges."""
+"""Mergeable histogram: relative error, merging, order statistics."""
 
 import numpy as np
 import pytest

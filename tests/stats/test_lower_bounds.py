@@ -1,4 +1,4 @@
-"""Whatever shows the mean of few realizations of rare noise shows nothing that is impossible.
+"""Intervals of means respect the noise-free time as a lower bound, wherever they are shown.
 
 Noise only adds to a time, so that no interval of one reaches below the time without noise. Each of
 these would without the bound: `reached` says so.

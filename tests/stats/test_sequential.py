@@ -1,4 +1,4 @@
-"""When to look and when to stop: declared rules, which give the same decisions to who resumes."""
+"""Early stopping: looks at the data, alpha spending, resumed runs decide the same."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Means of skewed samples: how often their intervals cover, and that they say so.
+"""Coverage of means of skewed samples and rare events, and warnings of too few events.
 
 Seeds are fixed. Each bound is five standard deviations away, so that of all bounds together a
 right program fails with less than 1 in 100,000 seeds.

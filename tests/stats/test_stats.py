@@ -1,4 +1,4 @@
-"""Intervals cover what they say; comparisons are paired; small samples are called small.
+"""Student's t, quantile intervals, Clopper-Pearson, Fieller, win probability: coverage, pairing.
 
 Tests that draw have a fixed seed. Each bound on a count of misses is its 1 - 1e-6 quantile, so a
 correct program fails one of them for one seed in a million.

@@ -1,4 +1,4 @@
-"""What a run keeps in memory of what it wrote, and writing while it goes on."""
+"""Background writer of a store: order, errors, full disk, fsync; memory of samples."""
 
 import errno
 import os

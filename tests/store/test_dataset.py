@@ -1,4 +1,4 @@
-"""A store as a labelled dataset, and as files that read back as the same."""
+"""Export of a store: xarray, NetCDF, Zarr, CSV, Parquet; full disk."""
 
 import builtins
 import csv

@@ -1,4 +1,4 @@
-"""What a run writes down beside its records: never wrong, never needed, and quick to read."""
+"""Cached files of a store (`numbers.npz`, `progress.json`): never wrong, never needed; locks."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""Large studies: few files, and commands on them that answer soon."""
+"""Stores of many cells: shared record files, damage, format versions, speed of commands."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Shards become one store, bit for bit what one run makes; two that disagree are refused."""
+"""Merge of shards: bit for bit what one run makes; disagreements are refused."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Files of records: every int64 comes back, and whatever happens to a file, nothing false does."""
+"""Record files: packing, check sums, truncation, bit flips, full disk, concurrent writers."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""A store: what it takes over, what it refuses, and that it says the same however it was filled."""
+"""`Store`: resume, extension, locks, one writer, kill at any time, damage, changed studies."""
 
 import fcntl
 import json

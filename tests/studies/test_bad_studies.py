@@ -1,4 +1,4 @@
-"""Every mistake in a study is one clear error, before anything runs."""
+"""Validation of studies in TOML and Python: one error before anything runs."""
 
 import pytest
 from support.study_cases import GOOD, LOGGOPS, mine

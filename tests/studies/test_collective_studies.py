@@ -1,4 +1,4 @@
-"""Studies over algorithms and any number of ranks: from TOML to table and picture."""
+"""Studies over algorithms and numbers of ranks: from TOML to table and figure."""
 
 from dataclasses import replace
 

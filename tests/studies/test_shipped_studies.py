@@ -1,4 +1,4 @@
-"""Studies and examples that come with the package are found by name."""
+"""Studies and examples that are shipped with the package, found by name."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The shipped studies: every figure of both papers, at the settings that they state."""
+"""Studies of the papers' figures: settings as published."""
 
 import re
 from functools import cache

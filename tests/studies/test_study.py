@@ -1,4 +1,4 @@
-"""Studies: what they mean, written as TOML and in Python, and what identifies their cells."""
+"""Studies: axes, derived axes, variants, budget, TOML and Python, hash (identity) of cells."""
 
 import json
 import pickle

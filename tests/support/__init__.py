@@ -1,1 +1,1 @@
-"""What tests share: cases, studies, stores, and what generates them."""
+"""Helpers that tests share: cases, studies, stores, programs, generators."""

@@ -1,4 +1,4 @@
-"""A machine, its noise, and questions about them."""
+"""Machines, noise and questions for tests of `advise`."""
 
 import jitterfly as jf
 from jitterfly.cli import main

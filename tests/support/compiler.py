@@ -1,4 +1,4 @@
-"""The C++ compiler that tests build programs of their own with."""
+"""The C++ compiler (g++) that tests build programs with."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Random cases of congestion, as the engine's case and as the reference's parts."""
+"""Random cases of congestion, for the engine and for the reference."""
 
 from reference import congestion as plain
 

@@ -1,5 +1,5 @@
-// Counts messages that an MPI library hands to UCX, between two calls: to be preloaded
-// (LD_PRELOAD).
+// LD_PRELOAD library that counts the messages of an MPI library (UCX sends and receives). It counts
+// between two calls.
 //
 // MPICH prints nowhere which algorithm it takes. Its messages tell: how many a rank sends, of how
 // many bytes, and from whom it receives. The declarations are those of UCX's ucp.h as far as they

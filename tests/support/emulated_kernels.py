@@ -1,4 +1,4 @@
-"""Cases on the CUDA kernels, emulated on the CPU (tests/emulation), and on the CPU backend.
+"""Compiles the CUDA kernels with the emulation, runs cases on them and on the CPU; mutants.
 
 Noise is handed over as the calls that build it (jf::Program::add_*), recorded from those which the
 CPU backend gets.

@@ -1,4 +1,4 @@
-"""A report made up for tests of the page: every part of it, and text that has to be escaped."""
+"""An HTML report with every part, for tests of the page."""
 
 import struct
 import zlib

@@ -1,4 +1,4 @@
-"""A process that has imported jitterfly and forks for each of a test's processes.
+"""Fork server: a process with jitterfly imported, which forks for each of a test's processes.
 
 To start Python and import the modules takes longer than most of what tests do in a process. All
 tests share this one: it is started once, with what was asked for before.

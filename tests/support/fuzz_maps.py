@@ -1,4 +1,4 @@
-"""Fuzz the parsers of networks; in tests/: ``python -m support.fuzz_maps --count 1000000``.
+"""Fuzzer of the parsers of networks; in tests/: ``python -m support.fuzz_maps``.
 
 Every input is a mutated sample. Reading it must end soon in routes that end, or in a ValueError of
 one line that names the file and the line. All else is a finding, printed with what repeats it

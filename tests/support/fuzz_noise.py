@@ -1,4 +1,4 @@
-"""Fuzz the importers of noise; in tests/: ``python -m support.fuzz_noise --count 1000000``.
+"""Fuzzer of the parsers of noise; in tests/: ``python -m support.fuzz_noise --count 1000000``.
 
 Every input is a mutated sample of some format. Reading it must end within a second in a measurement
 whose parts hold what `jitterfly.measured.measurements` promises, or in a FormatError of one line.

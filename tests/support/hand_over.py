@@ -1,4 +1,4 @@
-"""A process that hands all that it was given to a forked one, and ends with its exit code.
+"""Client of the fork server for mpiexec: hands its files and environment to a forked process.
 
     python -IS hand_over.py SOCKET
 

@@ -1,4 +1,4 @@
-"""Which compilations of the CPU engine this build and processor have."""
+"""Instruction sets (portable, AVX2, AVX-512) of this build and processor."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Every program under every kind of noise, for the tests that compare the kernels with the CPU.
+"""Programs under every kind of noise, for tests of the kernels.
 
 Costs and noise are such that a message is delayed now and then, copies are adopted and levels
 skipped.

@@ -1,4 +1,4 @@
-"""Parts of measurements, made up."""
+"""Made-up measurements: traces and histograms."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Programs with message steps, random ones and named ones, for every test of an engine."""
+"""Programs of message steps, random and named (ring, trees, windows), for tests of engines."""
 
 import random
 from dataclasses import replace

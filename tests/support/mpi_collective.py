@@ -1,4 +1,4 @@
-"""One collective with Open MPI, without a compiler: NAME BYTES, started by mpiexec.
+"""Runs one collective with Open MPI through ctypes: NAME BYTES, started by mpiexec.
 
 Of MPI it uses the library alone: a handle of Open MPI is the address of an object in it.
 """

@@ -1,4 +1,4 @@
-"""MPI libraries on this machine: how each starts a program, and the file of its library.
+"""MPI libraries (Open MPI, MPICH) on this machine, and how each starts a program.
 
 Several may be installed: the tests' own MPICH comes with `pip install ".[test]"`, and its mpiexec
 stands before another one's in PATH.

@@ -1,4 +1,4 @@
-"""Collectives with MPICH, without a compiler: LIBMPI OUT COLLECTIVE:BYTES ..., started by mpiexec.
+"""Runs collectives with MPICH through ctypes: LIBMPI OUT COLLECTIVE:BYTES ...; counts messages.
 
 What each rank sends and receives in the i-th of them goes to the file OUT.i.RANK, by the program
 that is preloaded (`count_ucx.cpp`). `allreduce_of_doubles` adds numbers of 8 bytes, and

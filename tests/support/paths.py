@@ -1,4 +1,4 @@
-"""Where things of the repository are."""
+"""Paths of the repository's folders."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Programs whose results must never change: see test_pinned.py.
+"""Programs whose results must never change (digests), see test_pinned.py; writes the digests.
 
 Every program of a butterfly and of messages under every kind of noise, random programs, and every
 algorithm of the public interface on sizes up to 2^20 ranks. All of them are made of integers, so

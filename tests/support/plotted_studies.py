@@ -1,4 +1,4 @@
-"""Small studies of the kinds that have a picture each."""
+"""Small studies for each kind of figure."""
 
 from support.small_study import OBSERVABLES
 

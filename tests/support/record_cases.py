@@ -1,4 +1,4 @@
-"""Files of records whose samples follow from the number of a realization."""
+"""Record files whose samples follow from the number of a realization."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Run a study as a script of a user does.
+"""Script that runs a study as a user's script does, for tests of kills and workers.
 
 python run_study.py STUDY.toml OUT WORKERS SECONDS [MOST_OWN_FILES]
 """

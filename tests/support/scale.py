@@ -1,4 +1,4 @@
-"""How much the tests do: a tenth of it in a plain ``pytest``, all of it with ``--scale full``."""
+"""Scale of the tests: a tenth in a plain ``pytest``, all of it with ``--scale full``."""
 
 import pytest
 

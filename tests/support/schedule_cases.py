@@ -1,4 +1,4 @@
-"""Random schedules with random costs, under random noise: of the package and of its reference."""
+"""Random GOAL schedules with random costs and noise, for the package and the reference."""
 
 import math
 from dataclasses import replace

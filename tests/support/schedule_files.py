@@ -1,4 +1,4 @@
-"""Files of schedules: LogGOPSim's binary, and files that are damaged."""
+"""Schedule files: LogGOPSim's binary, and damaged files."""
 
 import random
 import struct

@@ -1,4 +1,4 @@
-"""Messages of a candidate's schedule, to compare with those that a library counts."""
+"""Messages of a candidate algorithm's schedule, to compare with those that an MPI library sends."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Two studies of a moment each, for tests of `jitterfly reproduce`."""
+"""Two tiny studies for tests of `jitterfly reproduce`."""
 
 STUDY = """
 name = "{name}"

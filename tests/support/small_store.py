@@ -1,4 +1,4 @@
-"""Stores filled without the engine: what a realization is follows from its number alone."""
+"""Stores filled without the engine, with samples that follow from a realization's number."""
 
 from __future__ import annotations
 

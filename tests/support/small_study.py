@@ -1,4 +1,4 @@
-"""A study that runs in a moment, for tests of what is around it."""
+"""A tiny study that runs in a moment."""
 
 # What MS12 looks at.
 OBSERVABLES = """

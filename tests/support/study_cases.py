@@ -1,4 +1,4 @@
-"""A study as TOML and one written in Python, to be changed in one place by each test."""
+"""A study in TOML and one in Python, to be changed in one place by each test."""
 
 import jitterfly as jf
 from jitterfly.observables import Gain

@@ -1,4 +1,4 @@
-"""Studies, comparisons and misbehaving workers for the tests of sweeps."""
+"""Studies and misbehaving workers (which die or refuse) for tests of sweeps."""
 
 import gc
 import io

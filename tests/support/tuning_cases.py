@@ -1,4 +1,4 @@
-"""Answers to write tuning files of, made by hand: what is known of each cell is given."""
+"""Made-up answers of `advise`, to write tuning files of."""
 
 import json
 import math

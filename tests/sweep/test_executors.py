@@ -1,4 +1,4 @@
-"""Who runs batches: pools whose workers die, and what a worker gets of the machine."""
+"""Executors: worker processes that die, MPI ranks, shares of cores and GPUs."""
 
 import os
 import re

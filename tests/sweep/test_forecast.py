@@ -1,4 +1,4 @@
-"""What a run would take, said before it runs: nothing is written, and the figures are near."""
+"""Forecast of a study's cost (`--dry-run`): time, memory, files."""
 
 import re
 import time

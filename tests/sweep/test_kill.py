@@ -1,4 +1,4 @@
-"""A run that is killed at any instant, all of it at once, goes on to the same bits.
+"""Kill and resume: a run killed (SIGKILL) at any instant goes on to the same bits.
 
 Killed at random instants, each run starts from what the one before it left, until one comes to its
 end; that must be what a run that nobody disturbed left. Then it starts again from nothing. Instants

@@ -1,4 +1,4 @@
-"""Parts of a study: who runs what, and that parts make the whole."""
+"""Shards of a study, Slurm arrays: each cell in one shard; merged shards are the whole."""
 
 import re
 from pathlib import Path

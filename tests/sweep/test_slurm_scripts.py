@@ -1,4 +1,4 @@
-"""The batch scripts, without Slurm: shards that merge to one run, and the ranks of the MPI job."""
+"""Slurm batch scripts (array, MPI), run without Slurm."""
 
 import os
 import re

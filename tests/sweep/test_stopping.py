@@ -1,4 +1,4 @@
-"""SIGTERM, as Slurm sends it at a time limit or after `scancel`: the same words as after Ctrl-C."""
+"""SIGTERM (Slurm time limit, `scancel`) ends a command as Ctrl-C does, also under MPI."""
 
 import os
 import shutil

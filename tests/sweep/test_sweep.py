@@ -1,4 +1,4 @@
-"""The driver: what it runs, resumes, extends, refuses, and says meanwhile."""
+"""Driver of studies: resume, extension, Ctrl-C, batches, progress, errors."""
 
 import io
 import itertools

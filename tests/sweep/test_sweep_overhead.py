@@ -1,4 +1,4 @@
-"""What a sweep costs beside the engine, in one run of each: the driver, statistics and the store.
+"""Performance goals of a sweep: overhead of driver, statistics and store beside the engine.
 
 Goals: at most 5 % of the engine's time at 10^5 realizations of 2^12 ranks per cell, and at most
 20 ms per cell. Medians of several runs; the table of all statistics is part of what is measured.

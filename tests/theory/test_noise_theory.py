@@ -1,4 +1,4 @@
-"""Theory that the engine must agree with: docs/model.md, "What theory says".
+"""Engine against theory: network jitter, residual noise, what redundancy cannot repair.
 
 False alarms: reference/chance.py.
 """

@@ -1,4 +1,4 @@
-"""The engine against theory: one rank under step delays, the latest of N ranks.
+"""Engine against theory: recursion of one rank, bounds of the last rank, extremes of N.
 
 The theory: docs/model.md, "What theory says". False alarms: reference/chance.py; with several
 levels from the same draws, for each level.

@@ -1,4 +1,4 @@
-"""Which algorithm to use: candidates compared on the same noise, over ranks and message sizes.
+"""Algorithm selection (`advise`): compare algorithms of a collective over ranks and message sizes.
 
 `candidates` lists the algorithms, `question` what is asked, `race` decides one cell, `ranking` says
 what it found there, `search` goes through all cells, `answer` is what comes out, `tuning` writes it

@@ -1,4 +1,4 @@
-"""The answer of `advise`: all cells, as a table, CSV and JSON, and as text for a terminal.
+"""`Advice`, the answer of `advise`: tables as text, CSV and JSON.
 
 The text has a ranking for each cell, or a table over ranks and message sizes.
 """

@@ -1,4 +1,4 @@
-"""The algorithms that advice chooses from, by collective and name.
+"""Registry of candidate algorithms of each collective, with their names in MPI libraries.
 
 A candidate is what makes an `Algorithm` for a machine, so that what a copy costs can follow from
 it. A new algorithm is an entry of `_PLAIN`; a program of the user's is registered by `register`.

@@ -1,4 +1,4 @@
-"""What advice is asked for: machine, noise, sizes, statistic, and how sure it must be.
+"""`Question` of `advise`: machine, noise, sizes, statistic and confidence; read from TOML.
 
 A question comes from keyword arguments or from a TOML file; options of the command line take the
 place of the file's values. Candidates are ranked by its statistic, of which there are estimates,

@@ -1,4 +1,4 @@
-"""The race of one cell: its candidates get ever more realizations, and the slower ones are dropped.
+"""Best-arm race in one cell: successive elimination of slower algorithms, with Bonferroni bounds.
 
 A cell is a number of ranks and a message size. Its candidates become cases, which are all
 simulated with the same noise.

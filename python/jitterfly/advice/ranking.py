@@ -1,4 +1,4 @@
-"""What advice says about one cell: the best candidate, its equals, how much slower others are."""
+"""Ranking of the algorithms of one cell: the best, those not told apart from it, time ratios."""
 
 from __future__ import annotations
 

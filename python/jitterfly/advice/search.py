@@ -1,4 +1,4 @@
-"""The search over all cells: a look at each of them that is undecided, then the next look.
+"""`advise`: loop over all cells, ranks by message sizes, within a budget of time and realizations.
 
 `advise` is the search in one call.
 """

@@ -1,4 +1,4 @@
-"""Algorithms: one module each, with a class that compiles its description to steps.
+"""Collective algorithms (allreduce, broadcast, barrier, ...): one module each, and their registry.
 
 A new one is a module beside these and a line here, which is also what registers its `kind`.
 """

@@ -1,4 +1,4 @@
-"""What every algorithm offers: its steps, from a description; and its messages, level by level.
+"""Base class `Algorithm`, and pieces that algorithms share: k-nomial trees, folding, pipelining.
 
 At the end: pieces that schedules of messages have in common.
 """

@@ -1,4 +1,4 @@
-"""Broadcast of segments down a binary tree."""
+"""Pipelined binary tree broadcast (bcast): segments down a binary tree."""
 
 from __future__ import annotations
 

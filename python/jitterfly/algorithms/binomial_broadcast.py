@@ -1,4 +1,4 @@
-"""Binomial broadcast."""
+"""Binomial tree broadcast (bcast)."""
 
 from __future__ import annotations
 

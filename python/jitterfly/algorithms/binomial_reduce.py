@@ -1,4 +1,4 @@
-"""Binomial reduce."""
+"""Binomial tree reduce."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bruck's all-to-all."""
+"""Bruck's all-to-all (alltoall)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Broadcast of segments along a chain of all ranks."""
+"""Pipelined chain broadcast (bcast): segments along a chain of all ranks."""
 
 from __future__ import annotations
 

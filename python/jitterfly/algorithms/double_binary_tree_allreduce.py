@@ -1,4 +1,4 @@
-"""Allreduce over two binary trees, each for half of the vector, in segments."""
+"""Double binary tree allreduce (NCCL's tree): two trees, each for half of the vector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Allreduce in two stages: within nodes, and between their leaders."""
+"""Hierarchical allreduce: within nodes, and between the leaders of nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""K-nomial broadcast."""
+"""K-nomial tree broadcast (bcast)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""K-nomial reduce."""
+"""K-nomial tree reduce."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear all-to-all, with a window."""
+"""Linear all-to-all (alltoall), with a window of outstanding messages."""
 
 from __future__ import annotations
 

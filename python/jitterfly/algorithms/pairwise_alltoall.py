@@ -1,4 +1,4 @@
-"""Pairwise all-to-all."""
+"""Pairwise exchange all-to-all (alltoall)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recursive doubling allreduce, message by message."""
+"""Recursive doubling allreduce as point-to-point messages, for any number of ranks."""
 
 from __future__ import annotations
 

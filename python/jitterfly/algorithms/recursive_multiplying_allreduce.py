@@ -1,4 +1,4 @@
-"""Recursive multiplying allreduce: recursive doubling with more than one partner a round."""
+"""Recursive multiplying (k-ary recursive doubling) allreduce: several partners a round."""
 
 from __future__ import annotations
 

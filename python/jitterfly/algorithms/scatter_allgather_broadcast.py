@@ -1,4 +1,4 @@
-"""Broadcast of long vectors: scatter, then allgather around a ring."""
+"""Scatter-allgather broadcast (van de Geijn's, bcast) of long vectors: scatter, ring allgather."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ring allreduce whose blocks are reduced segment by segment."""
+"""Segmented ring allreduce: blocks are reduced segment by segment."""
 
 from __future__ import annotations
 

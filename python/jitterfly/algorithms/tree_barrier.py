@@ -1,4 +1,4 @@
-"""Tree barrier."""
+"""Tree barrier: gather up a tree, release down it."""
 
 from __future__ import annotations
 

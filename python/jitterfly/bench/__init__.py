@@ -1,4 +1,4 @@
-"""`jitterfly bench`: how fast the engine is on this machine, beside NumPy and beside its limit.
+"""`jitterfly bench`: throughput of the engine here, beside NumPy and the machine's limit.
 
 `measure` times, `limits` says what the machine allows, `benchmark` makes results and the report.
 `cli.bench` has the options, `plots.bench` draws. What judges the engine itself (goals, peers,

@@ -1,4 +1,4 @@
-"""`jitterfly bench`: how fast the engine is on this machine, beside NumPy and beside its limit.
+"""Run of `jitterfly bench`: results, ratios with intervals, text report and CSV.
 
 Everything is measured in one run and in turn, so ratios mean more than the figures themselves.
 """

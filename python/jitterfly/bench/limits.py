@@ -1,4 +1,4 @@
-"""What this machine allows, and the limit of a case on it: instructions and bytes per rank-round.
+"""Roofline limits of this machine: instructions and memory bandwidth per rank-round, cache sizes.
 
 The rates of a core are measured, as what a data sheet says of clock and ports holds for few
 virtual machines; the sizes of its caches are those that Linux names. The rates of a GPU follow from

@@ -1,4 +1,4 @@
-"""What `jitterfly bench` measures: the engine and NumPy, in turn, so that both see one machine.
+"""Timing of the engine and of a vectorized NumPy program in turn; both must agree on the results.
 
 NumPy's program does the work of the conventional butterfly under periodic noise, all ranks starting
 at time 0, phases drawn anew for each realization by NumPy's Philox generator.

@@ -1,4 +1,4 @@
-"""The claims of the papers: each is a list of parts, each judged by what a study found.
+"""Claims of the papers that are reproduced, each judged by the results of a study.
 
 How one is added: see `verdicts`.
 """

@@ -1,4 +1,4 @@
-"""Cells of a study as the claims speak of them, and claims about their order."""
+"""Cells of a study as claims use them: blocks, extremes, order, rank concordance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of a claim, of its parts and of what was found of each, and when an interval decides."""
+"""Classes `Claim` and `Finding`: parts of a claim, their limits, and verdicts by intervals."""
 
 from __future__ import annotations
 

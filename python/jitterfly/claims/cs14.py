@@ -1,4 +1,4 @@
-"""Claims of CS14 about overhead (completion - noiseless completion) and its recovery.
+"""Claims of paper CS14: overhead of an allreduce under noise, and its recovery by redundancy.
 
 The line through the means of several cycles is made of ratios of sums of observations with whole
 weights. So its intervals are Fieller's, of the same realizations, whether samples are kept or only

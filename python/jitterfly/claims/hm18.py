@@ -1,4 +1,4 @@
-"""Claims of HM18 about a barrier of K = log2(N) steps of L, delayed by D with probability p."""
+"""Claims of paper HM18: a barrier of K = log2(N) steps, each delayed by D with probability p."""
 
 from __future__ import annotations
 

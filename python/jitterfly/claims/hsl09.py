@@ -1,4 +1,4 @@
-"""What HSL09 claims about network noise, and what was found beside it.
+"""Claims of paper HSL09: slowdown of collectives by network noise (congestion).
 
 Only ranges of axes are published, no values of curves: a range is taken as the range of the values.
 Intervals are 95 % each.

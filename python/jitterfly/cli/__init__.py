@@ -1,4 +1,4 @@
-"""The command `jitterfly`."""
+"""The command `jitterfly` (command line): subcommands, one module each; `main`, exit codes."""
 
 from __future__ import annotations
 

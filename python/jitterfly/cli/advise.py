@@ -1,4 +1,4 @@
-"""The command `jitterfly advise`: which algorithm of a collective to use."""
+"""Command `jitterfly advise`: which algorithm of a collective to use; tuning files."""
 
 from __future__ import annotations
 

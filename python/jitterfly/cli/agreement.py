@@ -1,4 +1,4 @@
-"""The command `jitterfly compare-measured`: a simulated distribution beside a measured one."""
+"""Command `jitterfly compare-measured`: a simulated distribution against a measured one."""
 
 from __future__ import annotations
 

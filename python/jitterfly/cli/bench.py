@@ -1,4 +1,4 @@
-"""The command `jitterfly bench`: its options, and what it writes."""
+"""Command `jitterfly bench`: options and output of the benchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `jitterfly completion`: what a shell completes after the Tab key.
+"""Command `jitterfly completion`: shell completion (Tab) for bash, zsh and fish, by shtab.
 
 The script that shtab makes of argparse's parsers holds all commands and options. The shell reads it
 once, and no Python starts when the key is pressed. (argcomplete starts one each time, which loads

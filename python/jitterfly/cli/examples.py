@@ -1,4 +1,4 @@
-"""What `--help` of each command ends with: commands to copy.
+"""Examples at the end of every command's `--help`.
 
 They work as they stand: `mine.toml` is what the example of `init` writes, `copies` what one of
 `run` does, and other files are the reader's own. A test runs all of them.

@@ -1,4 +1,4 @@
-"""The command `jitterfly explain`: by what a collective is delayed, on its critical path.
+"""Command `jitterfly explain`: causes of delay on the critical path of a collective.
 
 Of a schedule of an application see `schedule.explain_schedule`.
 """

@@ -1,4 +1,4 @@
-"""The commands `jitterfly fit` and `jitterfly budget`: noise of a curve, and how much is allowed.
+"""Commands `jitterfly fit` (noise from a scaling curve) and `jitterfly budget` (allowed noise).
 
 `fit` estimates latency and noise of a step from a measured scaling curve; `budget` says how much
 noise keeps a collective under a limit.

@@ -1,4 +1,4 @@
-"""The command `jitterfly init`: a commented study of one's own, from a few answers or options."""
+"""Command `jitterfly init`: write a commented study in TOML from answers or options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands `jitterfly network ...`: networks, their parameters, and others' traffic."""
+"""Commands `jitterfly network ...`: fat trees, InfiniBand maps, congestion, LogGP parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands `jitterfly noise ...`: measured noise, imported, recorded, merged and shown."""
+"""Commands `jitterfly noise ...`: import, record, merge and show measured noise."""
 
 from __future__ import annotations
 

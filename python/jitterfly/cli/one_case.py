@@ -1,4 +1,4 @@
-"""The commands on one case: `jitterfly trace`, a picture, and `jitterfly export-goal`.
+"""Commands `jitterfly trace` (picture of one realization) and `jitterfly export-goal`.
 
 The case comes from a file (a case, or a cell of a study), for a trace also from options.
 """

@@ -1,4 +1,4 @@
-"""Options as text: the syntax of `jitterfly.syntax`, with errors that name the option."""
+"""Parsing of option values (argparse types): numbers, ranges, sizes, noise, algorithm, backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command says: to programs (`--json`), to people, and how much of it (`-q`, `-v`).
+"""Output of commands: `--json`, `-q` and `-v`, warnings, terminal width, broken pipes.
 
 Results go to standard output; what a command is doing, where it takes longer than a moment, goes to
 standard error.

@@ -1,4 +1,4 @@
-"""The commands and their options."""
+"""Command-line parser: argparse parsers of all subcommands, and general options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that write HTML pages: `jitterfly reproduce` and `jitterfly theory`."""
+"""Commands `jitterfly reproduce` and `jitterfly theory`, which write HTML reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands on what a run left: status, plot, compare, merge, export."""
+"""Commands on a finished or running store: `status`, `plot`, `compare`, `merge`, `export`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `jitterfly run`: from a study to its table, data and picture."""
+"""Command `jitterfly run`: run, resume or forecast a study; write its table, data and picture."""
 
 from __future__ import annotations
 

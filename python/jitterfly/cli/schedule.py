@@ -1,4 +1,4 @@
-"""`jitterfly run app.goal` and `explain app.goal`: an application's schedule under noise."""
+"""Commands `jitterfly run app.goal` and `explain app.goal`: GOAL schedules under noise."""
 
 from __future__ import annotations
 

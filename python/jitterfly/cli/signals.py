@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM (`kill`, Slurm's `scancel` and time limit): both end a command in order.
+"""Signal handling: Ctrl-C (SIGINT) and SIGTERM (`kill`, Slurm's time limit) end a command in order.
 
 What a command that was stopped prints and returns is in `cli/__init__.py`.
 """

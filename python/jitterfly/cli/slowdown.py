@@ -1,4 +1,4 @@
-"""The command `jitterfly slowdown`: how much a noise slows a collective down."""
+"""Command `jitterfly slowdown`: slowdown of a collective by noise, over numbers of ranks."""
 
 from __future__ import annotations
 

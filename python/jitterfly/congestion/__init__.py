@@ -1,4 +1,4 @@
-"""Congestion in networks: what other jobs' traffic does to a collective (HSL09).
+"""Network congestion: slowdown of a collective by other jobs' traffic on shared links (HSL09).
 
 A network routes messages over directed edges; messages that share an edge share its bandwidth. The
 pattern of a collective and the traffic of others are placed on random hosts, routed and counted.

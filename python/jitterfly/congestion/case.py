@@ -1,4 +1,4 @@
-"""A case of congestion: a network, a collective on it, and the traffic that perturbs it.
+"""`CongestionCase`, and patterns of ORCS: tree, bruck, recdbl, ring, gather, scatter.
 
 The patterns of collectives are those of ORCS (pattern_generator.cpp of version 2.0), and the
 reduction that is its tree backwards: all messages of a level at one time.

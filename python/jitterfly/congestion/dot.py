@@ -1,4 +1,4 @@
-r"""Graphviz digraphs as ORCS reads them.
+r"""Parser of networks in Graphviz DOT, as ORCS reads them.
 
 One edge per direction per cable. A node whose name begins with ``H`` is a host, any other a switch;
 hosts are numbered in the order of their names.

@@ -1,4 +1,4 @@
-"""Directed links with lists of destinations, and the forwarding table that they make."""
+"""Forwarding tables from directed links with destinations; detection of routing loops."""
 
 from __future__ import annotations
 

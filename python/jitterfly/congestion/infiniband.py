@@ -1,4 +1,4 @@
-"""InfiniBand networks: the output of ``ibnetdiscover``, and linear forwarding tables.
+"""Parser of InfiniBand networks: ibnetdiscover, and linear forwarding tables (LFT) of OpenSM.
 
 Every adapter (``Ca``) is a host. Where several of its ports are connected, its messages leave and
 arrive by the first: to its LID the switches forward. The order of hosts is that of the file.

@@ -1,4 +1,4 @@
-"""Networks from files, of either format: any graph with a forwarding table in every node."""
+"""`NetworkMap`: a network read from a DOT or InfiniBand file, routed by forwarding tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run a case of congestion on the engine: realizations, slowdowns, bandwidth, single messages."""
+"""`simulate_congestion`: slowdowns, effective bisection bandwidth, loads on links."""
 
 from __future__ import annotations
 

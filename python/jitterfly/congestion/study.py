@@ -1,4 +1,4 @@
-"""HSL09's figures as cases: slowdown against ratio and against size, and what comes of them.
+"""Settings of the figures of HSL09: slowdown against perturbation ratio and allocation size.
 
 The paper names ratios, some sizes and the pattern. Its networks are not public, so fat trees of
 24-port switches take their place; sizes between those it names are our choice.

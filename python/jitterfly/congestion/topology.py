@@ -1,4 +1,4 @@
-"""Networks with their routes: what every one offers, and fat trees in closed form.
+"""`Topology` and `FatTree`: fat trees (XGFT, PGFT) with d-mod-k, s-mod-k and random routing.
 
 Fat trees are XGFT and PGFT with routing by a key. XGFT: Oehring et al. 1995; PGFT, with parallel
 cables: Zahavi 2012. A node of level l is (H, T), H < N / M_l, T < W_l; its parent number u is

@@ -1,4 +1,4 @@
-"""Distributions of delays, durations and gaps: one module each.
+"""Probability distributions of delays, durations and gaps: one module each, beside SciPy's names.
 
 A new one is a module beside these and a line here, which is also what registers its `kind`.
 

@@ -1,4 +1,4 @@
-"""A delay that is there or not (HM18; AGV05, section 5)."""
+"""Bernoulli distribution: a fixed delay with probability p, else none (HM18; AGV05, section 5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Always the same time."""
+"""Constant (deterministic) distribution: always the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured: samples, a histogram, or a file with either."""
+"""Empirical distribution: samples, a histogram, or a file of measured noise."""
 
 from __future__ import annotations
 

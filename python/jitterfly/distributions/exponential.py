@@ -1,4 +1,4 @@
-"""The exponential distribution: waiting for events that have no memory."""
+"""Exponential distribution: memoryless gaps, as of Poisson arrivals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gamma distribution: sums of exponential times, and what lies between."""
+"""Gamma distribution, with the Erlang distribution (sums of exponential times)."""
 
 from __future__ import annotations
 

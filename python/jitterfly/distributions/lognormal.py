@@ -1,4 +1,4 @@
-"""The lognormal distribution: products of many factors."""
+"""Lognormal distribution, by median and sigma."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pareto's distribution: a heavy tail (AGV05, section 4)."""
+"""Pareto distribution: heavy tail, power law (AGV05, section 4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weibull's distribution: lifetimes and gaps between failures, or a stretched exponential tail."""
+"""Weibull distribution: lifetimes, gaps between failures, stretched exponential tail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From measured scaling curves to the noise behind them, and from a limit to the noise it allows.
+"""Inference (`fit`, `budget`, `noise_limit`): noise from scaling curves, and how much is allowed.
 
 `fit` estimates latency and noise of a step from a curve; `budget` is the reverse question. Both
 speak of HM18's model: a collective of K = log2(ranks) steps, each taking L on both partners and

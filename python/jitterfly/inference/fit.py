@@ -1,4 +1,4 @@
-"""From a scaling curve to the latency of a step and the noise that explain it, with intervals.
+"""`fit`: weighted least squares of a scaling curve, with profile likelihood intervals.
 
 Weighted least squares, L and D in closed form for each p, so that p is the only search. Intervals
 are of the profile likelihood: all values that some choice of the other parameters brings within

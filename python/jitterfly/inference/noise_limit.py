@@ -1,4 +1,4 @@
-"""How long noise may last, or how often it may come, until it slows a collective down too much.
+"""`noise_limit`: longest duration or shortest period of noise that keeps a slowdown limit.
 
 The question of `slowdown` the other way round: one field of a periodic noise is not known, and the
 largest noise is looked for that keeps the mean slowdown at a limit. All values are tried with the

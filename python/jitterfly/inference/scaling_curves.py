@@ -1,4 +1,4 @@
-"""A measured scaling curve, latency of a collective against ranks, and reading it from files.
+"""`Curve`: measured latency against ranks, read from columns or benchmark output (OSU, IMB).
 
 A file holds plain columns (ranks, latency, and what else is known of each point), or what a
 benchmark of collectives printed.

@@ -1,4 +1,4 @@
-"""From a scaling curve to two sources of noise: a frequent short one, and a rare long one.
+"""`fit_two_sources`: two noise sources, frequent short and rare long, from a scaling curve.
 
 Each adds its own mean to the latency, ``K L + D1 E(p1, K) + D2 E(p2, K)``. The mean over the last
 rank of a sum is at most that, and as much where one of them is rare: at HM18's values (14 µs with

@@ -1,4 +1,4 @@
-"""How many delayed steps lie on the worst path of a butterfly, the one that decides its end.
+"""Distribution of the number of hits on the worst path of a butterfly: simulated table `hits.npz`.
 
 Every step of every rank is hit with probability p, independently (HM18, AGV05). `M` is the number
 of hits on the worst path, so a completion is ``K * L + D * M``: of one rank (its inputs form a tree

@@ -1,4 +1,4 @@
-"""Measured noise: files in, what they hold, one documented file out.
+"""Measured noise: import of other tools' files, recording, merging, the noise file format.
 
 `formats` reads files of other tools, `noisefile` our own, `load` any of them. `record` measures
 this machine, `merge` joins recordings. `measurements` has the classes of what they hold,

@@ -1,4 +1,4 @@
-"""What is in a measurement: rate, share of CPU, quantiles with what stands behind them, periods.
+"""Statistics of a measurement: rate, CPU share, quantiles with binomial and bootstrap intervals.
 
 As facts for programs and as lines of text. How far statistics of measured events may be off comes
 from a bootstrap: events are drawn with replacement, each by itself (no blocks, so that events are

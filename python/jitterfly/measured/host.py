@@ -1,4 +1,4 @@
-"""What a recording ran on, and what happened to it meanwhile, as Linux tells every user."""
+"""Facts of the recording host: CPU affinity, CPU model, virtual machine, clocksource."""
 
 from __future__ import annotations
 

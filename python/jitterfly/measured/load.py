@@ -1,4 +1,4 @@
-"""A measurement from any file that is known: each format is read by its module in `formats`."""
+"""`load`: read a measurement from a file of any known format (format detection)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What measurements hold: detours, histograms, tables of collectives, samples, sums and parameters.
+"""Classes of measured data: detours, histograms, tables of collectives, latencies, LogGP tables.
 
 Times are int64 ticks of 1 ps where they become noise, and float64 seconds where they are compared
 with results. Some tools print no events but noise summed over a CPU's run (`CpuNoise`), or LogGP

@@ -1,4 +1,4 @@
-"""Recordings of many nodes as one measurement, of which each is a part."""
+"""Merging of recordings from many nodes into one measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""L, o, g and G of a network from what a benchmark of messages between two ranks prints.
+"""LogGP parameters L, o, g and G from Netgauge, or from a ping-pong of OSU or IMB (line fit).
 
 Netgauge's ``-x loggp`` measures all four. A ping-pong (OSU's latency test, IMB's PingPong) times
 messages one after the other: it knows how long a message takes in all, and what a byte adds.

@@ -1,4 +1,4 @@
-r"""The noise file: measured detours and histograms as text, exact to the tick.
+r"""The noise file (.noise): text format of measured detours and histograms, reader and writer.
 
 Where a case finds such files, and how it knows their content: `noise_files`.
 

@@ -1,4 +1,4 @@
-"""What is periodic in detours: timer ticks, daemons, whatever comes at equal distances.
+"""Spectral analysis of detours: periodogram, dominant periods such as timer ticks.
 
 The periodogram of the detours says how strongly they gather at each frequency. Its lines are
 traced to their fundamentals, and each detour is assigned to the period that it keeps to.

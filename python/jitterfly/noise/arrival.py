@@ -1,4 +1,4 @@
-"""Ranks that come late to a collective, by a draw."""
+"""`LateArrival`: random late arrival of ranks at a collective (process arrival pattern)."""
 
 from __future__ import annotations
 

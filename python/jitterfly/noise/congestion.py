@@ -1,4 +1,4 @@
-"""Congestion: other applications' traffic shares the links of the network (HSL09)."""
+"""`Congestion`: network noise by other jobs' traffic on shared links (HSL09)."""
 
 from __future__ import annotations
 

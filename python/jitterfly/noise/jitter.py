@@ -1,4 +1,4 @@
-"""Jitter of the network: messages that take longer than they should."""
+"""`NetworkJitter`: Poisson events that lengthen messages in transit (MS12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delays of single messages on their way through the network."""
+"""`MessageNoise`: random delay of each message in the network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Periodic interruptions of the CPU, such as the operating system's timer tick."""
+"""`PeriodicNoise`: periodic CPU interruptions such as the operating system's timer tick."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renewal noise: idle gaps and interruptions by turns, of random lengths."""
+"""`RenewalNoise`: alternating renewal process of random gaps and CPU interruptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every noise source offers: it checks itself against a case and enters engine programs.
+"""Base class `Noise`: sharing of draws within nodes, time windows, checks against a case.
 
 And what sources have in common: which ranks share the draws of one, when it acts, and times that
 the user gives for every rank.

@@ -1,4 +1,4 @@
-"""Ranks that are slow, or fast, by a draw."""
+"""`SpeedNoise`: random speed of ranks (slow nodes), drawn in each realization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delays of single steps: each step of each rank is lengthened by a draw (HM18; AGV05)."""
+"""`StepNoise`: random delay of each step of each rank (HM18; AGV05)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trace replay: the CPU is away as it was when it was measured (HSL10, LogGOPSim).
+"""`TraceNoise`: replay of recorded noise, from a random offset (HSL10, LogGOPSim).
 
 The trace is a measurement of noise here. `jitterfly.trace` is of messages: those of a realization.
 """

@@ -1,4 +1,4 @@
-"""When a collective is complete."""
+"""`Completion`: completion time of a collective on its first, mean or last rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many times faster one algorithm is than another, on the same noise."""
+"""`Gain`: speedup of one algorithm over another, on the same noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Raw samples of a cell, and what is measured there: integer forms of columns, their quotients."""
+"""Exact integer samples of a cell, and measures of them: sums, differences, ratios of columns."""
 
 from __future__ import annotations
 

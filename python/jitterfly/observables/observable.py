@@ -1,4 +1,4 @@
-"""Base of all observables: which completions one reads, and what it measures in each cell.
+"""Base class `Observable`: which completion times it reads, of which variants, and its measure.
 
 A kind is one file that says which completions it reads and which measure they make.
 """

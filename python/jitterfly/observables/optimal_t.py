@@ -1,4 +1,4 @@
-"""How many redundant exchanges after the butterfly are best."""
+"""`OptimalT`: the best number of redundant exchanges after the butterfly (T of MS12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much longer a collective takes than without noise, or than another one."""
+"""`Overhead`: completion time minus the noise-free one, or minus another algorithm's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which share of the overhead redundancy takes away."""
+"""`Recovery`: share of the overhead that redundancy takes away (CS14)."""
 
 from __future__ import annotations
 

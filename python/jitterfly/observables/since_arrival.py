@@ -1,4 +1,4 @@
-"""How long a collective takes from the first, or from the last, arrival of a rank on."""
+"""`SinceArrival`: time of a collective from the first or last arrival of a rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many times longer a collective takes than without noise."""
+"""`Slowdown`: completion time divided by the noise-free one."""
 
 from __future__ import annotations
 

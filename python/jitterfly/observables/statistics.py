@@ -1,4 +1,4 @@
-"""The statistics of an observable in one cell, by their names, with their intervals."""
+"""Statistics of an observable by name (mean, median, quantiles, ...), with confidence intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of realizations that are too many to keep raw, and what readers ask of a cell."""
+"""Summaries of samples that are not kept raw: moments, histogram, counts of wins."""
 
 from __future__ import annotations
 

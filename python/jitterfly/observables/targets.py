@@ -1,4 +1,4 @@
-"""How precise a statistic shall become; whether it is, and when to look at the data next."""
+"""Precision targets and early stopping: when a cell has enough realizations."""
 
 from __future__ import annotations
 

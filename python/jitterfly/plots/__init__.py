@@ -1,4 +1,4 @@
-"""The figures of studies and of other results.
+"""Figures (matplotlib) of studies and other results; matplotlib is imported on first use.
 
 Most users need `Store.plot`, `Result.plot` and their like. ``plots.draw.figure(store, "tail")`` is
 a study's figure of one kind as an object of matplotlib. matplotlib is imported only when one is

@@ -1,4 +1,4 @@
-"""Which algorithm wins where: a map over ranks and message sizes, as tables of tuning are made."""
+"""Map of the best algorithm over ranks and message sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A simulated distribution beside a measured one: quantile against quantile."""
+"""Q-Q plot: simulated against measured quantiles."""
 
 from __future__ import annotations
 

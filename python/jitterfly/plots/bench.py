@@ -1,4 +1,4 @@
-"""The roofline of a benchmark, and its rates against ranks beside their limits.
+"""Roofline plot of `jitterfly bench`, and rates against ranks.
 
 In the roofline, the operational intensity is the rank-rounds of a realization over the bytes of its
 state written and read once: what a program that keeps nothing in a cache between passes can not

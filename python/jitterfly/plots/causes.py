@@ -1,4 +1,4 @@
-"""By what a collective is delayed, from the quickest realizations to the slowest; waits by rank."""
+"""Stacked plot of causes of delay along the critical path, and waiting time by rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slowdown by others' traffic (HSL09): against ratio and size, and as boxes."""
+"""Figures of congestion (HSL09): slowdown against ratio and size, box plots, link loads."""
 
 from __future__ import annotations
 

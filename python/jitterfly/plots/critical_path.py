@@ -1,4 +1,4 @@
-"""In what share of realizations the operations of a schedule are on its critical path."""
+"""Heat map of a schedule's critical path: share of realizations for each rank and time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any study along an axis of numbers: means with intervals, medians and 5-95 % bands."""
+"""Line plots of any study along a numeric axis: means with intervals, medians, 5-95 % bands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How single realizations are distributed: cumulative shares, histograms and far tails.
+"""Distribution plots: empirical cumulative distribution (ECDF), histogram, tail.
 
 Each is ``draw_KIND(results, observable)`` for a kind of figure that a study may ask for.
 """

@@ -1,4 +1,4 @@
-"""Pictures of a study's results."""
+"""Drawing and saving of figures: which module draws which kind, file formats PNG, PDF and SVG."""
 
 from __future__ import annotations
 

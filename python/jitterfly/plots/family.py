@@ -1,4 +1,4 @@
-"""A study along an axis, a line for each value of the others: means with 5-95 % bands."""
+"""Line plots of a study, one line for each value of the other axes, with 5-95 % bands."""
 
 from __future__ import annotations
 

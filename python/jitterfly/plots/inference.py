@@ -1,4 +1,4 @@
-"""A scaling curve with the noise that fits it, and how much noise keeps a limit."""
+"""Figures of `fit` (scaling curve with fitted noise) and `budget` (allowed noise)."""
 
 from __future__ import annotations
 

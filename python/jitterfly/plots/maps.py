@@ -1,4 +1,4 @@
-"""Heat maps over two axes, as MS12's figures: T_comm / D or D / P across, ranks upwards.
+"""Heat maps over two axes of a study, as in MS12: colour bar, numbers, marks.
 
 `draw_map` draws the cells of any heat map: colours, numbers and marks.
 """

@@ -1,4 +1,4 @@
-"""The picture of a measurement of noise, whatever it holds."""
+"""Figures of measured noise: timeline, histogram, periodogram, LogGP parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures as the papers have them: MS12's, CS14's and HM18's, and what their points are draws of.
+"""Figures as the papers MS12, CS14 and HM18 print them.
 
 Each is ``draw_KIND(results, observable)`` for a kind of figure that a study may ask for.
 """

@@ -1,4 +1,4 @@
-"""A schedule under noise: how many of its realizations take longer than a time."""
+"""Figures of a schedule under noise: tail of run times, times of iterations."""
 
 from __future__ import annotations
 

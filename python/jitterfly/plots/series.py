@@ -1,4 +1,4 @@
-"""Series along an axis: bands, medians, means with intervals, 30-run means."""
+"""Drawing of one series along an axis: bands, error bars, medians, 30-run means, legend."""
 
 from __future__ import annotations
 

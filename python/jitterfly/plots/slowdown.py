@@ -1,4 +1,4 @@
-"""What a noise does to a collective: over numbers of ranks, and in single realizations."""
+"""Figures of `slowdown` and of single results: slowdown against ranks, distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulation and theory on one plot: one rank and the last, the largest of N, what limits both."""
+"""Figures of theory against simulation: distribution bounds, extremes of N, saturation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Picture of one realization, as CS14's Fig. 1-4: ranks, noise, messages, adopted copies."""
+"""Gantt chart (timeline) of one realization: ranks, noise, messages, as in CS14."""
 
 from __future__ import annotations
 

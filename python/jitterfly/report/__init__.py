@@ -1,4 +1,4 @@
-"""The report of a reproduction: every figure beside its claims, in one HTML file.
+"""HTML report of `jitterfly reproduce`: every figure of the papers beside its claims.
 
 `document` is what a report holds, `page` turns it into HTML and knows nothing of studies and
 stores, `sections` fills it from runs, `hsl09` and `theory` add what no study is, and `reproduce`

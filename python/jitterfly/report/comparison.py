@@ -1,4 +1,4 @@
-"""What the papers say, what comes out, and why they differ: all parts of all claims, as data.
+"""Table of all claims: published value, value found, verdict; as JSON and Markdown.
 
 The report shows them as a table. `PARTS` beside it keeps them with what they were run with, so that
 another page can be made of the same numbers: `markdown` is that of the documentation.

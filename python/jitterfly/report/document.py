@@ -1,4 +1,7 @@
-"""What a report holds: plain text, tables of text, and pictures. No HTML and no stores."""
+"""Classes of a report's content: sections, tables, pictures, claims; no HTML.
+
+No HTML and no stores.
+"""
 
 from __future__ import annotations
 

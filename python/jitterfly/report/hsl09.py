@@ -1,4 +1,4 @@
-"""HSL09's figures: simulated, judged and drawn, as sections of a report or into a directory."""
+"""Figures of HSL09 (congestion): simulate, judge and draw, for a report or a directory."""
 
 from __future__ import annotations
 

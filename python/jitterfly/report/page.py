@@ -1,4 +1,4 @@
-"""A report as one HTML file: no scripts, no files beside it, nothing from a network."""
+"""HTML output of a report: one self-contained file, escaped text, no scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the studies of the papers, and HSL09's figures; keep a report of what is done so far."""
+"""`jitterfly reproduce`: run the studies of the papers, resume, keep the report up to date."""
 
 from __future__ import annotations
 

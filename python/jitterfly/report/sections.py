@@ -1,4 +1,4 @@
-"""What runs add to a report: sections of studies, 30-run means, times, and the sums over all."""
+"""Sections of a report from the stores of runs: tables, pictures, run times."""
 
 from __future__ import annotations
 

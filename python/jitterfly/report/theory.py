@@ -1,4 +1,4 @@
-"""The page on theory: what is known without simulation, and how the engine agrees with it."""
+"""`jitterfly theory`: HTML page of closed forms and bounds against the engine."""
 
 from __future__ import annotations
 

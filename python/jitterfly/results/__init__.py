@@ -1,4 +1,4 @@
-"""What the samples of a study say: main numbers of its cells, arranged for tables and figures.
+"""Results of a study: estimates of its cells, arranged for tables and figures.
 
 `Result`, the samples of one case with its `to_xarray`, is in `simulate`.
 """

@@ -1,4 +1,4 @@
-"""Which of two runs is faster: paired, cell by cell, on the same noise."""
+"""Paired comparison of two runs (stores), cell by cell, on the same noise."""
 
 from __future__ import annotations
 

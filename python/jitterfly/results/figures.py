@@ -1,4 +1,4 @@
-"""The kinds of figures: what each needs of a study, and what maps and 30-run means show.
+"""Kinds of figures, `FIGURES`: what each needs of a study; grids of maps, 30-run means.
 
 A kind is a name in FIGURES, and in `plots.draw` the module that draws it.
 """

@@ -1,4 +1,4 @@
-"""The main numbers of one observable in one cell: small enough to keep for a whole study."""
+"""Main estimates of one observable in one cell: mean, quantiles, intervals, targets."""
 
 from __future__ import annotations
 

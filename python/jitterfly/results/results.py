@@ -1,4 +1,4 @@
-"""A study's results arranged for tables, figures and claims: cells in panels along an axis.
+"""`Results`: estimates of a study, in panels along an axis.
 
 `Result`, the samples of one case with its `to_xarray`, is in `simulate`; a study's is in `store`.
 """

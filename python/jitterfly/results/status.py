@@ -1,4 +1,4 @@
-"""How far a run is: cell by cell, and whether each met its targets."""
+"""`jitterfly status`: progress of a run, cell by cell, and whether targets are met."""
 
 from __future__ import annotations
 

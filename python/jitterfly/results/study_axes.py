@@ -1,4 +1,4 @@
-"""Axes of a study as axes of a picture or a table: positions, scale, names."""
+"""Axes of a study as axes of a figure or table: positions, log scale, labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The main numbers of a study as tables, for a terminal or a page."""
+"""Result tables of a study: rows, columns and notes."""
 
 from __future__ import annotations
 

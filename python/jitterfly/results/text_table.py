@@ -1,4 +1,4 @@
-"""Tables and their numbers as text in columns, for a terminal.
+"""Text tables in aligned columns, and rounding of numbers with their intervals.
 
 Numbers are for people: no `-0.00`, no interval that looks like certainty.
 """

@@ -1,4 +1,4 @@
-"""Whole applications: schedules of calculations and messages, many realizations of noise at once.
+"""Application schedules (GOAL, LogGOPSim): many realizations of noise at once.
 
 `Schedule` reads one (GOAL), `simulate_schedule` runs it under noise, and `explain_schedule` says
 who made it wait.

@@ -1,4 +1,4 @@
-"""Who made an application wait: critical paths of its schedule under noise.
+"""Critical path of an application's schedule under noise, by operation, rank and cause.
 
 The last rank ends when it does because of what lies on one path through the schedule: its last
 operation, what that waited for, and so on. What the time along it consists of adds up to the run

@@ -1,4 +1,4 @@
-"""What one operation of a schedule can take at most: the engine's times must not overflow.
+"""Overflow check: the longest time that one operation of a schedule can take (below 2^62 ps).
 
 The engine keeps no time above 2^62 ps, and the caller refuses results that late. What it adds to a
 time before it looks is what one operation takes, so that must be below 2^62 ps as well.

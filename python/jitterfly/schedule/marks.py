@@ -1,4 +1,4 @@
-"""Marks: which operations of a schedule end an iteration of the application.
+"""Marks: operations of a schedule that end an iteration (time step) of the application.
 
 GOAL has no marks. A mark is a set of operations, of one rank or of several; it is reached when the
 last of them is done. Marks are in a file, or are the operations with a tag that the program gave

@@ -1,4 +1,4 @@
-"""A schedule of an application, read from a file."""
+"""`Schedule`: a schedule read from GOAL text or LogGOPSim's binary file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A schedule under noise: from its messages' costs to the times of many realizations."""
+"""`simulate_schedule`: a schedule with LogGOPS costs under noise; run times of realizations."""
 
 from __future__ import annotations
 

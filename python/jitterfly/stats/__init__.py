@@ -1,4 +1,4 @@
-"""Statistics of samples: means, quantiles, paired comparisons; all with confidence intervals.
+"""Statistics of samples: means, quantiles, ratios, paired comparisons, with confidence intervals.
 
 Intervals of means are Student's t, wider where few rare events decide the mean, and without ends
 where no event was seen; those of quantiles are pairs of order statistics, which hold for any

@@ -1,4 +1,4 @@
-"""Exact sums and sums of products of integer samples; means from them.
+"""Exact moments: sums and cross products of integer samples, mergeable in any order.
 
 Sums of disjoint sets of realizations are merged in any order, and give the same numbers.
 """

@@ -1,4 +1,4 @@
-"""Quantiles of the normal distribution, of Student's t and of the binomial distribution.
+"""Quantiles of normal, Student's t and binomial distribution; Clopper-Pearson interval.
 
 They are for confidence intervals. Distributions to draw from are in `jitterfly.distributions`.
 """

@@ -1,4 +1,4 @@
-"""Means and quantiles of samples with their intervals, and whether a mean's can be believed."""
+"""Means (Student's t) and quantile intervals (order statistics); effective number of events."""
 
 from __future__ import annotations
 

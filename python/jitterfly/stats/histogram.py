@@ -1,4 +1,4 @@
-"""A histogram of integers with a bounded relative error, which can be merged in any order."""
+"""Mergeable log-linear histogram of integers with a bounded relative error (as HdrHistogram)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons of samples of the same realizations: differences, the smallest mean, wins."""
+"""Paired comparisons: mean difference, win probability, confidence set of the best."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of two paired samples has the larger quantile, and by how much: exact, whatever they are.
+"""Paired comparison of quantiles: exact sign test (McNemar) between order statistics.
 
 Let Q be the q quantile of b. It lies between two order statistics of b (binomial distribution).
 If the q quantile of a is at most ``c Q``, then ``P(a <= c Q) >= q >= P(b < Q)``, so of the

@@ -1,4 +1,4 @@
-"""Ratios of means of paired samples, with Fieller's interval; and the share recovered."""
+"""Ratio of means of paired samples with Fieller interval; share of overhead recovered."""
 
 from __future__ import annotations
 

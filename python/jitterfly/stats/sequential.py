@@ -1,4 +1,4 @@
-"""When to look at the data, and how much of the error rate each look may spend.
+"""Sequential analysis: sample sizes of interim looks, alpha spending, optional stopping.
 
 Declared before the first realization: the sizes at which the data may be looked at, and these
 rules. A *pilot* look decides nothing, so it spends nothing: it says how many realizations it may

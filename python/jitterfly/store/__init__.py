@@ -1,4 +1,4 @@
-"""What a run leaves on disk, and what can be read of it: one directory per study.
+"""Store of a run on disk, one directory per study: samples, estimates, export.
 
 `store` is that directory, `numbers` every statistic of it and the columns of CSV, `dataset` the
 same for xarray, `export` the files for other programs. `record_files` writes samples while the run

@@ -1,4 +1,4 @@
-"""How far a run is, cell by cell, as plain values: what a run writes down now and then."""
+"""Progress of a run per cell, as written to `progress.json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records of one cell: samples of its variants, and summaries of what is not kept raw."""
+"""`CellRecords`: samples and summaries of one cell, read and appended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store's numbers as an xarray Dataset: names of dimensions, coordinates, units."""
+"""`to_xarray`: a store as an xarray Dataset, with dimensions, coordinates and units."""
 
 from __future__ import annotations
 

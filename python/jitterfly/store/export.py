@@ -1,4 +1,4 @@
-"""A store as a file for other programs."""
+"""Export of a store to NetCDF, Zarr, CSV and Parquet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joining the stores of shards: what one lacks is copied, what two hold must be the same bits."""
+"""`merge`: join the stores of shards; overlapping samples must be the same bits."""
 
 from __future__ import annotations
 

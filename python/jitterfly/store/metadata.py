@@ -1,4 +1,4 @@
-"""store.json: which study a directory holds, with what was set in place of the study's own."""
+"""`store.json`: format, seed, budget, targets and versions of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All numbers of a store: every statistic of every observable in every cell."""
+"""All estimates of a store: each statistic of each observable in each cell; rows of CSV."""
 
 from __future__ import annotations
 

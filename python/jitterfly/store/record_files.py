@@ -1,4 +1,4 @@
-"""Files of records: what a file holds, reading it, and adding to it while the caller goes on.
+"""Reading and appending record files, with a background writer; gaps in realizations.
 
 Realizations that are there are spans (first, end) of whole numbers, which `covering_steps` goes
 through.

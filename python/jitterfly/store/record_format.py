@@ -1,4 +1,4 @@
-"""The format of records: blocks one behind the other in a file that only grows.
+"""Binary format of record files (.jfr): append-only blocks with check sums (CRC), packing.
 
 A file holds the records of one variant, of one cell, or of many: each says what it is of.
 

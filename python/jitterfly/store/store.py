@@ -1,4 +1,4 @@
-"""The directory of one study: records of samples that only grow, and what is asked of them.
+"""`Store`: the directory of one study; resume, samples, plots, export.
 
     OUT/study.toml      the study, word for word
     OUT/store.json      format, seed, budget and targets in use, versions, backends

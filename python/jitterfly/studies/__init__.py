@@ -1,4 +1,4 @@
-"""Studies: a description of many cases, of what is observed of them, and how precisely.
+"""Studies (parameter sweeps): TOML files, axes, grid of cells, observables, targets.
 
 `toml` reads one and `validation` checks it, `axes` and `derived` are its axes, and `grid` makes the
 cells of them.

@@ -1,4 +1,4 @@
-"""The axes of a study: each value of an axis, as a variant, sets fields of the base case."""
+"""Axes of a study: the values that are swept, and the fields of the case that each sets."""
 
 from __future__ import annotations
 

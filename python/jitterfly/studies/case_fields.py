@@ -1,4 +1,4 @@
-"""A case as a table of plain values (TOML), and paths into it such as `noise.0.duration`."""
+"""A case as nested tables (TOML), and paths into it such as `noise.0.duration`."""
 
 from __future__ import annotations
 

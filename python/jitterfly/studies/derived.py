@@ -1,4 +1,4 @@
-"""Derived axes: a ratio of two times of a case, reached by solving for one of its fields."""
+"""Derived axes: a ratio of two times (such as D / P) that is solved for one field."""
 
 from __future__ import annotations
 

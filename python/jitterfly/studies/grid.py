@@ -1,4 +1,4 @@
-"""The grid of a study: a cell for each combination of its axes' values, with its variants."""
+"""Grid of a study: cells from the product of its axes, variants, hash (identity) of a case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many realizations a study may spend."""
+"""`RealizationBudget`: minimum and maximum number of realizations of a cell."""
 
 from __future__ import annotations
 

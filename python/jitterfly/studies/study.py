@@ -1,4 +1,4 @@
-"""A study: a base case, axes over its fields, what is observed, how precisely, and the budget."""
+"""`Study`: base case, axes, observables, precision targets and budget; writing it as TOML."""
 
 from __future__ import annotations
 

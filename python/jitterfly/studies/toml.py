@@ -1,4 +1,6 @@
-"""Studies and cases from TOML, as text or in a file. A key that nothing reads is an error.
+"""Reading of studies and cases from TOML; the studies that are shipped with the package.
+
+A key that nothing reads is an error.
 
 Some studies come with the package: those of the papers, and examples with their data.
 """

@@ -1,4 +1,4 @@
-"""What must hold in a study before anything of it runs: names, paths, budget, observables."""
+"""Checks of a study before it runs: names, paths, budget, observables, targets."""
 
 from __future__ import annotations
 

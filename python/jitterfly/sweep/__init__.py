@@ -1,4 +1,4 @@
-"""From a study to a store: cells cut into batches, spread over workers, resumed after anything."""
+"""Running of studies (sweep): batches, worker processes, MPI, GPUs, shards, resume."""
 
 from .driver import CellsFailed, Shard, Stopped, run
 

@@ -1,4 +1,4 @@
-"""Batches: how a cell is cut into them, and what a worker does with one.
+"""Batches: how the realizations of a cell are cut up, and what a worker does with one.
 
 Nothing here changes a sample; a cut decides only what travels and is stored together.
 """

@@ -1,4 +1,4 @@
-"""Run a study: batches of its cells through an executor, what comes out into the store.
+"""`run` of a study: schedule batches, store results, resume a killed run, shards, progress line.
 
 A shard is a part of the cells, which one job of several runs by itself. While a run goes on, a line
 says how many cells and realizations are done, and the time left.

@@ -1,4 +1,4 @@
-"""Where the batches run: this process, spawned workers, or the ranks of an MPI job."""
+"""Executors: this process, a pool of worker processes, MPI ranks; assignment of GPUs and cores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study will take, before it runs: a few realizations of a few of its cells are tried."""
+"""Forecast (`--dry-run`): estimated time, memory and disk of a study from a few realizations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known without simulation, and what the engine therefore has to agree with.
+"""Theory: closed forms, recursion, bounds and extreme values that the engine must agree with.
 
 `closed_forms`: times on a quiet machine. `recursion`: the distribution of one rank's ready time
 under independent delays, and bounds of the last rank's. `largest`: the largest of N draws.

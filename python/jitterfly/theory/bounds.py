@@ -1,4 +1,4 @@
-"""What no redundancy can repair, and how late a machine of bounded delays can become at all."""
+"""Bounds: delay that no redundancy can remove; saturation, the latest time under bounded delays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closed forms: how long a collective takes on any number of ranks, without noise."""
+"""Closed-form completion times of collectives without noise (Hockney, LogGP)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What theory gives beside what simulation gave, as `plots.theory` draws it."""
+"""Data of theory beside simulation, for the figures of `plots.theory`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which independent delays a case has, for the recursion over levels; or why it has other noise."""
+"""Independent step delays of a case, as the recursion needs them; or why it has others."""
 
 from __future__ import annotations
 

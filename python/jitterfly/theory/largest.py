@@ -1,4 +1,4 @@
-"""The largest of N independent delays: its mean and its distribution (AGV05), stable for any N.
+"""Extreme values: mean and distribution of the largest of N independent delays (AGV05).
 
 N goes up to 2^62, so nothing here subtracts numbers that are nearly equal.
 """

@@ -1,4 +1,4 @@
-"""Laws of times: exactly on a lattice of few values, or between two bounds on a mesh.
+"""Probability laws of times: exact on a lattice, or between two bounds; FFT convolution.
 
 Sums of Bernoulli delays and of constant times lie on the lattice ``m D + j c`` (`Lattice`); any
 other time is kept between two that are known, every rounding going down or up (`Bracket`). Both

@@ -1,4 +1,4 @@
-"""When one rank has the result, as a distribution; and between what bounds the last one is.
+"""Distribution of one rank's ready time (recursion over levels), and bounds of the last rank's.
 
 The inputs of one rank form a binary tree whose branches share no rank, so with independent delays
 the recursion over levels is exact (HM18, AGV05). The last rank has no such form: its ready time

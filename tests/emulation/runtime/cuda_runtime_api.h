@@ -1,5 +1,5 @@
-// In place of the CUDA runtime: what gpu/device.h calls, on a device that only remembers what it
-// was told. See device.cpp.
+// Fake CUDA runtime API for testing gpu/device.h: a device that only remembers what it was told.
+// See device.cpp.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-"""Answers as tuning files: which algorithm a library takes on how many ranks, for which message.
+"""Writing of MPI and NCCL tuning files from an answer of `advise`; the list of file formats.
 
 A cell of an answer speaks for its ranks and bytes and for those up to the next that were asked for;
 beyond the last ones nothing is known, and the library chooses. Formats are modules, and the list of

@@ -1,4 +1,4 @@
-"""What a library should do in each cell of an answer: one of its algorithms, or its own choice."""
+"""Which algorithm a tuning file names in each cell, or that the library keeps its own choice."""
 
 from __future__ import annotations
 

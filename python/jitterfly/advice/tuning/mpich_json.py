@@ -1,4 +1,4 @@
-"""MPICH's decision tree as JSON, which versions from 4.0 on read (`csel.c`).
+"""MPICH tuning file: JSON decision tree of collective selection (csel), MPICH 4.0 and later.
 
 The tree that a file holds takes the place of all that the library would choose, in every
 collective, and a path through it that ends without an algorithm aborts the program. So the file is

@@ -1,4 +1,4 @@
-"""Lines of NCCL's example tuner plugin (``plugins/tuner/example`` in the sources of NCCL 2.30).
+"""NCCL tuning file: CSV lines for NCCL's example tuner plugin.
 
 A line has collective, least and largest bytes (both belong to it), algorithm, protocol, channels,
 nodes and ranks; -1 is any. The plugin takes the first line that fits, and leaves NCCL its choice

@@ -1,4 +1,4 @@
-"""Open MPI's rules as JSON, which version 6 reads (its `tuned_dynamic_file_schema.json`).
+"""Open MPI tuning file in JSON: rules of the component coll/tuned of version 6.
 
 A rule has a least and a largest size, both inclusive; where none fits, the library chooses.
 """

@@ -1,4 +1,4 @@
-"""Open MPI's rules as text, which all versions from 4 on read (`coll_tuned_dynamic_file.c`).
+"""Open MPI tuning file in text: dynamic rules of the component coll/tuned, version 4 and later.
 
 A rule holds from its communicator size up to the next one's, and from its message size up to the
 next one's; algorithm 0 is the library's own choice. Below the first communicator size the reader

@@ -1,4 +1,4 @@
-"""The choices of one answer with the ranks and message sizes for which they hold."""
+"""Ranges of ranks and message sizes for which each choice in a tuning file holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats of measurements, one module each, and the list of them.
+"""File formats of measurements that are imported: one module each, and their registry.
 
 A format is a module with
 

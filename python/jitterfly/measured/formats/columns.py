@@ -1,4 +1,4 @@
-"""Columns of numbers from text, exact to the tick, with the line of what is wrong.
+"""Exact parsing of columns of numbers, with units and the line of an error.
 
 Also where the numbers of a file are, between its comments, and of what unit they are.
 """

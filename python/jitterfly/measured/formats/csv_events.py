@@ -1,4 +1,4 @@
-"""Plain tables of detours: columns start and duration (or end), with or without a header.
+"""Parser of CSV tables of detours: start and duration (or end), with or without a header.
 
 The separator is a comma, semicolon, tab or blank. Units stand in the header, as in `start_ns`,
 `duration (us)` or `end[ms]`, or come from the option `unit`. A column `cpu` tells runs apart;

@@ -1,4 +1,4 @@
-"""Histogram of ``cyclictest -h`` or ``-H`` (rt-tests): how late a timer woke a thread.
+"""Parser of cyclictest histograms (rt-tests, `-h` and `-H`): wake-up latency of timers.
 
 A row is the whole microseconds of a latency, then a count for each thread, with ``-H`` one for all
 of them last; rows without counts may be left out. Totals and overflows follow in comments.

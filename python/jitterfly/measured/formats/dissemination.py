@@ -1,4 +1,4 @@
-"""Times of a collective on every rank: ``#MessageSize Rank0Time(us) Rank1Time(us) ...``.
+"""Parser of per-rank times of a collective (CSV of the cloud_noise dissemination benchmark).
 
 As the n-way dissemination benchmark of cloud_noise writes them (De Sensi et al., arXiv 2210.15315):
 separated by spaces, a line an iteration.

@@ -1,4 +1,4 @@
-"""Fixed time quantum (FTQ): how many iterations fitted into each quantum of time.
+"""Parser of FTQ, fixed time quantum: iterations of work in each quantum of time.
 
 Lines of a time (where the quantum began, in ns) and a count, as Sottile & Minnich's ftq prints
 them; Netgauge's prints the number of the quantum and the count, older ones the counts alone. The

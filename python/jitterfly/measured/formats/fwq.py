@@ -1,4 +1,4 @@
-"""Fixed work quantum (FWQ): how long the same work took, again and again.
+"""Parser of FWQ, fixed work quantum: time of the same work, again and again.
 
 ASC/LLNL's fwq prints cycles of the time-stamp counter, a line for each quantum; Netgauge's prints
 its number and whole microseconds. The shortest is what the work takes; the rest of each is noise.

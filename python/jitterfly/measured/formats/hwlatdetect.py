@@ -1,4 +1,4 @@
-"""hwlatdetect: gaps that hardware or firmware makes, looked for with interrupts off.
+"""Parser of hwlatdetect: latency of hardware and firmware (SMI), looked for with interrupts off.
 
 In each window (1 s) it looks for a part of it (width, 0.5 s) and reports the longest gap inside
 its loop and between its iterations, in whole microseconds, where they exceed the threshold. So the

@@ -1,4 +1,4 @@
-"""Intel MPI Benchmarks (IMB-MPI1): blocks of Barrier, Allreduce and the like."""
+"""Parser of Intel MPI Benchmarks (IMB-MPI1): collectives such as Barrier and Allreduce."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Netgauge's selfish detour benchmark, and the bare list of it that LogGOPSim reads.
+"""Parser of Netgauge's selfish detour benchmark, and of LogGOPSim's noise files.
 
 Lines of `start<TAB>duration` in nanoseconds below a header of comments. A detour is an iteration of
 the loop that took longer than the threshold, a percentage of the shortest iteration, which is

@@ -1,4 +1,4 @@
-"""Latencies of single messages, ``#size<TAB>rtt`` in microseconds, as Netgauge's one-one measures.
+"""Parser of Netgauge's one_one: half round-trip times of single messages (ping-pong).
 
 Half the round-trip time of each repetition.
 """

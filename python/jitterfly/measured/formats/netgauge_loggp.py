@@ -1,4 +1,4 @@
-"""LogGP parameters by message size, as Netgauge ``-x loggp -o FILE`` writes them.
+"""Parser of Netgauge's LogGP parameters (`-x loggp`): L, o, g and G by message size.
 
 Columns: size, n, PRTT(1,0,s), PRTT(n,0,s), PRTT(n,PRTT(1,0,s),s), L, o_s, o_r, g, G, residual;
 microseconds. PRTT(n,d,s) is the time of a parametrized round trip: n messages of s bytes, d apart.

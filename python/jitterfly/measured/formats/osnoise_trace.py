@@ -1,4 +1,4 @@
-"""Trace of the kernel's osnoise tracer and of its tracepoints (Linux, kernel/trace).
+"""Parser of traces of the Linux kernel's osnoise tracer and its tracepoints (ftrace).
 
 The tracer prints a line a period: sums for a CPU. Its tracepoints say when each noise began and
 how long it took: ``sample_threshold`` as the busy loop saw it, the other four by their source.

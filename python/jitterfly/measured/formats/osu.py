@@ -1,4 +1,4 @@
-"""OSU micro-benchmarks, blocking collectives such as osu_barrier and osu_allreduce (5.x to 7.x).
+"""Parser of OSU micro-benchmarks: collectives such as osu_barrier and osu_allreduce (5.x to 7.x).
 
 ``-f`` adds the least and largest mean of a rank and the iterations, ``-z`` (7.x) percentiles over
 iterations of the mean over ranks.

@@ -1,4 +1,4 @@
-"""What several formats share: rows of tables and of histograms, lines of kernel traces, detours."""
+"""Rows that several parsers share: histogram bins, tables of collectives, trace events."""
 
 from __future__ import annotations
 

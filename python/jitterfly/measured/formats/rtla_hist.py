@@ -1,4 +1,4 @@
-"""Histograms of ``rtla osnoise hist`` and ``rtla timerlat hist`` (Linux, tools/tracing/rtla).
+"""Parser of `rtla osnoise hist` and `rtla timerlat hist`: histograms per CPU.
 
 A row is the lower edge of a bin, then a count for each CPU; osnoise counts noise as a busy loop saw
 it, timerlat counts how late a timer's interrupt and thread were, which is no noise and has no rate.

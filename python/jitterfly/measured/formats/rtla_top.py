@@ -1,4 +1,4 @@
-"""Table of ``rtla osnoise top`` and ``rtla hwnoise`` (Linux, tools/tracing/rtla).
+"""Parser of `rtla osnoise top` and `rtla hwnoise`: table of noise per CPU.
 
 A row for each CPU, summed since the start; refreshed on a terminal, so that a log may hold many.
 """

@@ -1,4 +1,4 @@
-"""sysjitter's raw files (one for each thread): time, delta, cycles and ns of each interruption.
+"""Parser of sysjitter's raw files: interruptions of each thread.
 
 The time is that of its end, counted from the start of the run; the last column is how long it was,
 the iteration of the loop included. With ``--sort`` the lines are in the order of duration, and

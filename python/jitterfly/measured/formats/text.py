@@ -1,4 +1,4 @@
-"""What every format reads: the text of a file with its line numbers, options, and errors."""
+"""Text of a file with line numbers, import options, and `FormatError`, for all parsers."""
 
 from __future__ import annotations
 

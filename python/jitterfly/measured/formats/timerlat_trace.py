@@ -1,4 +1,4 @@
-"""Trace of the kernel's timerlat tracer (Linux, kernel/trace): how late timers were.
+"""Parser of traces of the Linux kernel's timerlat tracer: timer interrupt and thread latency.
 
 Two lines an activation, one in the timer's interrupt, one in the thread that it woke (three where
 the thread returns to user space).
