@@ -21,6 +21,7 @@ project_copyright = author
 release = version = jitterfly.__version__
 
 extensions = [
+    "file_tree",
     "mathml",
     "myst_parser",
     "public_names",

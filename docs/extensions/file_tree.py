@@ -1,0 +1,115 @@
+"""Where is what: the first sentence of each file's head comment, as a tree of the repository.
+
+    python docs/extensions/file_tree.py [WORDS...]
+
+prints a line for each folder and file, or only the lines that contain all of the words. The
+directive `file-tree` shows them on a page. A package's line is that of its `__init__.py`; lines of
+other folders are rows of tables in docs/developers.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = (
+    "python/jitterfly", "cuda", "bindings", "tests", "sweeps", "docs", "python/build_backend",
+    ".ci", ".github/workflows",
+)  # fmt: skip
+FILES = ("CMakeLists.txt", "pyproject.toml")
+# What begins a comment, by the end of a file's name. Other files are data and have no line.
+COMMENT = {
+    **dict.fromkeys((".h", ".cpp", ".cu", ".cuh", ".in", ".c"), "//"),
+    **dict.fromkeys((".toml", ".sh", ".sbatch", ".yml", ".txt", ""), "#"),
+}
+DATA = ("tests/data/", "sweeps/data/", "docs/data/", "sweeps/slurm/log-")
+ROW = re.compile(r"^\| `([\w./-]+)` \| (.*?) \|$", re.MULTILINE)
+
+
+def head(path: Path) -> str:
+    """The docstring of a Python file, or the first comment of another one."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in (".py", ".pyi"):
+        return ast.get_docstring(ast.parse(text)) or ""
+    mark = COMMENT[path.suffix]
+    text = re.sub(r"\A(#!.*|#pragma once|\s+)*", "", text)
+    return re.sub(rf"(?m)^{mark} ?", "", re.match(rf"(?:{mark}.*\n)*", text)[0])  # type: ignore[index]
+
+
+def first_sentence(text: str) -> str:
+    paragraph = " ".join(text.split("\n\n")[0].split())
+    found = re.match(r".*?\.(?=\s|$)", paragraph)
+    return found[0] if found else paragraph
+
+
+@functools.cache
+def folder_lines() -> dict[str, str]:
+    """Lines of folders without `__init__.py`, from the tables of the developers' pages."""
+    pages = sorted((ROOT / "docs" / "developers").glob("*.md"))
+    rows = [row for page in pages for row in ROW.findall(page.read_text(encoding="utf-8"))]
+    return {name.rstrip("/"): re.sub(r"\[(.*?)\]\(.*?\)", r"\1", line) for name, line in rows}
+
+
+def is_told(path: Path) -> bool:
+    """Whether a path has a line of its own: a file, but no data, and no `__init__.py`."""
+    known = path.suffix in {".py", ".pyi", *COMMENT} and path.name != "__init__.py"
+    return path.is_file() and known and not str(path.relative_to(ROOT)).startswith(DATA)
+
+
+def tree(folder: Path) -> Iterator[tuple[Path, str]]:
+    """A folder and all below it, each with its line; a folder stands before its files."""
+    package = folder / "__init__.py"
+    told = folder_lines().get(str(folder.relative_to(ROOT)), "")
+    yield folder, first_sentence(head(package)) if package.exists() else told
+    inside = [p for p in sorted(folder.iterdir()) if not p.name.startswith((".", "_build", "__py"))]
+    yield from ((path, first_sentence(head(path))) for path in inside if is_told(path))
+    for path in filter(Path.is_dir, inside):
+        name = str(path.relative_to(ROOT))
+        if not name.startswith(DATA) or name in folder_lines():
+            yield from tree(path)
+
+
+def everything() -> Iterator[tuple[Path, str]]:
+    for name in FOLDERS:
+        yield from tree(ROOT / name)
+    for name in FILES:
+        yield ROOT / name, first_sentence(head(ROOT / name))
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Register the directive, which Sphinx has and the script does without."""
+    from docutils import nodes
+    from docutils.statemachine import StringList
+    from sphinx.util.docutils import SphinxDirective
+
+    class FileTree(SphinxDirective):
+        """A section for each folder, with a table of its files."""
+
+        def run(self) -> list[nodes.Node]:
+            lines: list[str] = []
+            for path, line in everything():
+                name, line = str(path.relative_to(ROOT)), line.replace("|", r"\|")
+                if path.is_dir():
+                    lines += ["", f"## {name}", "", line, "", "| file | has |", "|---|---|"]
+                else:
+                    lines.append(f"| `{path.name}` | {line} |")
+            part = nodes.container()
+            self.state.nested_parse(StringList(lines, "file_tree.py"), 0, part, match_titles=True)
+            return part.children
+
+    app.add_directive("file-tree", FileTree)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":
+    wanted = [word.casefold() for word in sys.argv[1:]]
+    for path, line in everything():
+        shown = f"{path.relative_to(ROOT)}{'/' * path.is_dir()}: {line}"
+        if all(word in shown.casefold() for word in wanted):
+            print(shown)

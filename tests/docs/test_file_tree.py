@@ -1,0 +1,58 @@
+"""List of all files ("Where is what"): each has a first sentence that fits a line."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+
+from support.paths import ROOT
+
+SCRIPT = ROOT / "docs" / "extensions" / "file_tree.py"
+SPEC = importlib.util.spec_from_file_location("file_tree", SCRIPT)
+file_tree = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(file_tree)
+LINES = {str(path.relative_to(ROOT)): line for path, line in file_tree.everything()}
+LONGEST = 110
+
+
+def is_good(line):
+    """One sentence that ends with a full stop, and not at an abbreviation."""
+    ends = line.endswith(".") and not re.search(r"\b(Figs?|cf|e\.g|i\.e)\.$", line)
+    return ends and 12 <= len(line) <= LONGEST
+
+
+def test_every_file_has_a_line():
+    assert {name: line for name, line in LINES.items() if not is_good(line)} == {}
+
+
+def test_no_two_lines_are_the_same():
+    lines = list(LINES.values())
+    assert {line for line in lines if lines.count(line) > 1} == set()
+
+
+def test_every_source_is_listed():
+    kinds = {".py", ".pyi", ".h", ".cpp", ".cu", ".cuh", ".toml"}
+    found = (path for name in ("python", "cuda", "bindings", "tests", "sweeps")
+             for path in (ROOT / name).rglob("*") if path.suffix in kinds)  # fmt: skip
+    names = {str(path.relative_to(ROOT)) for path in found if path.name != "__init__.py"}
+    assert {name for name in names if not name.startswith("tests/data/")} <= set(LINES)
+    assert len(names) > 500
+
+
+def test_first_sentences(tmp_path):
+    for name, text, line in [
+        ("a.py", '"""Of a file.h: one. Two."""\n', "Of a file.h: one."),
+        ("b.h", "#pragma once\n\n// One,\n// two. Three.\n//\n// Four.\n", "One, two."),
+        ("c.h", "#include <d>\n\n// Not this.\n", ""),
+        ("d.sh", "#!/bin/sh\n# One. Two.\n", "One."),
+    ]:
+        path = tmp_path / name
+        path.write_text(text)
+        assert file_tree.first_sentence(file_tree.head(path)) == line
+
+
+def test_words_are_searched_for():
+    command = [sys.executable, SCRIPT, "fieller", "Ratio"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert any(line.startswith("python/jitterfly/stats/ratios.py: ") for line in lines)
+    assert all("fieller" in line.lower() and "ratio" in line.lower() for line in lines)
