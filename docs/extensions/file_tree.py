@@ -92,6 +92,7 @@ def setup(app: Any) -> dict[str, Any]:
         """A section for each folder, with a table of its files."""
 
         def run(self) -> list[nodes.Node]:
+            self.env.note_reread()  # it changes with files that Sphinx does not watch
             lines: list[str] = []
             for path, line in everything():
                 name, line = str(path.relative_to(ROOT)), line.replace("|", r"\|")

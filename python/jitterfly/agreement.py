@@ -1,4 +1,4 @@
-"""Simulated against measured samples: two-sample Kolmogorov-Smirnov (KS) distance, quantiles."""
+"""Simulated against measured samples: two-sample KS test (Kolmogorov-Smirnov), quantiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank, size and local rank of a process, as Slurm, Open MPI, MPICH and others name them.
+"""Rank, size and local rank of a process, from environment variables of Slurm and MPI launchers.
 
 A process may have the variables of several launchers, since `mpirun` in a Slurm job hands those of
 Slurm on: an MPI launcher comes before Slurm.

@@ -1,4 +1,4 @@
-"""Network cost models: Hockney (alpha, beta, gamma) and LogGOPS (costs L, o, g, G, O, S).
+"""Network cost models: Hockney (alpha, beta, gamma), LogGOPS (L, o, g, G, O; rendezvous from S).
 
 Each model is one class that gives `Costs`.
 """

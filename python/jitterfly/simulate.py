@@ -1,4 +1,4 @@
-"""`simulate` and `Result`: run a case on the engine; ready times and noise of one realization.
+"""`simulate` (realizations, seed) and `Result`; ready times and noise of one realization.
 
 `simulate` gives a `Result`. `ready_times`, `noise_phases` and `noise_intervals` show what one
 realization is made of, to check this program with another.

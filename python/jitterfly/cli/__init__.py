@@ -1,4 +1,4 @@
-"""The command `jitterfly` (command line): subcommands, one module each; `main`, exit codes."""
+"""The command `jitterfly` (command line): entry point `main`, exit codes, broken pipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output of commands: `--json`, `-q` and `-v`, warnings, terminal width, broken pipes.
+"""Output of commands: `--json`, `-q` and `-v`, warnings, terminal width.
 
 Results go to standard output; what a command is doing, where it takes longer than a moment, goes to
 standard error.

@@ -1,4 +1,4 @@
-"""`Completion`: completion time of a collective on its first, mean or last rank."""
+"""`Completion`: completion time of a collective: of its last rank, or mean over ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequential analysis: sample sizes of interim looks, alpha spending, optional stopping.
+"""Sequential analysis: early stopping, sample sizes of interim looks, alpha spending.
 
 Declared before the first realization: the sizes at which the data may be looked at, and these
 rules. A *pilot* look decides nothing, so it spends nothing: it says how many realizations it may

@@ -1,4 +1,4 @@
-"""`run` of a study: schedule batches, store results, resume a killed run, shards, progress line.
+"""`run` of a study: hand out batches, store results, resume a killed run, shards, progress line.
 
 A shard is a part of the cells, which one job of several runs by itself. While a run goes on, a line
 says how many cells and realizations are done, and the time left.
