@@ -26,9 +26,9 @@ FILES = ("CMakeLists.txt", "pyproject.toml")
 # What begins a comment, by the end of a file's name. Other files are data and have no line.
 COMMENT = {
     **dict.fromkeys((".h", ".cpp", ".cu", ".cuh", ".in", ".c"), "//"),
-    **dict.fromkeys((".toml", ".sh", ".sbatch", ".yml", ".txt", ""), "#"),
+    **dict.fromkeys((".toml", ".sh", ".sbatch", ".yml", ""), "#"),
 }
-DATA = ("tests/data/", "sweeps/data/", "docs/data/", "sweeps/slurm/log-")
+DATA = ("tests/data/", "sweeps/data/", "docs/data/")
 ROW = re.compile(r"^\| `([\w./-]+)` \| (.*?) \|$", re.MULTILINE)
 
 
@@ -37,7 +37,7 @@ def head(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     if path.suffix in (".py", ".pyi"):
         return ast.get_docstring(ast.parse(text)) or ""
-    mark = COMMENT[path.suffix]
+    mark = COMMENT.get(path.suffix, "#")
     text = re.sub(r"\A(#!.*|#pragma once|\s+)*", "", text)
     return re.sub(rf"(?m)^{mark} ?", "", re.match(rf"(?:{mark}.*\n)*", text)[0])  # type: ignore[index]
 
@@ -66,9 +66,12 @@ def tree(folder: Path) -> Iterator[tuple[Path, str]]:
     """A folder and all below it, each with its line; a folder stands before its files."""
     package = folder / "__init__.py"
     told = folder_lines().get(str(folder.relative_to(ROOT)), "")
-    yield folder, first_sentence(head(package)) if package.exists() else told
     inside = [p for p in sorted(folder.iterdir()) if not p.name.startswith((".", "_build", "__py"))]
-    yield from ((path, first_sentence(head(path))) for path in inside if is_told(path))
+    files = [(path, first_sentence(head(path))) for path in inside if is_told(path)]
+    line = first_sentence(head(package)) if package.exists() else told
+    if line or files:  # else what something wrote there
+        yield folder, line
+    yield from files
     for path in filter(Path.is_dir, inside):
         name = str(path.relative_to(ROOT))
         if not name.startswith(DATA) or name in folder_lines():
@@ -97,8 +100,9 @@ def setup(app: Any) -> dict[str, Any]:
             for path, line in everything():
                 name, line = str(path.relative_to(ROOT)), line.replace("|", r"\|")
                 if path.is_dir():
-                    lines += ["", f"## {name}", "", line, "", "| file | has |", "|---|---|"]
+                    lines += ["", f"## {name}", "", line, ""]
                 else:
+                    lines += [] if lines[-1] else ["| file | has |", "|---|---|"]
                     lines.append(f"| `{path.name}` | {line} |")
             part = nodes.container()
             self.state.nested_parse(StringList(lines, "file_tree.py"), 0, part, match_titles=True)
