@@ -1,4 +1,4 @@
-"""`advise` against textbook cost formulas (Thakur et al. 2005): crossovers of all algorithms.
+"""`advise` against textbook cost formulas (Thakur 2005): crossovers of all algorithms.
 
 Closed forms: R. Thakur, R. Rabenseifner, W. Gropp, *Optimization of collective communication
 operations in MPICH*, IJHPCA 19, 2005. Times here are whole ticks, so that nothing is rounded.

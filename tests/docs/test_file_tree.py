@@ -17,8 +17,8 @@ LONGEST = 110
 
 def is_good(line):
     """One sentence that ends with a full stop, and not at an abbreviation."""
-    ends = line.endswith(".") and not re.search(r"\b(Figs?|cf|e\.g|i\.e)\.$", line)
-    return ends and 12 <= len(line) <= LONGEST
+    ends = line.endswith(".") and not re.search(r"\b(Figs?|al|cf|e\.g|i\.e)\.$|\.\.$", line)
+    return ends and line.count("(") == line.count(")") and 12 <= len(line) <= LONGEST
 
 
 def test_every_file_has_a_line():
