@@ -1,6 +1,7 @@
-// Executes the actions of a plan, one after the other: on the CPU for a register of realizations at
-// once (cpu/actions.h), on a GPU in each thread for one (schedule/kernel.cuh). What an action takes
-// is in actions.h; here are the places of its times, and which of them it waits for.
+// Execution of a schedule's actions, for CPU and GPU: state of ranks, dependencies, critical path.
+// On the CPU for a register of realizations at once (cpu/actions.h), on a GPU in each thread for
+// one (schedule/kernel.cuh). What an action takes is in actions.h; here are the places of its
+// times, and which of them it waits for.
 #pragma once
 
 #include "schedule/actions.h"

@@ -1,4 +1,4 @@
-// Schedules on the GPU: runs the batches of run.cuh on a CUDA device.
+// Application schedules on a CUDA device: compiles the kernel, and runs the batches of run.cuh.
 #include "gpu/device.h"
 #include "schedule/run.cuh"
 

@@ -1,5 +1,5 @@
-// Runs batches of realizations of a schedule on a device: the GPU (gpu.cu) or, in the tests, an
-// emulated one.
+// Application schedules on a GPU: memory, batches of realizations, kernel launches, polling.
+// The device is a GPU (gpu.cu) or, in the tests, an emulated one.
 #pragma once
 
 #include <algorithm>

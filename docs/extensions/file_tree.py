@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -113,6 +114,7 @@ def setup(app: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # of `| head` and the like
     wanted = [word.casefold() for word in sys.argv[1:]]
     for path, line in everything():
         shown = f"{path.relative_to(ROOT)}{'/' * path.is_dir()}: {line}"

@@ -1,5 +1,5 @@
-// The Device of cuda/gpu/run.cuh, cuda/congestion/run.cuh and cuda/schedule/run.cuh, whose kernels
-// run on the emulation of CUDA's threads, or as PTX (tests/ptx).
+// Emulated device: arena with garbage in it, launches of kernels on emulated threads or as PTX.
+// It is the Device of cuda/gpu/run.cuh, cuda/congestion/run.cuh and cuda/schedule/run.cuh.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Runs schedules on the kernel of cuda/schedule/, emulated on the CPU, as the CUDA engine does:
-// reads cases (see test_schedule_kernel.py), writes for each a line: its results.
+// Program that runs schedules on the emulated kernel of cuda/schedule/, as the CUDA engine does.
+// It reads cases (see test_schedule_kernel.py), and writes for each a line: its results.
 #include <cstdio>
 #include <iostream>
 #include <memory>

@@ -1,4 +1,4 @@
-"""The CUDA kernel for schedules, emulated on the CPU, against the CPU backend: every tick.
+"""CUDA kernel of application schedules, emulated on the CPU, against the CPU backend: every tick.
 
 As test_kernels.py: threads run in four orders, and memory holds garbage. Threads do not meet, so
 that there are no barriers to take out.

@@ -1,4 +1,4 @@
-"""What `.ci/gpu` runs on a device, run with the CPU in its place: that it fits the package.
+"""Programs that `.ci/gpu` runs on a device, run with the CPU in its place: they fit the package.
 
 A machine with a GPU is not at hand for every change; a script that fails there for a name that has
 changed would waste it.
