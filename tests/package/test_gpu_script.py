@@ -20,6 +20,8 @@ PROGRAMS = dict(
 SMALLER = {
     "scale.py": {"2**25": "2**8", "(27, 30)": "(9,)", "(256, 60)": "(8, 3)",
                  "(256, 4096, 65536)": "(9, 33)", "4096": "20"},
+    "collectives.py": {"2**12": "2**6", "2**32": "2**14", "2**24": "2**10",
+                       ', {})': ', {"threads": 1})'},
 }  # fmt: skip
 
 
@@ -42,8 +44,11 @@ def run(folder, *words):
 
 
 def test_programs_of_the_script():
-    assert {"compare.py", "one.py", "count.py", "scale.py", "schedules.py"} == PROGRAMS.keys()
-    assert all('"cuda"' in PROGRAMS[name] for name in ("compare.py", "one.py", "scale.py"))
+    assert {"compare.py", "one.py", "count.py", "scale.py", "schedules.py",
+            "collectives.py"} == PROGRAMS.keys()  # fmt: skip
+    assert all(
+        '"cuda"' in PROGRAMS[name] for name in PROGRAMS.keys() - {"count.py", "schedules.py"}
+    )
 
 
 @pytest.mark.parametrize("few", [["few"], []], ids=["few", "all"])
@@ -59,6 +64,12 @@ def test_scale(folder):
     lines = run(folder, "scale.py").splitlines()
     assert len([line for line in lines if "rank-rounds/s" in line]) == 1
     assert len([line for line in lines if "per operation and realization" in line]) == 4
+
+
+def test_collectives(folder):
+    *lines, last = run(folder, "collectives.py").splitlines()
+    assert len(lines) == 19
+    assert re.fullmatch(r"at least \d+ times one core; 50 is the goal", last)
 
 
 def test_instructions_per_rank_round(folder):
