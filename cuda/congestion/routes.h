@@ -9,7 +9,8 @@ namespace jf::congestion {
 constexpr int kMaxHeight = 8;
 constexpr std::uint32_t kNoEdge = 0xffffffff;
 
-// What determines the key by which a route is chosen.
+// What determines the key by which a route is chosen: in the order of ROUTINGS in
+// python/jitterfly/congestion/topology.py. A new one is also taken by set_fat_tree in program.cpp.
 enum KeyKind : std::int32_t { kByDestination = 0, kBySource = 1, kByHash = 2, kByMessage = 3 };
 
 // floor(x / d) for x, d <= 2^20. With r = floor(2^40 / d) + 1 the error of x r / 2^40 is

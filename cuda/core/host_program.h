@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan.h"
+#include "core/passes.h"
 #include "noise/host_delay.h"
 
 namespace jf {

@@ -10,7 +10,7 @@
 // In practice a few sweeps are enough.
 #pragma once
 
-#include "core/plan.h"
+#include "core/passes.h"
 #include "core/steps.h"
 
 namespace jf {

@@ -1,6 +1,6 @@
-// CPU dispatch at run time: portable, AVX2 or AVX-512 code of the tile passes (JITTERFLY_ISA).
-// Chooses among the compilations of the passes for different instruction sets: the best that this
-// processor has, or the one that JITTERFLY_ISA names.
+// CPU dispatch at run time: plain, portable, AVX2 or AVX-512 code of all CPU engines
+// (JITTERFLY_ISA). Chooses among the compilations of the passes for different instruction sets: the
+// best that this processor has, or the one that JITTERFLY_ISA names.
 #pragma once
 
 #include <cstdlib>

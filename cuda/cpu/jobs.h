@@ -1,12 +1,12 @@
 // Job structures of the CPU engine: arguments of tile, segment and message passes, with scratch
 // memory. cpu/engine.cpp hands them to the code that is compiled once per instruction set. Read
-// core/plan.h first.
+// core/passes.h first.
 #pragma once
 
 #include <atomic>
 
 #include "core/messages.h"
-#include "core/plan.h"
+#include "core/passes.h"
 #include "core/segment.h"
 
 namespace jf {

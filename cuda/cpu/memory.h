@@ -1,6 +1,6 @@
 // Memory of the CPU engine: allocation, sizes, huge pages, scratch of threads, state of
-// realizations. Read core/plan.h (passes) and cpu/jobs.h first. The engine makes a Scratch for each
-// thread and a State for the realizations in work.
+// realizations. Read core/passes.h (passes) and cpu/jobs.h first. The engine makes a Scratch for
+// each thread and a State for the realizations in work.
 #pragma once
 
 #include <sys/mman.h>

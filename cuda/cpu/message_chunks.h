@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/messages.h"
-#include "core/plan.h"
+#include "core/passes.h"
 
 namespace jf {
 

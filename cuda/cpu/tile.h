@@ -1,6 +1,7 @@
 // Tile pass on the CPU: ranks of a tile go through all steps of a pass, a SIMD register at a time.
-// Read core/plan.h, core/steps.h and cpu/jobs.h first. x is the index of a rank in the tile. A part
-// is a set of ranks of the tile that fits the first-level cache; y is the index of a rank in it.
+// Read core/passes.h, core/steps.h and cpu/jobs.h first. x is the index of a rank in the tile. A
+// part is a set of ranks of the tile that fits the first-level cache; y is the index of a rank in
+// it.
 #pragma once
 
 #include <algorithm>

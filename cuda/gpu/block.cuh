@@ -1,7 +1,7 @@
 // Ranks on the threads of a CUDA block; exchanges by registers, warp shuffles and shared memory.
 #pragma once
 
-#include "core/plan.h"
+#include "core/passes.h"
 
 #if defined(__CUDACC__)
 #define JF_SHARED(type, name) extern __shared__ type name[]

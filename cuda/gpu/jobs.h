@@ -1,9 +1,9 @@
-// Job structures of the GPU engine: kernel arguments, which the host fills in (run.cuh). Read
-// core/plan.h first.
+// Tile shapes of the GPU kernels (ranks of a thread and block, shared memory), and kernel
+// arguments. The host fills these in (run.cuh). Read core/passes.h first.
 #pragma once
 
 #include "core/host_program.h"
-#include "core/plan.h"
+#include "core/passes.h"
 #include "core/segment.h"
 
 namespace jf::gpu {

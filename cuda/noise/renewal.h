@@ -1,4 +1,4 @@
-// Renewal noise: alternating renewal process of random idle gaps and busy intervals of the CPU.
+// Renewal noise, fresh or stationary start: alternating process of idle gaps and busy intervals.
 // Idle gap 0, busy duration 0, idle gap 1, ... are each drawn anew (Cox 1962, ch. 7: alternating
 // renewal process). Exponential gaps are Poisson arrivals in idle time.
 #pragma once

@@ -1,6 +1,6 @@
 // CUDA kernel of application schedules: a thread executes the whole plan for one realization.
-// What it executes is in action_run.h. All threads of a warp execute the same action, and realizations lie side by side
-// in memory, so that they read and write neighbouring words.
+// What it executes is in action_run.h. All threads of a warp execute the same action, and
+// realizations lie side by side in memory, so that they read and write neighbouring words.
 #pragma once
 
 #include "gpu/block.cuh"

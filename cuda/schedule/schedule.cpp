@@ -1,5 +1,5 @@
 // Memory-mapped file of a schedule's operations: writer, reader, checks of damaged files. Sends
-// meet receives in plan.cpp.
+// meet receives in arrival_order.cpp.
 #include "schedule/schedule.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-"""Validation of arguments and dataclass fields; registry of kinds; "did you mean" suggestions."""
+"""Validation of arguments and fields: errors, unknown and misspelled keys ("did you mean")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Network cost models: Hockney (alpha, beta, gamma), LogGOPS (L, o, g, G, O; rendezvous from S).
+"""Network cost models: Hockney (alpha, beta, gamma), LogGOPS (L, o, g, G, O; S is a limit).
 
 Each model is one class that gives `Costs`.
 """

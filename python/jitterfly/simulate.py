@@ -1,4 +1,4 @@
-"""`simulate` (realizations, seed) and `Result`; ready times and noise of one realization.
+"""`simulate` (realizations, seed) and `Result` (`to_xarray`); noise of a realization.
 
 `simulate` gives a `Result`. `ready_times`, `noise_phases` and `noise_intervals` show what one
 realization is made of, to check this program with another.
@@ -195,7 +195,7 @@ class Result:
         ValueError
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
-        return notebook.picture("slowdown", self, function="draw_samples", path=path)
+        return notebook.picture("slowdown_tables", self, function="draw_samples", path=path)
 
     def _repr_html_(self) -> str:
         header = ["observation", "without noise", "mean", "95 % interval", "p50", "p99"]

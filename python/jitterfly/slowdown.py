@@ -154,7 +154,7 @@ class SlowdownTable(ResultTable):
         ValueError
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
-        return notebook.picture("slowdown", self, function="draw_table", path=path)
+        return notebook.picture("slowdown_tables", self, function="draw_table", path=path)
 
 
 @names_old_arguments

@@ -1,5 +1,7 @@
 """Parsing of numbers, ranges (64..8192), sizes, networks and noise from text, for CLI and TOML.
 
+Which keys are known is checked in `fields`.
+
 The same on the command line, in TOML and in Python. Times: `units.parse_seconds`.
 """
 

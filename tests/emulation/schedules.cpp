@@ -16,8 +16,8 @@
 #define Reader ReaderOfText
 #include "schedule/goal_text.cpp"
 #undef Reader
+#include "schedule/arrival_order.cpp"
 #include "schedule/loggopsim_binary.cpp"
-#include "schedule/plan.cpp"
 #include "schedule/schedule.cpp"
 
 namespace {

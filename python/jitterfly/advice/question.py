@@ -1,4 +1,4 @@
-"""`Question` of `advise`: machine, noise, sizes, statistic and confidence; read from TOML.
+"""`Question` of `advise`: machine, noise, sizes, statistic, error rate (Bonferroni).
 
 A question comes from keyword arguments or from a TOML file; options of the command line take the
 place of the file's values. Candidates are ranked by its statistic, of which there are estimates,
@@ -40,8 +40,8 @@ from ..noise.source import check_sources
 from ..noise_files import files_from
 from ..observables import quantile_share
 from ..stats import ENOUGH_EVENTS, PairedQuantiles
-from ..stats.distributions import binomial_ranks, student_t
 from ..stats.ratios import fieller_ratio
+from ..stats.sampling_distributions import binomial_ranks, student_t
 from ..studies.toml import tomllib
 from ..syntax import read_bytes, read_count, read_noises, read_ranks, read_share
 from ..units import Seconds

@@ -1,4 +1,4 @@
-"""Ranking of the algorithms of one cell: the best, those not told apart from it, time ratios."""
+"""Ranking of the algorithms of one cell: the best, the undecided (not told apart), time ratios."""
 
 from __future__ import annotations
 

@@ -41,7 +41,10 @@ class Topology(Component, ABC):
 
 
 ROUTINGS = ("d-mod-k", "s-mod-k", "hash", "random")
-"""By destination (OpenSM's ftree), source, a hash of the destination, or at random per message."""
+"""By destination (OpenSM's ftree), source, a hash of the destination, or at random per message.
+
+Their order is that of `KeyKind` in cuda/congestion/routes.h, where routes are chosen.
+"""
 NAMED = {
     144: ((12, 12), (1, 12)),
     1152: ((12, 12, 8), (1, 12, 12)),

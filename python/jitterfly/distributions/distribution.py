@@ -1,4 +1,4 @@
-"""Base class `Distribution`: tables of its quantiles for the engine (inverse transform sampling).
+"""Base class `Distribution`: quantile tables for inverse transform sampling, residual life.
 
 Delays are drawn from integer tables of the inverse survival function. A 64-bit uniform decides,
 small ones being the rare, long delays; tails are dense down to 2^-64 (docs/noise.md,

@@ -26,8 +26,8 @@ from .. import notebook
 from ..distributions import Constant
 from ..fields import MOST_SEED, check_choice, check_integer, check_power_of_two, shorten
 from ..stats import realizations_needed
-from ..stats.distributions import clopper_pearson, student_t
 from ..stats.estimates import check_confidence
+from ..stats.sampling_distributions import clopper_pearson, student_t
 from ..units import Time, parse_seconds, show_seconds, to_ticks
 from .fit import Bounds
 from .models import MOST_ROUNDS, RANKS

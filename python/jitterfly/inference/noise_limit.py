@@ -184,7 +184,7 @@ class NoiseLimitTable(ResultTable):
         """
         if not self.drawn:
             raise ValueError("nothing to draw: no number of ranks has a value")
-        return notebook.picture("slowdown", self, function="draw_limits", path=path)
+        return notebook.picture("slowdown_tables", self, function="draw_limits", path=path)
 
 
 class _Question(NamedTuple):

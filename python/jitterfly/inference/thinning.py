@@ -18,7 +18,7 @@ from typing import Any
 from ..distributions import Empirical
 from ..measured import Detours, FormatError, Histogram, load
 from ..stats import realizations_needed
-from ..stats.distributions import clopper_pearson, student_t
+from ..stats.sampling_distributions import clopper_pearson, student_t
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, to_ticks
 from .budget import (
     ALWAYS,

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
 from ..stats import realizations_needed
-from ..stats.distributions import quantile_rank
+from ..stats.sampling_distributions import quantile_rank
 from ..units import TICKS_PER_SECOND, from_ticks, show_seconds
 from .measurements import CollectiveTable, Detours, Histogram, Latencies, Measured, PerRankSamples
 from .periods import LEAST_FOR_PERIODS as LEAST_FOR_PERIODS

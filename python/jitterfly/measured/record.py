@@ -1,4 +1,4 @@
-"""Recording of noise on this machine: detour loop on the time-stamp counter (TSC), calibration.
+"""Recording of noise on this machine: detour threshold, calibration, doubtful recordings.
 
 The counter's rate is calibrated against the system's CLOCK_MONOTONIC_RAW, which nobody sets and NTP
 does not steer. Its steps show in the iterations of a loop that does nothing but read it. A

@@ -24,7 +24,7 @@ __all__ = [
     "noise",
     "papers",
     "schedule",
-    "slowdown",
+    "slowdown_tables",
     "theory",
     "trace",
 ]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .. import stats
 from ..observables import Family, Form, Measure, Observed, Target
 from ..stats import Estimate
-from ..stats.distributions import quantile_rank
+from ..stats.sampling_distributions import quantile_rank
 from ..units import TICKS_PER_SECOND
 
 RUNS = 30  # MS12 and CS14 average that many runs per cell

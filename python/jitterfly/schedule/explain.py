@@ -29,7 +29,7 @@ from ..noise import Noise
 from ..result_table import aligned, csv_text, ends
 from ..simulate import check_times
 from ..stats import Estimate
-from ..stats.distributions import clopper_pearson
+from ..stats.sampling_distributions import clopper_pearson
 from ..units import from_ticks, show_seconds
 from .schedule import Schedule
 from .simulate import CompiledSchedule, compile_schedule, machine_in_words, prepare

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..renames import no_attribute
 from .cross_moments import CrossMoments, Moments, mean_of
-from .distributions import realizations_needed
 from .estimates import (
     ENOUGH_EVENTS,
     Estimate,
@@ -36,6 +35,7 @@ from .paired import (
 )
 from .paired_quantiles import PairedQuantiles
 from .ratios import ratio, ratio_of, recovery
+from .sampling_distributions import realizations_needed
 
 __all__ = [
     "ENOUGH_EVENTS",

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import check_integer, check_numbers, shorten
-from .distributions import binomial_ranks, check_share, quantile_rank, student_t
+from .sampling_distributions import binomial_ranks, check_share, quantile_rank, student_t
 
 ENOUGH_EVENTS = 30
 """A mean that rests on fewer rare events has a wider interval: Cochran's 25, and a margin."""

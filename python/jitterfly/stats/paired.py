@@ -12,7 +12,6 @@ import numpy.typing as npt
 from ..fields import check_integer
 from ..renames import names_old_arguments
 from .cross_moments import CrossMoments, spread
-from .distributions import clopper_pearson, normal, student_t
 from .estimates import (
     Estimate,
     check_confidence,
@@ -20,6 +19,7 @@ from .estimates import (
     mean,
     standard_error,
 )
+from .sampling_distributions import clopper_pearson, normal, student_t
 
 
 def difference(

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .cross_moments import Moments, spread
-from .distributions import student_t
 from .estimates import Estimate, Floats, RareEvents, check_confidence, check_samples
+from .sampling_distributions import student_t
 
 
 def ratio(

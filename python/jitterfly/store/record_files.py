@@ -1,4 +1,4 @@
-"""Reading and appending record files, with a background writer; gaps in realizations.
+"""Samples on disk: appending to record files in the background, reading, half-written records.
 
 Realizations that are there are spans (first, end) of whole numbers, which `covering_steps` goes
 through.

@@ -1,4 +1,4 @@
-"""`Store`: the directory of one study; resume, samples, plots, export.
+"""`Store`: the directory of one study and the layout of its files; resume, samples, plots, export.
 
     OUT/study.toml      the study, word for word
     OUT/store.json      format, seed, budget and targets in use, versions, backends

@@ -1,7 +1,7 @@
-// Cutting of a program (program.h) into passes over memory and tiles of ranks. A pass runs
-// consecutive steps on tiles. A tile is a set of ranks that contains the partners of its ranks in
-// all steps of the pass, as in the passes of an FFT. Both engines execute the same passes; only the
-// size of a tile differs.
+// Cutting of a program (program.h) into passes over memory and tiles of ranks. plan() does it, in
+// host_program.cpp. A pass runs consecutive steps on tiles. A tile is a set of ranks that contains
+// the partners of its ranks in all steps of the pass, as in the passes of an FFT. Both engines
+// execute the same passes; only the size of a tile differs.
 #pragma once
 
 #include "core/program.h"

@@ -1,4 +1,4 @@
-"""Quantiles of normal, Student's t and binomial distribution; Clopper-Pearson interval.
+"""Sampling distributions: quantiles of normal, Student's t and binomial; Clopper-Pearson interval.
 
 They are for confidence intervals. Distributions to draw from are in `jitterfly.distributions`.
 """

@@ -1,4 +1,4 @@
-"""Figures of `slowdown` and of single results: slowdown against ranks, distribution."""
+"""Figures of tables of `slowdown` and `noise_limit`, and of the samples of one result."""
 
 from __future__ import annotations
 

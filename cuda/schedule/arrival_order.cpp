@@ -1,5 +1,6 @@
-// Event-driven execution of a schedule: matching of sends and receives, rendezvous, order of
-// arrival. Sends meet receives in `meet()`. The run without noise also writes down the plan.
+// Event-driven execution of a GOAL schedule: matching of sends and receives, rendezvous, deadlocks.
+// It finds the order of arrival. Sends meet receives in `meet()`. The run without noise also writes
+// down the plan.
 #include "schedule/plan.h"
 
 #include <algorithm>
