@@ -1,4 +1,5 @@
 // GPU batches: how many realizations fit the device's memory at a time, and the layout of memory.
+// Launches of a batch: in_launches() in run.cuh, with the limits of resources.h.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Event-driven execution of a GOAL schedule: matching of sends and receives, rendezvous, deadlocks.
-// It finds the order of arrival. Sends meet receives in `meet()`. The run without noise also writes
+// It finds the order of arrival. Sends meet receives in `meet()`, by sender, receiver and tag: the
+// parsers refuse wildcards (any source, any tag). The run without noise also writes
 // down the plan.
 #include "schedule/plan.h"
 

@@ -1,4 +1,4 @@
-// Parser of GOAL text schedules, as LogGOPSim's txt2bin takes them.
+// Parser of GOAL text schedules (LogGOPSim's txt2bin); wildcard receives (any source) are refused.
 //
 //   num_ranks 2
 //   rank 0 {

@@ -1,4 +1,4 @@
-"""Base class `Algorithm`, and pieces that algorithms share: k-nomial trees, folding, pipelining.
+"""Base class `Algorithm`; shared pieces: k-nomial trees, pipelines, fold of a non-power-of-two.
 
 At the end: pieces that schedules of messages have in common.
 """
