@@ -342,6 +342,12 @@ ProgramView Program::view(std::uint64_t seed) const {
       v.sources.roles |= d.acts(role) << role;
       v.sources.windows |= (d.acts(role) && !d.window.always()) << role;
     }
+  v.sources.long_work = kNever;
+  for (const IntervalSource& source : intervals) {
+    const Tick free = source.periodic.period - source.periodic.duration;
+    if (source.kind == kPeriodicIntervals && free < kLatest / kManyPeriods)
+      v.sources.long_work = std::min(v.sources.long_work, kManyPeriods * free);
+  }
   v.sources.seed = seed;
   v.messages.windows = std::any_of(messages.begin(), messages.end(),
                                    [](const MessageDelay& d) { return !d.window.always(); });

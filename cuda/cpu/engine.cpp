@@ -316,10 +316,10 @@ std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t 
                               Cursor{0, 0, 0, 0, ~static_cast<std::uint32_t>(realization)});
   const Sources noise = view.sources.bound(static_cast<std::uint32_t>(realization), nullptr, seed);
   std::vector<Tick> found;
-  Tick bound;
+  Tick bound, others;
   for (Tick t = 0; t < until;) {
     std::int32_t source = 0;
-    const auto interval = noise.meets(cursors.data(), t, rank, compute, bound, source);
+    const auto interval = noise.meets(cursors.data(), t, rank, compute, bound, source, others);
     if (interval.begin >= until) break;
     // Intervals that overlap or touch are merged.
     if (!found.empty() && interval.begin <= found.back())

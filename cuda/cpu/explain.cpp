@@ -27,8 +27,8 @@ struct Path {
     t += by;
     hold(by, cause, rank);
   }
-  void hold(Tick by, std::int32_t cause, Tick rank) {
-    of[cause] += by;
+  void hold(Tick by, std::int32_t cause, Tick rank, Tick times = 1) {
+    of[cause] += by * times;
     if (by <= longest) return;
     longest = by;
     longest_rank = static_cast<std::int32_t>(rank);
@@ -140,9 +140,9 @@ struct ExplainedNoise {
     ranks[rank].of[kWorks] += w;
     Tick left = w + added;
     if (sources.interval_count > 0 && left > 0 && t.t + left > next.t)
-      sources.meet(next.t, t.t, left, rank, compute, [&](std::int32_t source, Tick by) {
-        ranks[rank].of[kHeld] += by;
-        t.hold(by, first_interval + source, rank);
+      sources.meet(next.t, t.t, left, rank, compute, [&](std::int32_t source, Tick by, Tick times) {
+        ranks[rank].of[kHeld] += by * times;
+        t.hold(by, first_interval + source, rank, times);
       });
     t.t += left;
     return t;

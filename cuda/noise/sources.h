@@ -24,14 +24,29 @@ struct SourceList {
   const RankSpeed* speeds;
   const std::uint64_t* words;
   std::uint64_t seed;
+  // More work than this may last many periods of a source; kNever: of none.
+  Tick long_work;
   // Someone else adds the delays of communication that have no window, see cpu/drawn_delays.h.
   bool prepared;
 };
 
+// From so many periods on, dividing is quicker than going through them.
+constexpr Tick kManyPeriods = 8;
+
 // Ignores which source holds the CPU.
 struct NotTold {
-  JF_HD void operator()(std::int32_t, Tick) const {}
+  JF_HD void operator()(std::int32_t, Tick, Tick) const {}
 };
+
+// A time, and the work that is left.
+template <class T>
+struct Skipped {
+  T t, w;
+};
+template <class R>
+struct SourcesOf;
+template <class T, class R>
+JF_HD_COLD Skipped<T> skip_periods(const SourcesOf<R>& s, T which, T source, T t, T w, T others);
 
 // R: std::uint32_t, the number of the realization at hand; or a register of realizations, in whose
 // lanes the same rank is.
@@ -93,15 +108,19 @@ struct SourcesOf : SourceList {
   JF_HD T advance(T& next, T t, T w, T ranks, bool compute) const;
 
   // The interval of the union that is there at t or comes next, as far as one source makes it;
-  // `source`: which one. `bound` is set for all sources. `mine`: the cursors of the rank.
+  // `source`: which one. `others`: when the next one of another source begins. `bound` is set for
+  // all sources, also for those that do not act now. `mine`: the cursors of the rank.
   JF_HD IntervalSource::Interval<Tick> meets(Cursor* mine, Tick t, Tick rank, bool compute,
-                                             Tick& bound, std::int32_t& source) const {
+                                             Tick& bound, std::int32_t& source,
+                                             Tick& others) const {
     IntervalSource::Interval<Tick> soonest{kNever, kNever};
-    bound = kNever;
+    bound = others = kNever;
     for (std::int32_t j = 0; j < interval_count && t < kLatest; ++j) {
       const auto found = intervals[j].at(mine[j], t, keys, realization, rank, words);
       bound = earlier(bound, found.begin);
-      if (found.begin >= soonest.begin || !intervals[j].acts(compute)) continue;
+      if (!intervals[j].acts(compute)) continue;
+      others = earlier(others, later(found.begin, soonest.begin));
+      if (found.begin >= soonest.begin) continue;
       soonest = found;
       source = j;
     }
@@ -110,37 +129,58 @@ struct SourcesOf : SourceList {
   // The same in a register of realizations, of those lanes that `which` has.
   template <class T>
   JF_HD IntervalSource::Interval<T> meets(Cursor* mine, T which, T t, Tick rank, bool compute,
-                                          T& bound) const {
+                                          T& bound, T& source, T& others) const {
     IntervalSource::Interval<T> soonest{T{} + kNever, T{} + kNever};
-    bound = T{} + kNever;
+    bound = others = T{} + kNever;
     which &= t < kLatest;
     for (std::int32_t j = 0; j < interval_count && any(which); ++j) {
       const auto found = intervals[j].at(mine[j], which, t, keys, realization, rank, words);
       bound = select(which, earlier(bound, found.begin), bound);
       if (!intervals[j].acts(compute)) continue;
+      others = select(which, earlier(others, later(found.begin, soonest.begin)), others);
       const T sooner = which & (found.begin < soonest.begin);
       soonest.begin = select(sooner, found.begin, soonest.begin);
       soonest.end = select(sooner, found.end, soonest.end);
+      source = select(sooner, T{} + Tick{j}, source);
     }
     return soonest;
   }
 
+  // How many whole periods of a source lie ahead at t, where one of its intervals has ended, of
+  // which all free time goes to the work w > 0, and in which none of the `others` begins.
+  JF_HD Tick whole_periods(std::int32_t source, Tick t, Tick w, Tick others) const {
+    const IntervalSource& s = intervals[source];
+    if (s.kind != kPeriodicIntervals) return 0;
+    const Tick free = s.periodic.period - s.periodic.duration;
+    const Tick room = earlier(earlier(others, s.window.end), kLatest) - t;
+    if (w / kManyPeriods <= free || room < s.periodic.period) return 0;
+    return earlier((w - 1) / free, room / s.periodic.period);
+  }
+
   // Moves t over all intervals that begin before its work is done; w is what is left of it.
-  // held(source, for how long) is called each time that an interval holds the CPU.
+  // held(source, for how long, how often): an interval holds the CPU, or several in a row do.
   template <class Held>
   JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute, const Held& held) const {
     Cursor* mine = cursors_of(rank);
     for (;;) {
       std::int32_t source = 0;
-      const auto interval = meets(mine, t, rank, compute, next, source);
+      Tick others;
+      const auto interval = meets(mine, t, rank, compute, next, source, others);
       const Tick quiet = interval.begin - t;
       if (quiet >= w) return;  // work that ends exactly where noise begins is not delayed
       if (quiet > 0) {
         w -= quiet;
         t += quiet;
       }
-      held(source, interval.end - t);
+      held(source, interval.end - t, 1);
       t = interval.end;
+      if (w <= long_work) continue;
+      const Tick whole = whole_periods(source, t, w, others);
+      if (whole == 0) continue;
+      const Periodic& noise = intervals[source].periodic;
+      held(source, noise.duration, whole);
+      t += whole * noise.period;
+      w -= whole * (noise.period - noise.duration);
     }
   }
   JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute) const {
@@ -150,13 +190,18 @@ struct SourcesOf : SourceList {
   JF_HD void meet_lanes(T& next, T& t, T& w, Tick rank, bool compute) const {
     Cursor* mine = cursors_of(rank);
     for (T on = (w > 0) & (t + w > next); any(on);) {
-      T bound;
-      const auto interval = meets(mine, on, t, rank, compute, bound);
+      T bound, others, source{};
+      const auto interval = meets(mine, on, t, rank, compute, bound, source, others);
       next = select(on, bound, next);
       const T quiet = interval.begin - t;
       on &= quiet < w;
       w = select(on & (quiet > 0), w - quiet, w);
       t = select(on, interval.end, t);
+      if (__builtin_expect(any(on & (w > long_work)), 0)) {
+        const Skipped<T> skipped = skip_periods(*this, on, source, t, w, others);
+        t = skipped.t;
+        w = skipped.w;
+      }
     }
   }
 };
@@ -164,6 +209,20 @@ using Sources = SourcesOf<std::uint32_t>;
 
 // What is long, and not on every rank's way, stands here once: inlined at each step it would make
 // the engines too large to compile.
+
+// Lanes one by one: a division costs so much that the calls do not matter.
+template <class T, class R>
+JF_HD_COLD Skipped<T> skip_periods(const SourcesOf<R>& s, T which, T source, T t, T w, T others) {
+  for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) {
+    if (which[k] == 0 || w[k] <= s.long_work) continue;
+    const auto j = static_cast<std::int32_t>(source[k]);
+    const Tick whole = s.whole_periods(j, t[k], w[k], others[k]);
+    const Periodic& noise = s.intervals[j].periodic;
+    t[k] += whole * noise.period;
+    w[k] -= whole * (noise.period - noise.duration);
+  }
+  return {t, w};
+}
 
 template <class T, class R>
 JF_HD_COLD T first_of_all(const SourcesOf<R>& s, T ranks) {

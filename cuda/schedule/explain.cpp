@@ -213,7 +213,7 @@ struct TracedNoise {
     Tick left = w + added, at = t.t - added;
     if (sources.interval_count > 0 && left > 0 && at + left > next.t)
       sources.meet(next.t, at, left, rank, compute,
-                   [&](std::int32_t source, Tick by) { held[source] += by; });
+                   [&](std::int32_t source, Tick by, Tick times) { held[source] += by * times; });
     Tick sum = added;
     t = log->add(t, w, cause);
     for (std::int32_t j = 0; j < sources.interval_count; ++j) {

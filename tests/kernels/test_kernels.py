@@ -223,7 +223,7 @@ OTHERS = {
 }
 WATCHED = {
     '#include "noise/step_delay.h"\n': '#include "watch.h"\n',
-    "meets(mine, t, rank, compute, next, source);\n": (
+    "meets(mine, t, rank, compute, next, source, others);\n": (
         "if (interval_count > 0) jf_emu::watch.touch(mine);\n"
     ),
 }

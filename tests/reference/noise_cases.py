@@ -103,6 +103,34 @@ def dense_case(rng):
     return with_sources(rng, case, largest, ("step", "message"), most=2)
 
 
+def long_work_case(rng):
+    """Compute phases of many periods, in which other sources act now and then."""
+    case = replace(random_case(rng, 3), jitter=None, periodic=None)
+    case = replace(case, costs=replace(case.costs, work=rng.randint(500, 5000)))
+    sources = []
+    for _ in range(rng.choice([1, 1, 2])):
+        period = rng.randint(5, 60)
+        sources.append(PeriodicNoise(period, rng.randint(1, period // 3), rng.random() < 0.5))
+    gap = delays.Samples(
+        values=tuple(sorted((rng.randint(50, 2000) for _ in range(4)), reverse=True))
+    )
+    others = [
+        RenewalNoise(gap, delays.Samples(values=(40, 5, 1))),
+        TraceNoise(((100, 130), (700, 701)), rng.randint(900, 3000)),
+    ]
+    sources += [source for source in others if rng.random() < 0.4]
+    for k, source in enumerate(sources):
+        if rng.random() < 0.3:
+            begin = rng.randint(0, 2000)
+            window = {"begin": begin, "end": begin + rng.randint(1, 3000)}
+            sources[k] = replace(source, **window)
+        if rng.random() < 0.2:
+            sources[k] = replace(sources[k], in_communication=False)
+    rng.shuffle(sources)
+    case = replace(case, others=tuple(sources))
+    return with_sources(rng, case, 5, ("step", "message"), most=1)
+
+
 def delay_case(rng):
     """No busy intervals: delays of steps and messages alone."""
     case = rng.choice([any_case, copy_case])(rng)
