@@ -1,4 +1,4 @@
-// `Program` on the host: owns steps, costs and noise sources, checks them, plans passes (plan.h).
+// `Program` on the host: owns steps, costs and noise sources, checks them, plans passes (passes.h).
 #pragma once
 
 #include <map>
@@ -89,7 +89,7 @@ class Program {
   // Departures of a rank that are kept at once.
   std::int32_t departures() const;
   std::int64_t ranks() const { return (std::int64_t{1} << log2_ranks) + more_ranks; }
-  // Whether all steps but exchanges run in message passes (plan.h).
+  // Whether all steps but exchanges run in message passes (passes.h).
   bool has_message_passes() const;
   // Whether the time for which a message occupies a link can change a result.
   bool links_matter() const;

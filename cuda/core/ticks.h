@@ -10,13 +10,14 @@
 // of half a megabyte, of which the instruction cache holds a fraction. Such functions take values,
 // not references, so that these stay in registers.
 #define JF_HD_RARE inline __host__ __device__ __noinline__
-#define JF_HD_APART __host__ __device__ __noinline__
+#define JF_HD_APART JF_HD
 #define JF_NO_CLONES
 #else
 #define JF_HD_RARE JF_HD
 // Not inlined, and static, so that each translation unit has its own (reason below).
 #define JF_HD_COLD static __attribute__((noinline))
-// The same for members of templates that each translation unit has for itself.
+// The same for members of templates that each translation unit has for itself. (On a GPU they are
+// inlined: they have one caller.)
 #define JF_HD_APART __attribute__((noinline))
 // g++ makes copies of a function for arguments that are constants.
 #define JF_NO_CLONES __attribute__((noclone))

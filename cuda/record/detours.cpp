@@ -1,4 +1,4 @@
-// Detour loop on the time-stamp counter (TSC, rdtsc): threshold, pinning, a thread for each CPU.
+// Detour loop on the time-stamp counter (TSC): calibration, pinning, a thread for each CPU.
 
 #include "record/detours.h"
 

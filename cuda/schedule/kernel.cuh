@@ -10,11 +10,10 @@ namespace jf::schedule::gpu {
 
 constexpr int kThreads = 128;  // of a block
 
-// The times of one realization of many: entry i of the first is at `first`, that of the next behind
-// it.
+// The times of one realization: entry i is at first[i * stride].
 struct Column {
   Tick* first;
-  std::int64_t stride;  // realizations that a device computes at a time
+  std::int64_t stride;  // realizations of this batch, which lie side by side
   JF_HD Tick& operator[](std::size_t i) const {
     return first[static_cast<std::int64_t>(i) * stride];
   }

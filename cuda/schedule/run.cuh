@@ -11,7 +11,7 @@
 
 namespace jf::schedule::gpu {
 
-// Realizations at a time: four times as many threads as a large card runs at once.
+// Realizations at a time: 8 times as many threads as a large card runs at once, and more.
 constexpr std::int64_t kMostRealizations = std::int64_t{1} << 20;
 // Actions of a launch. A thread executes them one after the other, each in some microseconds at
 // most, however few threads there are.
@@ -119,10 +119,11 @@ void run_batches(Device& device, const Program& program, const Network& network,
       for (std::int64_t i = job.begin; i < job.end; ++i)
         job.words += plan.actions[static_cast<std::size_t>(i)].words;
       pace.launched((job.end - job.begin) * job.realizations);
-      if (pace.due()) wait_and_poll();
+      // Few threads take as long for an action as many.
+      if (pace.due() || job.end - job.begin == kMostActions) wait_and_poll();
     } while (job.end < job.plan.action_count);
+    wait_and_poll();
     device.download(job.out, layout.words * job.realizations, out + layout.words * done);
-    pace.waited();
     done += job.realizations;
     if (poll && !poll(done)) throw Cancelled();
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts SASS instructions, registers and occupancy of the GPU tile kernels (no GPU needed).
+"""Counts SASS instructions, registers and occupancy of the GPU kernels (no GPU needed).
 
 The tables are those of docs/developers/gpu_kernels.md:
 

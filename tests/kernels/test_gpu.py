@@ -382,7 +382,7 @@ def test_schedules(count, tmp_path):
 
 @pytest.mark.gpu
 def test_a_long_schedule(tmp_path):
-    """Several launches; the same from the package, in batches of what memory there is."""
+    """Several launches; from the package."""
     case = jf.Case(64, algorithm=jf.RecursiveDoublingAllreduce(), network="L=1us,o=200ns,g=500ns",
                    message_bytes=8, compute_time="100us", cycles=100)  # fmt: skip
     path = tmp_path / "app.goal"

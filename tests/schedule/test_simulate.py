@@ -672,7 +672,7 @@ def test_without_a_gpu_the_cpu_answers_and_cuda_is_an_error(tmp_path, capsys):
             for backend in ("auto", "cpu")]  # fmt: skip
     np.testing.assert_array_equal(*kept)
     with pytest.raises(jf.BackendError, match="backend 'cuda' can not be used here"):
-        jf.simulate_schedule(path, network, noise, 20, backend="cuda")
+        jf.simulate_schedule(path, network, noise, 20, backend="gpu")
     assert main(["run", "-q", str(path), "--backend", "cuda"]) == 2
     assert "--backend 'cuda' can not be used here" in capsys.readouterr().err
     compiled = compile_schedule(jf.Schedule.read(path), jf.LogGOPS(L="1us", o=0), [])

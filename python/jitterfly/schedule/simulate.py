@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .. import memory, notebook, stats
 from ..case import place_noise, warn_of_idle_sources, warn_of_idle_speed
-from ..engine import check_device_memory, check_run, core, reporting
+from ..engine import backend_named, check_device_memory, check_run, core, reporting
 from ..fields import check_choice, check_integer, frozen_dataclass, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks, check_speed
@@ -560,7 +560,7 @@ def simulate_schedule(
     marks: str | Path | None = None,
     *,
     speed: Speed | None = None,
-    backend: Literal["auto", "cpu", "cuda"] = "auto",
+    backend: Literal["auto", "cpu", "cuda", "gpu"] = "auto",
 ) -> ScheduleResult:
     """Run an application's schedule under many realizations of noise.
 
@@ -662,6 +662,7 @@ def simulate_schedule(
     >>> print(f"{found.slowdown():.3f}")
     1.198 [1.197, 1.200]
     """
+    backend = backend_named(backend)
     check_choice(order, "order", ORDERS)
     check_integer(order_checks, "order_checks", 0, 10**6)
     if backend == "cuda" and order == "arrival":
