@@ -1,7 +1,6 @@
 // Link loads (congestion) of a collective's messages, as tables for the engines of collectives.
-// Congestion for the engines of collectives: finds which messages of a program are in the network
-// together, and makes the table of their loads in a realization (counted by realize.h), which is
-// that of noise/link_loads.h.
+// It finds which messages of a program are in the network together, and makes the table of their
+// loads in a realization (counted by realize.h), which is that of noise/link_loads.h.
 //
 // All messages of a step are a level. They are routed together with the perturbing pattern of that
 // level. Redundant copies are sent right after the original messages of the next round, and belong

@@ -1,8 +1,7 @@
-// General CUDA kernel of butterfly tiles (core/passes.h), under any noise. A pass over tiles
-// (core/passes.h): a block holds a tile, or several small ones, in registers and runs the steps,
-// with the arithmetic of core/steps.h. Without kBusy the kernel has no steps with copies, and
-// forwards take no CPU time (Program::has_busy): own path and adopted path of 8 ranks would take
-// registers from everything else.
+// General CUDA kernel of butterfly tiles (core/passes.h), under any noise. A block holds a tile, or
+// several small ones, in registers and runs the steps, with the arithmetic of core/steps.h. Without
+// kBusy the kernel has no steps with copies, and forwards take no CPU time (Program::has_busy): own
+// path and adopted path of 8 ranks would take registers from everything else.
 #pragma once
 
 #include "core/segment.h"

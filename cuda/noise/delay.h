@@ -1,6 +1,5 @@
 // Sampling of a delay (inverse transform) from integer tables (delay_tables.h) with one 64-bit
-// uniform. A delay is a function of one 64-bit uniform u, so that no library's logarithm decides a
-// bit. Small u are rare, long delays.
+// uniform u. No library's logarithm decides a bit. Small u are rare, long delays.
 //
 // Nearly always the high half of u is enough, and the low half need not be drawn. Probabilities
 // stay exact, and so do samples of a certain delay: only a high half that is equal to that of a

@@ -1,7 +1,7 @@
 // Congestion as noise: a message waits for the others on the busiest link of its route (HSL09).
-// Congestion of the network: w, the number of messages that share the busiest link of a message's
-// route. Each beyond the first delays the message by the time that one occupies a link: a transit
-// of L + n G becomes L + w n G (HSL09). congestion/loads.h makes the tables.
+// w is the number of messages that share that link. Each beyond the first delays the message by the
+// time that one occupies a link: a transit of L + n G becomes L + w n G. congestion/loads.h makes
+// the tables.
 #pragma once
 
 #include "core/philox.h"

@@ -88,7 +88,7 @@ NOISES = {
     "1ms": "must look like key=value,key=value, or be a noise file: 1ms can not be read",
     "period=1ms": "key 'duration' is missing; periodic needs period, duration",
     "period=1ms duration=25us": "such as period=1ms,duration=25us, with a comma between them; got",
-    "rate=100": "'rate' (100 a second are period=10ms, or at random kind=renewal,gap=exponential(",
+    "rate=100": "'rate' (100 a second are kind=periodic,period=10ms, or at random kind=renewal",
     "gap=1ms,duration=25us": "unknown key 'gap' (a key of kind=renewal); allowed keys",
     "kind=step,duration=25us": "unknown key 'duration' (a key of kind=jitter or periodic or",
     "period=1ms,duration=25": "duration must be shorter than period = 1 ms, got 25 s",

@@ -38,7 +38,10 @@ class ExposedWork(NamedTuple):
     combining: int = 0
 
 
-_RATE = "100 a second are period=10ms, or at random kind=renewal,gap=exponential(mean=10ms)"
+_RATE = (
+    "100 a second are kind=periodic,period=10ms, or at random "
+    "kind=renewal,gap=exponential(mean=10ms)"
+)
 
 
 class Noise(Component, ABC):

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -157,11 +158,11 @@ class CriticalPath:
             from_ticks(self.begin).tolist(), from_ticks(self.end).tolist(),
             from_ticks(self.ticks).tolist(), strict=True,
         )  # fmt: skip
-        rows = [
+        rows = (
             (rank, number, line, what, bound, begin, end, *parts)
             for rank, number, (line, what), bound, begin, end, parts in columns
-        ]
-        return csv_text([head, *rows])
+        )
+        return csv_text(chain([head], rows))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

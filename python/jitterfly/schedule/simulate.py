@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -312,7 +313,7 @@ class ScheduleResult(ResultTable):
         """A line for each realization: its number, run time in seconds, and last rank."""
         numbers = range(self.first_realization, self.first_realization + len(self.ticks))
         rows = zip(numbers, self.samples.tolist(), self.last_rank.tolist(), strict=True)
-        return csv_text([("realization", "run_time_s", "last_rank"), *rows])
+        return csv_text(chain([("realization", "run_time_s", "last_rank")], rows))
 
     def marks_to_csv(self) -> str:
         """A line for each mark: when it is reached, and the time since the one before, seconds."""
