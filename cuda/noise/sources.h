@@ -174,7 +174,8 @@ struct SourcesOf : SourceList {
       }
       held(source, interval.end - t, 1);
       t = interval.end;
-      if (w <= long_work) continue;
+      // Where a window begins, an empty interval may stand before the first of its source.
+      if (w <= long_work || interval.begin == interval.end) continue;
       const Tick whole = whole_periods(source, t, w, others);
       if (whole == 0) continue;
       const Periodic& noise = intervals[source].periodic;
@@ -197,8 +198,9 @@ struct SourcesOf : SourceList {
       on &= quiet < w;
       w = select(on & (quiet > 0), w - quiet, w);
       t = select(on, interval.end, t);
-      if (__builtin_expect(any(on & (w > long_work)), 0)) {
-        const Skipped<T> skipped = skip_periods(*this, on, source, t, w, others);
+      const T skips = on & (w > long_work) & (interval.begin < interval.end);
+      if (__builtin_expect(any(skips), 0)) {
+        const Skipped<T> skipped = skip_periods(*this, skips, source, t, w, others);
         t = skipped.t;
         w = skipped.w;
       }
@@ -214,7 +216,7 @@ using Sources = SourcesOf<std::uint32_t>;
 template <class T, class R>
 JF_HD_COLD Skipped<T> skip_periods(const SourcesOf<R>& s, T which, T source, T t, T w, T others) {
   for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) {
-    if (which[k] == 0 || w[k] <= s.long_work) continue;
+    if (which[k] == 0) continue;
     const auto j = static_cast<std::int32_t>(source[k]);
     const Tick whole = s.whole_periods(j, t[k], w[k], others[k]);
     const Periodic& noise = s.intervals[j].periodic;
