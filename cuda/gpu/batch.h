@@ -9,7 +9,7 @@
 #include "gpu/jobs.h"
 #include "gpu/lean.h"
 #include "gpu/message_pass.h"
-#include "gpu/resources.h"
+#include "gpu/program_tables.h"
 
 namespace jf::gpu {
 
@@ -77,11 +77,8 @@ struct BatchPlan {
     }
     work_ += messages.work;
     lean_begins.push_back(static_cast<std::int64_t>(lean_ops.size()));
-    tables =
-        vector_bytes(program.steps, program.intervals, program.delays, program.speeds,
-                     program.messages, program.words, program.message_costs, program.step_messages,
-                     *program.listed_messages, *program.rank_times, lean_ops) +
-        array_bytes<std::int32_t>(load_rows) + array_bytes<Loads>(load_views);
+    tables = program_bytes(program) + vector_bytes(lean_ops) +
+             array_bytes<std::int32_t>(load_rows) + array_bytes<Loads>(load_views);
   }
 
   // Cost of one realization, in rank-steps (one step of one rank) of tiles.

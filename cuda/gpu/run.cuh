@@ -44,17 +44,8 @@ class Run {
         cursors_(arena_.template allocate<Cursor>(plan.all_cursors(plan.batch))),
         view_(program.view(request.seed)),
         keys_(request.seed) {
-    view_.steps = arena_.upload(program.steps);
-    view_.message_costs = arena_.upload(program.message_costs);
-    view_.step_messages = arena_.upload(program.step_messages);
-    view_.listed_messages = arena_.upload(*program.listed_messages);
-    view_.rank_times = arena_.upload(*program.rank_times);
+    upload_program(arena_, program, view_);
     if (program.loads != nullptr) view_.messages.loads = load_views_;
-    const auto* const intervals = arena_.upload(program.intervals);
-    const auto* const delays = arena_.upload(program.delays);
-    const auto* const speeds = arena_.upload(program.speeds);
-    const auto* const messages = arena_.upload(program.messages);
-    view_.point_to(intervals, delays, speeds, messages, arena_.upload(program.words));
     // The cursors belong to no realization yet: the owner is the one after the last.
     const auto no_owner = static_cast<std::uint32_t>(request.first + request.count);
     device.fill(cursors_, plan.all_cursors(plan.batch), Cursor{0, 0, 0, 0, no_owner});

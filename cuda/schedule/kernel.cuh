@@ -30,7 +30,7 @@ struct Job {
   std::int64_t sources;             // that have cursors
   Tick* out;                        // [realization][time, rank, marks], see ActionRun::finish
   std::int64_t begin, end;          // of the actions
-  std::int64_t words;               // where those of the first begin
+  std::int64_t first_word;          // where the words of the first begin
 
   JF_HD Cursor* cursors_of(std::int64_t realization) const {
     return cursors + realization * sources;
@@ -58,7 +58,8 @@ __global__ void __launch_bounds__(kThreads)
       job.program, job.plan, bound, network, number, job.program.seed,
       {column(job.processors), column(job.ways), column(job.slots)});
   if (job.begin == 0) run.begin();
-  run.execute(job.plan.actions + job.begin, job.plan.actions + job.end, job.plan.words + job.words);
+  run.execute(job.plan.actions + job.begin, job.plan.actions + job.end,
+              job.plan.words + job.first_word);
   if (job.end == job.plan.action_count)
     run.finish(1, job.out + index * (2 + std::int64_t{job.plan.marks}));
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "gpu/resources.h"
+#include "gpu/program_tables.h"
 #include "schedule/kernel.cuh"
 #include "schedule/plan.h"
 
@@ -24,17 +24,15 @@ inline bool any_noise(const ProgramView& p) {
 
 // The memory of a run, in arrays of a device's arena.
 struct Layout {
-  std::int64_t processors, ways, slots, cursors, words;  // of a realization
+  std::int64_t processors, ways, slots, cursors, results;  // of a realization
 
   Layout(const Program& program, const Plan& plan)
       : processors(2 * std::int64_t{plan.ranks} * plan.cpus),
         ways(2 * std::int64_t{plan.ranks} * plan.nics),
         slots(plan.slots),
         cursors(any_noise(program.view(0)) ? std::int64_t{plan.ranks} * sources(program) : 0),
-        words(2 + std::int64_t{plan.marks.count}),
-        tables_(jf::gpu::vector_bytes(plan.actions, plan.words, program.message_costs,
-                                      program.step_messages, program.intervals, program.delays,
-                                      program.speeds, program.messages, program.words) +
+        results(2 + std::int64_t{plan.marks.count}),
+        tables_(jf::gpu::program_bytes(program) + jf::gpu::vector_bytes(plan.actions, plan.words) +
                 jf::gpu::array_bytes<ByteCost>(
                     static_cast<std::int64_t>(program.message_costs.size()))) {}
 
@@ -46,7 +44,7 @@ struct Layout {
            jf::gpu::array_bytes<Tick>(ways * realizations) +
            jf::gpu::array_bytes<Tick>(slots * realizations) +
            jf::gpu::array_bytes<Cursor>(cursors * realizations) +
-           jf::gpu::array_bytes<Tick>(words * realizations);
+           jf::gpu::array_bytes<Tick>(results * realizations);
   }
   // How many realizations of `count` are computed at a time in so much memory.
   std::int64_t batch(std::int64_t count, std::int64_t room) const {
@@ -72,19 +70,13 @@ void run_batches(Device& device, const Program& program, const Network& network,
   job.plan.actions = arena.upload(plan.actions);
   job.plan.words = arena.upload(plan.words);
   job.plan.bytes = arena.upload(network.bytes);
-  job.program.message_costs = arena.upload(program.message_costs);
-  job.program.step_messages = arena.upload(program.step_messages);
-  const auto* const intervals = arena.upload(program.intervals);
-  const auto* const delays = arena.upload(program.delays);
-  const auto* const speeds = arena.upload(program.speeds);
-  const auto* const messages = arena.upload(program.messages);
-  job.program.point_to(intervals, delays, speeds, messages, arena.upload(program.words));
+  jf::gpu::upload_program(arena, program, job.program);
   job.sources = Layout::sources(program);
   job.processors = arena.template allocate<Tick>(layout.processors * batch);
   job.ways = arena.template allocate<Tick>(layout.ways * batch);
   job.slots = arena.template allocate<Tick>(layout.slots * batch);
   job.cursors = arena.template allocate<Cursor>(layout.cursors * batch);
-  job.out = arena.template allocate<Tick>(layout.words * batch);
+  job.out = arena.template allocate<Tick>(layout.results * batch);
 
   jf::gpu::Pace pace(limits);
   auto polled = std::chrono::steady_clock::now();
@@ -100,30 +92,30 @@ void run_batches(Device& device, const Program& program, const Network& network,
     device.launch(&schedule_kernel<std::decay_t<decltype(noise)>, std::decay_t<decltype(delayed)>>,
                   (job.realizations + kThreads - 1) / kThreads, kThreads, 0, job, noise, delayed);
   };
+  Messages unset{};  // delays of a message are set by its cost
+  unset.words = job.program.messages.words;
   while (done < request.count) {
     job.first_realization = static_cast<std::uint32_t>(request.first + done);
     job.realizations = std::min(batch, request.count - done);
-    job.end = job.words = 0;
+    job.end = job.first_word = 0;
     do {
       job.begin = job.end;
       job.end = std::min(
           job.plan.action_count,
           job.begin + std::clamp<std::int64_t>(pace.limit() / job.realizations, 1, kMostActions));
       if (any_noise(job.program)) {
-        Messages none{};  // those of a message are set by its cost
-        none.words = job.program.messages.words;
-        launch(job.program.sources, none);
+        launch(job.program.sources, unset);
       } else {
         launch(job.program.has_noise ? job.program.periodic : Periodic::never(), NoJitter{});
       }
       for (std::int64_t i = job.begin; i < job.end; ++i)
-        job.words += plan.actions[static_cast<std::size_t>(i)].words;
+        job.first_word += plan.actions[static_cast<std::size_t>(i)].words;
       pace.launched((job.end - job.begin) * job.realizations);
       // Few threads take as long for an action as many.
       if (pace.due() || job.end - job.begin == kMostActions) wait_and_poll();
     } while (job.end < job.plan.action_count);
     wait_and_poll();
-    device.download(job.out, layout.words * job.realizations, out + layout.words * done);
+    device.download(job.out, layout.results * job.realizations, out + layout.results * done);
     done += job.realizations;
     if (poll && !poll(done)) throw Cancelled();
   }

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -263,17 +263,23 @@ def check_question(
     *,
     network: Network | str,
     algorithm: Algorithm | None,
-    **case: Any,
+    message_bytes: int,
+    cycles: int,
+    compute_time: Time,
 ) -> tuple[list[Case], int, int]:
-    """The cases by ascending ranks, and realizations and seed as numbers, before anything runs."""
+    """The cases by ascending ranks, and realizations and seed as numbers, before anything runs.
+
+    Errors and warnings are those of `slowdown`.
+    """
     realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
     seed = read_count(seed, "seed", 0, MOST_SEED)
     stats.mean([0.0], confidence)  # what it must be
     network, algorithm = check_network(network), algorithm or Butterfly()
     cases = [
-        Case(count, algorithm=algorithm, network=network, noise=noise, **case)
+        Case(count, algorithm=algorithm, network=network, noise=noise,
+             message_bytes=message_bytes, cycles=cycles, compute_time=compute_time)
         for count in sorted(read_ranks(ranks, "ranks"))
-    ]
+    ]  # fmt: skip
     check_exposed(cases, len(noise))
     warn_of_unused_costs(cases)
     return cases, realizations, seed

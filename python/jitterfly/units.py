@@ -1,7 +1,5 @@
 """Units: parsing and printing of times (seconds to ticks of 1 ps) and of sizes in bytes.
 
-And sizes in bytes.
-
 A time may be written as a number of seconds or as a string with a unit. It is turned into ticks
 through its decimal value (the digits that Python prints for it), never through binary fractions,
 so that ``1e-7 + 8 * 1e-9`` seconds are 108,000 ticks on every machine.

@@ -4,15 +4,21 @@ import importlib.util
 import re
 import subprocess
 import sys
+from collections import Counter
 
+import pytest
 from support.paths import ROOT
 
 SCRIPT = ROOT / "docs" / "extensions" / "file_tree.py"
 SPEC = importlib.util.spec_from_file_location("file_tree", SCRIPT)
 file_tree = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(file_tree)
-LINES = {str(path.relative_to(ROOT)): line for path, line in file_tree.everything()}
 LONGEST = 110
+
+
+@pytest.fixture(scope="module")
+def lines():
+    return {str(path.relative_to(ROOT)): line for path, line in file_tree.everything()}
 
 
 def is_good(line):
@@ -21,21 +27,21 @@ def is_good(line):
     return ends and line.count("(") == line.count(")") and 12 <= len(line) <= LONGEST
 
 
-def test_every_file_has_a_line():
-    assert {name: line for name, line in LINES.items() if not is_good(line)} == {}
+def test_every_file_has_a_line(lines):
+    assert {name: line for name, line in lines.items() if not is_good(line)} == {}
 
 
-def test_no_two_lines_are_the_same():
-    lines = list(LINES.values())
-    assert {line for line in lines if lines.count(line) > 1} == set()
+def test_no_two_lines_are_the_same(lines):
+    counts = Counter(lines.values())
+    assert {line for line, count in counts.items() if count > 1} == set()
 
 
-def test_every_source_is_listed():
+def test_every_source_is_listed(lines):
     kinds = {".py", ".pyi", ".h", ".cpp", ".cu", ".cuh", ".toml"}
     found = (path for name in ("python", "cuda", "bindings", "tests", "sweeps")
              for path in (ROOT / name).rglob("*") if path.suffix in kinds)  # fmt: skip
     names = {str(path.relative_to(ROOT)) for path in found if path.name != "__init__.py"}
-    assert {name for name in names if not name.startswith("tests/data/")} <= set(LINES)
+    assert {name for name in names if not name.startswith("tests/data/")} <= set(lines)
     assert len(names) > 500
 
 

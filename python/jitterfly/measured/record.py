@@ -276,7 +276,11 @@ def _busy_share(recording: dict[str, Any]) -> float:
 
     Nobody says how long each took; waiting for one's turn again is longer than other detours.
     """
-    longest = np.sort(recording["detours"][:, 1])[::-1][: recording["preemptions"]]
+    times = recording["detours"][:, 1]
+    count = min(recording["preemptions"], len(times))
+    if count == 0:
+        return 0.0
+    longest = np.partition(times, len(times) - count)[len(times) - count :]
     return float(longest.sum() / max(recording["end"] - recording["begin"], 1))
 
 

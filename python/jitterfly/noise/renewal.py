@@ -1,4 +1,4 @@
-"""`RenewalNoise`: alternating renewal process of random gaps and CPU interruptions."""
+"""`RenewalNoise`: detours with gaps and durations from any distribution (renewal process)."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ A shard is a part of the cells, which one job of several runs by itself. While a
 says how many cells and realizations are done, and the time left.
 
 A run that is killed loses the batches in flight. The next one asks the store what is missing
-(`CellRun.look`, `Store.missing`) and goes on; a half-written record does not count
+(`CellRun.look` in `batches`, `Store.missing`) and goes on; a half-written record does not count
 (`store.record_files`).
 """
 
