@@ -85,7 +85,7 @@ struct ListedMessage {
 };
 
 // What a message of a kMessage step costs. Made of L, o, g, G, O (or alpha, beta, gamma) by
-// python/jitterfly/network.py; for schedules by python/jitterfly/schedule/simulate.py.
+// python/jitterfly/network.py; for schedules by python/jitterfly/schedule/compile.py.
 struct MessageCost {
   Tick send, receive;  // CPU time, delayed by noise; receive includes the time to combine
   Tick transit;        // from the end of the send to the arrival

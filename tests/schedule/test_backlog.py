@@ -9,7 +9,7 @@ import pytest
 import jitterfly as jf
 from jitterfly import _core
 from jitterfly.network import check_network
-from jitterfly.schedule.simulate import compile_schedule
+from jitterfly.schedule.compile import compile_schedule
 
 COUNT = 20_000
 
@@ -77,7 +77,7 @@ def test_events_are_linear_in_what_waits(text, network, tmp_path):
 
 PLANNING = """
 import re, sys, jitterfly as jf
-from jitterfly.schedule.simulate import compile_schedule
+from jitterfly.schedule.compile import compile_schedule
 
 def memory(name):
     return 1024 * int(re.search(name + r":\\s+(\\d+)", open("/proc/self/status").read())[1])

@@ -12,7 +12,7 @@ from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly import _core
-from jitterfly.schedule.simulate import compile_schedule
+from jitterfly.schedule.compile import compile_schedule
 
 LATEST = 2**62
 TICKS_OF_DAY = 86_400 * 10**12

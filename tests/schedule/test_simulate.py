@@ -18,7 +18,7 @@ import jitterfly as jf
 from jitterfly import _core, progress
 from jitterfly.cli import main
 from jitterfly.goal import goal_schedule
-from jitterfly.schedule.simulate import compile_schedule
+from jitterfly.schedule.compile import compile_schedule
 
 FREE = "L=1us,o=0"
 

@@ -6,7 +6,7 @@ import pytest
 
 import jitterfly as jf
 from jitterfly import _core
-from jitterfly.schedule.simulate import compile_schedule
+from jitterfly.schedule.compile import compile_schedule
 
 NOISE = [jf.PeriodicNoise("1ms", "25us")]
 

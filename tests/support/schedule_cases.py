@@ -13,8 +13,8 @@ from reference.uneven import random_drawn_speed, random_speed
 
 import jitterfly as jf
 from jitterfly import _core
+from jitterfly.schedule.compile import compile_schedule
 from jitterfly.schedule.marks import NO_MARK, Marks
-from jitterfly.schedule.simulate import compile_schedule
 
 
 def random_costs(rng):

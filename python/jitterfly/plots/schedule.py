@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from ..schedule import ScheduleResult
-from ..schedule.simulate import machine_in_words
+from ..schedule.result import machine_in_words
 from ..slowdown import in_words
 from ..units import from_ticks
 from . import style

@@ -5,8 +5,9 @@ who made it wait.
 """
 
 from .explain import CriticalPath, ScheduleExplanation, explain_schedule
+from .result import ScheduleResult
 from .schedule import Schedule
-from .simulate import ScheduleResult, simulate_schedule
+from .simulate import simulate_schedule
 
 __all__ = [
     "CriticalPath",

@@ -32,8 +32,10 @@ from ..simulate import check_times
 from ..stats import Estimate
 from ..stats.sampling_distributions import clopper_pearson
 from ..units import from_ticks, show_seconds
+from .compile import CompiledSchedule, compile_schedule
+from .result import machine_in_words
 from .schedule import Schedule
-from .simulate import CompiledSchedule, compile_schedule, machine_in_words, prepare
+from .simulate import prepare
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,0 +1,146 @@
+"""Compilation of a schedule to the engine's plan and program: costs in ticks, noise, speed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..case import place_noise
+from ..engine import core
+from ..hierarchy import Hierarchy
+from ..imbalance import Speed
+from ..network import LogGOPS
+from ..noise import Noise
+from ..units import exact, to_ticks
+from .longest import check_operations
+from .marks import Marks
+from .schedule import Schedule, in_file
+
+_EAGER = 2**64 - 1  # bytes: all messages are sent without rendezvous
+_FACTOR_BITS = 32  # fractional bits of the engine's factors on CPU time: kSpeedBits
+
+
+class CompiledSchedule(NamedTuple):
+    """What the engine takes: the plan, and a program that holds costs and noise."""
+
+    plan: core.SchedulePlan
+    program: core.Program
+
+
+class _LevelCosts(NamedTuple):
+    """Costs of a message on one level of the machine, in ticks; `wire`, `cpu`: by its size."""
+
+    o: int
+    way: int
+    gap: int
+    wire: list[int]
+    cpu: list[int]
+    largest_eager: int
+
+    @classmethod
+    def of(cls, network: LogGOPS, sizes: Sequence[int]) -> _LevelCosts:
+        further = [max(size - 1, 0) for size in sizes]
+        return cls(
+            o=to_ticks(network.o, "o"),
+            way=to_ticks(network.L, "L"),
+            gap=to_ticks(network.g, "g"),
+            wire=[to_ticks(exact(network.G) * n, "(n - 1) G") for n in further],
+            cpu=[to_ticks(exact(network.O) * n, "(n - 1) O") for n in further],
+            largest_eager=_EAGER if network.S is None else network.S,
+        )
+
+
+def compile_schedule(
+    schedule: Schedule,
+    network: LogGOPS | Hierarchy,
+    noise: Sequence[Noise],
+    marks: Marks | None = None,
+    speed: Speed | None = None,
+) -> CompiledSchedule:
+    """The plan of a schedule, and the program with the costs of its messages and the noise.
+
+    Raises
+    ------
+    ValueError
+        The schedule can not be executed: a message that no receive takes, or operations that wait
+        for each other. The noise names a level that is not there. An operation can take too long.
+    """
+    ranks = schedule.ranks
+    sizes = schedule.message_sizes.tolist()
+    levels = [_LevelCosts.of(one, sizes) for one in levels_of(network)]
+    factors = _factors(speed, ranks)
+    noise = place_noise(tuple(noise), network, ranks)
+    check_operations(
+        schedule, noise, longest_calculation(schedule, factors),
+        *(max(getattr(level, name) for level in levels) for name in ("o", "gap", "way")),
+        *(max((max(getattr(level, name), default=0) for level in levels), default=0)
+          for name in ("wire", "cpu")),
+    )  # fmt: skip
+    table = [
+        (level.o, level.o, level.way, level.gap + bytes_on_wire)
+        for level in levels
+        for bytes_on_wire in level.wire
+    ]
+    program = core.Program(
+        log2_ranks=ranks.bit_length() - 1, ranks=ranks, rows=0,
+        steps=np.zeros((0, 11), dtype=np.int32),
+        messages=np.array(table, dtype=np.int64).reshape(-1, 4),
+        send=0, receive=0, transit=0, combine=0, work=0, forward=0,
+    )  # fmt: skip
+    ways = [level.way + bytes_on_wire for level in levels for bytes_on_wire in level.wire]
+    for source in noise:
+        source.check(ranks, max(ways, default=0))
+        source.apply(program, ranks, 0, ways)
+    wire, cpu = (
+        np.array([getattr(level, name) for level in levels], dtype=np.int64).ravel()
+        for name in ("wire", "cpu")
+    )
+    eager = np.array([level.largest_eager for level in levels], dtype=np.uint64)
+    try:
+        plan = core.SchedulePlan(
+            schedule._mapped, program, wire, cpu, eager, *_places(network, ranks), factors,
+            *_marked(marks),
+        )  # fmt: skip
+    except ValueError as error:
+        raise ValueError(in_file(schedule.name, error)) from None
+    return CompiledSchedule(plan, program)
+
+
+def levels_of(network: LogGOPS | Hierarchy) -> list[LogGOPS]:
+    """The network of each level, the innermost first."""
+    found: list[Any] = network.networks if isinstance(network, Hierarchy) else [network]
+    return found
+
+
+def _places(network: LogGOPS | Hierarchy, ranks: int) -> tuple[npt.NDArray[np.uint32], ...]:
+    """The slot of each rank, and how many slots each level spans; empty for one level."""
+    none = np.zeros(0, dtype=np.uint32)
+    if not isinstance(network, Hierarchy):
+        return none, none
+    slots = network.slots(ranks).astype(np.uint32)
+    return slots if network.spans else none, np.array(network.spans, dtype=np.uint32)
+
+
+def _factors(speed: Speed | None, ranks: int) -> npt.NDArray[np.uint64]:
+    """The factor on each rank's calculations, in units of 2^-32; empty: all are alike."""
+    if speed is None:
+        return np.zeros(0, dtype=np.uint64)
+    distinct, which = np.unique(speed.of_ranks(ranks), return_inverse=True)
+    scale = 1 << _FACTOR_BITS
+    rounded = [max(1, round(exact(factor) * scale)) for factor in distinct.tolist()]
+    return np.array(rounded, dtype=np.uint64)[which]
+
+
+def longest_calculation(schedule: Schedule, factors: npt.NDArray[np.uint64]) -> int:
+    """In ticks, on the slowest rank."""
+    longest = schedule._mapped.longest_calculation * 1000
+    return -(-longest * int(factors.max(initial=0)) >> _FACTOR_BITS) if factors.size else longest
+
+
+def _marked(marks: Marks | None) -> tuple[npt.NDArray[np.uint32], int]:
+    if marks is None:
+        return np.zeros(0, dtype=np.uint32), 0
+    return marks.of, len(marks.names)

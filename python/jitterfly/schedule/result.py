@@ -1,0 +1,363 @@
+"""`ScheduleResult`: run times of a schedule, slowdown, noise amplification; as text and CSV."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import notebook, stats
+from ..fields import frozen_dataclass
+from ..hierarchy import Hierarchy
+from ..imbalance import Speed
+from ..network import LogGOPS
+from ..noise import Noise
+from ..result_table import ResultTable, aligned, csv_text, ends, show_time
+from ..slowdown import in_words
+from ..stats import Estimate
+from ..units import from_ticks, show_seconds, to_ticks
+from .schedule import Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class OrderCheck(NamedTuple):
+    """Some realizations once more, in the order of arrival: the longest, and the first.
+
+    `realizations`: how many; half of them, or one more, are the first, the others the longest.
+    `same`: in how many of them every operation has the same times. `mean_difference`,
+    `largest_difference`: of the run time, seconds; positive where the order of arrival ends later.
+    `mean_added`: what noise adds to their run time, seconds.
+    """
+
+    realizations: int
+    same: int
+    mean_difference: float
+    largest_difference: float
+    mean_added: float
+
+
+@frozen_dataclass(eq=False)
+class ScheduleResult(ResultTable):
+    """What `simulate_schedule` found.
+
+    Attributes
+    ----------
+    schedule : Schedule
+    network : LogGOPS or Hierarchy
+    speed : Speed, optional
+        Of the ranks, as given.
+    noise : tuple of Noise
+    seed, first_realization : int
+        Realization ``first_realization + i`` of this seed is row i of the arrays.
+    ticks : int64 array, shape (realizations,)
+        Run time, when the CPU of the last rank is free, in ticks of 1 ps; exact.
+    last_rank : int64 array, shape (realizations,)
+        The rank that is last; of several the first.
+    noise_free : float
+        The run time without any noise, at the ranks' `speed`, seconds.
+    order : "noise-free" or "arrival"
+        In which operations that compete for a CPU were executed.
+    order_check : OrderCheck, optional
+        None where there was none.
+    unchecked : str
+        How much memory the order check would have taken, where there was not enough; else "".
+    marks : tuple of str
+        The names of the marks, in their order.
+    mark_ticks : int64 array, shape (realizations, marks)
+        When each mark was reached, in ticks.
+    marks_noise_free : int64 array, shape (marks,)
+        The same without noise.
+    """
+
+    schedule: Schedule
+    network: LogGOPS | Hierarchy
+    noise: tuple[Noise, ...]
+    seed: int
+    first_realization: int
+    ticks: npt.NDArray[np.int64]
+    last_rank: npt.NDArray[np.int64]
+    noise_free: float
+    order: str
+    order_check: OrderCheck | None
+    unchecked: str = ""
+    marks: tuple[str, ...] = ()
+    mark_ticks: npt.NDArray[np.int64] = dataclasses.field(
+        default_factory=lambda: np.zeros((0, 0), dtype=np.int64)
+    )
+    marks_noise_free: npt.NDArray[np.int64] = dataclasses.field(
+        default_factory=lambda: np.zeros(0, dtype=np.int64)
+    )
+    speed: Speed | None = None
+
+    @cached_property
+    def samples(self) -> npt.NDArray[np.float64]:
+        """Run times in seconds, float64, shape (realizations,)."""
+        return from_ticks(self.ticks)
+
+    def __repr__(self) -> str:
+        return (
+            f"ScheduleResult({self.schedule.name!r}, realizations={len(self.ticks)}, "
+            f"slowdown={self.slowdown()})"
+        )
+
+    def mean(self, confidence: float = 0.95) -> Estimate:
+        """Mean run time, seconds."""
+        return self._mean(self.samples, self.noise_free, confidence)
+
+    def _mean(
+        self, times: npt.NDArray[np.float64], noise_free: Any, confidence: float = 0.95
+    ) -> Estimate:
+        """Of times from the beginning on; below those without noise only if noise can make it so.
+
+        Costs are added along an order of operations that is the same in all realizations, unless it
+        is that of arrival: there noise may bring a better one about.
+        """
+        hastens = self.order == "arrival" or any(one.hastens for one in self.noise)
+        noisy = any(one.random for one in self.noise)
+        return stats.mean(
+            times, confidence, noisy=noisy, lower_bound=0.0 if hastens else noise_free
+        )
+
+    def slowdown(self, confidence: float = 0.95) -> Estimate:
+        """Mean run time over that without noise; NaN where that is 0: the schedule does nothing."""
+        quiet = self.noise_free or math.nan
+        return _scaled(self.mean(confidence), lambda time: time / quiet)
+
+    def noise_share(self) -> float | None:
+        """The share of CPU time that the noise takes; None where it is all, or not one number.
+
+        It is where every source takes the CPU at all times and for all work: periodic, renewal and
+        trace noise without a window.
+        """
+        for one in self.noise:
+            everywhere = getattr(one, "during", "all") == "all"
+            ever = not getattr(one, "begin", 0) and getattr(one, "end", None) is None
+            if not (everywhere and ever and one.share() > 0):
+                return None
+        free = math.prod(1 - one.share() for one in self.noise)
+        share = 1 - free
+        return share if self.noise and share < 1 else None
+
+    def amplification(self, confidence: float = 0.95) -> Estimate | None:
+        """How much larger the slowdown is than that of one rank which only calculates.
+
+        That one takes 1 / (1 - s) times as long if noise takes a share s of its CPU. Amplification
+        is (slowdown - 1) / (1 / (1 - s) - 1): above 1 the application makes noise worse, below 1 it
+        absorbs some of it (Ferreira, Bridges & Brightwell, SC'08). None where there is no one s
+        (`noise_share`). Where no realization met any noise, its interval has no ends. In a run that
+        is shorter than the time from one interval of noise to the next, a rank that only calculates
+        may be slowed down otherwise; `notes` say so.
+        """
+        share = self.noise_share()
+        if share is None:
+            return None
+        alone = share / (1 - share)
+        return _scaled(self.slowdown(confidence), lambda ratio: (ratio - 1) / alone)
+
+    def mark_rows(self, confidence: float = 0.95) -> list[MarkRow]:
+        """A row for each mark."""
+        noisy = any(one.random for one in self.noise)
+        times, since = from_ticks(self.mark_ticks), from_ticks(self.iteration_ticks)
+        quiet = from_ticks(self.marks_noise_free)
+        steps = np.diff(quiet, prepend=0.0)
+        return [
+            MarkRow(
+                name, float(quiet[i]), float(steps[i]),
+                self._mean(times[:, i], quiet[i], confidence),
+                *stats.quantiles(times[:, i], (0.5, 0.99), confidence),
+                stats.mean(since[:, i], confidence, noisy=noisy),
+                *stats.quantiles(since[:, i], (0.5, 0.99), confidence),
+            )
+            for i, name in enumerate(self.marks)
+        ]  # fmt: skip
+
+    @property
+    def iteration_ticks(self) -> npt.NDArray[np.int64]:
+        """The time from each mark to the next one, from 0 to the first, shape as `mark_ticks`."""
+        return np.diff(self.mark_ticks, prepend=0, axis=1)
+
+    def title(self) -> str:
+        """What was simulated, under which noise."""
+        noise = "; ".join(map(in_words, self.noise)) or "none"
+        return f"{self.schedule.name}: {self.schedule.summary()}, under noise: {noise}"
+
+    def lines(self) -> list[str]:
+        """The answer as text."""
+        p50, p99 = stats.quantiles(self.samples, (0.5, 0.99))
+        rows = [
+            ("run time without noise", show_seconds(self.noise_free)),
+            ("run time, mean", show_time(self.mean())),
+            ("run time, p50", show_time(p50)),
+            ("run time, p99", show_time(p99)),
+            ("slowdown (mean)", _show_ratios(self.slowdown())),
+        ]
+        amplified = self.amplification()
+        if amplified is not None:
+            rows.append(("noise amplification", self._amplification_in_words(amplified)))
+        ranks, counts = np.unique(self.last_rank, return_counts=True)
+        most = int(np.argmax(counts))
+        rows.append(
+            ("most often last", f"rank {ranks[most]}, in {counts[most] / len(self.ticks):.1%} of "
+             "realizations")
+        )  # fmt: skip
+        rows += self._marks_in_words()
+        return aligned(rows, left=2)
+
+    def _marks_in_words(self) -> list[tuple[str, str]]:
+        """Of all iterations together; the slowest on average."""
+        if not self.marks:
+            return []
+        each = from_ticks(self.iteration_ticks).mean(axis=0)
+        # Iterations of one realization depend on each other: its mean is one sample.
+        marked, count = from_ticks(self.mark_ticks[:, -1]), len(self.marks)
+        last = self._mean(marked, float(from_ticks(self.marks_noise_free[-1])))
+        whole = _scaled(last, lambda time: time / count)
+        p99 = float(np.quantile(from_ticks(self.iteration_ticks), 0.99))
+        quiet = float(from_ticks(self.marks_noise_free[-1])) / count
+        slowest = int(np.argmax(each))
+        return [
+            ("marks", f"{count:,}, the last one ({self.marks[-1]}) at {show_time(last)}"),
+            ("time between marks, mean", f"{show_time(whole)}; without noise "
+             f"{show_seconds(quiet)}"),
+            ("time between marks, p99", show_seconds(p99)),
+            ("longest before mark", f"{self.marks[slowest]}: {show_seconds(float(each[slowest]))} "
+             "on average"),
+        ]  # fmt: skip
+
+    def notes(self) -> list[str]:
+        """Network, realizations, and whether the order of operations could matter."""
+        text = [
+            *machine_in_words(self.network, self.speed),
+            f"{len(self.ticks):,} realizations, seed {self.seed}; 95 % intervals",
+        ]
+        share = self.noise_share()
+        if share is not None:
+            told = (f"noise takes {share:.3%} of CPU time: it slows one rank that only calculates "
+                    f"down {1 / (1 - share):.5g} times")  # fmt: skip
+            rarest = self._longest_time_between()
+            if rarest > self.noise_free:
+                told += (
+                    f" in the long run; this one takes {show_seconds(self.noise_free)}, less than "
+                    f"the {show_seconds(rarest)} from one interval of noise to the next, so "
+                    "amplification, which compares with that, says little"
+                )
+            text.append(told)
+        text += self._order_in_words()
+        return text
+
+    def _amplification_in_words(self, amplified: Estimate) -> str:
+        if not self.noise_free:
+            return "can not be told: the schedule takes no time"
+        if amplified.too_small and bool((self.samples == self.noise_free).all()):
+            return "can not be told: no realization met any noise"
+        return _show_ratios(amplified)
+
+    def _longest_time_between(self) -> float:
+        """Seconds from one interval of noise to the next, on average, of the rarest source."""
+        day = to_ticks(86_400.0)
+        return max(86_400.0 / (one.intervals_in(day) or math.inf) for one in self.noise)
+
+    def _order_in_words(self) -> list[str]:
+        check = self.order_check
+        if self.order == "arrival":
+            return ["order of competing operations: that of arrival"]
+        if not self.noise:
+            return []
+        told = "order of competing operations: that without noise"
+        if self.unchecked:
+            return [f"{told}; whether that matters was not checked (`order_checks`), which takes "
+                    f"{self.unchecked} of memory"]  # fmt: skip
+        if check is None:
+            return [f"{told}; whether that matters was not checked (`order_checks`)"]
+        told += (
+            f"; in {check.same} of {check.realizations} realizations, the longest among them, all "
+            "times are the same in the order of arrival"
+        )
+        if check.same == check.realizations == len(self.ticks):
+            return [told]
+        if check.same == check.realizations:
+            fair = check.realizations - check.realizations // 2
+            return [f"{told}; up to {1 - 0.05 ** (1 / fair):.0%} of all may differ (95 %)"]
+        added = check.mean_added
+        share = f", {check.mean_difference / added:+.1%} of what noise adds" if added > 0 else ""
+        return [
+            f"{told}; by that the run time of these differs by {_signed(check.mean_difference)} on "
+            f"average{share}, {show_seconds(check.largest_difference)} at most (`order` arrival "
+            "takes it)"
+        ]
+
+    def to_csv(self) -> str:
+        """A line for each realization: its number, run time in seconds, and last rank."""
+        numbers = range(self.first_realization, self.first_realization + len(self.ticks))
+        rows = zip(numbers, self.samples.tolist(), self.last_rank.tolist(), strict=True)
+        return csv_text(chain([("realization", "run_time_s", "last_rank")], rows))
+
+    def marks_to_csv(self) -> str:
+        """A line for each mark: when it is reached, and the time since the one before, seconds."""
+        names = [
+            f"{what}{end}_s" for what in ("mean", "p50", "p99") for end in ("", "_low", "_high")
+        ]
+        head = ("mark", "noise_free_s", "since_noise_free_s", *names,
+                *(f"since_{name}" for name in names))  # fmt: skip
+        rows = [(name, quiet, step, *ends(*estimates))
+                for name, quiet, step, *estimates in self.mark_rows()]  # fmt: skip
+        return csv_text([head, *rows])
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """The share of realizations that takes longer; written to `path`, too, where it is given.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
+        """
+        return notebook.picture("schedule", self, path=path)
+
+
+class MarkRow(NamedTuple):
+    """When a mark is reached, and the time since the mark before it (or since 0), in seconds.
+
+    `noise_free`, `since_noise_free`: without noise. `mean`, `p50`, `p99`: over the realizations;
+    with `since_` of the time since the mark before.
+    """
+
+    mark: str
+    noise_free: float
+    since_noise_free: float
+    mean: Estimate
+    p50: Estimate
+    p99: Estimate
+    since_mean: Estimate
+    since_p50: Estimate
+    since_p99: Estimate
+
+
+def machine_in_words(network: LogGOPS | Hierarchy, speed: Speed | None) -> list[str]:
+    """The network, and how slow ranks are where they differ; a line each."""
+    told = [f"network: {in_words(network)}"]
+    return told if speed is None else [*told, f"speed of the ranks: {in_words(speed)}"]
+
+
+def _scaled(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
+    ends = {name: scale(float(getattr(estimate, name))) for name in ("value", "low", "high")}
+    return dataclasses.replace(estimate, **ends)
+
+
+def _signed(seconds: float) -> str:
+    return f"{'-' if seconds < 0 else '+'}{show_seconds(abs(seconds))}"
+
+
+def _show_ratios(estimate: Estimate) -> str:
+    value, low, high = (
+        f"{float(end):.5g}" if math.isfinite(end) else "?" for end in ends(estimate)
+    )
+    return f"{value} [{low}, {high}]"
