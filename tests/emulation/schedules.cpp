@@ -48,11 +48,12 @@ void run_case() {
   const auto order = jf_emu::kAllOrders.at(read<std::size_t>());
   const auto seed = read<std::uint64_t>();
   jf_emu::EmulatedGpu device(seed, order, read<std::int64_t>(), request);
+  const auto stop = read<std::int64_t>();  // after so many realizations, as Ctrl-C does
   std::vector<jf::Tick> out(static_cast<std::size_t>(request.count * (2 + marks)));
   jf::gpu::LaunchLimits limits;
   if (launch > 0) limits = {launch, launch};
   jf::schedule::gpu::run(device, program, network, plan, request, batch, limits, out.data(),
-                         [](std::int64_t) { return true; });
+                         [&](std::int64_t done) { return done < stop; });
   std::cout << device.launches() << ' ';
   for (const jf::Tick t : out) std::cout << t << ' ';
 }

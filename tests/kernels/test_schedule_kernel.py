@@ -48,6 +48,18 @@ def test_a_plan_in_many_launches(kernel, tmp_path, monkeypatch):
     assert launches[1::2] == [max(number, 1) for number in actions]
 
 
+def test_a_user_stops_the_run(kernel, tmp_path, monkeypatch):
+    """Between batches, none of which begins after that."""
+    runs = random_schedule_runs(tmp_path, 4, 6)
+    for run in runs:
+        for stop in (1, 2, 5):
+            stopped = replace(run, count=6, batch=2, launch=0, stop=stop)
+            (found,) = execute(kernel, [stopped.text(monkeypatch)])
+            assert found == "error: cancelled"
+    ended = [replace(run, count=6, batch=2, launch=0, stop=7) for run in runs]
+    assert check(kernel, ended, monkeypatch) == [3] * len(ended)
+
+
 def test_memory_that_is_not_there(kernel, tmp_path, monkeypatch):
     """Then fewer realizations are computed at a time; not even one is an error."""
     runs = [replace(run, count=9, batch=9, launch=0)

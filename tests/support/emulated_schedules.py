@@ -50,6 +50,7 @@ class ScheduleRun:
     seed: int = 0
     launch: int = 0  # actions of realizations in a launch, at most; 0: as many as on a device
     room: int = 2**30  # bytes that the device turns out to have
+    stop: int = 2**62  # realizations after which the user stops the run
 
     def text(self, monkeypatch):
         with monkeypatch.context() as patch:
@@ -62,7 +63,7 @@ class ScheduleRun:
             self.come_late(Recorder, program)
         return as_text([str(self.case.path), *program.program_words(), self.case.seed,
                         self.case.realization, self.count, False, *plan.words, self.batch,
-                        self.launch, self.order, self.seed, self.room])  # fmt: skip
+                        self.launch, self.order, self.seed, self.room, self.stop])  # fmt: skip
 
     def come_late(self, core, program):
         for one in self.late:

@@ -76,6 +76,8 @@ class ScheduleResult(ResultTable):
         When each mark was reached, in ticks.
     marks_noise_free : int64 array, shape (marks,)
         The same without noise.
+    backend : "cpu" or "cuda"
+        That was used. Results do not depend on it.
     """
 
     schedule: Schedule
@@ -97,6 +99,7 @@ class ScheduleResult(ResultTable):
         default_factory=lambda: np.zeros(0, dtype=np.int64)
     )
     speed: Speed | None = None
+    backend: str = "cpu"
 
     @cached_property
     def samples(self) -> npt.NDArray[np.float64]:
@@ -106,7 +109,7 @@ class ScheduleResult(ResultTable):
     def __repr__(self) -> str:
         return (
             f"ScheduleResult({self.schedule.name!r}, realizations={len(self.ticks)}, "
-            f"slowdown={self.slowdown()})"
+            f"slowdown={self.slowdown()}, backend={self.backend!r})"
         )
 
     def mean(self, confidence: float = 0.95) -> Estimate:

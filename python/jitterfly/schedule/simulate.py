@@ -268,6 +268,7 @@ def simulate_schedule(
         mark_ticks=np.ascontiguousarray(raw[:, 2:]),
         marks_noise_free=np.array(plan.reached, dtype=np.int64),
         speed=speed,
+        backend=engine,
     )
 
 
