@@ -1,5 +1,4 @@
-// Arithmetic of butterfly steps (exchange, redundant copy, forward), once for Tick (scalar) and
-// Lanes (SIMD).
+// Arithmetic of butterfly steps (exchange, redundant copies, forwards), once for Tick and SIMD.
 #pragma once
 
 #include <type_traits>

@@ -1,4 +1,4 @@
-// Tile pass on the CPU: ranks of a tile go through all steps of a pass, a SIMD register at a time.
+// Tile pass, the butterfly's inner loop on the CPU: a tile of ranks goes through all its steps.
 // Read core/passes.h, core/steps.h and cpu/jobs.h first. x is the index of a rank in the tile. A
 // part is a set of ranks of the tile that fits the first-level cache; y is the index of a rank in
 // it.

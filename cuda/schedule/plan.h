@@ -1,4 +1,5 @@
-// Plan of a schedule (order of execution by arrival), and interfaces to run and explain it.
+// Plan of a schedule: order of execution, network costs, messages with rendezvous (above S bytes).
+// And the interfaces to run and explain it.
 //
 // The order is that of the run without noise, as LogGOPSim executes it: messages and operations
 // take a CPU as they come. Every realization keeps it. So the order of a rank's operations, and

@@ -2,9 +2,9 @@
 
     python docs/extensions/file_tree.py [WORDS...]
 
-prints a line for each folder and file, or only the lines that contain all of the words. The
-directive `file-tree` shows them on a page. A package's line is that of its `__init__.py`; lines of
-other folders are rows of tables in docs/developers.
+prints a line for each folder and file, or only the lines that contain all of the words. A package's
+line is that of its `__init__.py`, a page's is its title; lines of other folders are rows of tables
+in docs/developers. The directive `file-tree` shows them on a page.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOLDERS = (
     "python/jitterfly", "cuda", "bindings", "tests", "sweeps", "docs", "python/build_backend",
     ".ci", ".github/workflows",
 )  # fmt: skip
-FILES = ("CMakeLists.txt", "pyproject.toml")
+FILES = ("CMakeLists.txt", "pyproject.toml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 # What begins a comment, by the end of a file's name. Other files are data and have no line.
 COMMENT = {
     **dict.fromkeys((".h", ".cpp", ".cu", ".cuh", ".in", ".c"), "//"),
@@ -34,8 +34,11 @@ ROW = re.compile(r"^\| `([\w./-]+)` \| (.*?) \|$", re.MULTILINE)
 
 
 def head(path: Path) -> str:
-    """The docstring of a Python file, or the first comment of another one."""
+    """The docstring of a Python file, the title of a page, or the first comment of another file."""
     text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        title = re.search(r"^# (.*)$", text, re.MULTILINE)
+        return f"{title[1]}." if title else ""
     if path.suffix in (".py", ".pyi"):
         return ast.get_docstring(ast.parse(text)) or ""
     mark = COMMENT.get(path.suffix, "#")
@@ -59,8 +62,13 @@ def folder_lines() -> dict[str, str]:
 
 def is_told(path: Path) -> bool:
     """Whether a path has a line of its own: a file, but no data, and no `__init__.py`."""
-    known = path.suffix in {".py", ".pyi", *COMMENT} and path.name != "__init__.py"
+    known = path.suffix in {".py", ".pyi", ".md", *COMMENT} and path.name != "__init__.py"
     return path.is_file() and known and not str(path.relative_to(ROOT)).startswith(DATA)
+
+
+def package_file(path: Path) -> str:
+    """Where the line of a package is, which also says how to add to its registry."""
+    return "__init__.py" if (path / "__init__.py").is_file() else ""
 
 
 def tree(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -69,6 +77,7 @@ def tree(folder: Path) -> Iterator[tuple[Path, str]]:
     told = folder_lines().get(str(folder.relative_to(ROOT)), "")
     inside = [p for p in sorted(folder.iterdir()) if not p.name.startswith((".", "_build", "__py"))]
     files = [(path, first_sentence(head(path))) for path in inside if is_told(path)]
+    files = [(path, line) for path, line in files if line or path.suffix != ".md"]
     line = first_sentence(head(package)) if package.exists() else told
     if line or files:  # else what something wrote there
         yield folder, line
@@ -101,6 +110,7 @@ def setup(app: Any) -> dict[str, Any]:
             for path, line in everything():
                 name, line = str(path.relative_to(ROOT)), line.replace("|", r"\|")
                 if path.is_dir():
+                    line += " (`__init__.py`)" * bool(package_file(path))
                     lines += ["", f"## {name}", "", line, ""]
                 else:
                     lines += [] if lines[-1] else ["| file | has |", "|---|---|"]
@@ -115,8 +125,11 @@ def setup(app: Any) -> dict[str, Any]:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # of `| head` and the like
-    wanted = [word.casefold() for word in sys.argv[1:]]
+    wanted, found = [word.casefold() for word in sys.argv[1:]], False
     for path, line in everything():
-        shown = f"{path.relative_to(ROOT)}{'/' * path.is_dir()}: {line}"
+        shown = f"{path.relative_to(ROOT)}{'/' * path.is_dir()}{package_file(path)}: {line}"
         if all(word in shown.casefold() for word in wanted):
             print(shown)
+            found = True
+    if not found:
+        sys.exit(f"no line contains {' and '.join(sys.argv[1:])}")

@@ -1,4 +1,4 @@
-"""Find a CUDA compiler that works here, and the GPU architectures to compile for.
+"""Find a CUDA compiler (nvcc) that works here, and the GPU architectures (SM) to compile for.
 
 Used twice, so that both take the same decision: by the build backend, which asks PyPI for a
 compiler when the machine has none, and by CMakeLists.txt, which runs this file as a script.

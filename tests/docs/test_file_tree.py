@@ -18,7 +18,9 @@ LONGEST = 110
 
 @pytest.fixture(scope="module")
 def lines():
-    return {str(path.relative_to(ROOT)): line for path, line in file_tree.everything()}
+    """Without pages, whose titles are what they are."""
+    found = ((path, line) for path, line in file_tree.everything() if path.suffix != ".md")
+    return {str(path.relative_to(ROOT)): line for path, line in found}
 
 
 def is_good(line):
@@ -50,6 +52,8 @@ def test_first_sentences(tmp_path):
         ("a.py", '"""Of a file.h: one. Two."""\n', "Of a file.h: one."),
         ("b.h", "#pragma once\n\n// One,\n// two. Three.\n//\n// Four.\n", "One, two."),
         ("c.h", "#include <d>\n\n// Not this.\n", ""),
+        ("e.md", "Before.\n\n# A page\n\nText.\n", "A page."),
+        ("f.md", "No title.\n", ""),
         ("d.sh", "#!/bin/sh\n# One. Two.\n", "One."),
     ]:
         path = tmp_path / name
@@ -62,3 +66,10 @@ def test_words_are_searched_for():
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert any(line.startswith("python/jitterfly/stats/ratios.py: ") for line in lines)
     assert all("fieller" in line.lower() and "ratio" in line.lower() for line in lines)
+
+
+def test_words_that_no_line_has():
+    found = subprocess.run([sys.executable, SCRIPT, "fieller", "nvcc"], capture_output=True,
+                           text=True, check=False)  # fmt: skip
+    assert (found.returncode, found.stdout) == (1, "")
+    assert found.stderr == "no line contains fieller and nvcc\n"

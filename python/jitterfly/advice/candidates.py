@@ -1,7 +1,8 @@
-"""Registry of candidate algorithms of each collective, with their names in MPI libraries.
+"""Candidates of `advise` for each collective, and their names in MPI libraries (registry).
 
 A candidate is what makes an `Algorithm` for a machine, so that what a copy costs can follow from
-it. A new algorithm is an entry of `_PLAIN`; a program of the user's is registered by `register`.
+it. An algorithm that is in `algorithms`, and its `__init__.py`, becomes a candidate by an entry of
+`_PLAIN`; a program of the user's is registered by `register`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Probability distributions of delays, durations and gaps: one module each, beside SciPy's names.
+"""Probability distributions of delays, durations and gaps: one module each, and their registry.
 
 A new one is a module beside these and a line here, which is also what registers its `kind`.
 

@@ -1,4 +1,4 @@
-"""Line plots of any study along a numeric axis: means with intervals, medians, 5-95 % bands."""
+"""Figure `curves`: any study along a numeric axis, means with intervals, medians, 5-95 % bands."""
 
 from __future__ import annotations
 

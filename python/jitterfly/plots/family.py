@@ -1,4 +1,4 @@
-"""Line plots of a study, one line for each value of the other axes, with 5-95 % bands."""
+"""Figure `family`: one line for each value of a study's other axes, with 5-95 % bands."""
 
 from __future__ import annotations
 

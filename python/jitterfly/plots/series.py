@@ -1,4 +1,4 @@
-"""Drawing of one series along an axis: bands, error bars, medians, 30-run means, legend."""
+"""One series in a line plot: its band, error bars, median, 30-run means, legend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`CellRecords`: samples and summaries of one cell, read and appended."""
+"""`CellRecords`: samples and summaries of one cell, read and appended; which are missing."""
 
 from __future__ import annotations
 

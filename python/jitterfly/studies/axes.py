@@ -1,4 +1,4 @@
-"""Axes of a study: the values that are swept, and the fields of the case that each sets."""
+"""Axes of a study: values that are swept, a choice of them (`--choose`), fields that each sets."""
 
 from __future__ import annotations
 

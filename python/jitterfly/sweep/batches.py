@@ -1,4 +1,4 @@
-"""Batches: how the realizations of a cell are cut up, and what a worker does with one.
+"""Batches of a cell's realizations: which are missing, how they are cut up, what a worker does.
 
 Nothing here changes a sample; a cut decides only what travels and is stored together.
 """
