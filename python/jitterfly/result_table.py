@@ -1,4 +1,4 @@
-"""Tables of results: as text, as CSV, for pandas, and as a notebook shows them."""
+"""Reports and tables of results: as text, as CSV, for pandas, and as a notebook shows them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,18 @@ if TYPE_CHECKING:
     import pandas
 
 
-class ResultTable(ABC):
+class Report(ABC):
+    """The answer to a question, which can be told."""
+
+    @abstractmethod
+    def report(self) -> list[str]:
+        """The answer as lines of text."""
+
+    def _repr_html_(self) -> str:
+        return notebook.text(self.report())
+
+
+class ResultTable(Report):
     """The answer to a question, as a table."""
 
     @abstractmethod
@@ -43,9 +54,6 @@ class ResultTable(ABC):
     def to_pandas(self) -> pandas.DataFrame:
         """The table of `to_csv`; `ValueError` if pandas is not installed."""
         return notebook.from_csv(self.to_csv())
-
-    def _repr_html_(self) -> str:
-        return notebook.text(self.report())
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:

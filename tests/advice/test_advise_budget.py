@@ -12,7 +12,7 @@ import pytest
 from support.advice_cases import ARGUMENTS, BUTTERFLIES, FILE, MACHINE, NOISE, run
 
 import jitterfly as jf
-from jitterfly.advice import Question, advice_report, race, search
+from jitterfly.advice import Question, race, search
 from jitterfly.advice.race import Race
 from jitterfly.advice.ranking import cell_of_race
 from jitterfly.noise_free import noise_free_ticks
@@ -52,7 +52,7 @@ def test_noise_free_times_are_within_the_seconds(monkeypatch, noise):
     assert len(asked) < 8
     assert found.cells[-1].outcome == "not run"
     assert found.cells[-1].noise_free == {}
-    assert "raise `seconds`" in " ".join(advice_report(found))
+    assert "raise `seconds`" in " ".join(found.report())
 
 
 def test_ctrl_c_among_noise_free_times_gives_what_is_known(monkeypatch):
@@ -65,7 +65,7 @@ def test_ctrl_c_among_noise_free_times_gives_what_is_known(monkeypatch):
     assert list(found.cells[1].noise_free) == TREES[:1]
     assert found.cells[2].noise_free == {}
     assert set(told) <= {0, 1}
-    text = "\n".join(advice_report(found))
+    text = "\n".join(found.report())
     assert "stopped: this is what was known by then" in text
     assert "not run" in text
     rows = list(csv.DictReader(io.StringIO(found.to_csv())))
@@ -79,7 +79,7 @@ def test_ctrl_c_among_noise_free_times_gives_what_is_known(monkeypatch):
 def test_one_cell_that_was_stopped_shows_the_times_it_has(monkeypatch):
     slow(monkeypatch, 0.0, stop_at=2)
     found = jf.advise("7", network=MACHINE, noise=NOISE, candidates=TREES)
-    text = advice_report(found)
+    text = found.report()
     assert any(line.startswith("7 ranks, 8 B: not run") for line in text)
     assert any(TREES[0] in line and line.endswith("without noise") for line in text)
 
@@ -166,16 +166,16 @@ def test_noise_makes_nobody_earlier_in_cycles(ranks):
 def test_budgets_say_what_to_do():
     given = {"network": MACHINE, "noise": NOISE, "within": 0.0,
              "candidates": ["butterfly_after_4", "butterfly_after_all"]}  # fmt: skip
-    text = advice_report(jf.advise(64, realizations=70, **given))[-1]
+    text = jf.advise(64, realizations=70, **given).report()[-1]
     assert text.endswith(
         "the budget of 70 realizations is spent before all is decided: raise `realizations`, "
         "or let `within` count larger differences as equal"
     )
-    text = advice_report(jf.advise("2^8..2^14", seconds=0.05, **given))[-1]
+    text = jf.advise("2^8..2^14", seconds=0.05, **given).report()[-1]
     assert text.endswith("the budget of 0.05 s is spent before all is decided: raise `seconds`")
-    assert "95 % for" in advice_report(jf.advise(4, realizations=64, **given))[-2]
+    assert "95 % for" in jf.advise(4, realizations=64, **given).report()[-2]
     sure = {"confidence": 0.9999999, "network": MACHINE, "noise": NOISE}
-    assert "99.99999 % for" in advice_report(jf.advise(4, realizations=64, **sure))[-2]
+    assert "99.99999 % for" in jf.advise(4, realizations=64, **sure).report()[-2]
 
 
 def test_the_limit_of_the_gap_is_exact():

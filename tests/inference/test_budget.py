@@ -15,7 +15,7 @@ from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.inference import BudgetQuestion, budget, budget_report, over_delays
+from jitterfly.inference import BudgetQuestion, budget, over_delays
 from jitterfly.inference.budget import crossing, tabulated_budget
 from jitterfly.inference.thinning import thinned
 from jitterfly.inference.worst_path import UNIT, any_hit, one_rank_tail, simulated_extra
@@ -119,18 +119,18 @@ def test_hits_that_do_not_meet_are_exact():
 def test_always_and_never():
     never = budget(BudgetQuestion(8192, "40us", STEP, DELAY))
     assert (never.state, never.probability.value) == ("never", 0.0)
-    assert "impossible" in budget_report(never)[0]
-    assert "44.85 µs without any" in budget_report(never)[0]
+    assert "impossible" in never.report()[0]
+    assert "44.85 µs without any" in never.report()[0]
     always = budget(BudgetQuestion(8192, "230us", STEP, DELAY))
     assert (always.state, always.probability.value) == ("always", 1.0)
-    assert "always met" in budget_report(always)[0]
-    assert "226.9 µs" in budget_report(always)[0]
+    assert "always met" in always.report()[0]
+    assert "226.9 µs" in always.report()[0]
 
 
 def test_no_room_and_a_tick_of_it():
     just = budget(BudgetQuestion(8192, "44.85us", STEP, DELAY))
     assert (just.state, just.probability.value) == ("never", 0.0)
-    assert "only without any noise" in budget_report(just)[0]
+    assert "only without any noise" in just.report()[0]
     for rank, steps in (("last", 12 * 2**12), ("mean", 2**12 - 1)):
         found = budget(BudgetQuestion(4096, "41.400001us", STEP, "100s", rank))
         assert found.how == "exact"

@@ -18,7 +18,7 @@ from support.scale import scaled, some
 import jitterfly as jf
 from jitterfly import theory
 from jitterfly.cli import main
-from jitterfly.inference import Curve, fit, fit_report, read_curves
+from jitterfly.inference import Curve, fit, read_curves
 from jitterfly.inference.least_squares import Sums, best_parameters, scales_within
 from jitterfly.inference.models import make_model
 from jitterfly.inference.worst_path import (
@@ -36,7 +36,7 @@ HM18 = SWEEPS / "data" / "hm18_4096.csv"
 
 
 def told(found):
-    return "\n".join(fit_report(found))
+    return "\n".join(found.report())
 
 
 def model_curve(rounds, p, rank="last", step=STEP, delay=DELAY):

@@ -10,7 +10,7 @@ from support.scale import full_scale, scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.inference import Curve, fit_two_sources, two_source_report
+from jitterfly.inference import Curve, fit_two_sources
 from jitterfly.inference.models import make_model
 
 STEP, DELAY, RARE = 2.81e-6, 14e-6, 1.75e-3
@@ -58,7 +58,7 @@ def test_one_source_does_not_determine_the_second():
     assert "rare_delay" in found.undetermined
     assert "rare_probability" in found.undetermined
     assert found.bounds["rare_load"].low == 0
-    text = "\n".join(two_source_report(found))
+    text = "\n".join(found.report())
     assert "not determined" in text
     assert "D2" in text.split("not determined")[1].splitlines()[0]
 
@@ -73,14 +73,14 @@ def test_the_published_numbers():
     alone = fit_two_sources(curve)
     assert alone.undetermined == tuple(TRUTH)
     assert found.undetermined == ("probability", "rare_probability", "load", "rare_load")
-    assert "tests nothing" in "\n".join(two_source_report(alone))
+    assert "tests nothing" in "\n".join(alone.report())
 
 
 def test_what_does_not_fit_says_so():
     y = np.array([50e-6, 40e-6, 20e-6, 10e-6])
     found = fit_two_sources(Curve([2, 4, 8, 16], y, 0.01 * y))
     assert found.verdict == "no fit"
-    assert "(the closest)" in "\n".join(two_source_report(found))
+    assert "(the closest)" in "\n".join(found.report())
     with pytest.raises(ValueError, match="rare_delay must be above delay = 14 µs"):
         fit_two_sources(Curve([2, 4], y[:2]), delay="14us", rare_delay="1us")
 

@@ -8,7 +8,6 @@ for an MPI library.
 from .answer import (
     DECIDED,
     Advice,
-    advice_report,
     candidates_list,
     certainty_lines,
     setting_in_words,
@@ -29,7 +28,6 @@ __all__ = [
     "Question",
     "RankedCandidate",
     "TuningChoice",
-    "advice_report",
     "advise",
     "algorithm_named",
     "candidates_list",

@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import notebook
-from ..result_table import aligned, csv_text
+from ..result_table import ResultTable, aligned, csv_text
 from ..slowdown import in_words, start_notes
 from ..stats import Estimate
 from ..units import show_seconds, show_size
@@ -38,7 +39,6 @@ from .ranking import (
 from .tuning import write_tuning
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.figure import Figure
 
 DECIDED, REALIZATIONS, SECONDS, STOPPED = "decided", "realizations", "seconds", "stopped"
@@ -75,7 +75,7 @@ _LARGEST_SHORT = 1e4  # from which on four digits would need an exponent
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Advice:
+class Advice(ResultTable):
     """What `advise` found.
 
     Attributes
@@ -197,16 +197,6 @@ class Advice:
                              0, 0, 0, *end, why])  # fmt: skip
         return csv_text(rows)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """The table of `to_csv`: a row for each candidate of each cell; times in seconds.
-
-        Raises
-        ------
-        ValueError
-            pandas is not installed.
-        """
-        return notebook.from_csv(self.to_csv())
-
     def plot(self, path: str | Path | None = None) -> Figure:
         """A map of which algorithm wins where; of one cell, the candidates' intervals.
 
@@ -269,10 +259,6 @@ class Advice:
         """
         return write_tuning(path, [self], library, libmpi=libmpi, protocol=protocol)
 
-    def _repr_html_(self) -> str:
-
-        return notebook.text(advice_report(self))
-
     def title(self) -> str:
         """What was asked."""
         question = self.question
@@ -286,6 +272,26 @@ class Advice:
         return f"{what} on {ranks} ranks, {sizes}: which algorithm has the smallest " + (
             question.statistic
         )
+
+    def lines(self, width: int | None = None) -> list[str]:
+        """A ranking for each of up to three cells, else a table of all.
+
+        Columns are left out that have no room in lines of `width` letters.
+        """
+        if len(self.cells) > _DETAILED_CELLS:
+            return cells_table(self, width)
+        rankings = ([*ranking_lines(self, cell, width), ""] for cell in self.cells)
+        return list(chain.from_iterable(rankings))[:-1]
+
+    def notes(self) -> list[str]:
+        """Who was left out and why, what was decided, how sure that is."""
+        left_out = left_out_lines(self.cells)
+        head = ["left out:", *left_out, ""] if left_out else []
+        return [*head, self.summary(), *certainty_lines(self)]
+
+    def report(self, width: int | None = None) -> list[str]:
+        """Title, tables and notes as lines of text, of `width` letters where it is given."""
+        return [self.title(), "", *self.lines(width), "", *self.notes()]
 
 
 def _share_of_cells(part: int, count: int) -> str:
@@ -341,21 +347,6 @@ def _plain_estimate(estimate: Estimate) -> dict[str, Any]:
             ("high", float(estimate.high)),
         )
     }
-
-
-def advice_report(advice: Advice, width: int | None = None) -> list[str]:
-    """All of it; tables leave columns out that have no room in lines of `width` letters."""
-    text = [advice.title(), ""]
-    if len(advice.cells) <= _DETAILED_CELLS:
-        for cell in advice.cells:
-            text += [*ranking_lines(advice, cell, width), ""]
-    else:
-        text += [*cells_table(advice, width), ""]
-    left_out = left_out_lines(advice.cells)
-    if left_out:
-        text += ["left out:", *left_out, ""]
-    text += [advice.summary(), *certainty_lines(advice)]
-    return text
 
 
 def setting_in_words(question: Question) -> list[str]:

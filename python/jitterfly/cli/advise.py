@@ -110,7 +110,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> int | None:
-    from ..advice import advice_report, check_tuning, search
+    from ..advice import check_tuning, search
     from .output import terminal_width
 
     if chosen.candidates == "list":
@@ -140,7 +140,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
     names: list[str] = []
     kept = _is_less(answer, before)
     if not chosen.json:
-        report = "\n".join(advice_report(answer, terminal_width()))
+        report = "\n".join(answer.report(terminal_width()))
         print(in_options(report, _BUDGET_OPTIONS), flush=True)
     if chosen.out is not None and not kept:
         with show_phases(begun=started) as phases:

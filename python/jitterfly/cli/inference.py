@@ -78,7 +78,7 @@ def add_fit(commands: Any) -> None:
 
 
 def _run_fit(chosen: argparse.Namespace) -> None:
-    from ..inference import fit, fit_report, read_curves, watching
+    from ..inference import fit, read_curves, watching
 
     bytes_ = None if chosen.bytes is None else size(chosen.bytes, "bytes")
     with naming_options("unit"):
@@ -122,13 +122,13 @@ def _run_fit(chosen: argparse.Namespace) -> None:
         names = [] if chosen.out is None else written(chosen.out, _write_fits(fits, chosen.out))
         print_json("fit", fits=[_plain_fit(fitted) for fitted in fits], written=names)
         return
-    print("\n\n".join("\n".join(fit_report(fitted)) for fitted in fits))
+    print("\n\n".join("\n".join(fitted.report()) for fitted in fits))
     if chosen.out is not None:
         print(f"\nwritten to {chosen.out}: {', '.join(_write_fits(fits, chosen.out))}")
 
 
 def _run_two_sources(chosen: argparse.Namespace, curves: list[Any]) -> None:
-    from ..inference import fit_two_sources, two_source_report, watching
+    from ..inference import fit_two_sources, watching
     from ..inference.two_sources import plain_two_source_fit
 
     names = naming_options("rank", "step", "delay", "rare_delay")
@@ -149,7 +149,7 @@ def _run_two_sources(chosen: argparse.Namespace, curves: list[Any]) -> None:
         plain = [plain_two_source_fit(fitted) for fitted in fits]
         print_json("fit", fits=plain, written=files)
         return
-    print("\n\n".join("\n".join(two_source_report(fitted)) for fitted in fits))
+    print("\n\n".join("\n".join(fitted.report()) for fitted in fits))
     if files:
         print(f"\nwritten: {', '.join(map(str, files))}")
 
@@ -297,7 +297,6 @@ def _run_budget(chosen: argparse.Namespace) -> None:
     from ..inference import (
         BudgetQuestion,
         budget,
-        budget_report,
         curves_over_delays,
         delays_table,
         watching,
@@ -322,7 +321,7 @@ def _run_budget(chosen: argparse.Namespace) -> None:
         paths = written(chosen.out, names) if chosen.out is not None else []
         print_json("budget", answer=rows[0], over_delays=rows[1:], written=paths)
         return
-    print("\n".join(budget_report(answer)), flush=True)
+    print("\n".join(answer.report()), flush=True)
     with show_phases() as phases, watching(phases):
         phases("the curve over D")
         curves = curves_over_delays(question, options["confidence"])

@@ -10,13 +10,13 @@ imported here and is not in `__all__` is for the commands `fit` and `budget`.
 from typing import TYPE_CHECKING, Any
 
 from ..renames import no_attribute
-from .budget import Budget, BudgetQuestion, budget, budget_report, curves_over_delays, over_delays
+from .budget import Budget, BudgetQuestion, budget, curves_over_delays, over_delays
 from .budget import delays_table as delays_table
 from .budget import limit_in_words as limit_in_words
-from .fit import Bounds, Fit, fit, fit_report
+from .fit import Bounds, Fit, fit
 from .noise_limit import NoiseLimitRow, NoiseLimitTable, noise_limit
 from .scaling_curves import Curve, read_curves
-from .two_sources import TwoSourceFit, fit_two_sources, two_source_report
+from .two_sources import TwoSourceFit, fit_two_sources
 from .worst_path import is_shipped as is_shipped
 from .worst_path import watching as watching
 
@@ -30,15 +30,12 @@ __all__ = [
     "NoiseLimitTable",
     "TwoSourceFit",
     "budget",
-    "budget_report",
     "curves_over_delays",
     "fit",
-    "fit_report",
     "fit_two_sources",
     "noise_limit",
     "over_delays",
     "read_curves",
-    "two_source_report",
 ]
 
 

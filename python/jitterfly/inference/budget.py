@@ -25,6 +25,7 @@ import numpy.typing as npt
 from .. import notebook
 from ..distributions import Constant
 from ..fields import MOST_SEED, check_choice, check_integer, check_power_of_two, shorten
+from ..result_table import Report
 from ..stats import realizations_needed
 from ..stats.estimates import check_confidence
 from ..stats.sampling_distributions import clopper_pearson, student_t
@@ -132,7 +133,7 @@ class BudgetQuestion:
 
 
 @dataclass(frozen=True, repr=False)
-class Budget:
+class Budget(Report):
     """The answer: p at most, its interval, and how it was found.
 
     `how` is "exact", "simulated" (`realizations` for each p that was tried) or "tabulated"; exact
@@ -168,9 +169,30 @@ class Budget:
             raise ValueError("nothing to draw: the limit is kept for all p or for none")
         return notebook.picture("inference", self, found, function="draw_budget", path=path)
 
-    def _repr_html_(self) -> str:
-
-        return notebook.text(budget_report(self))
+    def report(self) -> list[str]:
+        """Lines of text: the answer, and how sure it is."""
+        question = self.question
+        k = question.rounds
+        step, delay = (show_seconds(float(t), 4) for t in (question.step, question.delay))
+        limit = limit_in_words(question)
+        if self.state == NEVER and question.room == 0:
+            return [f"only without any noise: {limit} is just K L = {k} x {step}"]
+        if self.state == NEVER:
+            return [
+                f"impossible: to keep {limit} takes less than no noise: K L = {k} x {step} = "
+                f"{show_seconds(question.quiet, 4)} without any"
+            ]
+        if self.state == ALWAYS:
+            return [
+                f"always met: {limit} holds for every p at D = {delay}: with every step hit "
+                f"it is K (L + D) = {k} ({step} + {delay}) = {show_seconds(question.saturation, 4)}"
+            ]
+        p = self.probability
+        return [
+            f"to keep {limit}, with L = {step} a step:",
+            f"at most p = {p.value:.4g} [{p.low:.4g}, {p.high:.4g}] at D = {delay}",
+            _basis_of_interval(self),
+        ]
 
 
 def crossing(
@@ -437,32 +459,6 @@ def limit_in_words(question: BudgetQuestion) -> str:
     whose = "last" if question.rank == "last" else "mean"
     limit = show_seconds(float(question.latency), 4)
     return f"the {what} of the {whose} rank of {question.ranks:,} at or below {limit}"
-
-
-def budget_report(found: Budget) -> list[str]:
-    """Lines of text: the answer, and how sure it is."""
-    question = found.question
-    k = question.rounds
-    step, delay = (show_seconds(float(t), 4) for t in (question.step, question.delay))
-    limit = limit_in_words(question)
-    if found.state == NEVER and question.room == 0:
-        return [f"only without any noise: {limit} is just K L = {k} x {step}"]
-    if found.state == NEVER:
-        return [
-            f"impossible: to keep {limit} takes less than no noise: K L = {k} x {step} = "
-            f"{show_seconds(question.quiet, 4)} without any"
-        ]
-    if found.state == ALWAYS:
-        return [
-            f"always met: {limit} holds for every p at D = {delay}: with every step hit "
-            f"it is K (L + D) = {k} ({step} + {delay}) = {show_seconds(question.saturation, 4)}"
-        ]
-    p = found.probability
-    return [
-        f"to keep {limit}, with L = {step} a step:",
-        f"at most p = {p.value:.4g} [{p.low:.4g}, {p.high:.4g}] at D = {delay}",
-        _basis_of_interval(found),
-    ]
 
 
 def _basis_of_interval(found: Budget) -> str:

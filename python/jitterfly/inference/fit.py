@@ -19,6 +19,7 @@ import numpy.typing as npt
 from .. import notebook, special
 from ..fields import shorten
 from ..renames import names_old_attributes
+from ..result_table import Report
 from ..stats.estimates import check_confidence
 from ..units import Time, parse_seconds, show_seconds
 from .least_squares import Sums, best_parameters, scales_within
@@ -56,7 +57,7 @@ class Bounds(NamedTuple):
 
 @names_old_attributes
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit:
+class Fit(Report):
     """What explains a curve best.
 
     Attributes
@@ -127,9 +128,13 @@ class Fit:
         """
         return notebook.picture("inference", self, function="draw_fit", path=path)
 
-    def _repr_html_(self) -> str:
-
-        return notebook.text(fit_report(self))
+    def report(self) -> list[str]:
+        """Lines of text: model, parameters, points, verdict, notes."""
+        lines = [_curve_line(self), _model_line(self), ""]
+        lines += _parameter_lines(self)
+        lines += ["", *_point_lines(self), "", _verdict_line(self)]
+        lines += [f"  {line}" for line in _explanations(self)]
+        return lines
 
     def latency(self, rounds: npt.ArrayLike) -> Floats:
         """The model's latency at any log2(ranks), seconds."""
@@ -328,15 +333,6 @@ def misfit_limit(least: float, freedom: int, curve: Curve, confidence: float) ->
         return least + len(curve) * _ALIKE**2
     allowed = float(special.fdtri(1, freedom, confidence))
     return least + max(least * allowed / freedom, 1e-12 * len(curve))
-
-
-def fit_report(fitted: Fit) -> list[str]:
-    """Lines of text: model, parameters, points, verdict, notes."""
-    lines = [_curve_line(fitted), _model_line(fitted), ""]
-    lines += _parameter_lines(fitted)
-    lines += ["", *_point_lines(fitted), "", _verdict_line(fitted)]
-    lines += [f"  {line}" for line in _explanations(fitted)]
-    return lines
 
 
 def _curve_line(fitted: Fit) -> str:

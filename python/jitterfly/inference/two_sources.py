@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from .. import notebook
 from ..fields import shorten
+from ..result_table import Report
 from ..stats.estimates import check_confidence
 from ..units import Time, parse_seconds, show_seconds
 from .fit import (
@@ -53,7 +54,7 @@ _NAMES = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TwoSourceFit:
+class TwoSourceFit(Report):
     """What explains a curve best, with two sources of noise.
 
     Attributes
@@ -122,8 +123,56 @@ class TwoSourceFit:
         ]
         return notebook.data_frame(rows, columns)
 
-    def _repr_html_(self) -> str:
-        return notebook.text(two_source_report(self))
+    def report(self) -> list[str]:
+        """Lines of text: parameters, points, verdict, and what the curve does not determine."""
+        curve, share = self.curve, f"{100 * self.confidence:g} %"
+        lines = [
+            f"{curve.name or 'curve'}: {len(curve)} points, {curve.ranks[0]:,} to "
+            f"{curve.ranks[-1]:,} ranks",
+            "model: a step takes L, each step is delayed by D1 with probability p1 and by D2 with "
+            f"probability p2 < p1; latency is the mean completion of the {self.model.rank} rank",
+            "",
+        ]
+        width = max(len(name) for name, _ in _NAMES.values())
+        for name, one in self.bounds.items():
+            text, sign = _NAMES[name]
+            value, low, high = (shown_amount(x, _unit(name)) for x in one[:3])
+            high = "no upper end" if math.isinf(one.high) else high
+            ends = "(given)" if one.fixed else f"[{low}, {high}]"
+            if self.verdict == NO_FIT and not one.fixed:
+                ends = "(the closest)"
+            lines.append(f"  {text:{width}}  {sign:5}  {value}  {ends}")
+        lines += ["", f"  {'ranks':>9}  {'measured':>9}  {'model':>9}"]
+        for ranks, seen, found in zip(curve.ranks, curve.latency, self.predicted, strict=True):
+            measured, modelled = (show_seconds(float(x), 4) for x in (seen, found))
+            lines.append(f"  {ranks:>9,}  {measured:>9}  {modelled:>9}")
+        how = {
+            FITS: f"rms of measured / model - 1 is {100 * self.misfit:.2g} %",
+            NO_FIT: f"rms of measured / model - 1 is {100 * self.misfit:.2g} %",
+            NOT_TESTED: "as many parameters as points, or more, so this tests nothing",
+        }[self.verdict]
+        lines += ["", f"{self.verdict}: {how}"]
+        if self.verdict == NO_FIT:
+            return [*lines, *(f"  {note}" for note in curve.notes)]
+        if self.intervals:
+            lines.append(f"  {share} intervals: profile likelihood")
+        else:
+            lines.append(
+                "  no errors are given and none can be estimated: the ranges hold all that fits as "
+                "well to 0.1 %"
+            )
+        lost = [_NAMES[name][1] for name in self.undetermined]
+        kept = [
+            _NAMES[name][1]
+            for name, one in self.bounds.items()
+            if name not in self.undetermined and not one.fixed
+        ]
+        if lost:
+            why = f"from nothing, or over more than a factor of {_DETERMINED:g}"
+            why = why if self.intervals else "give errors, or more points"
+            lines.append(f"  not determined ({why}): {', '.join(lost)}")
+        lines.append(f"  determined: {', '.join(kept) or 'nothing'}")
+        return [*lines, *(f"  {note}" for note in curve.notes)]
 
 
 def fit_two_sources(
@@ -314,56 +363,6 @@ def _fitted(
 
 def _unit(name: str) -> str:
     return "" if name.endswith("probability") else "s"
-
-
-def two_source_report(fitted: TwoSourceFit) -> list[str]:
-    """Lines of text: parameters, points, verdict, and what the curve does not determine."""
-    curve, share = fitted.curve, f"{100 * fitted.confidence:g} %"
-    lines = [
-        f"{curve.name or 'curve'}: {len(curve)} points, {curve.ranks[0]:,} to "
-        f"{curve.ranks[-1]:,} ranks",
-        "model: a step takes L, each step is delayed by D1 with probability p1 and by D2 with "
-        f"probability p2 < p1; latency is the mean completion of the {fitted.model.rank} rank",
-        "",
-    ]
-    width = max(len(name) for name, _ in _NAMES.values())
-    for name, one in fitted.bounds.items():
-        text, sign = _NAMES[name]
-        value, low, high = (shown_amount(x, _unit(name)) for x in one[:3])
-        high = "no upper end" if math.isinf(one.high) else high
-        ends = "(given)" if one.fixed else f"[{low}, {high}]"
-        if fitted.verdict == NO_FIT and not one.fixed:
-            ends = "(the closest)"
-        lines.append(f"  {text:{width}}  {sign:5}  {value}  {ends}")
-    lines += ["", f"  {'ranks':>9}  {'measured':>9}  {'model':>9}"]
-    for ranks, seen, found in zip(curve.ranks, curve.latency, fitted.predicted, strict=True):
-        measured, modelled = (show_seconds(float(x), 4) for x in (seen, found))
-        lines.append(f"  {ranks:>9,}  {measured:>9}  {modelled:>9}")
-    how = {
-        FITS: f"rms of measured / model - 1 is {100 * fitted.misfit:.2g} %",
-        NO_FIT: f"rms of measured / model - 1 is {100 * fitted.misfit:.2g} %",
-        NOT_TESTED: "as many parameters as points, or more, so this tests nothing",
-    }[fitted.verdict]
-    lines += ["", f"{fitted.verdict}: {how}"]
-    if fitted.verdict == NO_FIT:
-        return [*lines, *(f"  {note}" for note in curve.notes)]
-    if fitted.intervals:
-        lines.append(f"  {share} intervals: profile likelihood")
-    else:
-        lines.append("  no errors are given and none can be estimated: the ranges hold all that "
-                     "fits as well to 0.1 %")  # fmt: skip
-    lost = [_NAMES[name][1] for name in fitted.undetermined]
-    kept = [
-        _NAMES[name][1]
-        for name, one in fitted.bounds.items()
-        if name not in fitted.undetermined and not one.fixed
-    ]
-    if lost:
-        why = f"from nothing, or over more than a factor of {_DETERMINED:g}"
-        why = why if fitted.intervals else "give errors, or more points"
-        lines.append(f"  not determined ({why}): {', '.join(lost)}")
-    lines.append(f"  determined: {', '.join(kept) or 'nothing'}")
-    return [*lines, *(f"  {note}" for note in curve.notes)]
 
 
 def plain_two_source_fit(fitted: TwoSourceFit) -> dict[str, Any]:
