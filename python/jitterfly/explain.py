@@ -192,6 +192,7 @@ class DelayByCause(ResultTable):
                     confidence,
                     noisy=varies[cause],
                     lower_bound=0.0 if cause in delaying else None,
+                    noise_free=0.0,
                 ),
                 float(own.mean()) / total if total > 0 else float("nan"),
                 float(largest[i]),
@@ -207,7 +208,7 @@ class DelayByCause(ResultTable):
         return [
             CauseRow(
                 part,
-                stats.mean(from_ticks(own), confidence, noisy=varies),
+                stats.mean(from_ticks(own), confidence, noisy=varies, noise_free=0.0),
                 float(own.mean()) / total if total > 0 else float("nan"),
                 float(largest[i]),
             )

@@ -208,6 +208,7 @@ class Result:
                 samples,
                 noisy=any(noise.random for noise in self.case.noise),
                 lower_bound=quiet if noise_only_delays(self.case) else None,
+                noise_free=quiet,
             )
             ends = (mean.value, mean.low, mean.high)
             middle, low, high = (show_seconds(float(end)) for end in ends)

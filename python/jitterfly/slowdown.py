@@ -291,7 +291,7 @@ def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
     noisy = any(noise.random and delays(noise, case) for noise in case.noise)
     # Where noise only delays, no time is below that without it, and no slowdown below 1.
     bound = quiet if noise_only_delays(case) else None
-    mean = stats.mean(samples, confidence, noisy=noisy, lower_bound=bound)
+    mean = stats.mean(samples, confidence, noisy=noisy, lower_bound=bound, noise_free=quiet)
     p50, p99 = stats.quantiles(samples, (0.5, 0.99), confidence)
     with np.errstate(divide="ignore", invalid="ignore"):  # one rank without work takes no time
         value, low, high = np.array([mean.value, mean.low, mean.high]) / quiet

@@ -64,6 +64,9 @@ class Statistic:
     said, and what is too rare to have been seen beside other noise is not known of; quantiles are
     exact (`PairedQuantiles`).
 
+    `moved` of the methods: how far noise moved samples that are all the same, such as those that
+    wait for the slowest of many slow ranks. It is then the range that was seen.
+
     Examples
     --------
     >>> Statistic.named("p99")
@@ -97,7 +100,9 @@ class Statistic:
         # `PairedQuantiles` spends an eighth on each of the two ends.
         return stats.realizations_needed(self.share, 1 - error / 4)
 
-    def estimate(self, x: Floats, error: float, lower_bound: float | None = None) -> stats.Estimate:
+    def estimate(
+        self, x: Floats, error: float, lower_bound: float | None = None, moved: float = 0.0
+    ) -> stats.Estimate:
         """Of a sample, with its interval; each end fails with probability `error`.
 
         That of a mean does not reach below `lower_bound`, what no sample can lie below.
@@ -106,29 +111,33 @@ class Statistic:
         if self.share is not None:
             return stats.quantile(x, self.share, confidence)
         value = float(x.mean())
-        reach = _half_interval(x, error, float(np.ptp(x)))
+        reach = _half_interval(x, error, float(np.ptp(x)) or moved)
         found = stats.Estimate(value, value - reach, value + reach, confidence, len(x))
         return found.bounded(lower_bound)
 
-    def upper(self, x: Floats, error: float) -> float:
+    def upper(self, x: Floats, error: float, moved: float = 0.0) -> float:
         """The upper bound of `estimate`; infinite if there is none."""
         if self.share is None:
-            return float(self.estimate(x, error).high)
+            return float(self.estimate(x, error, moved=moved).high)
         rank = binomial_ranks(len(x), self.share, 1 - 2 * error)[1]
         return math.inf if rank is None else float(np.partition(x, rank - 1)[rank - 1])
 
-    def above(self, a: Floats, b: Floats, error: float, factor: float = 1.0) -> bool:
+    def above(
+        self, a: Floats, b: Floats, error: float, factor: float = 1.0, moved: float = 0.0
+    ) -> bool:
         """Whether that of a is told to be above `factor` times that of b (paired)."""
         if self.share is not None:
             return PairedQuantiles(a, b, self.share, error).above(factor)
         difference = a - factor * b
-        seen = max(float(np.ptp(a)), factor * float(np.ptp(b)))
+        seen = max(float(np.ptp(a)), factor * float(np.ptp(b))) or moved
         return bool(difference.mean() > _half_interval(difference, error, seen))
 
-    def _below(self, a: Floats, b: Floats, error: float, factor: float) -> bool:
-        return self.above(b, a, error, 1 / factor)
+    def _below(self, a: Floats, b: Floats, error: float, moved: float, factor: float) -> bool:
+        return self.above(b, a, error, 1 / factor, moved)
 
-    def ratio(self, a: Floats, b: Floats, error: float, within: float = 0.0) -> stats.Estimate:
+    def ratio(
+        self, a: Floats, b: Floats, error: float, within: float = 0.0, moved: float = 0.0
+    ) -> stats.Estimate:
         """That of a over that of b (paired); each bound fails with probability `error`.
 
         Both ends are on that side of 1, and of ``1 + within``, that `above` tells. Without this an
@@ -142,9 +151,9 @@ class Statistic:
             value, low, high = pair.ratio()
             above, below = pair.above, pair.below
         else:
-            value, low, high = self._ratio_of_means(a, b, error)
-            above = partial(self.above, a, b, error)
-            below = partial(self._below, a, b, error)
+            value, low, high = self._ratio_of_means(a, b, error, moved)
+            above = partial(self.above, a, b, error, moved=moved)
+            below = partial(self._below, a, b, error, moved)
         if 0 < value < math.inf:
             if not above(1.0):
                 low = min(low, 1.0)
@@ -159,17 +168,19 @@ class Statistic:
                 high = min(high, limit) if below(limit) else max(high, limit)
         return stats.Estimate(value, low, high, 1 - 2 * error, len(a))
 
-    def _ratio_of_means(self, a: Floats, b: Floats, error: float) -> tuple[float, float, float]:
+    def _ratio_of_means(
+        self, a: Floats, b: Floats, error: float, moved: float
+    ) -> tuple[float, float, float]:
         found = fieller_ratio(a, b, 1 - 2 * error)
         value, low, high = (float(x) for x in (found.value, found.low, found.high))
         below = float(b.mean())
         if below > 0:
-            seen = max(float(np.ptp(a)), value * float(np.ptp(b)))
+            seen = max(float(np.ptp(a)), value * float(np.ptp(b))) or moved
             more = _widening(a - value * b, error, seen) / below
             low, high = low - more, high + more
         return value, low, high
 
-    def difference(self, a: Floats, b: Floats, error: float) -> stats.Estimate:
+    def difference(self, a: Floats, b: Floats, error: float, moved: float = 0.0) -> stats.Estimate:
         """That of a minus that of b (paired), seconds; bounds as those of `ratio`."""
         confidence = 1 - 2 * error
         if self.share is not None:
@@ -182,7 +193,8 @@ class Statistic:
             return stats.Estimate(value, low, high, confidence, len(a))
         apart = a - b
         value = float(apart.mean())
-        reach = _half_interval(apart, error, max(float(np.ptp(a)), float(np.ptp(b))))
+        seen = max(float(np.ptp(a)), float(np.ptp(b))) or moved
+        reach = _half_interval(apart, error, seen)
         return stats.Estimate(value, value - reach, value + reach, confidence, len(a))
 
 

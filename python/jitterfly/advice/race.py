@@ -74,6 +74,11 @@ class CandidateRuns:
     slower_than: str = ""
     dropped_by_bound: bool = False
 
+    @property
+    def moved(self) -> float:
+        """How far noise moved its first sample, seconds: all of them, where they are the same."""
+        return abs(float(self.samples[0]) - self.noise_free) if len(self.samples) else 0.0
+
     def find_noise_free(self, poll: Poll | None = None) -> None:
         """Find out how long it takes without noise: minutes, on very many ranks."""
         self.noise_free = float(from_ticks(noise_free_ticks(self.case, poll)[-1]))
@@ -261,12 +266,17 @@ class Race:
         if not self.within:
             return False
         a, b = self.paired(other, candidate)
-        return self.statistic.above(a, b, self.error, 1 / (1 + self.within))
+        moved = self.moved(candidate, other)
+        return self.statistic.above(a, b, self.error, 1 / (1 + self.within), moved)
 
     def paired(self, candidate: CandidateRuns, other: CandidateRuns) -> tuple[Any, Any]:
         """Their samples of the realizations that both had at their last looks."""
         count = min(self._seen.get(candidate.name, 0), self._seen.get(other.name, 0))
         return candidate.samples[:count], other.samples[:count]
+
+    def moved(self, *candidates: CandidateRuns) -> float:
+        """How far noise moved the samples of any at most, as `Statistic` takes it."""
+        return max(candidate.moved for candidate in candidates)
 
     def look_at(self, number: int, count: int, tick: Tick, **engine: Any) -> None:
         """Take `count` realizations of those left, and drop what is slower.
@@ -294,7 +304,9 @@ class Race:
 
                 tick(simulate_more(here, count, self.seed, report, **engine) - done)
                 for candidate in here:
-                    bound = self.statistic.upper(candidate.samples[:count], self.error)
+                    bound = self.statistic.upper(
+                        candidate.samples[:count], self.error, candidate.moved
+                    )
                     if bound < ceiling:
                         ceiling, ceiling_of = bound, candidate.name
         # Those that were simulated before the ceiling fell.
@@ -320,8 +332,9 @@ class Race:
         )  # the first of `left`
         for candidate in racing:
             if candidate is not best and self.statistic.above(
-                candidate.samples[:count], best.samples[:count], self.error
-            ):
+                candidate.samples[:count], best.samples[:count], self.error,
+                moved=self.moved(candidate, best),
+            ):  # fmt: skip
                 candidate.dropped, candidate.slower_than = number, best.name
 
     def realizations(self, candidate: CandidateRuns) -> int:

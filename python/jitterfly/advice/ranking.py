@@ -206,8 +206,11 @@ def _largest_ratio(race: Race, left: list[CandidateRuns]) -> float:
     """How many times as long as the best of those left the first takes at most."""
     if race.exact:
         return 1.0
-    pairs = [race.paired(left[0], other) for other in left[1:]]
-    ratios = [race.statistic.ratio(a, b, race.error, race.within) for a, b in pairs]
+    ratios = [
+        race.statistic.ratio(*race.paired(left[0], other), race.error, race.within,
+                             race.moved(left[0], other))
+        for other in left[1:]
+    ]  # fmt: skip
     return max([1.0, *(float(ratio.high) for ratio in ratios)])
 
 
@@ -236,7 +239,9 @@ def _ranked(
         value = nothing
         if count:
             bound = candidate.noise_free if candidate.never_early else None
-            value = race.statistic.estimate(candidate.samples[:count], race.error, bound)
+            value = race.statistic.estimate(
+                candidate.samples[:count], race.error, bound, candidate.moved
+            )
         other = _rival(race, candidate, first, state)
         versus = "" if candidate is first else other.name
         if candidate is first:
@@ -288,7 +293,7 @@ def _rival(race: Race, candidate: CandidateRuns, first: CandidateRuns, state: st
         return race.named(candidate.slower_than)
     if state == SLOWER:
         a, b = race.paired(candidate, first)
-        if not race.statistic.above(a, b, race.error):
+        if not race.statistic.above(a, b, race.error, moved=race.moved(candidate, first)):
             return race.named(candidate.slower_than)
     return first
 
@@ -308,8 +313,9 @@ def _compared(
         )
         return ratio, apart, Estimate(math.nan, math.nan, math.nan, confidence, 0)
     a, b = race.paired(candidate, other)
-    ratio = race.statistic.ratio(a, b, race.error, race.within)
-    apart = race.statistic.difference(a, b, race.error)
+    moved = race.moved(candidate, other)
+    ratio = race.statistic.ratio(a, b, race.error, race.within, moved)
+    apart = race.statistic.difference(a, b, race.error, moved)
     if (
         candidate.dropped_by_bound
     ):  # it was simulated until its noise-free time was told to be above the other's

@@ -248,6 +248,8 @@ class Measure:
         Whether a single realization has a value. Without one there are no quantiles.
     lower_bound : float, optional
         What no realization can lie below, in `unit`: the interval of the mean ends there.
+    noise_free : float, optional
+        What a realization is that no noise meets, in `unit`.
     """
 
     name: str
@@ -256,6 +258,7 @@ class Measure:
     unit: str = ""
     distribution: bool = True
     lower_bound: float | None = None
+    noise_free: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.denominator, Form) and self.denominator < 1:

@@ -317,10 +317,12 @@ class Observable(Component, ABC):
         return table
 
 
-def in_seconds(name: str, form: Form, lower_bound: int | None = None) -> Measure:
-    """A time; `lower_bound` in ticks, as the form."""
-    least = None if lower_bound is None else lower_bound / SECOND
-    return Measure(name, form, SECOND, "s", lower_bound=least)
+def in_seconds(
+    name: str, form: Form, lower_bound: int | None = None, noise_free: int | None = None
+) -> Measure:
+    """A time; `lower_bound` and `noise_free` in ticks, as the form."""
+    least, quiet = (None if x is None else x / SECOND for x in (lower_bound, noise_free))
+    return Measure(name, form, SECOND, "s", lower_bound=least, noise_free=quiet)
 
 
 def read_side(value: Any, name: str, *, quiet: bool = False) -> Select | str:

@@ -70,7 +70,7 @@ def rare_events_of(measure: Measure, data: CellData, ratio: float) -> RareEvents
         return found._replace(count=found.count * data.count / raw)
     samples = data.samples(measure) if data.exact else None
     if samples is not None:
-        return RareEvents.of(samples, samples.mean())
+        return RareEvents.of(samples, samples.mean(), noise_free=measure.noise_free)
     if not measure.distribution:
         return None
     histogram = data.histogram(measure)

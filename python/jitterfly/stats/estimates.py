@@ -110,6 +110,7 @@ def mean(
     *,
     noisy: bool = True,
     lower_bound: npt.ArrayLike | None = None,
+    noise_free: npt.ArrayLike | None = None,
 ) -> Estimate:
     """Mean and its interval.
 
@@ -125,6 +126,9 @@ def mean(
     lower_bound : array, shape (...), optional
         What no realization can lie below, such as the time without noise where noise only adds to
         it. The interval does not reach below it, and covers as often (`Estimate.bounded`).
+    noise_free : array, shape (...), optional
+        What a realization is that no noise meets. Samples that are all the same, but not this, were
+        all met by noise, as those that wait for the slowest of many slow ranks.
 
     Returns
     -------
@@ -133,7 +137,9 @@ def mean(
         normal. Where few rare events decide it (`Estimate.skewed`), it would cover less: 95 % are
         79 % for 30 samples that are hit with 5 %. So it is made wider on the side where rare events
         lie, by `rare_event_margin`. One realization has no interval, and neither has a sample that
-        is all the same: what is too rare to be in it may be large. Its ends are infinite.
+        is all the same: what is too rare to be in it may be large. Its ends are infinite. But if
+        all of it was met by noise (`noise_free`), its ends are those of the share that is met
+        (Clopper & Pearson), if what is not met, or met twice, differs by as much.
 
     Raises
     ------
@@ -162,7 +168,9 @@ def mean(
     center = x.mean(axis=0)
     reach = half_width(x, confidence)
     student = Estimate(center, center - reach, center + reach, confidence, len(x))
-    found = RareEvents.of(x, center).widen(student) if noisy else student
+    if noise_free is not None:
+        noise_free = check_numbers(noise_free, "noise_free must be numbers, or None")
+    found = RareEvents.of(x, center, noise_free=noise_free).widen(student) if noisy else student
     return found.bounded(lower_bound)
 
 
@@ -172,23 +180,35 @@ class RareEvents(NamedTuple):
     Attributes
     ----------
     count : float
-        How many, as `effective_events`; 0 where the samples are all the same.
+        How many, as `effective_events`; 0 where the samples are all the same, and may be those that
+        no noise met.
     below, above : float
         How far the farthest samples move the estimate, each if it were all of them.
+    all_met : float
+        Of samples that are all the same, and all met by noise: how far it moved them.
     """
 
     count: Any
     below: Any
     above: Any
+    all_met: Any = 0.0
 
     @classmethod
     def of(
-        cls, values: Floats, mean: Any, counts: npt.NDArray[np.int64] | None = None
+        cls,
+        values: Floats,
+        mean: Any,
+        counts: npt.NDArray[np.int64] | None = None,
+        noise_free: Any = None,
     ) -> RareEvents:
         """Of samples, shape (realizations, ...), or of different values and how many there are."""
-        return cls(
-            events_of_columns(values, counts), mean - values.min(axis=0), values.max(axis=0) - mean
-        )
+        low, high = values.min(axis=0), values.max(axis=0)
+        count = events_of_columns(values, counts)
+        found = cls(count, mean - low, high - mean)
+        if noise_free is None or len(values) < 2:
+            return found
+        moved = np.where(low == high, np.abs(low - noise_free), 0.0)
+        return found._replace(count=np.where(moved > 0, len(values), count), all_met=moved)
 
     @classmethod
     def of_ratio(cls, top: Floats, bottom: Floats, ratio: float) -> RareEvents:
@@ -213,11 +233,14 @@ class RareEvents(NamedTuple):
 
     def widen(self, estimate: Estimate) -> Estimate:
         """Student's or Fieller's interval, with `rare_event_margin` on each side."""
-        margin = rare_event_margin(self.count, estimate.realizations, estimate.confidence)
+        n = estimate.realizations
+        margin = rare_event_margin(self.count, n, estimate.confidence)
+        # Such a share of all realizations none of n is of, with that confidence.
+        unmet = self.all_met * (1 - ((1 - estimate.confidence) / 2) ** (1 / n))
         return replace(
             estimate,
-            low=estimate.low - _times(margin, self.below),
-            high=estimate.high + _times(margin, self.above),
+            low=estimate.low - _times(margin, self.below) - unmet,
+            high=estimate.high + _times(margin, self.above) + unmet,
             events=self.count,
         )
 
