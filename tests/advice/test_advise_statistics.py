@@ -350,3 +350,20 @@ def test_nothing_is_clipped(drawn):
     assert (first.state, second.state) == ("perhaps", "perhaps")
     assert float(second.ratio.low) < 1 < float(second.ratio.high)
     assert float(second.difference.low) < 0 < float(second.difference.high)
+
+
+def test_algorithms_that_noise_delays_alike():
+    """The slowest of many slow ranks delays every realization as much; it is told who is faster."""
+    noise = jf.SpeedNoise(1.05, probability=0.5)
+    names = ["ring", "recursive_doubling"]
+    given = {"network": "L=1us,o=200ns,G=1ns", "message_bytes": 2**16, "compute_time": "1ms",
+             "candidates": names, "realizations": 64}  # fmt: skip
+    (cell,) = jf.advise(64, noise=noise, **given).cells
+    best = cell.ranking[0]
+    assert (cell.outcome, best.name) == ("winner", "ring")
+    assert best.value.low < 1.05e-3 + best.noise_free - 1e-3 < best.value.high
+    # Where noise met nobody, nothing is known of what it does.
+    rare = jf.StepNoise("1s", probability=1e-15)
+    (cell,) = jf.advise(64, noise=rare, **given).cells
+    assert math.isinf(cell.ranking[0].value.high)
+    assert cell.outcome != "winner"

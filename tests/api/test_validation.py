@@ -371,10 +371,15 @@ def test_network_as_text():
 
 
 @pytest.mark.parametrize(
-    "value", [None, jf.PeriodicNoise(1, 0), [1], {"period": 1}, np.array(3), np.zeros(1000)]
+    "value", [None, jf.PeriodicNoise, [1], {"period": 1}, np.array(3), np.zeros(1000)]
 )
 def test_noise(value):
     check(lambda: case(noise=value), "noise must be a list of sources")
+
+
+def test_one_source_of_noise():
+    source = jf.PeriodicNoise("1ms", "1us")
+    assert case(noise=source) == case(noise=[source])
 
 
 def test_noise_as_one_text():

@@ -155,6 +155,52 @@ def test_bounds_of_columns_and_of_what_has_no_error():
         stats.mean([1.0, 3.0], lower_bound="x")
 
 
+@pytest.mark.parametrize("count", [2, 10, 40])
+@pytest.mark.parametrize("chance", [0.5, 0.9, 0.99, 0.999])
+def test_samples_that_are_all_met_by_noise(chance, count):
+    """They are the same as those that no noise met, but for the noise-free value."""
+    rng = np.random.default_rng(11)
+    x = np.where(rng.random((count, 4000)) < chance, 14.0, 10.0)
+    found = stats.mean(x, noise_free=10.0)
+    truth = 10 + 4 * chance
+    assert ((found.low <= truth) & (truth <= found.high)).mean() > 0.95 - 5 * 0.0035
+    met, unmet = (x == 14).all(axis=0), (x == 10).all(axis=0)
+    assert np.array_equal(found.low == -np.inf, unmet)
+    reach = 4 * (1 - 0.025 ** (1 / count))
+    assert np.allclose(found.high[met], 14 + reach)
+    assert np.allclose(found.low[met], 14 - reach)
+    assert (np.asarray(found.events)[met] == count).all()
+    rest = ~met & ~unmet
+    plain = stats.mean(x)
+    for end in ("low", "high"):
+        assert np.array_equal(getattr(found, end)[rest], getattr(plain, end)[rest])
+
+
+def test_all_met_of_columns_and_of_one_realization():
+    found = stats.mean([[1.0, 5.0], [1.0, 5.0]], noise_free=[1.0, 3.0])
+    assert np.array_equal(np.isfinite(found.low), [False, True])
+    assert stats.mean([5.0], noise_free=3.0).too_small
+    assert not stats.mean([5.0, 5.0], lower_bound=3.0, noise_free=3.0).skewed
+    with pytest.raises(ValueError, match="noise_free must be numbers, or None, got 'x'"):
+        stats.mean([1.0, 3.0], noise_free="x")
+
+
+@pytest.mark.parametrize("kind", ["completion", "slowdown", "overhead"])
+def test_a_study_of_ranks_that_always_wait(kind):
+    """A target is met where the slowest rank delays every realization as much."""
+    slow = jf.SpeedNoise(1.05, probability=0.5)
+    case = jf.Case(64, network="L=1us,o=200ns", noise=slow, compute_time="1ms")
+    study = jf.Study("waits", case=case, axes=[jf.Axis("ranks", [64, 128])],
+                     observables={"x": {"kind": kind}}, targets=["mean of x ± 1 %"],
+                     budget=jf.RealizationBudget(min=32, max=5000))  # fmt: skip
+    store = study.run()
+    found = store.to_xarray()
+    assert found["met"].all()
+    assert (found["realizations"] < 5000).all()
+    mean = found.sel(statistic="mean")
+    assert ((mean["low"] < mean["estimate"]) & (mean["estimate"] < mean["high"])).all()
+
+
 def _as_ranked(x, lower_bound=None):
     """The intervals by which algorithms are ranked, of the first samples."""
     ranked = question.Statistic.named("mean")

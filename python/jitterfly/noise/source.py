@@ -182,7 +182,7 @@ def check_sources(values: Any) -> tuple[Noise, ...]:
         Something else is among them, or they leave the CPU no time.
     """
     rule = "noise must be a list of sources such as PeriodicNoise(...)"
-    if isinstance(values, str):
+    if isinstance(values, (str, Noise)):
         values = [values]
     if isinstance(values, (bytes, Mapping)):
         raise ValueError(f"{rule}, got {shorten(values)}")
