@@ -378,9 +378,9 @@ class Given(Generic[Taken, Held]):
         `fields.frozen_dataclass`.
     """
 
-    def __init__(self, shown: str, default: Held = _NO_DEFAULT) -> None:
+    def __init__(self, shown: str, default: Taken | Held = _NO_DEFAULT) -> None:
         self._shown = shown
-        self._default = default
+        self._default: Any = default
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -393,7 +393,8 @@ class Given(Generic[Taken, Held]):
             return value
         if self._default is _NO_DEFAULT:  # this is how dataclass asks whether there is a default
             raise AttributeError(self._name)
-        return self._default
+        default: Held = self._default
+        return default
 
     def __set__(self, instance: object, value: Taken) -> None:
         instance.__dict__[self._name] = value

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import NamedTuple
 
 from .case import Case, check_case
@@ -220,6 +221,7 @@ def _whole_ns(ticks: int, what: str, notes: list[str]) -> int:
 
 def _options(case: Case, notes: list[str]) -> list[str]:
     network = case.network
+    values: dict[str, Fraction | int]
     if isinstance(network, Hockney):  # alpha + beta n = L + (n - 1) G, and a gap of beta n
         alpha, beta = exact(network.alpha), exact(network.beta)
         values = {"L": alpha + beta, "o": 0, "g": beta, "G": beta, "O": 0}

@@ -181,7 +181,7 @@ def read_pairs(text: str, name: str) -> dict[str, Any]:
             raise ValueError(f"{rule}, with a comma between them; got {shorten(text)}")
         if key in table:
             raise ValueError(f"{name} has the key {key!r} twice; got {shorten(text)}")
-        table[key] = _read_call(*call.groups(), f"{name}: {key}") if call else _read_word(entry)
+        table[key] = _read_call(call[1], call[2], f"{name}: {key}") if call else _read_word(entry)
     return table
 
 

@@ -60,7 +60,7 @@ class _ButterflyCycle:
     def __init__(self, replay: Replay, cycle: int, start: list[int]):
         self.replay, self.cycle = replay, cycle
         self.rounds = replay.case.log2_ranks
-        self.copied = set(replay.case.algorithm.levels(replay.case.ranks))
+        self.copied = set(replay.case.algorithm.levels(replay.case.ranks))  # type: ignore[attr-defined]
         self.ready = [start, *([0] * len(start) for _ in range(self.rounds))]
         self.level = [0] * len(start)
         self.busy = list(start)

@@ -1,4 +1,4 @@
-"""Type checking (mypy) of a user's program, and of required arguments."""
+"""Type checking (mypy) of the package, of a user's program, and of required arguments."""
 
 import dataclasses
 import inspect
@@ -43,6 +43,9 @@ print(jf.stats.quantiles([1.0, 2.0], 0.5).value, jf.stats.quantiles([1.0, 2.0], 
 print(jf.measured.load("a.noise"), jf.inference.fit, jf.plots.draw)
 jf.simulate(case, 10).plot("a.png").savefig("b.png")
 print(jf.Case(8, network="L=1us,o=200ns", noise=["period=1ms,duration=10us"]).network.to_dict())
+study = jf.Study("mine", case=case, variants={"one": {}}, targets=["mean of completion ± 1 %"])
+print(study.targets[0].statistic, study.variants[0].label)
+print(jc.CongestionCase(tree).ranks + 1)
 """
 
 
@@ -55,6 +58,19 @@ def told(file):
     )  # fmt: skip
     assert done.returncode < 2, done.stderr
     return [line for line in done.stdout.splitlines() if line.startswith(str(file))]
+
+
+@pytest.mark.full_scale
+@pytest.mark.slow
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="NumPy for Python 3.10 has older types")
+def test_the_package_itself(tmp_path):
+    """Every module, with the settings in pyproject.toml."""
+    pytest.importorskip("mypy")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.full_scale

@@ -613,8 +613,8 @@ def _aligned(
     header, left_out = rows[0], list[str]()
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     kept = list(range(len(header)))
-    for name in spare if width is not None else ():
-        if sum(widths[i] + 2 for i in kept) <= width:
+    for name in spare:
+        if width is None or sum(widths[i] + 2 for i in kept) <= width:
             break
         if name in header:
             kept.remove(header.index(name))

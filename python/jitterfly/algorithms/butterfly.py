@@ -117,7 +117,7 @@ class Butterfly(Forwarding, kind="butterfly"):
         """The levels at which copies are sent, ascending, on so many ranks."""
         rounds = ranks.bit_length() - 1
         levels = _levels_on(_levels(self.copy_levels), "copy_levels", rounds - 1, "K - 1", rounds)
-        _check_reach(self.mirrors, levels)
+        _check_reach(tuple(self.mirrors), levels)
         return levels
 
     def asked(self, ranks: int) -> tuple[int, ...]:

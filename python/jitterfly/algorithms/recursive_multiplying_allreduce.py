@@ -82,9 +82,9 @@ class RecursiveMultiplyingAllreduce(Forwarded, kind="recursive_multiplying_allre
             window = []
             for other in range(1, k):
                 label = f"round {r + 1}" if other + 1 == k else ""
-                partners = Listed(_in_groups(power, k**r, k, other))
+                listed = Listed(_in_groups(power, k**r, k, other))
                 draw = r * (k - 1) + other - 1
-                window.append(message(partners, draw, n, label, combine=True))
+                window.append(message(listed, draw, n, label, combine=True))
             steps += all_sent_first(window)
         for turn, (first, end) in enumerate(folded):
             partners = Range(0, end - first, first)

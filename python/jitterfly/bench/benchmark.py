@@ -178,7 +178,9 @@ def _row(
         held = bytes_in_flight(contestant.case, backend_of(contestant), contestant.threads)
         per_rank = held / ranks
         if on_core:
-            counted = counter and counter.count(contestant.program, contestant.noise, ranks)
+            counted = None
+            if counter is not None:
+                counted = counter.count(contestant.program, contestant.noise, ranks)
             limit = core_limit(contestant.case, per_rank, counted, capacity)
         else:
             first = (contestant.program, contestant.noise) == ("butterfly", "periodic")

@@ -163,8 +163,9 @@ class Contestant:
     @property
     def label(self) -> str:
         """Name and threads, for people."""
-        many = self.threads and self.threads > 1
-        return f"{self.name}, {self.threads} thread{'s' * many}" if self.threads else self.name
+        if not self.threads:
+            return self.name
+        return f"{self.name}, {self.threads} thread{'s' * (self.threads > 1)}"
 
     def time(self) -> Times:
         """Seconds that one run takes, by the clock and of all CPU cores together."""

@@ -194,8 +194,8 @@ def rising(
         for a, b in itertools.combinations(order, 2)
         if same(a) == same(b) and along(a) < along(b)
     ]
-    alike = sum(a.high < b.low for a, b in pairs)
-    opposite = sum(a.low > b.high for a, b in pairs)
+    alike = sum(bool(a.high < b.low) for a, b in pairs)
+    opposite = sum(bool(a.low > b.high) for a, b in pairs)
     counts = alike, opposite, len(pairs) - alike - opposite
     return _shares(block.where, part, counts, words)
 

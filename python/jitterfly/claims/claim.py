@@ -167,8 +167,10 @@ def of_independent(top: Estimate, bottom: Estimate) -> Estimate:
         value = float(top.value) / float(bottom.value) if bottom.value else np.nan
         return Estimate(value, -np.inf, np.inf, top.confidence, count)
     value = float(top.value) / float(bottom.value)
-    parts = [float(max(e.high - e.value, e.value - e.low)) / float(e.value) for e in (top, bottom)]
-    half = abs(value) * float(np.hypot(*parts))
+    above, below = (
+        float(max(e.high - e.value, e.value - e.low)) / float(e.value) for e in (top, bottom)
+    )
+    half = abs(value) * float(np.hypot(above, below))
     return Estimate(value, value - half, value + half, top.confidence, count)
 
 

@@ -148,19 +148,19 @@ def recovery(results: Results) -> list[Finding]:
     name = named(results.study, "recovery")[0]
     found = []
     for panel in results.panels("ranks"):
-        known = [cell for cell in panel.cells if cell.last(name)]
+        known = [(cell, facts) for cell in panel.cells if (facts := cell.last(name))]
         if not known:
             found.append(Finding(panel.label, '"recovery about 0.4"', None, "no data"))
             continue
-        last = known[-1]
+        last, last_facts = known[-1]
         if len(known) > 1:
-            shares = [(show_ranks(s.ranks), f.mean) for s in known if (f := s.last(name))]
+            shares = [(show_ranks(cell.ranks), facts.mean) for cell, facts in known]
         else:
             shares = [(at.rpartition(", ")[2], f.mean) for at, f in last.facts.items()
                       if at.startswith(f"{name}, cycle ")]  # fmt: skip
         told = [(at, float(e.value)) for at, e in shares if not e.too_small]
         ends = [pick(told, key=lambda pair: pair[1]) for pick in (min, max)] if told else []
-        share = last.last(name).mean
+        share = last_facts.mean
         at = f"at {_at(last)}: {interval(share, '.2f')}"
         span = f"{at}; over all {'ranks' if len(known) > 1 else 'cycles'}: "
         span += " to ".join(f"{show(value, '.2f')} ({at})" for at, value in ends) or "not resolved"

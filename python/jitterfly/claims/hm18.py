@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..noise import StepNoise
 from ..results.figures import named
 from ..results.text_table import interval, show_ranks
 from ..stats import Estimate
@@ -95,8 +96,8 @@ def _cost(name: str, cells: list[CellResults], limit: float) -> tuple[str, Estim
     cell = max(within, key=lambda s: (s.ranks, probability(s)))
     quiet = math.log2(cell.ranks) * step_and_delay(cell)[0]
     mean = cell.facts[name].mean
-    ratio = Estimate(*(float(x) / quiet for x in (mean.value, mean.low, mean.high)),
-                     mean.confidence, mean.realizations)  # fmt: skip
+    value, low, high = (float(x) / quiet for x in (mean.value, mean.low, mean.high))
+    ratio = Estimate(value, low, high, mean.confidence, mean.realizations)
     return f"p = {probability(cell):g} at {show_ranks(cell.ranks)} ranks", ratio
 
 
@@ -233,7 +234,7 @@ def _why(cell: CellResults) -> str:
     _, delays = _steps_and_delays(cell)
     if len(delays) == 1:
         return "our reading: one source of delays; a second, rarer and longer one is needed"
-    rare = min(source.probability for source in cell.first_case.noise)
+    rare = min(source.probability for source in _step_noise(cell))
     met = 100_000 * _NODES * _ROUNDS * rare
     return (
         f"sampling: about {met:.0f} of 100,000 barriers on 24 nodes met the long delay, so its "
@@ -249,11 +250,15 @@ _ROUNDED = 1e-3  # L is fitted, in units of 10 ns
 _ROUNDS = 5  # of a barrier on 24 nodes
 
 
+def _step_noise(cell: CellResults) -> list[StepNoise]:
+    return [source for source in cell.first_case.noise if isinstance(source, StepNoise)]
+
+
 def _steps_and_delays(cell: CellResults) -> tuple[float, list[float]]:
     """A round of a barrier, and the longest delay of each source that acts; seconds."""
     case = cell.first_case
     costs = case.costs
-    sources = [source for source in case.noise if source.kind == "step" and source.probability]
+    sources = [source for source in _step_noise(cell) if source.probability]
     delays = [source.delay.longest_ticks() * 1e-12 for source in sources]
     return (costs.send + costs.transit + costs.receive) * 1e-12, delays
 
@@ -266,7 +271,7 @@ def probability(cell: CellResults) -> float:
 def step_and_delay(cell: CellResults) -> tuple[float, float]:
     """L and D of the study's case, seconds."""
     case = cell.first_case
-    delays = [source.delay.longest_ticks() for source in case.noise if source.kind == "step"]
+    delays = [source.delay.longest_ticks() for source in _step_noise(cell)]
     return sum(case.costs) * 1e-12, max(delays, default=0) * 1e-12
 
 

@@ -245,8 +245,8 @@ def _logarithmic(where: str, line: Sequence[FigurePoint]) -> Finding:
     found += f"the line misses by up to {share:.0f} % of the rise"
     if falls:
         return Finding(where, "logarithmic in size", False, found, "grows with the size", WORDS)
-    limit = "10 % of the rise are allowed"
-    return Finding(where, "logarithmic in size", holds, found, limit, OURS)
+    allowed = "10 % of the rise are allowed"
+    return Finding(where, "logarithmic in size", holds, found, allowed, OURS)
 
 
 def _order(smaller: Estimate, larger: Estimate) -> bool | None:

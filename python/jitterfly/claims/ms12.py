@@ -288,15 +288,15 @@ def _rise(results: Results, block: Block) -> list[Finding]:
     return [
         _steepest(block, '"rises steeply above 2^14", in time', times, show_seconds),
         _steepest(block, '"rises steeply above 2^14", in the share of realizations that are hit',
-                  shares, lambda share, _=3: f"{100 * share:.0f} %"),
+                  shares, lambda share, _: f"{100 * share:.0f} %"),
     ]  # fmt: skip
 
 
 def _time(cell: CellResults, name: str) -> Estimate:
     """The mean completion behind a mean slowdown, seconds."""
     quiet, mean = quiet_time(cell, name), cell.facts[name].mean
-    ends = (float(x) * quiet for x in (mean.value, mean.low, mean.high))
-    return Estimate(*ends, mean.confidence, mean.realizations)
+    value, low, high = (float(x) * quiet for x in (mean.value, mean.low, mean.high))
+    return Estimate(value, low, high, mean.confidence, mean.realizations)
 
 
 def quiet_time(cell: CellResults, name: str) -> float:

@@ -119,8 +119,8 @@ def _run_fit(chosen: argparse.Namespace) -> None:
                 )
             )
     if chosen.json:
-        names = [] if chosen.out is None else written(chosen.out, _write_fits(fits, chosen.out))
-        print_json("fit", fits=[_plain_fit(fitted) for fitted in fits], written=names)
+        files = [] if chosen.out is None else written(chosen.out, _write_fits(fits, chosen.out))
+        print_json("fit", fits=[_plain_fit(fitted) for fitted in fits], written=files)
         return
     print("\n\n".join("\n".join(fitted.report()) for fitted in fits))
     if chosen.out is not None:
@@ -208,6 +208,7 @@ def _write_fits(fits: list[Any], out: Path) -> list[str]:
 
 
 def _parameters_csv(fits: list[Any]) -> str:
+    rows: list[tuple[Any, ...]]
     rows = [("series", "verdict", "model", "rank", "parameter", "value", "low", "high", "given",
              "confidence")]  # fmt: skip
     for fitted in fits:

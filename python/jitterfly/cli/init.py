@@ -205,7 +205,7 @@ _FIRST_NOISE = "[[case.noise]]                   # one table for each source; se
 
 def _noise_tables(sources: list[dict[str, Any]], folder: Path) -> str:
     """A table of TOML for each source; files are named relative to the study's folder."""
-    tables = []
+    tables: list[str] = []
     for fields in sources:
         noise = dict(fields)
         if "file" in noise and not Path(noise["file"]).is_absolute():

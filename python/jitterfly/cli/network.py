@@ -195,7 +195,8 @@ def _network(chosen: argparse.Namespace) -> Topology:
             "--tree must be a number of hosts, or M:W or M:W:P such as 16,12,24:1,8,12; got "
             f"{shorten(chosen.tree)}"
         )
-    return FatTree(*numbers, routing=routing)
+    p = numbers[2] if len(numbers) == 3 else None
+    return FatTree(numbers[0], numbers[1], p, routing=routing)
 
 
 def _no_tree(hosts: Any) -> str:
@@ -285,7 +286,7 @@ def _run_network(chosen: argparse.Namespace) -> None:
             seed=chosen.seed,
             time_messages=both[0].mean(),
             unperturbed_messages=both[1].mean(),
-            slowdown_percent=slowdown_percent(*both),
+            slowdown_percent=slowdown_percent(both[0], both[1]),
         )
         return
     print(f"{case.pattern} against {case.perturbation}, rule {case.rule}, routing {name}")
@@ -294,4 +295,4 @@ def _run_network(chosen: argparse.Namespace) -> None:
         f"{chosen.realizations} realizations"
     )
     print(f"time: {both[0].mean():.4g}, unperturbed {both[1].mean():.4g} (messages)")
-    print(f"slowdown: {slowdown_percent(*both):.1f} % (95 %)")
+    print(f"slowdown: {slowdown_percent(both[0], both[1]):.1f} % (95 %)")

@@ -212,7 +212,7 @@ def _print_next_steps(measured: Measured, out: Path) -> None:
     """What to do with it."""
     from ..measured import Detours
 
-    first = measured.parts[0]
+    first: Any = measured.parts[0]  # of what is in a noise file: Detours or a Histogram
     print(f"next: jitterfly noise show {out}")
     if not isinstance(first, Detours) and first.what == "latency":
         print("no noise source takes it: lateness of a timer does not hold up a running program")

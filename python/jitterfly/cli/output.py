@@ -48,7 +48,7 @@ def _in_plain_letters(error: UnicodeError) -> tuple[str, int]:
     return "".join(_PLAIN_LETTERS.get(letter, "?") for letter in lost), error.end
 
 
-def _warning_line(message: Warning | str, *_: Any) -> str:
+def _warning_line(message: Warning | str, *_: Any, **__: Any) -> str:
     return f"jitterfly: warning: {' '.join(str(message).split())}\n"
 
 

@@ -138,7 +138,7 @@ def _compare(chosen: argparse.Namespace) -> None:
     for text in (chosen.a, chosen.b):
         folder, _, variant = (text, "", "") if Path(text).is_dir() else text.rpartition(":")
         sides.append(Side(Store.open(Path(folder or text)), variant, chosen.observable or ""))
-    comparison = compare(*sides)
+    comparison = compare(sides[0], sides[1])
     axes = [axis.name for axis in sides[0].store.study.axes]
     header = [*axes, "realizations", "mean A", "mean B", "B / A", "P(B faster)", "winner"]
     unit = sides[0].family(sides[0].store.cells[0]).unit
@@ -155,7 +155,7 @@ def _compare(chosen: argparse.Namespace) -> None:
         [
             *verdict.labels,
             str(verdict.realizations),
-            *_values(verdict.a.value, verdict.b.value, unit),
+            *_values(float(verdict.a.value), float(verdict.b.value), unit),
             telling(verdict.ratio, 1),
             telling(verdict.b_wins, 0.5, 2),
             verdict.faster or "no winner",

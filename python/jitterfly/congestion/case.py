@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_choice, check_integer, check_keys, shorten
+from ..fields import Given, check_choice, check_integer, check_keys, shorten
 from .topology import Topology
 
 Pairs = npt.NDArray[np.uint32]
@@ -79,7 +79,7 @@ class CongestionCase:
     perturbation: str = "rand"
     ratio: float = 0.5
     rule: str = "orcs"
-    ranks: int | None = None
+    ranks: Given[int | None, int] = Given("int | None", None)
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:
@@ -121,12 +121,12 @@ class CongestionCase:
     @property
     def z(self) -> int:
         """Ranks of the collective."""
-        return int(self.ranks or 0) - self.perturbing_ranks
+        return self.ranks - self.perturbing_ranks
 
     @property
     def perturbing_ranks(self) -> int:
         """Ranks of the perturbing pattern, idle with perturbation "none"."""
-        return round(int(self.ranks or 0) * self.ratio)
+        return round(self.ranks * self.ratio)
 
     def levels(self) -> list[Pairs]:
         """The messages of each level: arrays of shape (messages, 2), sender and receiver."""

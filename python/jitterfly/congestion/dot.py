@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from typing import NoReturn
 
 from ..fields import shorten
 from .forwarding import ParsedNetwork
@@ -72,7 +73,7 @@ class _Parser:
         while True:
             yield "end", "the end of the file", line
 
-    def _fail(self, what: str, line: int | None = None) -> None:
+    def _fail(self, what: str, line: int | None = None) -> NoReturn:
         raise ValueError(f"{self.name}, line {line or self.line}: {what}")
 
     def _next(self) -> None:

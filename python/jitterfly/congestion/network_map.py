@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..engine import core
 from ..fields import shorten
@@ -23,8 +24,18 @@ from .topology import Topology
 _MOST_BYTES = 2**28
 
 
+class _Read(Topology):
+    """What a map holds of its files. No fields: the files define it, as they were when read."""
+
+    paths: tuple[Path, ...]
+    sha256: tuple[str, ...]
+    _links: ParsedNetwork
+    _table: npt.NDArray[np.uint32]
+    _dropped: int
+
+
 @dataclass(frozen=True)
-class NetworkMap(Topology, kind="map"):
+class NetworkMap(_Read, kind="map"):
     """A network read from a file, with the routes of its forwarding tables.
 
     Parameters
@@ -61,7 +72,6 @@ class NetworkMap(Topology, kind="map"):
             put("tables", _path(self.tables, "tables"))
         links = read_links(Path(self.file), None if self.tables is None else Path(self.tables))
         table, dropped = forwarding(links)
-        # Not fields: the files are what defines it, as they were when they were read.
         paths = [Path(path).absolute() for path in (self.file, self.tables) if path is not None]
         put("paths", tuple(paths))
         put("sha256", tuple(hashlib.sha256(read_whole(path)).hexdigest() for path in paths))
@@ -109,7 +119,7 @@ class NetworkMap(Topology, kind="map"):
     @property
     def dropped(self) -> int:
         """Routes that lead into a loop, of all from a host to another."""
-        return int(self.__dict__["_dropped"])
+        return self._dropped
 
     @property
     def routing_name(self) -> str:

@@ -97,7 +97,7 @@ class DelayTable:
     def at(self, survival: float) -> int:
         """About the delay that is exceeded with this probability, in ticks: it may be longer."""
         times, above = self.line()
-        return int(times[max(np.searchsorted(above, survival) - 1, 0)])
+        return int(times[max(int(np.searchsorted(above, survival)) - 1, 0)])
 
 
 def last_uniform(chance: Fraction) -> int:

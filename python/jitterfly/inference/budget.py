@@ -121,8 +121,8 @@ class BudgetQuestion:
     @property
     def room(self) -> float:
         """The mean number of hits on the path that decides, if the limit is to be kept."""
-        left = to_ticks(self.latency) - self.rounds * to_ticks(self.step)
-        return left / to_ticks(self.delay)
+        left = to_ticks(float(self.latency)) - self.rounds * to_ticks(float(self.step))
+        return left / to_ticks(float(self.delay))
 
     @property
     def state(self) -> str:

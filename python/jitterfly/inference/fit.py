@@ -268,7 +268,7 @@ def _search(
         if len(grid) == 1:
             break
         ends = grid[[max(within[0] - 1, 0), min(within[-1] + 1, len(grid) - 1)]]
-        grid = np.unique(np.concatenate([grid, np.linspace(*ends, _FINE_GRID)]))
+        grid = np.unique(np.concatenate([grid, np.linspace(ends[0], ends[1], _FINE_GRID)]))
     sums = Sums.of(weight, k, model.extra(k, np.exp(grid)), y)
     steps, scales, misfits = best_parameters(sums, known.step, known.delay)
     least = float(misfits.min())
@@ -284,7 +284,8 @@ def _search(
     lowest, highest = grid[[within[0], within[-1]]]
     rare = known.probability is None and within[0] == 0  # and there p * D is all that counts
     if known.probability is not None:
-        probability = Bounds(*(3 * [known.probability]), fixed=True)
+        given = known.probability
+        probability = Bounds(given, given, given, fixed=True)
     else:
         low = 0.0 if rare else math.exp(lowest)
         probability = Bounds(float(p[at]), low, math.exp(highest))

@@ -150,7 +150,9 @@ def _joined(curves: Sequence[Curve]) -> Curve:
     return Curve(
         np.concatenate([curve.ranks for curve in curves]),
         np.concatenate([curve.latency for curve in curves]),
-        *(all_of(name) for name in ("error", "low", "high")),
+        error=all_of("error"),
+        low=all_of("low"),
+        high=all_of("high"),
         name=_common_name(curve.name for curve in curves),
         notes=tuple(dict.fromkeys(note for curve in curves for note in curve.notes)),
     )
@@ -239,13 +241,16 @@ def _parse_cell(file: str, line: int, cell: str, name: str, unit: str) -> Any:
 def _curve_of_points(file: str, name: str, points: list[tuple[int, dict[str, Any]]]) -> Curve:
     for i, (line, point) in enumerate(points):
         try:
-            Curve(**{key: [value] for key, value in point.items()})
+            alone: dict[str, Any] = {key: [value] for key, value in point.items()}
+            Curve(**alone)
             if any(point["ranks"] == other["ranks"] for _, other in points[:i]):
                 raise ValueError(f"ranks must differ from point to point, got {point['ranks']} "
                                  "twice")  # fmt: skip
         except ValueError as error:
             raise FormatError(file, line, str(error)) from None
-    columns = {key: np.array([point[key] for _, point in points]) for key in points[0][1]}
+    columns: dict[str, Any] = {
+        key: np.array([point[key] for _, point in points]) for key in points[0][1]
+    }
     return Curve(**columns, name=name)
 
 

@@ -127,8 +127,8 @@ def thinned(
     share = STATISTICS[statistic]
     if rank == "mean" and share is not None:
         raise ValueError("statistic must be mean for measured noise with rank 'mean'")
-    room = to_ticks(question.latency) - question.rounds * to_ticks(question.step)
-    room /= TICKS_PER_SECOND
+    left = to_ticks(float(question.latency)) - question.rounds * to_ticks(float(question.step))
+    room = left / TICKS_PER_SECOND
 
     def answer(state: str, p: Bounds, count: int = 0) -> Thinned:
         return Thinned(question, path.name, state, p, events, rate, count, confidence)

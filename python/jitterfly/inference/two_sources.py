@@ -235,10 +235,11 @@ def fit_two_sources(
         grid = _Grid.of(curve, model, weight, given, np.exp(axes[0]), np.exp(axes[1]))
         limit = misfit_limit(float(grid.misfit.min()), freedom, curve, confidence)
         within = grid.misfit <= limit
-        ends = [_around(axes[0], within.any(axis=1)), _around(axes[1], within.any(axis=0))]
+        inside = [np.asarray(within.any(axis=other)) for other in (1, 0)]
+        ends = [_around(axes[0], inside[0]), _around(axes[1], inside[1])]
     endless = (
-        within.any(axis=1)[0] and axes[0][0] <= start,
-        within.any(axis=0)[0] and (axes[1][0] <= start),
+        inside[0][0] and axes[0][0] <= start,
+        inside[1][0] and (axes[1][0] <= start),
     )
     return _fitted(curve, model, confidence, given, freedom, grid, limit, endless)
 
@@ -349,7 +350,7 @@ def _fitted(
         least = 0.0 if endless[at - 1] else float(inside.min())
         bounds[name] = Bounds(float(p[i, j]), least, float(inside.max()))
         ends = (low[within][:, at] * inside).min(), (high[within][:, at] * inside).max()
-        bounds[load] = Bounds(float(values[at] * p[i, j]), *map(float, ends))
+        bounds[load] = Bounds(float(values[at] * p[i, j]), float(ends[0]), float(ends[1]))
     predicted = curve.rounds * values[0] + values[1] * grid.extra[i]
     predicted = predicted + values[2] * grid.extra[len(grid.p) + j]
     misfit = float(np.sqrt(np.mean((curve.latency / np.maximum(predicted, 1e-15) - 1) ** 2)))

@@ -21,6 +21,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -274,7 +275,7 @@ def write_shipped_tables(
     path: Path = SHIPPED, most: int = SHIPPED_ROUNDS, budget: float = 2e8
 ) -> None:
     """Make all tables: `budget` steps of a rank at each p, or 20,000 realizations."""
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for rounds in range(1, most + 1):
         one = simulate_hit_table(rounds, int(min(20_000, budget / (rounds * 2.0**rounds))))
         arrays[f"probabilities{rounds}"] = one.probabilities

@@ -267,9 +267,6 @@ class Latencies(Compared):
         set_seconds(self, "samples", 1)
 
 
-Part = Detours | Histogram | CollectiveTable | PerRankSamples | Latencies
-
-
 @dataclass(frozen=True)
 class Measured:
     """What is in a file.
@@ -277,8 +274,8 @@ class Measured:
     Parameters
     ----------
     parts : tuple
-        One or more `Detours`, `Histogram`, `CollectiveTable`, `PerRankSamples` or `Latencies`, all
-        of one class.
+        One or more `Detours`, `Histogram`, `CollectiveTable`, `PerRankSamples`, `Latencies`,
+        `CpuNoise` or `LogGPTable`, all of one class.
     format : str
         Name of the format it was read from.
     source : dict of str to str
@@ -428,3 +425,6 @@ class LogGPTable(Compared):
 
 def _show(ticks: int) -> str:
     return show_seconds(ticks / TICKS_PER_SECOND)
+
+
+Part = Detours | Histogram | CollectiveTable | PerRankSamples | Latencies | CpuNoise | LogGPTable

@@ -197,7 +197,7 @@ def parse(text: Text) -> Measured:
 def _take_entry(text: Text, line: int, body: bytes, keys: dict[str, Any]) -> None:
     try:
         found = _ENTRY.fullmatch(body.decode("utf-8"))
-        key = found and (json.loads(found[2]) if found[2][0] == '"' else found[2])
+        key = (json.loads(found[2]) if found[2][0] == '"' else found[2]) if found else ""
         value = json.loads(found[3]) if found else None
     except (ValueError, RecursionError):
         found = None

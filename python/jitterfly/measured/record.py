@@ -584,7 +584,7 @@ def _threshold_counts(wanted: float | None, calm: dict[str, Any]) -> int:
 
 
 def _wait(
-    recorders: Sequence[Any], seconds: float, per_second: float, progress: Progress | None
+    recorders: Sequence[core.Recorder], seconds: float, per_second: float, progress: Progress | None
 ) -> str:
     """Until the end; what was before it: "Ctrl-C", the name of another signal, or ""."""
     start = core.read_counter()

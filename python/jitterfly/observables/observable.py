@@ -195,6 +195,7 @@ class Observable(Component, ABC):
     compares: ClassVar[bool] = False
     #: For each side that T = "best" may be asked of: how the best is known (see `Family.pick`).
     picks: ClassVar[Mapping[str, str]] = {}
+    cycle: Cycle  # a field of every kind
 
     @abstractmethod
     def sides(self) -> dict[str, Select]:
@@ -262,7 +263,7 @@ class Observable(Component, ABC):
         if best is None:
             only = self.measure(name, **first)
             T = next(iter(first.values())).T
-            return only and Family(name, self.unit, (only,), (T,), "only", floor)
+            return Family(name, self.unit, (only,), (T,), "only", floor) if only else None
         made = [(c.T, self.measure(f"{name}, T={c.T}", **{**first, best: c})) for c in choice[best]]
         members = tuple(measure for _, measure in made if measure)
         if not members:

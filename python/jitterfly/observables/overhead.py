@@ -33,7 +33,7 @@ class Overhead(Completion, kind="overhead"):
         if self.over != NOISE_FREE:
             same = "last" if self.T == "best" else self.T
             over = read_side(self.over, "over", quiet=True)
-            if isinstance(self.over, str):
+            if isinstance(self.over, str) and isinstance(over, Select):
                 over = replace(over, T=same)
             object.__setattr__(self, "over", over)
         self.check_best()

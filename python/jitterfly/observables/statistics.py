@@ -244,8 +244,9 @@ class Observed:
 
     def _order_statistic(self, rank: int) -> tuple[float, float, float]:
         """Where the sample of that rank is: low, middle, high."""
-        if self.exact:
-            value = float(self.data.ordered(self.measure)[rank - 1])
+        ordered = self.data.ordered(self.measure) if self.exact else None
+        if ordered is not None:
+            value = float(ordered[rank - 1])
             return value, value, value
         scale = histogram_scale(self.measure)
         low, middle, high = self.data.histogram(self.measure).order_statistic(rank)

@@ -109,12 +109,13 @@ class Target:
                 )
         width, relative, absolute, unit = match["width"], None, None, ""
         if width.endswith("%"):
-            relative = float(_read_number(width[:-1].rstrip(), "width", text) / 100)
+            value = relative = float(_read_number(width[:-1].rstrip(), "width", text) / 100)
         elif _PERCENT.fullmatch(width):
-            absolute = float(_read_number(width, "width", text))
+            value = absolute = float(_read_number(width, "width", text))
         else:
-            absolute, unit = parse_seconds(width, f"target {text!r}: width", positive=True), "s"
-        if not (absolute if relative is None else relative) > 0:
+            value = absolute = parse_seconds(width, f"target {text!r}: width", positive=True)
+            unit = "s"
+        if not value > 0:
             raise ValueError(f"target {text!r}: width must be above 0, got {width}")
         return cls(match["statistic"], match["observable"], relative, absolute, confidence, unit)
 
@@ -295,7 +296,8 @@ def _interval(target: Target, observed: Observed, share: float) -> Estimate:
 
 
 def _wanted_half_width(target: Target) -> float:
-    return target.absolute if target.relative is None else target.relative
+    [width] = [width for width in (target.relative, target.absolute) if width is not None]
+    return width
 
 
 def _half_width(target: Target, estimate: Estimate) -> float:

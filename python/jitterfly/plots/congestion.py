@@ -118,8 +118,8 @@ def _series(axes: Axes, at: Any, line: Sequence[FigurePoint], look: style.Look, 
     if band:  # only one: they overlap
         ends = np.array([np.quantile(point.realizations, _BAND) for point in line]).T
         axes.fill_between(at, *ends, color=look.color, alpha=0.18, linewidth=0)
-    axes.plot(at, [point.slowdown.value for point in line], color=look.color, linestyle=look.line,
-              linewidth=1.3)  # fmt: skip
+    means = [float(point.slowdown.value) for point in line]
+    axes.plot(at, means, color=look.color, linestyle=look.line, linewidth=1.3)
     _points(axes, at, line, look)
 
 
@@ -296,11 +296,12 @@ def _tree(axes: Axes, tree: FatTree, loads: list[npt.NDArray[np.int64]], own: se
                          np.stack([top, np.full(len(x), level + 1)], 1)], 1)  # fmt: skip
         order = np.argsort(load, kind="stable")  # the loaded ones on top
         axes.add_collection(LineCollection(
-            ends[order], colors=[_COLOURS[min(n, 3)] for n in load[order]],
+            list(ends[order]), colors=[_COLOURS[min(n, 3)] for n in load[order]],
             linewidths=[0.6 + 0.9 * min(n, 4) for n in load[order]]))  # fmt: skip
         for at in np.flatnonzero(load > 1):
-            anchor = 0.7 * ends[at][0] + 0.3 * ends[at][1]
-            axes.text(*anchor, str(load[at]), fontsize=7, ha="center", va="center", zorder=6,
+            anchor_x, anchor_y = 0.7 * ends[at][0] + 0.3 * ends[at][1]
+            axes.text(anchor_x, anchor_y, str(load[at]), fontsize=7, ha="center", va="center",
+                      zorder=6,
                       bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4})  # fmt: skip
         axes.plot(top, np.full(len(top), level + 1), "s", color=style.INK, markersize=6, zorder=5)
     for host in range(tree.hosts):

@@ -185,18 +185,13 @@ def _panel(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], crowded: 
         is_set = any(f is not None and f.is_set for f in facts)
         if crowded:  # ranges side by side: bands over each other are one area
             step = max(step, float(np.ptp(x)) / (2 * len(x)))  # where a few are close together
-            bar = min(_BAR, 72 * 0.5 * _inches(axes) / (len(x) * len(cell.lines)))
+            bar = min(_BAR, 72 * 0.5 * style.inches_across(axes) / (len(x) * len(cell.lines)))
             x = x + _SPREAD * step * ((number + 0.5) / len(cell.lines) - 0.5)
         elif is_set and len(cell.lines) > 1:  # whole numbers often fall onto each other
             x = x + looks[name].shift * step
         if is_set:
             axes.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
         series.draw_series(axes, x, facts, looks[name], few=False, bar=bar)
-
-
-def _inches(axes: Axes) -> float:
-    """Across a panel."""
-    return float(axes.get_position().width * axes.figure.get_figwidth())
 
 
 def _scale(row: list[Axes], cells: list[CurvePanel], unit: str) -> None:

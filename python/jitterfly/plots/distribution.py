@@ -212,8 +212,10 @@ def draw_histogram(results: Results, observable: str | None = None) -> Figure:
 def _histogram_line(
     axes: Axes, observed: Observed, look: dict[str, Any], _confidence: float
 ) -> None:
-    if observed.exact:
-        values, counts = observed.samples, None
+    samples = observed.samples if observed.exact else None
+    counts = None
+    if samples is not None:
+        values = samples
     else:
         histogram = observed.data.histogram(observed.measure)
         values, counts = histogram.middles() / histogram_scale(observed.measure), histogram.counts

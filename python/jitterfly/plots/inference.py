@@ -95,7 +95,7 @@ def _rank_axis(axes: Axes, low: int, high: int) -> None:
     axes.set_xlabel("ranks")
 
 
-def _region(axes: Axes, fit: Fit) -> list[Line2D]:
+def _region(axes: Axes, fit: Fit) -> list[Any]:
     p, least, most = fit.region
     inside = np.isfinite(least) & np.isfinite(most)
     if not inside.any():
@@ -122,7 +122,7 @@ def _region(axes: Axes, fit: Fit) -> list[Line2D]:
     ]
 
 
-def _line(color: str, line: str, label: str, width: float = 1.6) -> Line2D:
+def _line(color: str, line: Any, label: str, width: float = 1.6) -> Line2D:
     return Line2D([], [], color=color, linestyle=line, linewidth=width, label=label)
 
 

@@ -57,7 +57,8 @@ def draw_measured(measured: Measured, path: Path, facts: dict[str, Any]) -> None
 def figure_of(measured: Measured, facts: dict[str, Any]) -> Any:
     """The matplotlib Figure: a column, or a panel, for each part."""
     first = measured.parts[0]
-    parts, known = list(measured.parts), list(facts["parts"])
+    parts: list[Any] = list(measured.parts)
+    known = list(facts["parts"])
     if isinstance(first, Detours):
         return _detours(measured, parts[:_MOST_COLUMNS], known)
     if isinstance(first, Histogram):
@@ -86,7 +87,7 @@ def _detours(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) 
         if len(measured.parts) > 1:
             style.panel_title(axes[0, column], _name(part, column))
         _join(axes, column, limits)
-    count = sum(len(part.starts) for part in measured.parts)
+    count = sum(len(part.starts) for part in measured.parts if isinstance(part, Detours))
     subtitle = [
         f"{count:,} detour{'s' * (count != 1)}",
         *_cut(measured, parts),
@@ -116,7 +117,7 @@ def _histograms(measured: Measured, parts: list[Any], facts: list[dict[str, Any]
         if number + columns < len(parts):
             axis.set_xlabel("")
         axis.tick_params(labelbottom=number + columns >= len(parts))
-    total = sum(part.total for part in measured.parts)
+    total = sum(part.total for part in measured.parts if isinstance(part, Histogram))
     subtitle = [f"{total:,} {what}", *_cut(measured, parts), *_subtitle(measured)]
     style.finish(figure, _title(measured), subtitle, histogram_handles(what))
     return figure
@@ -207,7 +208,7 @@ def draw_timeline(axes: Axes, detours: Detours) -> None:
 
 def timeline_handles(parts: Sequence[Detours]) -> list[Any]:
     """What the marks mean, of those that are there."""
-    handles = []
+    handles: list[Any] = []
     if any(len(part.starts) > _MOST_POINTS for part in parts):
         handles.append(Patch(color=_COLOURS(0.6), label="many detours (lighter: one)"))
         handles.append(Line2D([], [], color=style.INK, linewidth=0, marker=".", markersize=4,
@@ -345,7 +346,7 @@ def histogram_handles(what: str) -> list[Any]:
 
 def _highest(axes: Axes, events: int) -> float:
     """The upper end of a logarithmic axis that has room for the marks above so many events."""
-    height = axes.get_position().height * axes.figure.get_figheight() * 72
+    height = axes.get_position().height * style.figure_of(axes).get_figheight() * 72
     share = min(1.2 * (len(_NAMED) + 0.5) * _ROW / height, 0.6)
     return float(events * (events / _LOWEST) ** (share / (1 - share)))
 

@@ -173,7 +173,7 @@ def draw_paper_maps(results: Results, observable: str | None = None) -> Figure:
     return figure
 
 
-def _paper_ranges(cell: CellResults, claims: tuple[str, ...]) -> list[_PaperRange]:
+def _paper_ranges(cell: CellResults, claims: Sequence[str]) -> list[_PaperRange]:
     if "M3" in claims:
         return [_PaperRange("Fig. 8", 0.0, AXIS_FIG8)]
     period = float(cell.first_case.noise[0].period)  # type: ignore[attr-defined]
@@ -203,8 +203,8 @@ def _draw_paper_map(
 # --- CS14, Fig. 8: overhead over the noiseless case against ranks, and what redundancy recovers
 
 _SCHEMES = (CONVENTIONAL, REDUNDANT)
-_CLAIMED = {"color": style.GREEN, "linewidth": 1.2, "linestyle": "-."}
-_BOUND = {"color": style.GREY, "linewidth": 1.2, "linestyle": (0, (1, 1))}
+_CLAIMED: dict[str, Any] = {"color": style.GREEN, "linewidth": 1.2, "linestyle": "-."}
+_BOUND: dict[str, Any] = {"color": style.GREY, "linewidth": 1.2, "linestyle": (0, (1, 1))}
 
 
 def draw_overhead(results: Results, observable: str | None = None) -> Figure:
@@ -320,7 +320,7 @@ def draw_cycles(results: Results, observable: str | None = None) -> Figure:
 
 # --- HM18: completion against p, and the numbers of its table that p should explain
 
-_TABLE_LINES = {"estimate": "-", "baseline": ":", "optimized": "--"}
+_TABLE_LINES: dict[str, Any] = {"estimate": "-", "baseline": ":", "optimized": "--"}
 
 
 def draw_hm18_table(results: Results, observable: str | None = None) -> Figure:

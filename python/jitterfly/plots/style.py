@@ -11,7 +11,7 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -94,12 +94,22 @@ def _tells(ticks: np.ndarray, digits: int, step: float) -> bool:
     return all(abs(float(f"{t:.{digits}g}") - t) <= 0.05 * step for t in ticks) or not step
 
 
+def figure_of(axes: Axes) -> Figure:
+    """The figure that a panel lies in; we draw no subfigures."""
+    return cast(Figure, axes.figure)
+
+
+def inches_across(axes: Axes) -> float:
+    """The width of a panel."""
+    return float(axes.get_position().width * figure_of(axes).get_figwidth())
+
+
 def place_axis(axes: Axes, along: AxisScale, name: str) -> None:
     """The x axis: ticks where the values of a study's axis are, as many as have room."""
     positions, texts = along.ticks
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel(name, parse_math=False)
-    width = axes.get_position().width * axes.figure.get_figwidth()
+    width = inches_across(axes)
     if along.scale == "text":
         _place_texts(axes, positions, texts, width)
         return
@@ -167,7 +177,7 @@ def log_axis(axes: Axes, unit: str = "", which: str = "y") -> None:
     if which == "x" and np.isfinite(span):
         choices = [LogLocator(subs=some, numticks=12) for some in ((1.0, 2.0, 5.0), (1.0, 3.0))]
         choices += [LogLocator(subs=(1.0,), numticks=count) for count in (12, 6, 4, 3, 2)]
-        width = axes.get_position().width * axes.figure.get_figwidth() / np.log(span)
+        width = inches_across(axes) / np.log(span)
         fitting = (one for one in (locator, *choices) if _fits(one, low, high, unit, width))
         locator = next(fitting, choices[-1])
     # Between neighbours of those there is little of a logarithm to be seen.
@@ -201,7 +211,7 @@ def value_axis(axes: Axes, unit: str, *, linear: bool = False) -> None:
         log_axis(axes, unit, "x")
         return
     low, high = axes.get_xlim()
-    width = axes.get_position().width * axes.figure.get_figwidth()
+    width = inches_across(axes)
     for count in (6, 5, 4, 3, 2, 1):
         locator = MaxNLocator(count, min_n_ticks=1)
         ticks = [t for t in locator.tick_values(low, high) if low <= t <= high]
@@ -236,7 +246,7 @@ BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#555555"
 INK = "#222222"
 MOST_COLUMNS = 6  # panels side by side
 
-RC = {
+RC: dict[Any, Any] = {
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.labelsize": 9,
@@ -285,16 +295,16 @@ SERIES = [
 def new_figure(rows: list[float], columns: int, **options: Any) -> tuple[Figure, Any]:
     """A figure of rows (relative heights) and columns of axes that share their x axis."""
     figure = Figure(figsize=(max(3.6 * columns + 0.8, 6.4), 1.6 * sum(rows) + 1.5))
-    options = {"sharex": True, "sharey": "row"} | options
+    sharing: dict[str, Any] = {"sharex": True, "sharey": "row"} | options
     axes = figure.subplots(
-        len(rows), columns, squeeze=False, gridspec_kw={"height_ratios": rows}, **options
+        len(rows), columns, squeeze=False, gridspec_kw={"height_ratios": rows}, **sharing
     )
     return figure, axes
 
 
 def panel_title(axes: Axes, label: str) -> None:
     """A text of the study above a panel; no formula, whatever is in it."""
-    width = axes.figure.get_figwidth() / axes.get_subplotspec().get_gridspec().ncols
+    width = figure_of(axes).get_figwidth() / axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
     axes.set_title(wrapped(label, 0.85 * width, 9), fontsize=9, parse_math=False)
 
 

@@ -48,7 +48,7 @@ def draw_ends(found: Sequence[Ends], title: str, subtitle: Sequence[str]) -> Fig
 
 
 def _draw_end(axes: Axes, one: Ends) -> None:
-    how = {"drawstyle": "steps-post"} if one.steps else {}
+    how: dict[str, Any] = {"drawstyle": "steps-post"} if one.steps else {}
     axes.fill_between(one.times, np.maximum(one.last_low, 1e-12), one.last_high,
                       color=style.GREY, alpha=0.25, linewidth=0,
                       step="post" if one.steps else None)  # fmt: skip

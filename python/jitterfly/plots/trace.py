@@ -105,7 +105,7 @@ def _legend(replay: Replay) -> list[Any]:
     if replay.compute:
         handles.append(Patch(facecolor="#cfe8dd", label="compute phase"))
     handles.append(Line2D([], [], color="black", marker="|", linestyle="none", label="level ready"))
-    dot = {"color": "black", "marker": "D", "markersize": 3.5, "linestyle": "none"}
+    dot: dict[str, Any] = {"color": "black", "marker": "D", "markersize": 3.5, "linestyle": "none"}
     handles.append(Line2D([], [], label="complete", **dot))
     handles.append(Line2D([], [], color="#009E73", linestyle="-.", label="noise-free completion"))
     return handles

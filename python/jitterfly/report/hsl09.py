@@ -337,6 +337,7 @@ def _bandwidths(
     progress: Callable[[str], object],
 ) -> str:
     names = ["network", "hosts", "routing", "realizations", "seed", "bandwidth", "low", "high"]
+    networks: list[tuple[str, Topology]]
     networks = [(name, tree) for name, (tree, _) in SYSTEMS.items()]
     networks += [("1152 hosts", FatTree.of(1152, routing=routing)) for routing in ROUTINGS]
     networks += list(maps.items())
@@ -354,7 +355,8 @@ def _bandwidth(
 ) -> tuple[str, float, float, float]:
     progress(f"effective bisection bandwidth: {name}, routing {network.routing_name}")
     bandwidth = bisection_bandwidth(network, count, seed)
-    return network.routing_name, bandwidth.value, bandwidth.low, bandwidth.high
+    ends = float(bandwidth.low), float(bandwidth.high)
+    return network.routing_name, float(bandwidth.value), *ends
 
 
 def _write_pictures(points: Sequence[FigurePoint], path: Path, seed: int) -> None:
@@ -368,5 +370,5 @@ def _write_pictures(points: Sequence[FigurePoint], path: Path, seed: int) -> Non
         save(congestion.draw_loads(_SMALL, _LEVEL, seed=seed), path / "loads.png")
 
 
-def _number(value: float) -> str:
+def _number(value: Any) -> str:
     return f"{value:.6g}"

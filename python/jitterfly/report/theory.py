@@ -26,7 +26,7 @@ from ..simulate import simulate
 from ..stats import Estimate, mean
 from ..theory.comparison import Ends, Floats, Growth, Limits, Points
 from ..units import show_seconds
-from .document import Picture, Report, Section, Table
+from .document import Facts, Picture, Report, Section, Table
 from .page import page
 from .sections import width
 
@@ -89,9 +89,8 @@ def simulate_ends(sizes: Sizes, tell: Tell) -> tuple[list[Ends], list[Agreement]
             tell(f"one rank and the last: {name}, at the {at}")
             noise = StepNoise(delay, at=at, during="communication")  # type: ignore[arg-type]
             case = machine(ROUNDS, noise)
-            one_rank, last_rank = (
-                law(case, sizes.points) for law in (theory.one_rank, theory.last_rank)
-            )
+            one_rank = theory.one_rank(case, sizes.points)
+            last_rank = theory.last_rank(case, sizes.points)
             # Ranks of one realization share inputs: only one of them is taken.
             only = dataclasses.replace(case, observe="rank 0")
             ready = simulate(only, sizes.one, SEED).samples[:, 0]
@@ -173,7 +172,7 @@ def simulate_growth(sizes: Sizes, tell: Tell) -> tuple[list[Growth], list[Agreem
         samples = [_largest(delay, int(rounds), sizes.largest) for rounds in steps]
         law = theory.Largest(1 << int(steps[-1]), delay)
         checks.append(agreement(f"largest of {law.count:,}: {name}", law, samples[-1]))
-        counts = 2.0 ** np.arange(sizes.rounds + 1)
+        counts = np.power(2.0, np.arange(sizes.rounds + 1))
         means = np.array([theory.Largest(int(n), delay).mean() for n in counts])
         shares, tail = np.geomspace(3e-5, 0.999, 200), later(samples[-1])
         growth.append(
@@ -181,7 +180,7 @@ def simulate_growth(sizes: Sizes, tell: Tell) -> tuple[list[Growth], list[Agreem
                 name,
                 counts,
                 means / _SCALE,
-                _points(2.0**steps, map(mean, samples), _SCALE),
+                _points(np.power(2.0, steps), map(mean, samples), _SCALE),
                 shares,
                 law.isf(shares) / law.mean(),
                 dataclasses.replace(tail, at=tail.at / law.mean()),
@@ -217,7 +216,7 @@ def simulate_limits(sizes: Sizes, tell: Tell) -> Limits:
         ("K (L + D): the latest that such delays can be", theory.saturation(models[0])),
         ("HM18 measured: 671 µs, tuned 94 µs", 671e-6),
     ]
-    ranks = 2.0 ** np.arange(0, 15)
+    ranks = np.power(2.0, np.arange(0, 15))
     networks = [
         (f"g = {g} µs" if g else "g = 0", LogGOPS(L="1us", o="0.5us", g=f"{g}us"))
         for g in (0, 3, 6)
@@ -316,7 +315,7 @@ def write(out: Path, *, quick: bool, tell: Tell = _no_progress) -> Path:
     """The section as a page of its own, `out`/theory.html."""
     if not draw.can_draw():
         raise ValueError(draw.MISSING)
-    facts = (("version", __version__), ("seed", str(SEED)))
+    facts: Facts = (("version", __version__), ("seed", str(SEED)))
     facts += (("sizes", "quick" if quick else "full"),)
     only_section = section(out, quick=quick, tell=tell)
     report = Report(_TITLE, facts, (only_section,), introduction=_INTRODUCTION)

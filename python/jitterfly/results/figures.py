@@ -259,9 +259,11 @@ def _grid(
             unmet[name][at] = name in cell.unmet
             units[name] = facts.unit
     along = [AxisScale(values, axis_unit(results.study, name)) for name, values in (x, y)]
-    texts = [[scale.text(value) for value in scale.values] for scale in along]
+    x_texts, y_texts = ([scale.text(value) for value in scale.values] for scale in along)
     titles = {name: title_of(results, name) for name in names}
-    return Grid(label, x[1], y[1], *texts, values, reach, unsure, unmet, kinds, units, titles)
+    return Grid(
+        label, x[1], y[1], x_texts, y_texts, values, reach, unsure, unmet, kinds, units, titles
+    )
 
 
 def _unsure(facts: MainNumbers, kind: str) -> bool:
@@ -332,9 +334,9 @@ def few_runs(
     chosen_means = []
     for name in names:
         known = [
-            (cell.facts[name].few, number)
+            (few, number)
             for number, cell in enumerate(results.cells)
-            if name in cell.facts and cell.facts[name].few and _samples(cell, name)
+            if name in cell.facts and (few := cell.facts[name].few) and _samples(cell, name)
         ]
         widest = sorted(
             ((float(few.high / few.low), number) for few, number in known if few.low > 0),

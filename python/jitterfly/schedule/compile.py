@@ -115,7 +115,9 @@ def levels_of(network: LogGOPS | Hierarchy) -> list[LogGOPS]:
     return found
 
 
-def _places(network: LogGOPS | Hierarchy, ranks: int) -> tuple[npt.NDArray[np.uint32], ...]:
+def _places(
+    network: LogGOPS | Hierarchy, ranks: int
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     """The slot of each rank, and how many slots each level spans; empty for one level."""
     none = np.zeros(0, dtype=np.uint32)
     if not isinstance(network, Hierarchy):

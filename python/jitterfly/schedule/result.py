@@ -171,16 +171,16 @@ class ScheduleResult(ResultTable):
         times, since = from_ticks(self.mark_ticks), from_ticks(self.iteration_ticks)
         quiet = from_ticks(self.marks_noise_free)
         steps = np.diff(quiet, prepend=0.0)
-        return [
-            MarkRow(
+        rows = []
+        for i, name in enumerate(self.marks):
+            p50, p99 = stats.quantiles(times[:, i], (0.5, 0.99), confidence)
+            since_p50, since_p99 = stats.quantiles(since[:, i], (0.5, 0.99), confidence)
+            rows.append(MarkRow(
                 name, float(quiet[i]), float(steps[i]),
-                self._mean(times[:, i], quiet[i], confidence),
-                *stats.quantiles(times[:, i], (0.5, 0.99), confidence),
-                stats.mean(since[:, i], confidence, noisy=noisy),
-                *stats.quantiles(since[:, i], (0.5, 0.99), confidence),
-            )
-            for i, name in enumerate(self.marks)
-        ]  # fmt: skip
+                self._mean(times[:, i], quiet[i], confidence), p50, p99,
+                stats.mean(since[:, i], confidence, noisy=noisy), since_p50, since_p99,
+            ))  # fmt: skip
+        return rows
 
     @property
     def iteration_ticks(self) -> npt.NDArray[np.int64]:
@@ -350,8 +350,9 @@ def machine_in_words(network: LogGOPS | Hierarchy, speed: Speed | None) -> list[
 
 
 def _scaled(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
-    ends = {name: scale(float(getattr(estimate, name))) for name in ("value", "low", "high")}
-    return dataclasses.replace(estimate, **ends)
+    ends = (estimate.value, estimate.low, estimate.high)
+    value, low, high = (scale(float(end)) for end in ends)
+    return dataclasses.replace(estimate, value=value, low=low, high=high)
 
 
 def _signed(seconds: float) -> str:

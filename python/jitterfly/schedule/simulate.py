@@ -217,21 +217,21 @@ def simulate_schedule(
     >>> print(f"{found.slowdown():.3f}")
     1.198 [1.197, 1.200]
     """
-    backend = backend_named(backend)
+    requested = backend_named(backend)
     check_choice(order, "order", ORDERS)
     check_integer(order_checks, "order_checks", 0, 10**6)
-    if backend == "cuda" and order == "arrival":
+    if requested == "cuda" and order == "arrival":
         raise ValueError("order must be 'noise-free' with backend 'cuda': that of arrival is "
                          "found on the CPU")  # fmt: skip
     prepared = prepare(
         schedule, network, noise, realizations, seed, threads, progress, first_realization, marks,
-        speed, backend,
+        speed, requested,
     )  # fmt: skip
     schedule, network, sources, realizations, seed, first_realization, compiled, names, _ = prepared
     plan, program = compiled
     checks = min(order_checks, realizations) if sources and order == "noise-free" else 0
     available = memory.available_bytes()  # of which the plan has taken some
-    engine = "cuda" if backend == "cuda" else "cpu"
+    engine = "cuda" if requested == "cuda" else "cpu"
     needed = 0  # of the machine's memory
     if order == "arrival":
         most = min(threads or processors(), realizations)

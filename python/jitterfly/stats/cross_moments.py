@@ -275,9 +275,9 @@ def _moments_of_offsets(
     shifts = [1 << (i * _LIMB) for i in range(limbs)]
     sums, products = _zeros(columns), _zeros(columns, columns)
     for i, shift in enumerate(shifts):
-        rows = slice(i * columns, (i + 1) * columns)
-        sums = sums + total[rows, width] * shift
+        own = slice(i * columns, (i + 1) * columns)
+        sums = sums + total[own, width] * shift
         for j, other in enumerate(shifts):
             beside = slice(j * columns, (j + 1) * columns)
-            products = products + total[rows, beside] * (shift * other)
+            products = products + total[own, beside] * (shift * other)
     return sums, products

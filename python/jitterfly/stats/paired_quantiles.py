@@ -113,9 +113,10 @@ class _ReferenceSample:
     def __init__(self, b: Floats, q: float, error: float):
         self.error = (1 - _PLACE) * error
         low, high = binomial_ranks(len(b), q, 1 - _PLACE * error)
-        known = low is not None and high is not None
         # Between two of its order statistics the counts are worst at one of them.
-        self.grid = np.unique(np.sort(b)[low - 1 : high]) if known else np.zeros(0)
+        self.grid = np.zeros(0)
+        if low is not None and high is not None:
+            self.grid = np.unique(np.sort(b)[low - 1 : high])
         self.below = np.searchsorted(self.grid, b, side="right")  # b < grid from here on
         self.upto = np.searchsorted(self.grid, b, side="left")  # b <= grid from here on
 

@@ -101,8 +101,8 @@ class RunProgress:
     @classmethod
     def of(cls, store: Store) -> RunProgress:
         """As the records say."""
-        cells = store.cells
-        cells = [CellProgress.of(store, p.index) for p in each(cells, len(cells), "reading cells")]
+        reading = each(store.cells, len(store.cells), "reading cells")
+        cells = [CellProgress.of(store, cell.index) for cell in reading]
         return _run_progress(store, cells, who=holder(store.path))
 
     def to_json(self) -> bytes:
@@ -129,10 +129,13 @@ class RunProgress:
             CellProgress(
                 tuple(labels),
                 tuple(coordinates),
-                *numbers,
+                available,
+                looked,
+                limit,
+                complete,
                 tuple(_reached(targets[i], *state) for i, *state in states),
             )
-            for labels, coordinates, *numbers, states in table["cells"]
+            for labels, coordinates, available, looked, limit, complete, states in table["cells"]
         )
         return cls(path, table["title"], tuple(table["axes"]), targets, cells, age, who)
 
@@ -246,8 +249,8 @@ def _plain_reached(state: TargetProgress) -> list[Any]:
 def _reached(
     target: Target, met: bool, error: float | str, why: str, *numbers: Any
 ) -> TargetProgress:
-    *ends, confidence, realizations, unit = numbers
-    estimate = Estimate(*map(float, ends), confidence, realizations)
+    value, low, high, confidence, realizations, unit = numbers
+    estimate = Estimate(float(value), float(low), float(high), confidence, realizations)
     return TargetProgress(target, met, float(error), why, estimate, unit)
 
 

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..files import TEMPORARY, check_replaceable, naming, replacing
 from ..memory import show_bytes
@@ -103,7 +103,7 @@ def _netcdf(numbers: Numbers, path: Path) -> None:
 def _zarr(numbers: Numbers, path: Path) -> None:
     zarr = package("zarr")
     # What every version of zarr reads; zarr 2 writes nothing else.
-    format2 = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2}
+    format2: dict[str, Any] = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2}
     dataset = _named(dataset_of(numbers), path)
     if path.exists() and not (path / ".zgroup").exists():
         raise ValueError(f"{path} is there and is no zarr group; choose another name")

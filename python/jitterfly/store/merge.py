@@ -56,10 +56,10 @@ def merge(
     stores = [Store.open(path) for path in paths]
     if (out / META).exists():
         stores.append(Store.open(out))
-    for one, other in combinations(stores, 2):
-        if different := differences(one.meta, other.meta):
+    for first, second in combinations(stores, 2):
+        if different := differences(first.meta, second.meta):
             raise ValueError(
-                f"{one.path} and {other.path} hold different runs ({'; '.join(different)})"
+                f"{first.path} and {second.path} hold different runs ({'; '.join(different)})"
             )
     for store in stores[: len(paths)]:
         _check_aims(stores[0], store)

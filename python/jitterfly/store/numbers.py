@@ -176,7 +176,8 @@ class Numbers:
         """Write it down in the directory `path`; `fingerprint` is from before it was made."""
         file = io.BytesIO()
         about = np.frombuffer(json.dumps(self.about).encode(), np.uint8)
-        np.savez(file, about=about, **self.arrays)
+        arrays: dict[str, Any] = {"about": about, **self.arrays}
+        np.savez(file, **arrays)
         write_cached(path / NUMBERS, file.getvalue(), fingerprint)
 
     @classmethod

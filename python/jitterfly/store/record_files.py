@@ -163,9 +163,9 @@ class BackgroundWriter:
 
     def __init__(self) -> None:
         self._thread: ThreadPoolExecutor | None = None
-        self._last: Future[None] | None = None
+        self._last: Future[object] | None = None
 
-    def __call__(self, job: Callable[[], None]) -> None:
+    def __call__(self, job: Callable[[], object]) -> None:
         """Do `job` when all before it is done."""
         self.wait()
         if self._thread is None:

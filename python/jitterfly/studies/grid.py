@@ -235,8 +235,9 @@ def _coordinate(axis: Axis, value: AxisValue, table: Mapping[str, Any]) -> float
     if axis.rule and value.value is not None:
         return value.value
     field = get_path(table, axis.path) if axis.path else None
-    number = isinstance(field, (int, float)) and not isinstance(field, bool)
-    return field if number else value.label
+    if isinstance(field, (int, float)) and not isinstance(field, bool):
+        return field
+    return value.label
 
 
 def order_derived(axes: Sequence[Axis]) -> list[Axis]:

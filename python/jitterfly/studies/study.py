@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from .. import notebook
 from ..case import Case
-from ..fields import MOST_SEED, Component, shorten
+from ..fields import MOST_SEED, Component, Given, shorten
 from ..network import Network
 from ..noise_files import current_folders, files_from
 from ..observables import Decision, Family, Measure, Observable, Target
@@ -128,9 +128,11 @@ class Study:
     _: KW_ONLY
     case: Case | Mapping[str, Any]
     axes: Sequence[Axis] = ()
-    variants: Mapping[str, Mapping[str, Any]] | Sequence[Variant] = ()
+    variants: Given[Mapping[str, Mapping[str, Any]] | Sequence[Variant], tuple[Variant, ...]] = (
+        Given("dict[str, dict] | list[Variant]", ())
+    )
     observables: Mapping[str, Observable] = field(default_factory=Frozen)
-    targets: Sequence[Target | str] = ()
+    targets: Given[Sequence[Target | str], tuple[Target, ...]] = Given("list[Target | str]", ())
     budget: RealizationBudget = None  # type: ignore[assignment]
     title: str = ""
     source: str = ""
@@ -351,7 +353,7 @@ def read_target(value: Any) -> Target:
         raise ValueError(f"targets: {error}") from None
 
 
-def read_base(value: Any, groups: Mapping[str, Any]) -> Frozen:
+def read_base(value: Any, groups: validation.Groups) -> Frozen:
     """The base case as a table.
 
     What axes replace is left out. A `Case`, and a network or noise in a table, must hold all values

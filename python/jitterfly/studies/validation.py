@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from operator import contains
 from typing import Any
 
 from ..fields import did_you_mean, shorten, show_number
@@ -156,14 +158,14 @@ def check_observables_and_targets(study: Any) -> None:
                 return
 
     for name, observable in observables.items():
-        look(name, lambda name=name: name in owner.values())
+        look(name, partial(contains, owner.values(), name))
         if name not in owner.values() and observables != read_observables({}, study.variants):
             raise ValueError(f"observables.{name}: {why_absent(observable, cells)}")
     for target in targets:
         wanted = target.observable
         for name in observables:  # a name of one that is made by "each" may need a larger cell
             if wanted not in owner and wanted.startswith(f"{name}, "):
-                look(name, lambda wanted=wanted: wanted in owner)
+                look(name, partial(contains, owner, wanted))
         if wanted not in owner:
             hint = did_you_mean(wanted, owner)
             raise ValueError(

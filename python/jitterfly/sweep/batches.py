@@ -78,12 +78,11 @@ def run_batch(batch: Batch) -> BatchResult:
     values = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
     if values.shape[1] != len(cell.columns):
         raise RuntimeError(f"{cell.name}: {values.shape[1]} columns instead of {len(cell.columns)}")
-    ticks: Ticks | None = Ticks(cell.columns, values)
-    summary = None
-    if batch.measures is not None:
-        ticks, summary = None, Summary.of(ticks, batch.measures)
+    ticks = Ticks(cell.columns, values)
+    summary = None if batch.measures is None else Summary.of(ticks, batch.measures)
     used = tuple(sorted(set(backends)))
-    return BatchResult(ticks, summary, used, engine, time.perf_counter() - started)
+    kept = ticks if summary is None else None
+    return BatchResult(kept, summary, used, engine, time.perf_counter() - started)
 
 
 @functools.cache
@@ -231,7 +230,7 @@ def worst(runs: Sequence[CellRun]) -> tuple[float, str] | None:
                 continue
             target = state.target
             error, goal = state.error, target.relative or target.absolute or 1.0
-            value = abs(state.estimate.value)
+            value = abs(float(state.estimate.value))
             shown = error if target.relative else (error / value if value else float("inf"))
             what = f"{target.statistic} of {target.observable}"
             if error <= goal:

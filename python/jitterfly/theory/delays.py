@@ -185,8 +185,13 @@ def _acting(sources: list[Any], phase: str) -> tuple[RandomDelay, ...]:
 
 def _check_applicable(case: Case) -> None:
     algorithm = case.algorithm
-    plain = isinstance(algorithm, Butterfly) and not algorithm.levels(case.ranks)
-    if not plain or algorithm.forwards(case.ranks) or algorithm.on_demand is not None:
+    plain = (
+        isinstance(algorithm, Butterfly)
+        and not algorithm.levels(case.ranks)
+        and not algorithm.forwards(case.ranks)
+        and algorithm.on_demand is None
+    )
+    if not plain:
         raise ValueError(
             f"algorithm must be a Butterfly without redundant exchanges for this recursion, got "
             f"{shorten(algorithm)}"

@@ -75,8 +75,8 @@ def read(text: Text, options: Options) -> Measured:
     if base and len(starts):
         starts = starts - starts.min()
     if length is not None and len(starts) and (latest := int((starts + durations).max())) > length:
-        raise text.error(None, f"`length` is {show_seconds(options.length)}, and a detour ends at "
-                         f"{show_seconds(latest / TICKS_PER_SECOND)}")  # fmt: skip
+        raise text.error(None, f"`length` is {show_seconds(length / TICKS_PER_SECOND)}, and a "
+                         f"detour ends at {show_seconds(latest / TICKS_PER_SECOND)}")  # fmt: skip
     cells = np.array(cpus if "cpu" in layout.columns else [""] * len(starts), dtype=str)
     names, which = np.unique(cells, return_inverse=True)
     if len(names) > _MOST_CPUS:

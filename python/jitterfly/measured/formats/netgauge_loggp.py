@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ..measurements import LogGPTable, Measured
 from .columns import Row, number_rows
 from .text import Options, Text
@@ -45,12 +47,12 @@ def read(text: Text, options: Options) -> Measured:
         raise text.error(len(text.lines), "has no row")
     values = number_rows(text, rows, _COLUMNS) / 1e6
     part = LogGPTable(
-        bytes=[int(words[0]) for _, words in rows],
+        bytes=np.array([int(words[0]) for _, words in rows]),
         latency=values[:, 5],
         send_overhead=values[:, 6],
         receive_overhead=values[:, 7],
-        gap=[fit[0] / 1e6 for fit in fits],
-        gap_per_byte=[fit[1] / 1e6 for fit in fits],
+        gap=np.array([fit[0] / 1e6 for fit in fits]),
+        gap_per_byte=np.array([fit[1] / 1e6 for fit in fits]),
     )
     notes = (
         "L is half the round trip of the smallest message, overheads of the CPU included",

@@ -181,7 +181,7 @@ def _sum(text: Text, rows: list[CpuNoise]) -> CpuNoise:
             longest=max(row.longest for row in rows),
             periods=len(rows),
             worst=max(row.noise for row in rows),
-            counts={kind: total(lambda row, k=kind: row.counts[k]) for kind in rows[0].counts},
+            counts={kind: sum(row.counts[kind] for row in rows) for kind in rows[0].counts},
             cpu=rows[0].cpu,
         )
     except (ValueError, KeyError) as error:

@@ -130,7 +130,9 @@ class Text:
             raise self.error(line, f"{what} must be a number, got {shorten(word)}")
         return value
 
-    def integer(self, line: int, word: str, what: str, low: int = 0, high: int = 2**62) -> int:
+    def integer(
+        self, line: int | None, word: str, what: str, low: int = 0, high: int = 2**62
+    ) -> int:
         """An integer in a range, or an error that names the line."""
         try:
             value = int(word) if len(word) <= 40 and "_" not in word else None
