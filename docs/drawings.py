@@ -153,7 +153,7 @@ FLOORS = (
     ("questions", "slowdown schedule explain agreement advice inference"),
     ("studies, run and kept", "studies sweep store"),
     ("what is observed, what is known", "observables theory"),
-    ("from a case to samples", "simulate program noise_free goal"),
+    ("from a case to samples", "simulate program noise_free rare_noise goal"),
     ("one situation", "case algorithms network hierarchy imbalance noise distributions congestion "
      "measured noise_files steps cycle"),
     ("estimates and intervals", "stats notebook result_table"),

@@ -23,12 +23,13 @@ from .network import LogGOPS, Network, check_network
 from .noise import Noise, SpeedNoise, TraceNoise
 from .noise.source import check_sources
 from .noise_free import noise_only_delays
+from .rare_noise import SourceHits, expectation, expected_hits, hidden
 from .renames import names_old_arguments
 from .result_table import ResultTable, aligned, csv_text, ends, show_time
 from .simulate import Result, simulate_checked
 from .stats import Estimate
 from .syntax import read_count, read_ranks
-from .units import Seconds, Time, show_seconds, show_size
+from .units import TICKS_PER_SECOND, Seconds, Time, show_seconds, show_size
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -129,11 +130,39 @@ class SlowdownTable(ResultTable):
                 f"on {_show_ranks(few)} the mean rests on fewer than {stats.ENOUGH_EVENTS} "
                 "rare events: its interval is wider for that; take more realizations"
             )
+        text += self._unmet_sources()
         text += [f"{noise.kind}: {unused}" for noise in self.case.noise
                  if (unused := noise.ignores(self.case.ranks))]  # fmt: skip
         if self.stopped:
             text.append("stopped: more ranks were asked for")
         return text
+
+    def _unmet_sources(self) -> list[str]:
+        """A line on each source of which too few hits are expected for the means to know of it."""
+        rows: dict[int, list[tuple[int, SourceHits, int]]] = {}
+        for row in self.rows:
+            half = max(row.mean.high - row.mean.value, row.mean.value - row.mean.low)
+            case = dataclasses.replace(self.case, ranks=row.ranks)
+            sources = expected_hits(case, float(row.mean.value) * TICKS_PER_SECOND)
+            if math.isfinite(half):
+                count = row.mean.realizations
+                for source in hidden(sources):
+                    if source.is_unmet(count, float(half) * TICKS_PER_SECOND):
+                        rows.setdefault(source.place, []).append((row.ranks, source, count))
+        lines = []
+        for place, unmet in rows.items():
+            ranks, rarest, count = min(unmet, key=lambda one: one[1].as_long)
+            most = max(source.most for _, source, _ in unmet) / TICKS_PER_SECOND
+            told = expectation(rarest, count, in_words(self.case.noise[place]))
+            others = [other for other, _, _ in unmet if other != ranks]
+            where = _show_ranks([ranks]) + (
+                f", too few also on {_show_ranks(others)}" * bool(others)
+            )
+            lines.append(
+                f"{told} on {where}: a mean may lack up to {show_seconds(most)}; take more "
+                "realizations"
+            )
+        return lines
 
     def to_csv(self) -> str:
         """A line for each number of ranks, with the intervals of all columns."""

@@ -21,8 +21,8 @@ ROOT = Path(jitterfly.__file__).parent
 ORDER = """
 renames fields units launchers files memory progress special steps syntax engine info stats notebook
 result_table measured noise_files imbalance network hierarchy distributions algorithms congestion
-noise cycle case program noise_free simulate goal slowdown explain schedule agreement theory
-observables inference studies advice store sweep results claims trace bench plots report cli
+noise cycle case program noise_free rare_noise simulate goal slowdown explain schedule agreement
+theory observables inference studies advice store sweep results claims trace bench plots report cli
 __main__
 """
 LAYERS = ORDER.split()

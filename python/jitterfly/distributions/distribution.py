@@ -94,6 +94,17 @@ class DelayTable:
         """Mean of the table, in ticks."""
         return float(areas(self.line()).sum())
 
+    def positive(self) -> float:
+        """The share of draws that delay at all."""
+        chance = (self.last + 1) / TWO_64
+        if self.kind == "samples":
+            chance *= float((self.arrays[0] > 0).mean())
+        elif self.kind == "pieces":
+            edges, top, _ = self.arrays
+            widths = np.diff(np.append(edges.astype(np.float64), float(TWO_64)))
+            chance *= float(widths[top > 0].sum() / TWO_64)
+        return chance if self.largest > 0 else 0.0
+
     def at(self, survival: float) -> int:
         """About the delay that is exceeded with this probability, in ticks: it may be longer."""
         times, above = self.line()

@@ -8,7 +8,16 @@ from typing import Any, ClassVar, Literal
 from ..distributions.constant import Constant, ConstantOrDrawn
 from ..distributions.distribution import check_probability
 from ..fields import check_choice, frozen_dataclass
-from .source import ExposedWork, Noise, Shared, check_nodes, check_shared, node_ranks
+from .source import (
+    ExposedWork,
+    Exposure,
+    Hits,
+    Noise,
+    Shared,
+    check_nodes,
+    check_shared,
+    node_ranks,
+)
 from .step import thinned
 
 
@@ -79,6 +88,14 @@ class LateArrival(Noise, kind="arrival"):
 
     def misses(self, exposed: ExposedWork) -> str:
         return ""
+
+    def expected_hits(self, exposure: Exposure) -> Hits:
+        groups = exposure.groups(self.shared)
+        table = thinned(self.delay, self.probability)
+        if self.each == "cycle":
+            return Hits.of_draws(groups * exposure.cycles, table)
+        once = Hits.of_draws(groups, table)
+        return Hits(once.number, once.delay * exposure.cycles)
 
     def longest_arrival(self) -> int:
         return 0 if self.probability == 0 else self.delay.likely_ticks()

@@ -22,6 +22,8 @@ from ..units import (
 )
 from .source import (
     ExposedWork,
+    Exposure,
+    Hits,
     Noise,
     Shared,
     check_message_phase,
@@ -119,6 +121,16 @@ class NetworkJitter(Noise, kind="jitter"):
 
     def misses(self, exposed: ExposedWork) -> str:
         return "" if exposed.transit else "messages take no time; give the network's latency"
+
+    def expected_hits(self, exposure: Exposure) -> Hits | None:
+        if self.begin or self.end is not None:
+            return None  # when a message leaves differs between ranks
+        groups, time = exposure.groups(self.shared), 0
+        for messages, times, transit in exposure.rounds:
+            if transit is None:
+                return None
+            time += min(groups, messages) * times * transit
+        return Hits(exposure.cycles * time / to_ticks(self.period), float(to_ticks(self.duration)))
 
     def longest_message_delay(self, transit: int) -> int:
         return len(self.survival(transit)) * to_ticks(self.duration)

@@ -11,6 +11,8 @@ from ..fields import frozen_dataclass
 from ..units import OptionalSeconds, Seconds
 from .source import (
     ExposedWork,
+    Exposure,
+    Hits,
     Noise,
     Shared,
     check_message_phase,
@@ -87,6 +89,12 @@ class MessageNoise(Noise, kind="message"):
 
     def misses(self, exposed: ExposedWork) -> str:
         return "" if exposed.exchanges else "no messages are exchanged; take more ranks"
+
+    def expected_hits(self, exposure: Exposure) -> Hits | None:
+        if self.begin or self.end is not None:
+            return None  # when a message leaves differs between ranks
+        groups = exposure.groups(self.shared)
+        return Hits.of_draws(exposure.message_draws(groups), self.table())
 
     def longest_message_delay(self, transit: int) -> int:
         return 0 if self.probability == 0 else self.delay.likely_ticks()

@@ -10,6 +10,8 @@ from ..units import OptionalSeconds, PositiveSeconds, Seconds, ShortSeconds, sho
 from .source import (
     ComparedByValue,
     ExposedWork,
+    Exposure,
+    Hits,
     Noise,
     Shared,
     check_nodes,
@@ -127,6 +129,11 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
 
     def intervals_in(self, ticks: int) -> float:
         return ticks / to_ticks(self.period) if self.duration else 0.0
+
+    def expected_hits(self, exposure: Exposure) -> Hits:
+        period, duration = to_ticks(self.period), to_ticks(self.duration)
+        time = exposure.time_to_hit(self, duration, underway=self.start == "stationary")
+        return Hits(exposure.groups(self.shared) * time / period, float(duration))
 
     def longest_delay(self, work: int) -> int:
         if work == 0:

@@ -8,11 +8,13 @@ from typing import Any, Literal
 
 from ..distributions.constant import ConstantOrDrawn
 from ..distributions.distribution import TWO_64
-from ..distributions.exponential import ExponentialOrDrawn
+from ..distributions.exponential import Exponential, ExponentialOrDrawn
 from ..fields import check_choice, frozen_dataclass
 from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds
 from .source import (
     ExposedWork,
+    Exposure,
+    Hits,
     Noise,
     Shared,
     check_nodes,
@@ -138,6 +140,18 @@ class RenewalNoise(Noise, kind="renewal"):
 
     def intervals_in(self, ticks: int) -> float:
         return ticks / (self.gap.mean_ticks() + self.duration.mean_ticks())
+
+    def expected_hits(self, exposure: Exposure) -> Hits:
+        gap, duration = self.gap.mean_ticks(), self.duration.mean_ticks()
+        stationary = self.start == "stationary"
+        time = exposure.time_to_hit(self, duration, underway=stationary)
+        intervals = time / (gap + duration)
+        if not stationary:
+            # The renewal function lies above both (Cox, ch. 4); of exponential gaps it is a line.
+            first = 1 - float(self.gap.survival(time / TICKS_PER_SECOND))
+            memory = not isinstance(self.gap, Exponential)
+            intervals = max(first, intervals - memory)
+        return Hits.of_draws(exposure.groups(self.shared) * intervals, self.duration.integers())
 
     def longest_delay(self, work: int) -> int:
         if work == 0 or self.duration.longest_ticks() == 0:

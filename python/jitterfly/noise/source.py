@@ -15,11 +15,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..distributions.distribution import DelayTable
 from ..fields import Component, check_choice, check_integer, check_numbers, shorten
 from ..syntax import read_noise
 from ..units import TICKS_PER_SECOND, to_ticks
 
 MOST_OF_A_KIND = 256
+
+Shared = int | str | bool
+"""False: each rank has its own draws; "machine"; a level of a `Hierarchy`, by its name or as
+"level N"; or so many consecutive ranks share them."""
 
 
 class ExposedWork(NamedTuple):
@@ -36,6 +41,101 @@ class ExposedWork(NamedTuple):
     exchanges: int = 0
     remedy: str = ""
     combining: int = 0
+
+
+class Exposure(NamedTuple):
+    """What noise meets in one realization of a case; times in ticks.
+
+    Attributes
+    ----------
+    ranks, cycles : int
+    duration : float
+        How long the realization lasts, on average.
+    compute : float
+        CPU time of a rank's compute phases, on average over the ranks.
+    work : float
+        CPU time of a rank's messages, likewise.
+    stretches : float
+        Into how many stretches waiting may cut that work, likewise.
+    rounds : tuple of (int, int, int or None)
+        Of each step of a cycle that has messages: messages sent (and taken) at a time, how often in
+        a row, and their way. None: their ways differ.
+    combining : float
+        Time of a rank to combine, at most.
+    """
+
+    ranks: int
+    cycles: int
+    duration: float
+    compute: float
+    work: float
+    stretches: float
+    rounds: tuple[tuple[int, int, int | None], ...]
+    combining: float = 0.0
+
+    def groups(self, shared: Shared) -> int:
+        """How many groups of ranks have draws of their own."""
+        return -(-self.ranks // node_ranks(shared, self.ranks))
+
+    def message_draws(self, groups: int) -> float:
+        """Draws of all messages, where so many groups of receivers have draws of their own."""
+        return self.cycles * float(sum(min(groups, n) * times for n, times, _ in self.rounds))
+
+    def time_to_hit(self, source: Any, interval: float, *, underway: bool) -> float:
+        """In how long a time an interval may begin that hits work of a group, on average.
+
+        Parameters
+        ----------
+        source : Noise
+            With `shared`, `during`, `begin` and `end`.
+        interval : float
+            How long one is. It hits work that it begins in, or up to so long before.
+        underway : bool
+            Whether one may be under way at the start.
+        """
+        sharing = node_ranks(source.shared, self.ranks)
+        work = stretches = start = 0.0
+        limit = self.duration
+        if source.during != "communication":
+            work, stretches = self.compute, float(self.cycles if self.compute else 0)
+        elif self.compute:
+            limit, start = max(self.duration - self.compute, 0.0), self.compute / self.cycles
+        if source.during != "compute":
+            work += sharing * self.work
+            stretches += sharing * self.stretches
+        begin = to_ticks(source.begin)
+        end = self.duration if source.end is None else min(to_ticks(source.end), self.duration)
+        limit = min(limit, end - begin)
+        if limit <= 0:
+            return 0.0
+        before = interval if underway else min(interval, max(start, begin))
+        return min(limit, work + max(stretches - 1, 0.0) * interval) + before
+
+
+class Hits(NamedTuple):
+    """The expected hits of a source in a realization, and how long one delays, in ticks.
+
+    Where several ranks share a draw it is one hit.
+    """
+
+    number: float
+    delay: float
+
+    @classmethod
+    def of_draws(cls, draws: float, table: DelayTable) -> Hits:
+        """Of so many draws of a delay, of which some are 0."""
+        chance = table.positive()
+        return cls(draws * chance, table.mean() / chance if chance else 0.0)
+
+    @property
+    def most(self) -> float:
+        """How much they add to the mean completion, about and at most: the sum of all delays.
+
+        A path from the start to the last rank is at one rank at a time, so that a hit delays it by
+        no more than it lasts, also where ranks share it. "About": a delay may push work into
+        another source's intervals.
+        """
+        return self.number * self.delay
 
 
 _RATE = (
@@ -93,6 +193,10 @@ class Noise(Component, ABC):
     def intervals_in(self, ticks: int) -> float:
         """About how many intervals there are in so many ticks."""
         return 0.0
+
+    def expected_hits(self, exposure: Exposure) -> Hits | None:
+        """Its hits in a realization, about; None where they can not be told simply."""
+        return None
 
     def longest_delay(self, work: int) -> int:
         """How long intervals may delay `work` ticks of CPU work, in ticks.
@@ -231,9 +335,6 @@ def longest_work(sources: Sequence[Noise], work: int) -> int:
     return total
 
 
-Shared = int | str | bool
-"""False: each rank has its own draws; "machine"; a level of a `Hierarchy`, by its name or as
-"level N"; or so many consecutive ranks share them."""
 _LEVEL = re.compile(r"level ?[1-7]|(?!level ?\d)[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 EVER = {"begin": -(2**63), "end": 2**63 - 1}

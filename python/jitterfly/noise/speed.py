@@ -10,7 +10,16 @@ from ..distributions.constant import Constant
 from ..distributions.distribution import DelayTable, Drawn, check_number, check_probability
 from ..fields import frozen_dataclass
 from ..units import TICKS_PER_SECOND, Time
-from .source import ExposedWork, Noise, Shared, check_nodes, check_shared, node_ranks
+from .source import (
+    ExposedWork,
+    Exposure,
+    Hits,
+    Noise,
+    Shared,
+    check_nodes,
+    check_shared,
+    node_ranks,
+)
 from .step import thinned
 
 LARGEST_FACTOR = 10**6
@@ -111,6 +120,14 @@ class SpeedNoise(Noise, kind="speed"):
             "no rank computes or combines anything that takes CPU time; give compute_time or "
             "network.gamma"
         )
+
+    def expected_hits(self, exposure: Exposure) -> Hits | None:
+        if self.hastens:
+            return None
+        groups = exposure.groups(self.shared)
+        drawn = Hits.of_draws(groups, self.table())
+        slower = max(drawn.delay / TICKS_PER_SECOND - 1, 0.0)
+        return Hits(drawn.number, slower * (exposure.compute + exposure.combining))
 
     @property
     def slows(self) -> bool:

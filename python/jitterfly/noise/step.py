@@ -12,6 +12,8 @@ from ..fields import check_choice, frozen_dataclass
 from ..units import OptionalSeconds, Seconds, exact
 from .source import (
     ExposedWork,
+    Exposure,
+    Hits,
     Noise,
     Shared,
     check_nodes,
@@ -115,6 +117,15 @@ class StepNoise(Noise, kind="step"):
         if self.during == "compute":
             return "during = 'compute', and there is no compute phase; give compute_time"
         return "no messages are exchanged; take more ranks"
+
+    def expected_hits(self, exposure: Exposure) -> Hits | None:
+        if self.begin or self.end is not None:
+            return None  # when a step begins differs between ranks
+        groups = exposure.groups(self.shared)
+        draws = exposure.message_draws(groups) if self.during != "compute" else 0.0
+        if self.during != "communication" and exposure.compute:
+            draws += groups * exposure.cycles
+        return Hits.of_draws(draws, self.table())
 
     def longest_step_delay(self) -> int:
         return 0 if self.probability == 0 else self.delay.likely_ticks()

@@ -21,6 +21,8 @@ from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds, from_ticks, pars
 from .source import (
     ComparedByValue,
     ExposedWork,
+    Exposure,
+    Hits,
     Noise,
     Shared,
     check_nodes,
@@ -229,6 +231,25 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
 
     def intervals_in(self, ticks: int) -> float:
         return max(len(trace.starts) * ticks / trace.length for trace in self.replayed())
+
+    def expected_hits(self, exposure: Exposure) -> Hits | None:
+        if not isinstance(self.offset, str):
+            return None  # nothing is drawn
+        traces = self.replayed()
+        each = self.ranks_per_part or 1
+        whole, left = divmod(exposure.ranks, each * len(traces))
+        sharing = node_ranks(self.shared, exposure.ranks) if len(traces) == 1 else 1
+        hits = total = 0.0
+        for number, trace in enumerate(traces):
+            ranks = whole * each + min(max(left - number * each, 0), each)
+            count = len(trace.starts)
+            if not (ranks and count):
+                continue
+            duration = trace.busy() / count
+            time = exposure.time_to_hit(self, duration, underway=True)
+            here = -(-ranks // sharing) * count * time / trace.length
+            hits, total = hits + here, total + here * duration
+        return Hits(hits, total / hits if hits else 0.0)
 
     def longest_delay(self, work: int) -> int:
         if work == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -15,7 +16,7 @@ from ..fields import shorten
 from ..stats import CrossMoments, Estimate, cross_moments, paired, ratios, win_probability
 from ..stats.estimates import RareEvents, check_confidence
 from ..stats.sampling_distributions import binomial_ranks, quantile_rank
-from .measure import Family, Form, Measure
+from .measure import Column, Family, Form, Measure
 from .summary import CellData, histogram_scale
 
 STATISTICS = (
@@ -183,6 +184,12 @@ class Observed:
     def events(self) -> float:
         """How many rare events the mean is made of (see `rare_events_of`); 0: none, or unknown."""
         return 0.0 if self._rare_events is None else float(self._rare_events.count)
+
+    def mean_ticks(self, columns: Sequence[Column]) -> list[float]:
+        """Means of some of its columns, in ticks."""
+        moments, known = self._cross_moments, self.family.columns
+        ones = np.eye(len(known) + 1, dtype=int)
+        return [moments.total(ones[known.index(c)].tolist()) / moments.count for c in columns]
 
     # --- statistics
 

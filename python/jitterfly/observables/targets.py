@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
+from ..case import Case
 from ..fields import shorten
+from ..rare_noise import SourceHits, expectation, expected_hits, hidden
 from ..stats import Estimate, sequential
 from ..stats.estimates import ENOUGH_EVENTS as LEAST_EVENTS
 from ..units import parse_seconds
-from .measure import Family
+from .measure import Family, Form
 from .statistics import Observed, check_statistic, quantile_share
 from .summary import CellData
 
@@ -160,6 +162,8 @@ class TargetState:
         With the interval that holds although the data decided when to stop.
     why : str
         Why it is not met; empty if it is.
+    unseen : str
+        What of that is rare noise: a source of which too few hits are to be expected.
     """
 
     target: Target
@@ -167,6 +171,7 @@ class TargetState:
     error: float
     estimate: Estimate
     why: str
+    unseen: str = ""
 
 
 @dataclass(frozen=True)
@@ -211,6 +216,7 @@ def decide(
     least: int,
     limit: int,
     noisy: bool = True,
+    cases: Mapping[str, Case] | None = None,
 ) -> Decision:
     """Go through the looks that the data at hand allow.
 
@@ -229,6 +235,10 @@ def decide(
         Realizations to stop at, at the earliest and at the latest.
     noisy : bool
         Whether realizations can differ. If so, a mean over too few events is not believed.
+    cases : mapping of str to Case, optional
+        The cell's cases by variant. With them a mean is not believed either before each source of
+        noise that may move it was met often enough, as far as that is to be expected
+        (`rare_noise`): a sample does not tell of what is too rare to be in it.
     """
     here = [target for target in targets if target.observable in families]
     if not here:
@@ -240,12 +250,19 @@ def decide(
     while look.realizations <= available:
         data = data_at(look.realizations)
         observed = {t.observable: Observed(families[t.observable], data, noisy) for t in here}
-        states = tuple(_state(t, observed[t.observable], look, noisy) for t in here)
+        unmet = [_sources_not_met(t, observed[t.observable], cases or {}, noisy) for t in here]
+        states = tuple(
+            _state(t, observed[t.observable], look, noisy, own)
+            for t, own in zip(here, unmet, strict=True)
+        )
         decision = Decision(look.number, look.realizations, None, states, look.share)
         if look.last or (look.decides and decision.met):
             return decision
         ahead = sequential.share(look.decisions + look.decides)
-        ways = [_realizations_needed(t, observed[t.observable], ahead, noisy) for t in here]
+        ways = [
+            _realizations_needed(t, observed[t.observable], ahead, noisy, own)
+            for t, own in zip(here, unmet, strict=True)
+        ]
         # What is not known yet comes first: a target that needs more may turn out to be another.
         known = all(known for _, known in ways)
         needed = max(needed for needed, told in ways if told == known)
@@ -276,7 +293,13 @@ def _percent(share: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _state(target: Target, observed: Observed, look: sequential.Look, noisy: bool) -> TargetState:
+def _state(
+    target: Target,
+    observed: Observed,
+    look: sequential.Look,
+    noisy: bool,
+    unmet: Sequence[SourceHits],
+) -> TargetState:
     estimate = _interval(target, observed, look.share)
     error = _half_width(target, estimate)
     why = "" if look.decides else "a pilot only"
@@ -286,7 +309,12 @@ def _state(target: Target, observed: Observed, look: sequential.Look, noisy: boo
         why = f"± {_show_half_width(target, error)}"
     elif _wants_events(target, observed, noisy) and observed.events < LEAST_EVENTS:
         why = f"the mean rests on about {observed.events:.0f} rare events"
-    return TargetState(target, not why, error, estimate, why)
+    unseen = ""
+    if unmet:
+        rarest = min(unmet, key=lambda source: source.as_long)
+        unseen = f"{expectation(rarest, observed.realizations)}, {LEAST_EVENTS} wanted"
+        why = f"{why}; {unseen}" if why else unseen
+    return TargetState(target, not why, error, estimate, why, unseen)
 
 
 def _interval(target: Target, observed: Observed, share: float) -> Estimate:
@@ -314,8 +342,59 @@ def _wants_events(target: Target, observed: Observed, noisy: bool) -> bool:
     return noisy and target.statistic == "mean" and not observed.is_set
 
 
+def _sources_not_met(
+    target: Target, observed: Observed, cases: Mapping[str, Case], noisy: bool
+) -> list[SourceHits]:
+    """The sources that may move a mean, and of which so few realizations expect too few hits.
+
+    A source's hits add to a completion; what they add to a measure follows from its coefficients.
+    """
+    if not (cases and _wants_events(target, observed, noisy)):
+        return []
+    measure, columns = observed.measure, observed.measure.columns
+    times = observed.mean_ticks(columns)
+    acting: list[SourceHits] = []
+    variants: list[str] = []
+    for variant in dict.fromkeys(column.variant for column in columns):
+        longest = max(t for t, c in zip(times, columns, strict=True) if c.variant == variant)
+        own = expected_hits(cases[variant], longest)
+        acting += own
+        variants += [variant] * len(own)
+    suspected = hidden(acting)
+    if not suspected:
+        return []
+    value = abs(float(observed.unwidened_mean().value))
+    wanted = _wanted_half_width(target) * (1.0 if target.relative is None else value)
+    below = measure.denominator
+    if isinstance(below, Form):
+        vector = below.vector(columns)
+        size = abs(sum(c * t for c, t in zip(vector, times, strict=False)) + vector[-1])
+    else:
+        size = float(below)
+    found = []
+    for variant, source in zip(variants, acting, strict=True):
+        if not any(source is one for one in suspected):
+            continue
+        weight = float(_weight(measure.numerator, variant))
+        if isinstance(below, Form):
+            weight += value * _weight(below, variant)
+        if weight and source.is_unmet(observed.realizations, wanted * size / weight):
+            found.append(source)
+    return found
+
+
+def _weight(form: Form, variant: str) -> int:
+    """How many times over a delay of all completions of a variant, or of some, moves a form."""
+    own = [coefficient for coefficient, column in form.terms if column.variant == variant]
+    return max(sum(c for c in own if c > 0), -sum(c for c in own if c < 0))
+
+
 def _realizations_needed(
-    target: Target, observed: Observed, share: float, noisy: bool
+    target: Target,
+    observed: Observed,
+    share: float,
+    noisy: bool,
+    unmet: Sequence[SourceHits],
 ) -> tuple[float, bool]:
     """Realizations that meet the target at that share of the error rate, and True.
 
@@ -327,6 +406,7 @@ def _realizations_needed(
         if observed.events < _TELLING_EVENTS:
             return n * min(2 * _TELLING_EVENTS / max(observed.events, 1), _UNKNOWN), False
         needed = _ROUGH_MARGIN * n * LEAST_EVENTS / observed.events
+    needed = max([needed, *(_MARGIN * LEAST_EVENTS / source.as_long for source in unmet)])
     q = quantile_share(target.statistic)
     if q is not None and n * min(q, 1 - q) < _TELLING_TAIL:
         return _TELLING_TAIL / min(q, 1 - q), False

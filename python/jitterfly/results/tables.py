@@ -130,8 +130,29 @@ def notes(results: Results) -> list[str]:
     some = islice((cell for cell in results.cells if cell.facts), _ASKED)
     if any(f.T is not None for cell in some for f in cell.facts.values()):
         lines += [_SMALLEST, SELECTION]
-    lines += [*absences(results), *_unused(results)]
+    lines += [*absences(results), *_unseen(results), *_unused(results)]
     return [*lines, *([results.state] if results.state else [])]
+
+
+def _unseen(results: Results) -> list[str]:
+    """A line on means that may lack what rare noise adds."""
+    found = [
+        (cell, state)
+        for cell in results.cells
+        if cell.complete
+        for state in cell.decision.states
+        if state.unseen
+    ]
+    if not found:
+        return []
+    cell, state = found[0]
+    count = len({cell.name for cell, _ in found})
+    more = f", and so in {count:,} of {len(results.cells):,} cells" if count > 1 else ""
+    where = f" at {cell.name}" if cell.labels else ""
+    return [
+        f"The mean of {state.target.observable} may lack what rare noise adds: {state.unseen}"
+        f"{where}{more}."
+    ]
 
 
 def _unused(results: Results) -> list[str]:

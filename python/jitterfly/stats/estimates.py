@@ -148,7 +148,8 @@ def mean(
 
     Notes
     -----
-    What is too rare to have been seen beside other, more frequent noise is not known of.
+    What is too rare to have been seen beside other, more frequent noise is not known of. Targets of
+    studies and `slowdown` ask the case for it.
 
     Examples
     --------

@@ -217,6 +217,7 @@ class Store:
                     cell.least,
                     cell.limit,
                     noisy,
+                    cell.cases,
                 )
                 if not records.missing(decision.realizations):
                     return decision
