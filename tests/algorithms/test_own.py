@@ -30,6 +30,9 @@ class Sends(jf.Algorithm, kind="test_own_sends"):
         return self.given
 
 
+del jf.Algorithm._kinds["test_own_sends"]  # other tests look at all kinds
+
+
 @pytest.fixture(autouse=True)
 def kinds(monkeypatch):
     """Kinds that a test registers are gone after it."""
