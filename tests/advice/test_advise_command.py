@@ -277,6 +277,13 @@ def test_the_list_has_the_names_of_libraries(capsys):
     printed = capsys.readouterr().out
     assert "coll_tuned_bcast_algorithm" in printed
     assert "MPIR_CVAR_BCAST_INTRA_ALGORITHM" in printed
+    assert run("--candidates", "list", "--collective", "alltoall") == 0
+    printed = capsys.readouterr().out
+    rows = [re.split(r"\s{2,}", line.strip()) for line in printed.splitlines()]
+    names = {row[0]: row[2:] for row in rows if len(row) > 1}
+    assert names["bruck"] == ["3 modified_bruck", "brucks"]
+    assert names["pairwise"] == ["2 pairwise"]
+    assert (names["linear"], names["scattered"]) == (["1 linear"], ["scattered"])
 
 
 @pytest.mark.parametrize(
@@ -296,7 +303,7 @@ def test_the_list_has_the_names_of_libraries(capsys):
         ((*ARGUMENTS, "--seconds", "soon"), "--seconds must be a time from 0"),
         ((*ARGUMENTS, "--realizations", "many"), "realizations must be an integer"),
         ((*ARGUMENTS, "--threads", "0"), "--threads must be an integer from 1 to 1024"),
-        ((*ARGUMENTS, "--collective", "alltoall"), "--collective must be one of"),
+        ((*ARGUMENTS, "--collective", "gather"), "--collective must be one of"),
         (("nowhere.toml",), "nowhere.toml: No such file"),
         (("--rank", "8"), "unrecognized arguments: --rank"),
     ],
