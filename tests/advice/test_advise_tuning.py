@@ -303,8 +303,8 @@ def test_what_is_not_decided_says_which_candidates_to_compare(tmp_path):
     (path,) = made.write_tuning(tmp_path / "a.rules")
     text = path.read_text()
     assert reason in text
-    assert f"To compare these alone: jitterfly advise --candidates {names}" in text
-    with pytest.raises(ValueError, match=f"nothing to write .* alone: `candidates` {names}$"):
+    assert f"To compare these alone give jitterfly advise the `candidates` {names}" in text
+    with pytest.raises(ValueError, match=f"nothing to write .* the `candidates` {names}$"):
         answer({(4, 8): ("winner", ranking)}).write_tuning(tmp_path / "b.rules")
     alone = answer({(4, 8): ("no winner", UNDECIDED)}, candidates=names.split(","))
     with pytest.raises(ValueError, match="More cells are decided with more `realizations`"):

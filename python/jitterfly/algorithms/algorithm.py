@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
@@ -163,7 +163,11 @@ def checked_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[
         collective begins with, or none that completes it.
     """
     name = type(algorithm).__name__
-    if not hasattr(algorithm, "kind") or not is_dataclass(algorithm) or not algorithm.__hash__:
+    if (
+        not hasattr(algorithm, "kind")
+        or not is_dataclass(algorithm)
+        or not isinstance(algorithm, Hashable)
+    ):
         raise ValueError(
             f"the class {name} must have a kind and be a frozen dataclass: @dataclass(frozen=True) "
             f'before class {name}(Algorithm, kind="...")'

@@ -116,7 +116,7 @@ class TuningTable:
             for choice in sorted(self.choices, key=lambda one: (one.ranks, one.message_bytes))
         ]
         if way := self.way_to_decide():
-            text.append(way.replace("`candidates`", "jitterfly advise --candidates"))
+            text.append(way)
         return text
 
     def way_to_decide(self) -> str:
@@ -128,6 +128,6 @@ class TuningTable:
             return "More cells are decided with more `realizations`, or a larger `within`."
         return (
             f"{', '.join(others)}: {self._library} does not have them, and a comparison with them "
-            "may end before its own algorithms are told apart. To compare these alone: "
-            f"`candidates` {','.join(self._candidates)}"
+            "may end before its own algorithms are told apart. To compare these alone give "
+            f"jitterfly advise the `candidates` {','.join(self._candidates)}"
         )
