@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .algorithms import Algorithm
+from .algorithms.algorithm import checked_steps
 from .hierarchy import Hierarchy
 from .imbalance import Speed, check_ranks, scaled
 from .network import Network
@@ -252,7 +253,7 @@ class Cycle:
         if speed is not None:
             check_ranks(ranks)
         self._messages = _Messages(network, ranks, message_bytes, routed, speed, drawn_speeds)
-        collective = algorithm.steps(ranks, message_bytes)
+        collective = checked_steps(algorithm, ranks, message_bytes)
         if isinstance(network, Hierarchy) or self._messages.combines_unevenly:
             collective = _as_messages(collective, ranks, message_bytes)
         self.steps = (Step(COMPUTE), *collective, Step(OBSERVE, label="end"))

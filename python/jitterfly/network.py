@@ -5,15 +5,93 @@ Each model is one class that gives `Costs`.
 
 from __future__ import annotations
 
+import re
+import warnings
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from typing import Any, ClassVar
 
-from .fields import Component, Given, check_integer, frozen_dataclass, shorten
+from .fields import (
+    Component,
+    Given,
+    check_integer,
+    frozen_dataclass,
+    shorten,
+    stacklevel_of_user,
+)
 from .steps import Costs
 from .syntax import read_network
-from .units import ShortSeconds, exact, show_ticks, to_ticks
+from .units import (
+    LongTimeWarning,
+    Seconds,
+    ShortSeconds,
+    Time,
+    exact,
+    show_seconds,
+    show_ticks,
+    to_ticks,
+)
 
 MOST_BYTES = 2**62
+_LONG_BYTE = 1e-4  # seconds: 10 kB/s, below any network; HM18's step of 1 byte is shorter
+_BANDWIDTH = re.compile(
+    r"\s*([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})\s*([kMGTP]?|[KMGTP]i)(B|b|bit)(?:/s|ps)\s*"
+)
+
+
+def read_bandwidth(text: str) -> float | None:
+    """The time of a byte, in seconds, from a bandwidth; None where the text is none.
+
+    Parameters
+    ----------
+    text : str
+        B is bytes, b and bit are bits; k, M, G, T and P are powers of 1000, Ki, Mi, ... of 1024.
+
+    Examples
+    --------
+    >>> read_bandwidth("50GB/s"), read_bandwidth("400 Gbit/s"), read_bandwidth("400Gbps")
+    (2e-11, 2e-11, 2e-11)
+    >>> read_bandwidth("0.02ns")
+    """
+    match = _BANDWIDTH.fullmatch(text)
+    if match is None or not (number := Fraction(match[1])):
+        return None
+    prefix, unit = match[2], match[3]
+    power = "kMGTP".find(prefix[0].replace("K", "k")) + 1 if prefix else 0
+    scale = (1024 if prefix.endswith("i") else 1000) ** power
+    return float((1 if unit == "B" else 8) / (number * scale))
+
+
+class SecondsPerByte(Seconds):
+    """A field of a dataclass: a `Time` for each byte, or a bandwidth as text; held in seconds.
+
+    A bare number that makes a byte last 0.1 ms or longer gives a `LongTimeWarning`.
+    """
+
+    def __set__(self, instance: object, value: Time) -> None:
+        time = read_bandwidth(value) if isinstance(value, str) else None
+        try:
+            super().__set__(instance, value if time is None else time)
+        except ValueError as error:
+            raise ValueError(f"{error}; or a bandwidth such as 50GB/s or 400Gb/s") from None
+        seconds = float(instance.__dict__[self._name])
+        if seconds >= _LONG_BYTE and _is_bare(value):
+            warnings.warn(
+                f"{self._name} of {type(instance).__name__} is {show_seconds(seconds)} for each "
+                "byte, as a number without a unit is in seconds: give it one, such as "
+                f"'{value}ns', or a bandwidth, such as '50GB/s' ('{value}s' if that is meant)",
+                LongTimeWarning,
+                stacklevel=stacklevel_of_user(),
+            )
+
+
+def _is_bare(value: Time) -> bool:
+    """Whether a time has no unit."""
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
 class Network(Component, ABC):
@@ -61,7 +139,7 @@ class Hockney(Network, kind="hockney"):
     alpha : float or str
         Latency, seconds, from 0.
     beta : float or str
-        Time per byte on the way, seconds per byte, from 0.
+        Time per byte on the way, seconds per byte, from 0; or a bandwidth such as ``"50GB/s"``.
     gamma : float or str
         CPU time to combine a byte, seconds per byte, from 0; it counts where an algorithm combines,
         so not in a barrier but that of `Butterfly`. With 0, and no `compute_time` in the case, the
@@ -83,8 +161,8 @@ class Hockney(Network, kind="hockney"):
     """
 
     alpha: ShortSeconds
-    beta: ShortSeconds
-    gamma: ShortSeconds = ShortSeconds(0.0)
+    beta: SecondsPerByte
+    gamma: SecondsPerByte = SecondsPerByte(0.0)
 
     def costs(self, message_bytes: int) -> Costs:
         n = message_bytes
@@ -116,7 +194,8 @@ class LogGOPS(Network, kind="loggops"):
         algorithm, do not wait for it: a g so large that they would have to is an error of the case.
         All other messages do.
     G : float or str
-        Time per further byte on the way, seconds per byte, from 0.
+        Time per further byte on the way, seconds per byte, from 0; or a bandwidth such as
+        ``"50GB/s"`` or ``"400Gb/s"``, both of which are ``"0.02ns"``.
     O : float or str
         CPU overhead per byte, seconds per byte, from 0.
     S : int, optional
@@ -159,10 +238,10 @@ class LogGOPS(Network, kind="loggops"):
     L: ShortSeconds
     o: ShortSeconds
     g: ShortSeconds = ShortSeconds(0.0)
-    G: ShortSeconds = ShortSeconds(0.0)
-    O: ShortSeconds = ShortSeconds(0.0)  # noqa: E741 (the model's own letter)
+    G: SecondsPerByte = SecondsPerByte(0.0)
+    O: SecondsPerByte = SecondsPerByte(0.0)  # noqa: E741 (the model's own letter)
     S: int | None = None
-    gamma: ShortSeconds = ShortSeconds(0.0)
+    gamma: SecondsPerByte = SecondsPerByte(0.0)
 
     def __post_init__(self) -> None:
         if self.S is not None:

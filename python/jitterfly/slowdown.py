@@ -371,6 +371,9 @@ def in_words(part: Component) -> str:
     parts = [part.kind]
     for one in dataclasses.fields(part):
         value = getattr(part, one.name)
+        if one.name == "segment_bytes":  # a long message in many segments takes far longer
+            parts.append(f"{one.name} = {show_size(value)}")
+            continue
         if one.name == "sha256" or value is None or (value is one.default and one.name != "start"):
             continue  # what is usual; whether noise may be under way at the start is said always
         if isinstance(value, tuple) and value == one.default:  # a copy of it

@@ -37,7 +37,8 @@ noise    a noise file (`jitterfly noise record`, `import`), which every rank rep
          kind=renewal,gap=200ms,duration=80us,start=stationary,shared=48
          A gap, a duration or a delay may be drawn: duration=exponential(mean=80us)
 network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney); nodes, racks
-         and so on with their sizes: 8: L=300ns,o=100ns; 16: L=600ns,o=200ns; L=1us,o=200ns
+         and so on with their sizes: 8: L=300ns,o=100ns; 16: L=600ns,o=200ns; L=1us,o=200ns.
+         G and beta, times of a byte, may be bandwidths: G=50GB/s or G=400Gb/s is G=0.02ns
 TOML and Python take the same, as text: message_bytes = "8K", values = "64..8192",
 network = "L=1us,o=200ns", noise = ["node.noise", "period=1ms,duration=10us"].
 """

@@ -329,7 +329,9 @@ def check_size(case: Case) -> None:
     if not isinstance(case.algorithm, Butterfly) or case.ranks & (case.ranks - 1):
         raise ValueError(
             "a trace shows a Butterfly on a power of two of ranks, got "
-            f"{type(case.algorithm).__name__} on {case.ranks}"
+            f"{type(case.algorithm).__name__} on {case.ranks}. When each rank of any algorithm is "
+            "through with each step jitterfly.ready_times tells in Python; who made others wait, "
+            "jitterfly explain"
         )
     if case.algorithm.mirrors != (1,) or case.algorithm.on_demand is not None:
         raise ValueError(

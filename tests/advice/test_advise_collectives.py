@@ -14,7 +14,7 @@ from scipy import stats
 from support.scale import scaled
 
 import jitterfly as jf
-from jitterfly.advice import COLLECTIVES, Question, candidates, known
+from jitterfly.advice import COLLECTIVES, Question, algorithm_named, candidates, known
 from jitterfly.advice.race import fitting_candidates, simulate_more
 
 ALPHA, BETA, GAMMA = 1_000_000, 1_000, 100  # ticks: 1 us, 1 ns and 0.1 ns a byte
@@ -111,6 +111,38 @@ def test_textbook_winners(collective, short, long):
     assert short in found.cells[0].among
     if long:
         assert found.cells[1].best == long
+
+
+def test_alltoall_from_short_to_long():
+    """Bruck for short blocks; those that wait for no message before the next, for long ones."""
+    network = jf.LogGOPS(L="1us", o="0.1us", G="0.1ns")
+    short, long = jf.advise(
+        64, network=network, collective="alltoall", message_bytes="8,1MiB"
+    ).cells
+    assert short.best == "bruck"
+    assert {"linear", "scattered"} <= set(long.among)
+    (cell,) = jf.advise(1100, network=network, collective="alltoall").cells
+    assert cell.left_out["linear"] == "a rank has at most 1,024 messages under way, not 1,099"
+
+
+def test_recursive_multiplying_has_fewer_rounds():
+    """It is considered where it is named."""
+    network = jf.LogGOPS(L="1us", o="10ns")
+    names = ["recursive_multiplying", "recursive_doubling"]
+    assert jf.advise(64, network=network, candidates=names).cells[0].best == names[0]
+    assert not known("allreduce")[names[0]].usual
+
+
+def test_a_kind_and_its_candidate_are_the_same():
+    """The tree's long and short names had segments of 8 KiB and of 512 KiB."""
+    short, long = (
+        algorithm_named(name, None, [8], jf.Hockney("1us", "1ns"), 2**20)
+        for name in ("double_binary_tree", "double_binary_tree_allreduce")
+    )
+    assert short == long == jf.DoubleBinaryTreeAllreduce(segment_bytes="512KiB")
+    assert jf.DoubleBinaryTreeAllreduce().segment_bytes == 2**13  # of a study, as it was
+    question = Question(8, network="L=1us,o=0", candidates=["double_binary_tree_allreduce"])
+    assert [one.name for one in question.chosen()] == ["double_binary_tree"]
 
 
 def test_bruck_beyond_powers_of_two():

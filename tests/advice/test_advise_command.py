@@ -251,6 +251,35 @@ def test_a_table_says_slowdown_and_marks_bounds(capsys, monkeypatch):
     assert any(row[-1].endswith(" (bound)") for row in rows)
 
 
+def test_a_mean_without_an_end_says_so_in_the_table_of_many_cells(capsys):
+    """It is that without noise, where none was met: it passed for a number that is known."""
+    rare = asked("--noise", "period=10s,duration=100us,start=stationary")
+    assert run(*rare, "--realizations", "100", "--candidates", "ring,rabenseifner") == 0
+    printed = capsys.readouterr().out
+    rows = [line for line in printed.splitlines() if re.match(r"  (4|64) ", line)]
+    assert len(rows) == 4
+    assert all("[?, ?] µs" in row for row in rows)
+    assert "?]: no upper end is known: too few realizations met noise" in printed
+    assert run(*ARGUMENTS, "--realizations", "100", "--candidates", "ring,rabenseifner") == 0
+    assert "no upper end" not in capsys.readouterr().out
+
+
+def test_the_tolerance_counts_compute_time(capsys):
+    """1 % of 20 ms is more than the whole collective: a note says so, and what to set."""
+    question = asked("--ranks", "64")
+    names = ("--candidates", "recursive_doubling,rabenseifner", "--realizations", "100")
+    assert run(*question, *names, "--compute-time", "20ms") == 0
+    printed = capsys.readouterr().out
+    note = "--within counts compute time, too: 1 % of 20.01 ms is 200.1 µs. The collective alone"
+    assert note in printed
+    (share,) = re.findall(r"for 1 % of that set --within to (\S+%)", printed)
+    assert 2e-4 < float(share[:-1]) < 1e-3
+    assert run(*question, *names, "--compute-time", "20ms", "--within", share) == 0
+    assert f"within {share[:-1]} %" in capsys.readouterr().out
+    assert run(*question, *names) == 0
+    assert "counts compute time" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_the_list_explains_each_candidate_in_a_line(collective, capsys):
     assert run("--candidates", "list", "--collective", collective) == 0
@@ -277,6 +306,13 @@ def test_the_list_has_the_names_of_libraries(capsys):
     printed = capsys.readouterr().out
     assert "coll_tuned_bcast_algorithm" in printed
     assert "MPIR_CVAR_BCAST_INTRA_ALGORITHM" in printed
+    assert run("--candidates", "list", "--collective", "alltoall") == 0
+    printed = capsys.readouterr().out
+    rows = [re.split(r"\s{2,}", line.strip()) for line in printed.splitlines()]
+    names = {row[0]: row[2:] for row in rows if len(row) > 1}
+    assert names["bruck"] == ["3 modified_bruck", "brucks"]
+    assert names["pairwise"] == ["2 pairwise"]
+    assert (names["linear"], names["scattered"]) == (["1 linear"], ["scattered"])
 
 
 @pytest.mark.parametrize(
@@ -296,7 +332,7 @@ def test_the_list_has_the_names_of_libraries(capsys):
         ((*ARGUMENTS, "--seconds", "soon"), "--seconds must be a time from 0"),
         ((*ARGUMENTS, "--realizations", "many"), "realizations must be an integer"),
         ((*ARGUMENTS, "--threads", "0"), "--threads must be an integer from 1 to 1024"),
-        ((*ARGUMENTS, "--collective", "alltoall"), "--collective must be one of"),
+        ((*ARGUMENTS, "--collective", "gather"), "--collective must be one of"),
         (("nowhere.toml",), "nowhere.toml: No such file"),
         (("--rank", "8"), "unrecognized arguments: --rank"),
     ],
@@ -416,6 +452,21 @@ def test_a_map_names_its_setting_and_has_no_grey():
     assert "hatched, left: no winner among these" in labels
     assert "at least: a bound" in labels
     assert any(text.get_text().startswith("> ") for text in right.texts)
+
+
+def test_a_map_explains_white_cells_and_shows_ratios_near_one():
+    """The next one is a bound to another than the first; and 1.03 is not 1."""
+    noise = [jf.PeriodicNoise("10s", "100us", start="stationary")]
+    names = ["recursive_doubling", "ring", "rabenseifner", "butterfly_after_1"]
+    network = jf.LogGOPS(L="1us", o="0.2us", G="0.1ns")
+    found = advised("16,64,256", "8,64KiB", noise=noise, network=network, compute_time="20ms",
+                    candidates=names, realizations=200)  # fmt: skip
+    assert any(cell.runner_up.versus not in ("", cell.ranking[0].name) for cell in found.cells)
+    figure = drawn(found)
+    right = figure.axes[1]
+    labels = " ".join(text.get_text().replace("\n", " ") for text in figure.legends[0].get_texts())
+    assert "white, right: the next one is not compared with the first" in labels
+    assert any(re.fullmatch(r"> 1\.0\d\d", text.get_text()) for text in right.texts)
 
 
 def test_of_one_cell_grey_is_for_bounds_only():

@@ -115,7 +115,7 @@ def test_what_stands_behind_the_choices(tmp_path):
         assert "network loggops, L = 1 µs" in text
         assert "noise periodic, period = 1 ms, duration = 10 µs, start = stationary" in text
         assert any(line.startswith("4 ranks, 1 KiB: rabenseifner: winner, p90 2") for line in lines)
-        assert "16 ranks, 8 B: default: no winner" in lines
+        assert "16 ranks, 8 B: default: not decided among ring, recursive_doubling" in lines
 
 
 def test_a_comment_is_one_line(tmp_path, monkeypatch):
@@ -288,6 +288,44 @@ def test_nothing_to_write(tmp_path):
     with pytest.raises(FileNotFoundError):
         won_by("ring", [4], [8]).write_tuning(tmp_path / "none" / "a.rules")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_decided_says_which_candidates_to_compare(tmp_path):
+    """A redundant algorithm wins, before the library's own ones are told apart."""
+    ranking = [ranked(COPIES, "best"),
+               ranked("recursive_doubling", "slower", (1.1, 1.5), COPIES),
+               ranked("ring", "slower", (1.1, 1.5), COPIES)]  # fmt: skip
+    decided = [ranked("ring", "best"), ranked("recursive_doubling", "slower", (1.2, 1.5), "ring")]
+    names = "recursive_doubling,ring,rabenseifner,reduce_broadcast"
+    reason = f"not decided among recursive_doubling, ring; best of all is {COPIES}, which Open MPI"
+    made = answer({(4, 8): ("winner", ranking), (4, 64): ("winner", decided)})
+    assert tuning_choices(made)[0].reason.startswith(reason)
+    (path,) = made.write_tuning(tmp_path / "a.rules")
+    text = path.read_text()
+    assert reason in text
+    assert f"To compare these alone give jitterfly advise the `candidates` {names}" in text
+    with pytest.raises(ValueError, match=f"nothing to write .* the `candidates` {names}$"):
+        answer({(4, 8): ("winner", ranking)}).write_tuning(tmp_path / "b.rules")
+    alone = answer({(4, 8): ("no winner", UNDECIDED)}, candidates=names.split(","))
+    with pytest.raises(ValueError, match="More cells are decided with more `realizations`"):
+        alone.write_tuning(tmp_path / "b.rules")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ((), ["recursive_doubling", "ring", "rabenseifner", "reduce_broadcast"]),
+        (("--candidates", "ring,butterfly,rabenseifner"), ["ring", "butterfly", "rabenseifner"]),
+    ],
+)
+def test_a_tuning_file_compares_what_the_library_has(tmp_path, capsys, arguments, names):
+    noise = ("--noise", "period=1ms,duration=10us", "--realizations", "100")
+    asked = ("--ranks", "4", "--bytes", "1MiB", "--network", ARGUMENTS[5], *noise, *arguments)
+    assert run(*asked, "--write", tmp_path / "openmpi.rules", "--json") == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["candidates"] == names
+    told = f"candidates: {', '.join(names)}, which Open MPI has, as --write is given"
+    assert (told in captured.err) == (not arguments)
 
 
 def test_a_real_answer(tmp_path):

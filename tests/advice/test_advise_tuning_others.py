@@ -233,11 +233,18 @@ def test_nccls_lines(tmp_path):
     for ranks, size, name in expected:
         found = taken_from_lines(text, "allreduce", ranks, size)
         assert found == (None if name is None else (name, "ll128")), (ranks, size)
-    assert "64 ranks, 1 KiB: default: no winner" in text
+    assert "64 ranks, 1 KiB: default: not decided among ring, double_binary_tree" in text
     assert "8 ranks, 1 KiB: double_binary_tree: winner, mean" in text
     assert "512 KiB, which are those of simple, not of ll128" in text
     (path,) = made.write_tuning(tmp_path / "simple.csv", protocol="simple")
     assert "512 KiB" not in path.read_text()
+
+
+def test_nccls_comments_say_what_a_ring_is_here(tmp_path):
+    (path,) = answer(ON_GPUS, candidates=NAMED).write_tuning(tmp_path / "a.csv", protocol="ll")
+    text = " ".join(line.removeprefix("# ") for line in path.read_text().splitlines())
+    assert "The ring was simulated as one ring over all ranks in order" in text
+    assert "NCCL runs several rings" in text
 
 
 def test_a_long_comment_is_no_line_of_nccl(tmp_path, monkeypatch):
@@ -285,7 +292,10 @@ def test_command(tmp_path, capsys, libmpi):
     path = tmp_path / "gpus.csv"
     assert run(*quiet, "--candidates", ",".join(NAMED), "--write", path, "--protocol", "ll") == 0
     assert "in 2 of 2 cells" in capsys.readouterr().out
-    assert run(*quiet, "--write", path, "--protocol", "ll") == 2
+    assert run(*quiet, "--write", path, "--protocol", "ll") == 0  # those that NCCL has
+    assert f"candidates: {', '.join(NAMED)}, which NCCL has" in capsys.readouterr().err
+    others = ("--candidates", "ring,rabenseifner")
+    assert run(*quiet, *others, "--write", path, "--protocol", "ll") == 2
     error = capsys.readouterr().err
     assert "here it has only ring" in error
     assert run(*quiet, "--write", tmp_path / "mpich.json", "--libmpi", tmp_path / "none") == 2

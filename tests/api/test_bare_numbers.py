@@ -26,6 +26,7 @@ LONG = {  # what is made, and which field is told of
 NOT_LONG = [
     lambda: jf.LogGOPS(L="120s", o="1 s", g="1000ms"),  # the unit is there
     lambda: jf.LogGOPS(L=0.999, o=0.5),
+    lambda: jf.LogGOPS(L=0, o=0, G="20ms", O=9e-5, gamma="1kB/s"),
     lambda: jf.PeriodicNoise(1000, "10us"),  # daemons
     lambda: jf.RenewalNoise(60, "1ms", begin=5, end=100),
     lambda: jf.NetworkJitter(100, "1us"),
@@ -62,6 +63,24 @@ def test_a_curve_without_a_unit_is_told(tmp_path):
     read("ranks,latency", "16,14.2us")
     read("ranks,latency", "16,14.2", unit="us")
     read("ranks,latency", "16,1.42e-5")
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: jf.LogGOPS("1us", 0, G=0.02), "G of LogGOPS is 20 ms for each byte"),
+        (lambda: jf.LogGOPS("1us", 0, G="0.02"), "G of LogGOPS is 20 ms for each byte"),
+        (lambda: jf.Hockney("1us", 1e-4), "beta of Hockney is 100 µs for each byte"),
+        (lambda: jf.Hockney("1us", 0, gamma=3), "gamma of Hockney is 3 s for each byte"),
+    ],
+)
+def test_a_byte_that_takes_long_is_told(make, told):
+    """A millisecond is no long time, but for a byte."""
+    with pytest.warns(jf.LongTimeWarning, match=f"^{told}, as a number without a unit") as w:
+        make()
+    assert len(w) == 1
+    assert w[0].filename == __file__
+    assert "a bandwidth, such as '50GB/s'" in str(w[0].message)
 
 
 @pytest.mark.parametrize("make", NOT_LONG)

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import jitterfly as jf
 from jitterfly.units import (
     LONGEST_SECONDS,
     exact,
@@ -60,6 +61,34 @@ def test_refused(value):
     with pytest.raises(ValueError, match=r"^delay must be a time from 0 to 4\.61e\+06 s") as caught:
         parse_seconds(value, "delay")
     assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("400Gb/s", 2e-11),
+        ("400 Gbit/s", 2e-11),
+        ("400Gbps", 2e-11),
+        ("50GB/s", 2e-11),
+        ("12.5 GB/s", 8e-11),
+        ("100MB/s", 1e-8),
+        ("1GiB/s", 2.0**-30),
+        ("8kb/s", 1e-3),
+    ],
+)
+def test_a_bandwidth_is_the_time_of_a_byte(text, time):
+    """Exactly that of the decimal digits, so that results are the same bits."""
+    network = jf.LogGOPS(L="1us", o=0, G=text)
+    assert network.G == jf.Hockney("1us", text).beta == time
+    assert jf.Case(2, network=f"L=1us,o=0,G={text}").network == network
+
+
+@pytest.mark.parametrize("text", ["400gb/s", "50GB", "50G/s", "0GB/s", "-1GB/s", "1e9B/s"])
+def test_what_is_no_bandwidth_says_how_one_is_written(text):
+    with pytest.raises(ValueError, match=r"^G must be a time .*; or a bandwidth such as 50GB/s"):
+        jf.LogGOPS(L="1us", o=0, G=text)
+    with pytest.raises(ValueError, match=r"^L must be a time .*\(in LogGOPS\)$"):
+        jf.LogGOPS(L="50GB/s", o=0)
 
 
 def test_positive():

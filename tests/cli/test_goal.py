@@ -238,6 +238,18 @@ def test_nothing_is_written_over_the_case(tmp_path, capsys):
     assert path.read_text() == CASE
 
 
+@pytest.mark.parametrize("command", ["trace", "export-goal"])
+def test_a_schedule_is_no_case(command, tmp_path, capsys):
+    """It was an error of TOML."""
+    for name in ("app.goal", "app.txt"):
+        path = tmp_path / name
+        path.write_text("num_ranks 1\nrank 0 {\nl1: calc 10\n}\n")
+        assert main([command, str(path), "--out", str(tmp_path / "x.png")]) == 2
+        error = capsys.readouterr().err
+        assert f"{path} is a schedule of an application, not a case or a study" in error
+        assert "jitterfly run and jitterfly explain take it" in error
+
+
 def test_trace_takes_a_case(tmp_path, capsys):
     path = tmp_path / "case.toml"
     path.write_text(

@@ -359,7 +359,8 @@ def test_what_advise_prints_is_taken(capsys):
 @pytest.mark.parametrize(
     ("name", "kind"),
     [("ring", "ring_allreduce"), ("recursive_doubling", "recursive_doubling_allreduce"),
-     ("tree", "tree_barrier"), ("bruck", "bruck_allgather"), ("ring_allgather", "ring_allgather")],
+     ("tree", "tree_barrier"), ("pairwise", "pairwise_alltoall"),
+     ("ring_allgather", "ring_allgather")],
 )  # fmt: skip
 def test_without_a_collective_it_is_an_allreduce_or_the_only_one(capsys, name, kind):
     code, out, err = run(capsys, "--noise", "period=1ms,duration=25us", "--ranks", "4",

@@ -122,6 +122,7 @@ def test_traces_are_of_butterflies(tmp_path, capsys):
     assert main(["trace", str(path), "--out", str(tmp_path / "x.png")]) == 2
     error = capsys.readouterr().err
     assert "a trace shows a Butterfly on a power of two of ranks, got" in error
+    assert "jitterfly.ready_times tells in Python" in error
 
 
 def test_spread_of_few_ranks_is_exact():

@@ -16,7 +16,14 @@ from .candidates import COLLECTIVES, Candidate, algorithm_named, known, register
 from .question import Question, load_question, own_names, read_question
 from .ranking import AdviceCell, RankedCandidate
 from .search import Progress, advise, search
-from .tuning import TuningChoice, check_tuning, tuning_choices, tuning_format, write_tuning
+from .tuning import (
+    TuningChoice,
+    check_tuning,
+    library_candidates,
+    tuning_choices,
+    tuning_format,
+    write_tuning,
+)
 
 __all__ = [
     "COLLECTIVES",
@@ -34,6 +41,7 @@ __all__ = [
     "certainty_lines",
     "check_tuning",
     "known",
+    "library_candidates",
     "load_question",
     "own_names",
     "read_question",

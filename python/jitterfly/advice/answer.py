@@ -287,7 +287,7 @@ class Advice(ResultTable):
         """Who was left out and why, what was decided, how sure that is."""
         left_out = left_out_lines(self.cells)
         head = ["left out:", *left_out, ""] if left_out else []
-        return [*head, self.summary(), *certainty_lines(self)]
+        return [*head, self.summary(), *certainty_lines(self), *_tolerance_notes(self)]
 
     def report(self, width: int | None = None) -> list[str]:
         """Title, tables and notes as lines of text, of `width` letters where it is given."""
@@ -377,6 +377,25 @@ def certainty_lines(advice: Advice) -> list[str]:
         f"{share} for all of it together (paired on the same noise; {', '.join(parts)})",
         f"{advice.simulated:,} realizations in {advice.elapsed:.3g} s; {ended}",
         *start_notes(question.noise, question.cycles, question.compute_time),
+    ]
+
+
+def _tolerance_notes(advice: Advice) -> list[str]:
+    """That the tolerance is a share of all that is measured, and what it is of the collective."""
+    question = advice.question
+    computing = question.cycles * float(question.compute_time)
+    quiet = [cell.ranking[0].noise_free for cell in advice.cells if cell.ranking]
+    shares = sorted((1 - computing / time, time) for time in quiet if time > computing)
+    if not computing or not question.within or not shares:
+        return []
+    within = 100 * question.within
+    share, time = shares[0]  # of the cell in which the collective counts least
+    what = "" if len(quiet) == 1 else " in the cell where it is shortest"
+    return [
+        f"`within` counts compute time, too: {within:.4g} % of {show_seconds(time)} is "
+        f"{show_seconds(question.within * time)}. The collective alone takes "
+        f"{show_seconds(share * time)}{what}: for {within:.4g} % of that set `within` to "
+        f"{within * share:.2g}%"
     ]
 
 
@@ -484,17 +503,38 @@ def cells_table(advice: Advice, width: int | None = None) -> list[str]:
             f"{cell.ranks:,}",
             show_size(cell.message_bytes),
             _short_verdict(cell),
-            show_seconds(float(first.value.value), 4) if first else "",
+            _first_time(first),
             show_seconds(first.noise_free, 4) if first else "",
-            f"{float(first.slowdown.value):.3g}" if first else "",
+            _first_slowdown(first),
             second.name if second else "",
             _runner_up(cell, second) if second else "",
         ))  # fmt: skip
     text = _aligned(rows, width, _LEFT_OUT_FIRST)
+    if any(cell.ranking and _has_no_end(cell.ranking[0].value) for cell in advice.cells):
+        text.append("  ?]: no upper end is known: too few realizations met noise")
     if any(cell.outcome == OPEN for cell in advice.cells):
         text.append("  ?: no winner; the first of these has the smallest "
                     f"{advice.question.statistic} so far")  # fmt: skip
     return text
+
+
+def _first_time(first: RankedCandidate | None) -> str:
+    """The statistic of the first one; with its interval where that has no end."""
+    if first is None:
+        return ""
+    value = first.value
+    return _shown_time(value) if _has_no_end(value) else show_seconds(float(value.value), 4)
+
+
+def _first_slowdown(first: RankedCandidate | None) -> str:
+    if first is None:
+        return ""
+    value = first.slowdown
+    return _shown_slowdown(value) if _has_no_end(value) else f"{float(value.value):.3g}"
+
+
+def _has_no_end(estimate: Estimate) -> bool:
+    return not math.isfinite(float(estimate.high))
 
 
 def _runner_up(cell: AdviceCell, second: RankedCandidate) -> str:

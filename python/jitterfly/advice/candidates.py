@@ -15,7 +15,7 @@ from ..algorithms import Algorithm
 from ..fields import check_choice, did_you_mean, shorten
 from ..hierarchy import Hierarchy
 from ..network import Network
-from ..steps import rounds_of
+from ..steps import MOST_WINDOW, rounds_of
 from ..units import from_ticks, show_seconds
 
 _MOST_LINK_SHARE = 0.05  # of a round: copies need not wait for a message that occupies a link less
@@ -23,7 +23,9 @@ _MOST_LINK_SHARE = 0.05  # of a round: copies need not wait for a message that o
 Maker = Callable[[int, Network, int], Algorithm]
 """From ranks, a network and the bytes of a message to an algorithm."""
 
-COLLECTIVES = ("allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter")
+COLLECTIVES = (
+    "allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall",
+)  # fmt: skip
 
 LIBRARIES = ("Open MPI", "MPICH", "NCCL")
 """Libraries whose names of an algorithm are listed."""
@@ -125,7 +127,21 @@ _PLAIN = {
             ("2 recursive_halving", "recursive_halving", ""),
         ),
     },
+    "alltoall": {
+        "bruck": _PlainAlgorithm(
+            "bruck_alltoall",
+            "blocks by way of i + 1, 2, 4, ... (modulo N): short messages",
+            ("3 modified_bruck", "brucks", ""),
+        ),
+        "pairwise": _PlainAlgorithm(
+            "pairwise_alltoall",
+            "a block to i + 1, i + 2, ... (modulo N), each after the one before",
+            ("2 pairwise", "", ""),
+        ),
+    },
 }
+_OF_KIND = {"double_binary_tree_allreduce": "double_binary_tree"}
+"""Kinds that mean the candidate, where a command or a question names one: with its segments."""
 
 
 @dataclass(frozen=True)
@@ -343,6 +359,29 @@ def _register_all() -> None:
         register("allreduce", candidate)
     register(
         "allreduce",
+        Candidate(  # MPICH's has a radix of its own, which a tuning file would have to name
+            "recursive_multiplying",
+            _algorithm_of_kind("recursive_multiplying_allreduce"),
+            usual=False,
+            summary="whole vectors among 4 ranks in a round: the fewest rounds, more messages",
+        ),
+    )
+    # Open MPI's has all messages under way, MPICH's 32 unless it is told another number.
+    for name, window, words, called in (
+        ("linear", MOST_WINDOW, "all at once", {"Open MPI": "1 linear"}),
+        ("scattered", 32, "32 at a time", {"MPICH": "scattered"}),
+    ):
+        register(
+            "alltoall",
+            Candidate(
+                name,
+                _linear(window),
+                summary=f"a block to i + 1, i + 2, ... (modulo N), {words}",
+                called=called,
+            ),
+        )
+    register(
+        "allreduce",
         Candidate(
             "double_binary_tree",
             _in_segments("double_binary_tree_allreduce", "512KiB"),
@@ -351,6 +390,17 @@ def _register_all() -> None:
             called={"NCCL": "Tree"},
         ),
     )
+
+
+def _linear(window: int) -> Maker:
+    """The messages of a window at once; one that may hold all of them has to hold them."""
+
+    def make(ranks: int, network: Network, size: int) -> Algorithm:
+        if window == MOST_WINDOW and ranks - 1 > window:
+            raise ValueError(f"a rank has at most {window:,} messages under way, not {ranks - 1:,}")
+        return Algorithm.from_dict({"kind": "linear_alltoall", "window": window})
+
+    return make
 
 
 def _in_segments(kind: str, most: str) -> Maker:
@@ -369,6 +419,9 @@ def algorithm_named(
     message_bytes: int,
 ) -> Algorithm:
     """The algorithm of a name: a kind, such as "ring_allreduce", or a candidate, such as "ring".
+
+    Both mean the same: "double_binary_tree_allreduce" is in the candidate's segments of 512 KiB,
+    which are 8 KiB where a study or the class says nothing of them.
 
     Parameters
     ----------
@@ -401,7 +454,9 @@ def algorithm_named(
         if collective is not None and not _is_of(name, collective):
             others = ", ".join(kind for kind in kinds if _is_of(kind, collective))
             raise ValueError(f"algorithm {name} is not for {collective}, which has {others}")
-        return Algorithm.from_dict({"kind": name}, "algorithm")
+        if name not in _OF_KIND:
+            return Algorithm.from_dict({"kind": name}, "algorithm")
+        name = _OF_KIND[name]
     having = [one for one in COLLECTIVES if name in _REGISTERED[one]]
     if collective is None and len(having) > 1 and "allreduce" not in having:
         raise ValueError(
@@ -465,7 +520,7 @@ def choose_candidates(
         chosen = [one for one in there.values() if one.usual or (levels and one.usual_on_levels)]
     else:
         every = mine | there
-        by_kind = {one.kind: name for name, one in _PLAIN[collective].items()}
+        by_kind = {one.kind: name for name, one in _PLAIN[collective].items()} | _OF_KIND
         names = [name if name in every else by_kind.get(name, name) for name in names]
         chosen = [every[check_choice(name, "candidates", list(every))] for name in names]
     own_ones = list(mine.values())

@@ -249,7 +249,7 @@ class Question:
     noise : list of Noise
         As in `Case`. Empty: a quiet machine.
     collective : str
-        "allreduce", "barrier", "broadcast", "reduce", "allgather" or "reduce_scatter".
+        "allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter" or "alltoall".
     message_bytes : int, text or list
         As in `Case`; such as ``"8,1KiB,1MiB"``.
     statistic : str

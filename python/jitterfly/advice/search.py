@@ -164,7 +164,7 @@ def advise(
         As in `Case`, or text; several sources add up. Empty: a quiet machine, whose answer is
         exact.
     collective : str
-        "allreduce", "barrier", "broadcast", "reduce", "allgather" or "reduce_scatter".
+        "allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter" or "alltoall".
     message_bytes : int, str or list of int
         Size of the message as in `Case`, bytes; text such as ``"8,1KiB,1MiB"`` or ``"8..1MiB"``.
         The cells are all pairs of `ranks` and `message_bytes`.

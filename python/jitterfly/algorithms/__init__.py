@@ -3,6 +3,7 @@
 A new one is a module beside these and a line here, which is also what registers its `kind`.
 """
 
+from . import own as own
 from .algorithm import Algorithm
 from .binary_tree_broadcast import BinaryTreeBroadcast
 from .binomial_broadcast import BinomialBroadcast

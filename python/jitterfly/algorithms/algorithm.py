@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Hashable, Sequence
+from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
@@ -43,6 +43,7 @@ from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
 
 MessagePairs = npt.NDArray[np.uint32]
 MOST_ROUNDS = 30
+_START = "start"  # label of the step after which a collective begins
 MOST_LISTED_RANKS = 2**22
 """Of an algorithm whose messages are listed, which takes memory: of more ranks, more than most
 machines have."""
@@ -57,6 +58,11 @@ class Algorithm(Component, ABC):
     """
 
     added: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, kind: str | None = None, **kwargs: Any) -> None:
+        if kind is not None and hasattr(cls, "_kinds"):
+            _check_new_kind(cls, kind, cls._kinds.get(kind))
+        super().__init_subclass__(kind=kind, **kwargs)
 
     def identity(self) -> dict[str, Any]:
         """Plain values, without `added` fields that are as they were before: to find records."""
@@ -130,6 +136,55 @@ class Algorithm(Component, ABC):
     def forward_ticks(self) -> int:
         """CPU time of one FORWARD step, in ticks."""
         return 0
+
+
+def _check_new_kind(cls: type, kind: str, there: type | None) -> None:
+    """Raise ValueError for a kind that another class has.
+
+    The class itself may come again, as in a notebook whose cell is run twice.
+    """
+    if there is None:
+        return
+    old, new = (f"{one.__module__}.{one.__qualname__}" for one in (there, cls))
+    if old != new:
+        raise ValueError(
+            f"kind {kind!r} of {new} is taken: {old} has it, and studies that name it would mean "
+            "another algorithm; choose another kind"
+        )
+
+
+def checked_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[Step]:
+    """The steps of an algorithm, which may be a user's.
+
+    Raises
+    ------
+    ValueError
+        Its class has no kind, or is no frozen dataclass; it gives no steps, none that the
+        collective begins with, or none that completes it.
+    """
+    name = type(algorithm).__name__
+    if (
+        not hasattr(algorithm, "kind")
+        or not is_dataclass(algorithm)
+        or not isinstance(algorithm, Hashable)
+    ):
+        raise ValueError(
+            f"the class {name} must have a kind and be a frozen dataclass: @dataclass(frozen=True) "
+            f'before class {name}(Algorithm, kind="...")'
+        )
+    steps = algorithm.steps(ranks, message_bytes)
+    if not isinstance(steps, (list, tuple)) or not all(isinstance(step, Step) for step in steps):
+        wrong = f"got {shorten(steps)}"
+    elif not any(step.label == _START for step in steps):
+        wrong = f"none of these {len(steps)} is labelled {_START!r}, so that it has no beginning"
+    elif not any(step.redundancy == 0 for step in steps):
+        wrong = f"none of these {len(steps)} completes the collective (redundancy = 0)"
+    else:
+        return list(steps)
+    raise ValueError(
+        f"{name}.steps must give a list of steps as `collective(messages)` "
+        f"makes it (jitterfly.algorithms.own): {wrong}"
+    )
 
 
 class Forwarding(Algorithm):

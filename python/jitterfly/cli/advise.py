@@ -21,6 +21,7 @@ from .output import (
     progress_stream,
     remove_picture,
     show_phases,
+    tell,
     warn_without_matplotlib,
 )
 
@@ -69,7 +70,7 @@ def add_parser(commands: Any) -> None:
     add = parser.add_argument
     add("question", nargs="?", type=Path, metavar="QUESTION.toml")
     add("--collective", metavar="NAME", help="allreduce (default), barrier, broadcast, reduce, "
-        "allgather or reduce_scatter")  # fmt: skip
+        "allgather, reduce_scatter or alltoall")  # fmt: skip
     add("--ranks", metavar="N,...", help="numbers or ranges")
     add("--bytes", metavar="N,...", help="message sizes or ranges (default 8)")
     add("--network", metavar="K=V,...", help="kind=loggops (default) or hockney, and its fields")
@@ -97,7 +98,8 @@ def add_parser(commands: Any) -> None:
         type=Path,
         metavar="FILE",
         help="a tuning file: openmpi.rules, openmpi.json "
-        "(version 6), mpich.json, nccl.csv; what is not decided the library chooses",
+        "(version 6), mpich.json, nccl.csv; what is not decided the library chooses. Without "
+        "--candidates those are compared that the library has",
     )
     add("--library", metavar="NAME", help="whose tuning file --write writes, where FILE does not "
         "begin with it: openmpi, mpich or nccl")  # fmt: skip
@@ -126,6 +128,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
             if getattr(chosen, name) is not None:
                 raise ValueError(f"--{name} is for --write FILE, which is not given")
     else:  # before minutes of work
+        question = _of_the_library(question, chosen)
         check_tuning(question, chosen.write, chosen.library, **_tuning_options(chosen))
     before = None
     if chosen.out is not None:
@@ -163,6 +166,29 @@ def _run(chosen: argparse.Namespace) -> int | None:
     if refused is not None:
         raise refused  # after the answer, which took its time
     return 130 if answer.ended == "stopped" else 0
+
+
+def _of_the_library(question: Any, chosen: argparse.Namespace) -> Any:
+    """The question about the candidates that the library has, where none were named.
+
+    Redundant ones are often the best, and end a race before others are told apart.
+    """
+    from ..advice import library_candidates, tuning_format
+
+    if question.candidates is not None:
+        return question
+    names = library_candidates(
+        question.collective, chosen.write, chosen.library, **_tuning_options(chosen)
+    )
+    if not names:
+        return question
+    chosen.candidates = ",".join(names)
+    library = tuning_format(chosen.write, chosen.library).CALLED
+    tell(
+        f"candidates: {', '.join(names)}, which {library} has, as --write is given; others are "
+        "compared where --candidates names them"
+    )
+    return _question(chosen)
 
 
 def _tuning_options(chosen: argparse.Namespace) -> dict[str, Any]:

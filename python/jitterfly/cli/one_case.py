@@ -61,12 +61,19 @@ def read_case(path: Path, at: list[str]) -> tuple[Case, int, str]:
     Raises
     ------
     ValueError
-        As `load_case` and `load_study`; no such cell; or cells of what has one case alone.
+        As `load_case` and `load_study`; no such cell; cells of what has one case alone; or a
+        schedule of an application.
     OSError
         The file can not be read.
     """
+    from ..schedule.schedule import looks_like_schedule
     from ..studies import holds_study, load_case, load_study
 
+    if looks_like_schedule(path):
+        raise ValueError(
+            f"{path} is a schedule of an application, not a case or a study: jitterfly run and "
+            "jitterfly explain take it"
+        )
     if holds_study(path):
         return _cell_of_study(load_study(path), at)
     case = load_case(path)
@@ -111,8 +118,9 @@ def add_trace(commands: Any) -> None:
         "trace",
         help="picture of one realization",
         description="Picture of one realization: ready times per rank and round, noise, messages, "
-        "adopted copies. The case comes from a file (a case, or a cell of a study) or from "
-        "the options.",
+        "adopted copies; of the butterfly on a power of two of ranks. The case comes from a file "
+        "(a case, or a cell of a study) or from the options. Of other algorithms "
+        "jitterfly.ready_times has the numbers, and jitterfly explain who made others wait.",
     )
     add_case(trace, "?")
     trace.add_argument("--ranks", metavar="N", help=f"1 to {MOST_RANKS} (default 16)")

@@ -37,6 +37,7 @@ _NO_WINNER = "white"
 _HATCHES = {EQUAL: "..", NEAR: "oo"}
 _RAMP = "viridis"  # no grey in it, nor in the colours above: grey would mean two things
 _ROOM = 0.14  # inches, of a row with texts
+_SHORT, _CLOSE = 10.0, 1.1  # ratios from, and up to, which there are fewer digits, and more
 _MARKS = {NOBODY: "×", NOT_RUN: "–"}
 
 
@@ -142,7 +143,7 @@ def _runners_up(axes: Axes, grid: Any, height: float, font: float) -> list[Any]:
     finite = ratio[np.isfinite(ratio)]
     ratio[np.isinf(ratio)] = finite.max(initial=1.0)
     norm = LogNorm(1.0, max(float(finite.max(initial=1.0)), 1.3))
-    values = [maps.shown(x, norm) for x in np.nan_to_num(ratio).flat]
+    values = [_number(x, norm) for x in np.nan_to_num(ratio).flat]
     texts = np.array([f"> {x}" if more else x for x, more in zip(values, bound.flat, strict=True)])
     texts = texts.reshape(ratio.shape)
     maps.draw_map(axes, ratio, norm, hatched=unsure, texts=texts, colours=_RAMP, numbers=font > 0,
@@ -151,6 +152,9 @@ def _runners_up(axes: Axes, grid: Any, height: float, font: float) -> list[Any]:
         maps.colour_bar(axes, norm, height, colours=_RAMP)
     _plain(axes)
     marks: list[Any] = []
+    if np.isnan(ratio).any():
+        label = "white, right: the next one is not compared with the first"
+        marks.append(Patch(facecolor="white", edgecolor="#bbbbbb", linewidth=0.6, label=label))
     if unsure.any():
         label = "hatched, right: it may be the best, or equals it"
         marks.append(_patch("white", maps.HATCH, label))
@@ -158,6 +162,13 @@ def _runners_up(axes: Axes, grid: Any, height: float, font: float) -> list[Any]:
         marks.append(Line2D([], [], linestyle="", marker="$>$", color=style.INK, markersize=5,
                             label="at least: a bound, it was not simulated"))  # fmt: skip
     return marks
+
+
+def _number(ratio: float, norm: LogNorm) -> str:
+    """A ratio with as many digits as show by how much it differs from 1."""
+    if ratio >= _SHORT:
+        return maps.shown(ratio, norm)
+    return f"{ratio:.{4 if ratio < _CLOSE else 3}g}"
 
 
 def _patch(face: str, hatch: str, label: str) -> Patch:

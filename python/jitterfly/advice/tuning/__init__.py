@@ -33,12 +33,20 @@ from typing import Any
 from ...fields import check_choice
 from ...files import check_replaceable, write_whole
 from ...info import __version__
+from ..candidates import known
 from ..question import Question
 from . import mpich_json, nccl_csv, openmpi_json, openmpi_rules
 from .choices import LEAST_CHOICE, Decided, TuningChoice
 from .table import TuningTable
 
-__all__ = ["TuningChoice", "check_tuning", "tuning_choices", "tuning_format", "write_tuning"]
+__all__ = [
+    "TuningChoice",
+    "check_tuning",
+    "library_candidates",
+    "tuning_choices",
+    "tuning_format",
+    "write_tuning",
+]
 
 FORMATS: tuple[Any, ...] = (openmpi_rules, openmpi_json, mpich_json, nccl_csv)
 """All formats of tuning files."""
@@ -125,16 +133,59 @@ def check_tuning(
     _prepare([question], Path(path), library, libmpi=libmpi, protocol=protocol)
 
 
-def _prepare(
-    questions: Sequence[Question], path: Path, library: str | None, **options: Any
-) -> tuple[Any, Any, list[dict[str, str]]]:
-    """Format and its settings, and what the library calls each question's candidates."""
+def library_candidates(
+    collective: str,
+    path: str | Path,
+    library: str | None = None,
+    *,
+    libmpi: str | Path | None = None,
+    protocol: str | None = None,
+) -> list[str]:
+    """The candidates of a collective that a tuning file can name; options as of `write_tuning`.
+
+    They are the usual ones of these, or, of a library that has fewer than two of the usual ones,
+    all of these.
+
+    Raises
+    ------
+    ValueError
+        As `check_tuning`, of the file's name and its options.
+    OSError
+        `libmpi` can not be read.
+
+    Examples
+    --------
+    >>> library_candidates("barrier", "openmpi.rules")
+    ['dissemination', 'recursive_doubling', 'tree']
+    >>> library_candidates("allreduce", "nccl.csv", protocol="simple")
+    ['ring', 'double_binary_tree']
+    """
+    path = Path(path)
     form = tuning_format(path, library)
+    settings = _settings(form, path, libmpi=libmpi, protocol=protocol)
+    having = [
+        one
+        for one in known(collective).values()
+        if form.CALLED in one.called and form.has(collective, one.called[form.CALLED], settings)
+    ]
+    usual = [one for one in having if one.usual]
+    return [one.name for one in (usual if len(usual) >= LEAST_CHOICE else having)]
+
+
+def _settings(form: Any, path: Path, **options: Any) -> Any:
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in form.OPTIONS:
             takers = " and ".join(other.NAME for other in FORMATS if name in other.OPTIONS)
             raise ValueError(f"`{name}` is for {takers}, not for {form.NAME}: leave it out")
+    return form.settings(path.name, **given)
+
+
+def _prepare(
+    questions: Sequence[Question], path: Path, library: str | None, **options: Any
+) -> tuple[Any, Any, list[dict[str, str]]]:
+    """Format and its settings, and what the library calls each question's candidates."""
+    form = tuning_format(path, library)
     names = [question.collective for question in questions]
     if len(set(names)) < len(names):
         raise ValueError(f"answers must be of different collectives, got {', '.join(names)}")
@@ -142,7 +193,7 @@ def _prepare(
         raise FileNotFoundError(2, "No such directory", str(path.parent))
     for file in _file_names(path, form):
         check_replaceable(file)
-    settings = form.settings(path.name, **given)
+    settings = _settings(form, path, **options)
     called = [_called(question, form, settings) for question in questions]
     for question, named in zip(questions, called, strict=True):
         if len(named) < LEAST_CHOICE:
@@ -236,7 +287,7 @@ def write_tuning(
     if not any(choice.called for table in tables for choice in table.choices):
         raise ValueError(
             f"nothing to write to {path.name}: in no cell is one of {form.CALLED}'s algorithms "
-            "told to be the best of them"
+            "told to be the best of them. " + " ".join(table.way_to_decide() for table in tables)
         )
     tables.sort(key=lambda table: table.collective)
     comments = _comments(tables, form, settings, path)

@@ -91,7 +91,10 @@ def choose(
             first = [one, *(candidate for candidate in ranked if candidate is not one)]
             reason = _reason(question, first, f"best of those that {library} has")
             return TuningChoice(*place, one.name, called[one.name], reason)
-    return TuningChoice(*place, "", "", "no winner")
+    reason = f"not decided among {', '.join(one.name for one in ranked)}"
+    if cell.best:
+        reason += f"; best of all is {cell.best}, which {library} does not have"
+    return TuningChoice(*place, "", "", reason)
 
 
 def _reason(question: Question, ranked: list[RankedCandidate], outcome: str) -> str:

@@ -125,6 +125,8 @@ def settings(name: str, *, libmpi: str | Path | None = None) -> MpichLibrary:
 
 def has(collective: str, called: str, library: MpichLibrary | None) -> bool:
     """Whether the library has an algorithm; of no library in particular: some version has."""
+    if collective not in _COLLECTIVES:
+        return False
     return library is None or _algorithm(collective, called) in library.algorithms
 
 

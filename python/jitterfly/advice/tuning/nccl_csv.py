@@ -79,7 +79,9 @@ def notes(protocol: str) -> list[str]:
     """For which ranks and sizes the choices hold."""
     said = [
         "A choice holds for the very ranks below, on any number of nodes, up to the next message "
-        "size; elsewhere NCCL chooses algorithm and protocol."
+        "size; elsewhere NCCL chooses algorithm and protocol.",
+        "The ring was simulated as one ring over all ranks in order, each with one link. NCCL runs "
+        "several rings (channels) over all NICs of a node.",
     ]
     if protocol != "simple":
         said.append(

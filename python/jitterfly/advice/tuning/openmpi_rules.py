@@ -38,8 +38,8 @@ def settings(name: str) -> None:
 
 
 def has(collective: str, called: str, settings: None) -> bool:
-    """Whether the library has an algorithm of this name: those from 4 on all have."""
-    return True
+    """Whether the library has an algorithm of this name, in a collective that is written."""
+    return collective in _COLLECTIVES
 
 
 def check(question: Question, settings: None) -> None:

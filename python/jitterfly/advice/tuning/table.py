@@ -73,6 +73,7 @@ class TuningTable:
 
     def __init__(self, advice: Decided, called: Mapping[str, str], library: str):
         self.question: Question = advice.question
+        self._library, self._candidates = library, list(called)
         self.collective = self.question.collective
         choices = tuple(choose(advice.question, cell, called, library) for cell in advice.cells)
         self.choices = _of_all_sizes(choices) if self.collective == "barrier" else choices
@@ -114,4 +115,19 @@ class TuningTable:
             f"{choice.ranks:,} ranks, {show_size(choice.message_bytes)}: {choice.comment()}"
             for choice in sorted(self.choices, key=lambda one: (one.ranks, one.message_bytes))
         ]
+        if way := self.way_to_decide():
+            text.append(way)
         return text
+
+    def way_to_decide(self) -> str:
+        """How cells are decided that are not; "" where all are."""
+        if all(choice.called for choice in self.choices):
+            return ""
+        others = [one.name for one in self.question.chosen() if one.name not in self._candidates]
+        if not others:
+            return "More cells are decided with more `realizations`, or a larger `within`."
+        return (
+            f"{', '.join(others)}: {self._library} does not have them, and a comparison with them "
+            "may end before its own algorithms are told apart. To compare these alone give "
+            f"jitterfly advise the `candidates` {','.join(self._candidates)}"
+        )

@@ -1,0 +1,151 @@
+"""Building blocks for algorithms of your own (steps, messages, partners), and `check_collective`.
+
+The guide "An algorithm of your own" shows how they fit together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ..fields import check_choice, check_integer
+from ..steps import (
+    EXCHANGE,
+    MESSAGE,
+    BinomialTree,
+    Listed,
+    Pairs,
+    Range,
+    Shift,
+    Step,
+    Xor,
+    power_below,
+)
+from .algorithm import (
+    Algorithm,
+    all_sent_first,
+    block_bytes,
+    checked_steps,
+    collective,
+    message,
+    segments_of,
+)
+
+__all__ = [
+    "Algorithm",
+    "BinomialTree",
+    "Listed",
+    "Range",
+    "Shift",
+    "Xor",
+    "all_sent_first",
+    "block_bytes",
+    "check_collective",
+    "collective",
+    "message",
+    "segments_of",
+]
+
+GOALS = (
+    "allreduce", "barrier", "allgather", "alltoall", "reduce_scatter", "broadcast", "reduce",
+)  # fmt: skip
+"""Collectives that `check_collective` knows."""
+_MOST_RANKS = 2**12  # a set of ranks for each rank takes memory
+_SHOWN = 5
+
+
+def check_collective(
+    algorithm: Algorithm,
+    ranks: int | Iterable[int] = range(1, 34),
+    collective: str = "allreduce",
+    message_bytes: int = 4096,
+) -> None:
+    """Check that what each rank contributes reaches all ranks that need it.
+
+    A message carries all that its sender has at that time. So this finds a rank that is left out
+    and a message that is sent too early; it does not see which part of a vector a message holds,
+    nor whether a contribution is counted twice.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+    ranks : int or list of int
+        Up to 4096. By default all numbers from 1 to 33.
+    collective : str
+        "allreduce", "barrier", "allgather", "alltoall" and "reduce_scatter": each rank ends with
+        something from every rank. "broadcast": from rank 0. "reduce": rank 0 from every rank.
+    message_bytes : int
+
+    Raises
+    ------
+    ValueError
+        Names a rank and those of which it has nothing at the end; or the rank that a step makes
+        send, or receive, more than one message.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> check_collective(jf.RingAllreduce())
+    >>> check_collective(jf.TreeBarrier(), 4, "broadcast")
+    >>> check_collective(jf.BinomialBroadcast(), 2)
+    Traceback (most recent call last):
+        ...
+    ValueError: BinomialBroadcast is no allreduce on 2 ranks: rank 0 ends without that of rank 1
+    """
+    check_choice(collective, "collective", GOALS)
+    for count in [ranks] if isinstance(ranks, int) else ranks:
+        check_integer(count, "ranks", 1, _MOST_RANKS)
+        has = _spread(algorithm, count, message_bytes)
+        every = (1 << count) - 1
+        needed = 1 if collective == "broadcast" else every
+        for rank in range(1 if collective == "reduce" else count):
+            if missing := needed & ~has[rank]:
+                names = [str(other) for other in range(count) if missing >> other & 1]
+                more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+                raise ValueError(
+                    f"{type(algorithm).__name__} is no {collective} on {count} ranks: "
+                    f"rank {rank} ends without that of rank {', '.join(names[:_SHOWN])}{more}"
+                )
+
+
+def _spread(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[int]:
+    """From which ranks each rank has something at the end: a bit for each."""
+    has = [1 << rank for rank in range(ranks)]
+    sent: dict[int, list[int]] = {}  # what ranks had when they sent, by the place of the half step
+    for step in checked_steps(algorithm, ranks, message_bytes):
+        for pairs in _messages(step, ranks):
+            _check_pairs(algorithm, step, pairs, ranks)
+            if step.sends:
+                sent[step.place] = list(has)
+            if step.receives:
+                before = sent.pop(step.place)
+                for sender, receiver in pairs:
+                    has[receiver] |= before[sender]
+    return has
+
+
+def _messages(step: Step, ranks: int) -> Iterator[Pairs]:
+    """Sender and receiver of the messages of a step, each time that it is done.
+
+    Redundant messages are left out: a collective must do without them.
+    """
+    if step.kind == MESSAGE and step.partners is not None:
+        for _ in range(step.repeat):
+            yield step.partners.pairs(ranks)
+    elif step.kind == EXCHANGE:
+        yield Xor(1 << step.round, power_below(ranks)).pairs(ranks)
+
+
+def _check_pairs(algorithm: Algorithm, step: Step, pairs: Pairs, ranks: int) -> None:
+    for end, what in enumerate(("sends", "receives")):
+        for rank, times in Counter(pair[end] for pair in pairs).items():
+            wrong = ""
+            if not 0 <= rank < ranks:
+                wrong = f"there is no rank {rank}"
+            elif times > 1:
+                wrong = f"rank {rank} {what} {times} messages, and may only one"
+            if wrong:
+                raise ValueError(
+                    f"{type(algorithm).__name__} on {ranks} ranks, in the step with draw "
+                    f"{step.round}{f' ({step.label})' if step.label else ''}: {wrong}"
+                )

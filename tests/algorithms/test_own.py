@@ -1,0 +1,147 @@
+"""Algorithms of a user's own: their kinds, mistakes in their steps, and the check of data flow."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from reference.collectives import GOALS
+from support.scale import some
+
+import jitterfly as jf
+from jitterfly.algorithms.own import (
+    Listed,
+    Shift,
+    all_sent_first,
+    check_collective,
+    collective,
+    message,
+)
+
+NETWORK = "L=1us,o=200ns"
+
+
+@dataclass(frozen=True)
+class Sends(jf.Algorithm, kind="test_own_sends"):
+    """Gives what it was made with."""
+
+    given: object
+
+    def steps(self, ranks, message_bytes):
+        return self.given
+
+
+del jf.Algorithm._kinds["test_own_sends"]  # other tests look at all kinds
+
+
+@pytest.fixture(autouse=True)
+def kinds(monkeypatch):
+    """Kinds that a test registers are gone after it."""
+    monkeypatch.setattr(jf.Algorithm, "_kinds", dict(jf.Algorithm._kinds))
+
+
+def run(algorithm):
+    return jf.simulate(jf.Case(4, algorithm=algorithm, network=NETWORK), realizations=1)
+
+
+def around(draw=0, **options):
+    return message(Shift(1), draw, 8, "around", **options)
+
+
+def listed(*pairs, draw=0):
+    return message(Listed(np.array(pairs)), draw, 8, "listed")
+
+
+def test_a_kind_that_another_class_has_is_refused():
+    for _ in range(2):  # a notebook's cell is run twice
+
+        @dataclass(frozen=True)
+        class Mine(jf.Algorithm, kind="test_own_mine"):
+            def steps(self, ranks, message_bytes):
+                return collective([around()])
+
+    assert jf.Algorithm.from_dict({"kind": "test_own_mine"}) == Mine()
+    with pytest.raises(ValueError, match=r"taken: jitterfly\.algorithms\.ring_allreduce\.Ring"):
+
+        class Ring(jf.Algorithm, kind="ring_allreduce"):
+            pass
+
+    assert jf.Algorithm.from_dict({"kind": "ring_allreduce"}) == jf.RingAllreduce()
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ([around()], r"none of these 1 is labelled 'start'"),
+        ([], "none of these 0"),
+        (None, "got None"),
+        (collective([around()])[:1], "completes"),
+        ([around().partners], "got .Shift"),
+    ],
+)
+def test_steps_that_are_none_say_what_is_wrong(given, what):
+    with pytest.raises(ValueError, match=rf"^Sends.steps must give .* `collective\(.*{what}"):
+        run(Sends(None if given is None else tuple(given)))
+
+
+def test_a_class_without_kind_or_that_is_no_dataclass_says_so():
+    class Nameless(jf.Algorithm):
+        def steps(self, ranks, message_bytes):
+            return collective([around()])
+
+    class Plain(Nameless, kind="test_own_plain"):
+        pass
+
+    @dataclass(frozen=True)
+    class Named(Nameless):
+        pass
+
+    for one in (Nameless, Named, Plain):
+        with pytest.raises(ValueError, match=f"the class {one.__name__} must have a kind"):
+            run(one())
+
+
+@pytest.mark.parametrize("kind", some(sorted(GOALS), 5))
+def test_every_algorithm_moves_the_data_of_its_collective(kind):
+    options = {"node_ranks": 4, "leaders": 1} if kind == "hierarchical_allreduce" else {}
+    algorithm = jf.Algorithm.from_dict({"kind": kind} | options)
+    check_collective(algorithm, collective=GOALS[kind])
+
+
+def test_what_is_missing_is_named():
+    once = Sends(collective([around()]))
+    with pytest.raises(
+        ValueError, match=r"no allreduce on 4 ranks: rank 0 ends without that of rank 1, 2$"
+    ):
+        check_collective(once, 4)
+    check_collective(once, [1, 2])
+    three = Sends(collective([around(draw) for draw in range(3)]))
+    check_collective(three, 4)
+    check_collective(Sends(collective([around(repeat=3)])), 4)
+    # Sent before anything is received: only what the neighbours themselves had.
+    together = all_sent_first([around(draw) for draw in range(3)])
+    with pytest.raises(ValueError, match="rank 0 ends without that of rank 1, 2"):
+        check_collective(Sends(collective(together)), 4)
+    with pytest.raises(
+        ValueError, match=r"rank 1 ends without that of rank 0, 2, 3, 4, 5 and 3 more"
+    ):
+        check_collective(jf.BinomialReduce(), 9)
+    chain = collective([listed((0, 1)), listed((1, 2), draw=1)])
+    with pytest.raises(
+        ValueError, match="no broadcast on 4 ranks: rank 3 ends without that of rank 0"
+    ):
+        check_collective(Sends(chain), 4, "broadcast")
+    with pytest.raises(ValueError, match="collective must be one of"):
+        check_collective(once, 4, "gather")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "what"),
+    [
+        (((0, 1), (0, 2)), "rank 0 sends 2 messages"),
+        (((0, 2), (1, 2)), "rank 2 receives 2 messages"),
+        (((0, 4),), "there is no rank 4"),
+    ],
+)
+def test_a_step_that_no_rank_can_do_is_named(pairs, what):
+    with pytest.raises(ValueError, match=rf"in the step with draw 0 \(listed\): {what}"):
+        check_collective(Sends(collective([listed(*pairs)])), 4)
