@@ -62,6 +62,11 @@ class Parameters:
         return ",".join(f"{k}={text}" for k, text in texts.items())
 
 
+def is_pingpong(text: Text) -> bool:
+    """Whether a file holds latencies of single messages, by their size, of OSU or IMB."""
+    return bool(_OSU.search(text.head) or _IMB.search(text.head))
+
+
 def read_parameters(
     path: str | Path, *, most_bytes: int | None = None, overhead: Time | None = None
 ) -> Parameters:
