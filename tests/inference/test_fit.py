@@ -263,6 +263,22 @@ def test_ranks_between_powers_of_two():
 # --- what the curve can not tell
 
 
+def test_a_step_on_the_wire_makes_delays_short():
+    """Which the report says; where the step is CPU time, D comes out as it is simulated."""
+    ranks, found = [4, 64, 1024], {}
+    noise = [jf.StepNoise(jf.Bernoulli(0.01, DELAY))]
+    for wire, overhead in (("2.45us", "500ns"), ("0s", "1.725us")):
+        network = jf.LogGOPS(L=wire, o=overhead)
+        cases = [jf.Case(n, algorithm=jf.DisseminationBarrier(), network=network, noise=noise)
+                 for n in ranks]  # fmt: skip
+        means = [jf.simulate(case, 2000, seed=5).samples[:, -1].mean() for case in cases]
+        found[wire] = fit(Curve(ranks, means), step="3.45us")
+    assert found["0s"].delay.value == pytest.approx(DELAY, rel=0.03)
+    assert found["2.45us"].delay.value < 0.9 * DELAY
+    for one in found.values():
+        assert "where L is mostly time on the wire" in told(one)
+
+
 def test_two_points_bound_little():
     found = fit(Curve([2, 4096], [4e-6, 105e-6]))
     assert found.verdict == "not tested"

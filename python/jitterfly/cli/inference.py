@@ -27,7 +27,8 @@ CURVE is a file of columns with a header, such as
 (also min, max, and series: a curve for each), or the output of a benchmark of collectives
 (OSU, IMB), one file or one for each number of ranks: osu_64.txt@64 osu_128.txt@128 where the files
 do not say it, as OSU's do not. Known values are given, such as --step 3.45us --delay 14us.
-A step takes L on both partners: latency = K L + noise, K = log2(ranks).
+A step takes L on both partners: latency = K L + noise, K = log2(ranks). All of L is taken to follow
+a delay; where it is mostly time on the wire, D is longer than what comes out.
 Exit code 0 also where no parameters fit; the text then says `no fit`, and what could explain it.
 """
 _PRINTED_ROWS = 14  # of the table that is printed
@@ -40,6 +41,7 @@ BUDGET_EPILOG = """\
 The answer is the largest p, the probability that a step is delayed by D, with the interval of its
 Monte Carlo error. --rank mean is exact. The curve over D comes from a table that is shipped.
 With --noise FILE, a measured noise file: how much rarer its detours must become.
+All of L is taken to follow a delay; where it is mostly time on the wire, a larger p will do.
 How long periodic noise may last, under any collective: `jitterfly slowdown --at-most`.
 """
 
