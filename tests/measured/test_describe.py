@@ -57,6 +57,14 @@ def test_of_known_detours():
     assert facts["largest_events"] == 1
 
 
+def test_several_detours_in_each_period():
+    """Then their share is more than that of the ticks."""
+    starts = np.arange(1000) * 4 * MS
+    each = np.sort(np.concatenate([starts, starts + 20 * US, starts + 90 * US]))
+    part = Detours(each, np.full(3000, US), 4 * S)
+    assert "(250 Hz): 100.0% of the detours (3 in each period), 100.0% of their time" in text(part)
+
+
 def test_a_quantile_beyond_the_events_is_unknown():
     facts = describe_part(detours(np.arange(1, 1001) * US), periods=False)
     assert quantile(facts, 0.999)["value"] is None

@@ -168,6 +168,7 @@ def _detour_facts(part: Detours, periods: bool) -> Facts:
                 "frequency": period.frequency,
                 "share": period.share,
                 "time_share": period.time_share,
+                "per_period": period.occupied,
                 "false_alarm": period.false_alarm,
             }
             for period in dominant_periods(part)
@@ -369,7 +370,8 @@ def _period_lines(facts: Facts) -> list[str]:
         return [f"  periods: none found{few * (facts['count'] < LEAST_FOR_PERIODS)}"]
     return [
         f"  period {show_seconds(period['seconds'])} ({period['frequency']:.4g} Hz): "
-        f"{period['share']:.1%} of the detours, {period['time_share']:.1%} of their time"
+        f"{period['share']:.1%} of the detours ({period['per_period']:.3g} in each period), "
+        f"{period['time_share']:.1%} of their time"
         for period in facts["periods"]
     ]
 
