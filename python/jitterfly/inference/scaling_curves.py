@@ -26,7 +26,7 @@ from ..fields import (
     frozen_dataclass,
     shorten,
 )
-from ..files import read_whole
+from ..files import compression, read_whole
 from ..measured import CollectiveTable, FormatError, PerRankSamples
 from ..measured.load import load_bytes
 from ..measured.measurements import parts_of_collective
@@ -320,6 +320,8 @@ def _curve_of_measurement(
         measured = load_bytes(content, str(path), **given)
     except FormatError as error:
         if error.line is not None or given:
+            raise
+        if compression(content):
             raise
         what = f"{error.what}; plain columns need a header such as `ranks,latency_us`"
         raise FormatError(path.name, None, what) from None
