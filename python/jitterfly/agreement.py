@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -418,8 +418,8 @@ def _chosen_rows(table: CollectiveTable, chosen: _Chosen, path: Path) -> Collect
         rows = dict.fromkeys(zip(table.ranks.tolist(), table.bytes.tolist(), strict=True))
         raise _no_such(path, chosen, list(rows))
     fields = ("ranks", "bytes", "mean", "p50", "p90", "p99")
-    columns = {name: getattr(table, name) for name in fields}
-    chosen_columns = {k: None if v is None else v[keep] for k, v in columns.items()}
+    columns: dict[str, Any] = {name: getattr(table, name) for name in fields}
+    chosen_columns: dict[str, Any] = {k: None if v is None else v[keep] for k, v in columns.items()}
     if chosen.ranks is not None:
         chosen_columns["ranks"] = np.full(int(keep.sum()), chosen.ranks)
     return CollectiveTable(table.operation, **chosen_columns)

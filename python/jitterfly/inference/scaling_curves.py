@@ -315,7 +315,7 @@ def _curve_of_measurement(
     message_bytes: int | None,
     ranks: int | None,
 ) -> Curve:
-    given = {} if ranks is None else {"ranks": ranks}
+    given: dict[str, Any] = {} if ranks is None else {"ranks": ranks}
     try:
         measured = load_bytes(content, str(path), **given)
     except FormatError as error:
