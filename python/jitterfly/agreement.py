@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from .case import Case, check_case
 from .fields import MOST_REALIZATIONS, check_choice, check_numbers, shorten
 from .files import read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load
+from .measured.formats import Text
+from .measured.measurements import parts_of_collective
+from .measured.network_parameters import is_pingpong
 from .noise_free import noise_free_ticks, noise_only_delays
 from .result_table import ResultTable, aligned, csv_text, ends, show_time
 from .simulate import simulate
@@ -168,6 +171,9 @@ def compare_measured(
     case: Case,
     *,
     unit: str = "s",
+    collective: str | None = None,
+    ranks: int | None = None,
+    message_bytes: int | None = None,
     realizations: int | str = USUAL_REALIZATIONS,
     confidence: float = 0.95,
     seed: int = 0,
@@ -181,7 +187,7 @@ def compare_measured(
     ----------
     measured : array of float, shape (n,), or str or Path
         How long the collective took each time, on its last rank: numbers, or a text file of them,
-        separated by blanks, commas or lines (# begins a comment). Or a file of a benchmark: every
+        one in each line, or all in one line (# begins a comment). Or a file of a benchmark: every
         iteration on every rank (Netgauge), of which the latest rank counts; a table of means and
         percentiles (OSU, IMB), each of whose rows is simulated with its ranks and bytes.
     case : Case
@@ -189,6 +195,12 @@ def compare_measured(
         as the table has them.
     unit : "s", "ms", "us" or "ns"
         Of the numbers; benchmarks' files have their own.
+    collective : str, optional
+        Which one, such as "barrier", where a benchmark printed several. Without it that of the
+        case's algorithm.
+    ranks, message_bytes : int, optional
+        Only rows of a benchmark with so many ranks, and with messages of this size. OSU does not
+        print the ranks: rows without them go with any.
     realizations, seed, backend, threads, progress
         As in `simulate`.
     confidence : float
@@ -201,7 +213,8 @@ def compare_measured(
     Raises
     ------
     ValueError
-        An argument out of range; a file that holds no numbers, or ranks that the case has not.
+        An argument out of range; a file that holds no numbers, or several columns of them; ranks
+        that the case has not; a choice that the file, or plain numbers of the case, have not.
     OSError
         The file can not be read.
 
@@ -218,7 +231,8 @@ def compare_measured(
     check_case(case)
     realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
     stats.mean([0.0], confidence)  # what it must be, before anything runs
-    content = _read(measured, check_choice(unit, "unit", tuple(UNITS)), case)
+    chosen = _Chosen(collective, ranks, message_bytes)
+    content = _read(measured, check_choice(unit, "unit", tuple(UNITS)), case, chosen)
 
     def samples(one: Case) -> Floats:
         result = simulate(one, realizations, seed, backend=backend, threads=threads,
@@ -290,33 +304,158 @@ def _distance(measured: Floats, simulated: Floats, confidence: float) -> KsDista
     return KsDistance(value, max(value - off, 0.0), min(value + off, 1.0), float(found.pvalue))
 
 
-def _read(
-    measured: str | Path | Sequence[float] | Floats, unit: str, case: Case
-) -> Floats | CollectiveTable:
-    """Samples in seconds, or the table of a benchmark."""
-    if not isinstance(measured, (str, Path)):
-        return _check_samples(measured, unit, "measured")
-    path = Path(measured)
+class _Chosen(NamedTuple):
+    """What of a benchmark's file is compared; None is all."""
+
+    collective: str | None
+    ranks: int | None
+    bytes: int | None
+
+
+def ranks_in(path: Path) -> int | None:
+    """The most ranks that the tables of a benchmark in a file say they had; None without."""
+    if not path.is_file():  # a pipe can be read only once
+        return None
     try:
         parts = load(path).parts
     except FormatError:
-        words = [line.partition("#")[0].replace(",", " ") for line in read_text(path).splitlines()]
-        try:
-            numbers = [float(word) for word in " ".join(words).split()]
-        except ValueError:
-            raise ValueError(
-                f"{path} must hold numbers, or what a benchmark of collectives printed"
-            ) from None
-        return _check_samples(numbers, unit, str(path))
+        return None
     tables = [part for part in parts if isinstance(part, CollectiveTable)]
-    if len(tables) == 1:
-        return tables[0]
+    return max((int(table.ranks.max()) for table in tables), default=0) or None
+
+
+def _read(
+    measured: str | Path | Sequence[float] | Floats, unit: str, case: Case, chosen: _Chosen
+) -> Floats | CollectiveTable:
+    """Samples in seconds, or the table of a benchmark."""
+    if not isinstance(measured, (str, Path)):
+        _check_plain(case, chosen)
+        return _check_samples(measured, unit, "measured")
+    path = Path(measured)
+    parts: Sequence[object] = ()
+    problem: FormatError | None = None
+    try:
+        parts = load(path).parts
+    except FormatError as error:
+        problem = error
+    tables = [part for part in parts if isinstance(part, CollectiveTable)]
     samples = [part for part in parts if isinstance(part, PerRankSamples)]
-    if len(samples) != 1:
-        raise ValueError(f"{path} must hold one collective, got {len(tables) + len(samples)}")
+    if tables:
+        return _chosen_rows(_part_of(tables, case, chosen, path), chosen, path)
+    if samples:
+        return _chosen_samples(samples, case, chosen, path)
+    numbers = _numbers(path, problem)
+    _check_plain(case, chosen)
+    return _check_samples(numbers, unit, str(path))
+
+
+def _numbers(path: Path, problem: FormatError | None) -> list[float]:
+    """Of a text file with one in each line, or with all in one line."""
+    text = read_text(path)
+    if is_pingpong(Text(str(path), text.encode())):
+        raise ValueError(
+            f"{path} has latencies of single messages by their size, which are no times of a "
+            f"collective: `jitterfly network parameters {path}` makes a network of them"
+        )
+    rows = [line.partition("#")[0].replace(",", " ").split() for line in text.splitlines()]
+    rows = [row for row in rows if row]
+    try:
+        numbers = [float(word) for row in rows for word in row]
+    except ValueError:
+        if problem is not None and problem.line is not None:
+            raise problem from None
+        raise ValueError(
+            f"{path} must hold numbers, or what a benchmark of collectives printed"
+        ) from None
+    most = max(map(len, rows), default=0)
+    if len(rows) > 1 and most > 1:
+        raise ValueError(
+            f"{path} has {most} columns of numbers, and not all of them need be times: give a file "
+            "with one time in each line (`awk '{print $2}'` takes a column), or all times in one "
+            "line"
+        )
+    return numbers
+
+
+def _check_plain(case: Case, chosen: _Chosen) -> None:
+    """Plain times do not say what they are of: they are the case's."""
+    if chosen.collective is not None and not _is_of(case, chosen.collective):
+        raise ValueError(
+            f"collective must be that of {case.algorithm.kind} for plain times, got "
+            f"{shorten(chosen.collective)}"
+        )
+    for name, value, own in (
+        ("ranks", chosen.ranks, case.ranks),
+        ("message_bytes", chosen.bytes, case.message_bytes),
+    ):
+        if value not in (None, own):
+            raise ValueError(f"{name} must be the case's {own} for plain times, got {value}")
+
+
+def _is_of(case: Case, collective: str) -> bool:
+    kind, collective = case.algorithm.kind, collective.lower()
+    collective = "broadcast" if collective == "bcast" else collective  # as IMB has it
+    return kind.endswith(f"_{collective}") or (kind, collective) == ("butterfly", "allreduce")
+
+
+def _part_of(
+    tables: list[CollectiveTable], case: Case, chosen: _Chosen, path: Path
+) -> CollectiveTable:
+    """The table of the collective: as chosen, or the case's."""
+    if chosen.collective is None and len(tables) > 1:
+        own = [table for table in tables if _is_of(case, table.operation)]
+        tables = own if len(own) == 1 else tables
+    return parts_of_collective(tables, chosen.collective, str(path))[0]
+
+
+def _chosen_rows(table: CollectiveTable, chosen: _Chosen, path: Path) -> CollectiveTable:
+    keep = np.ones(len(table.mean), dtype=bool)
+    if chosen.ranks is not None:
+        keep &= (table.ranks == chosen.ranks) | (table.ranks == 0)
+    if chosen.bytes is not None:
+        keep &= table.bytes == chosen.bytes
+    if not keep.any():
+        rows = dict.fromkeys(zip(table.ranks.tolist(), table.bytes.tolist(), strict=True))
+        raise _no_such(path, chosen, list(rows))
+    fields = ("ranks", "bytes", "mean", "p50", "p90", "p99")
+    columns: dict[str, Any] = {name: getattr(table, name) for name in fields}
+    chosen_columns: dict[str, Any] = {k: None if v is None else v[keep] for k, v in columns.items()}
+    if chosen.ranks is not None:
+        chosen_columns["ranks"] = np.full(int(keep.sum()), chosen.ranks)
+    return CollectiveTable(table.operation, **chosen_columns)
+
+
+def _chosen_samples(
+    samples: list[PerRankSamples], case: Case, chosen: _Chosen, path: Path
+) -> Floats:
+    samples = parts_of_collective(samples, chosen.collective, str(path))
+    there = [(part.ranks, part.bytes) for part in samples]
+    samples = [
+        part
+        for part in samples
+        if chosen.ranks in (None, part.ranks) and chosen.bytes in (None, part.bytes)
+    ]
+    if not samples:
+        raise _no_such(path, chosen, there)
+    if len(samples) > 1:
+        raise ValueError(
+            f"{path} has samples of {_in_words(there)}: choose with `ranks` and `message_bytes`"
+        )
     if samples[0].ranks != case.ranks:
         raise ValueError(f"ranks must be {samples[0].ranks}, as in {path}, got {case.ranks}")
     return np.asarray(samples[0].times.max(axis=1), dtype=np.float64)
+
+
+def _no_such(path: Path, chosen: _Chosen, there: list[tuple[int, int]]) -> ValueError:
+    wanted = "" if chosen.ranks is None else f" {chosen.ranks} ranks"
+    wanted += "" if chosen.bytes is None else f" {chosen.bytes} bytes"
+    return ValueError(f"{path} has nothing of{wanted}, but of {_in_words(there)}")
+
+
+def _in_words(there: list[tuple[int, int]]) -> str:
+    """Ranks and bytes; 0 ranks where the file does not say them."""
+    words = [f"{f'{ranks} ranks ' if ranks else ''}{size} bytes" for ranks, size in there[:8]]
+    return ", ".join(words) + (", ..." if len(there) > 8 else "")
 
 
 def _check_samples(values: Sequence[float] | Floats, unit: str, name: str) -> Floats:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 #: The ending of names that are not meant to stay.
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
 TEMPORARY = ".tmp"
 
 
@@ -113,10 +114,25 @@ def read_whole(path: Path, most: int = MOST_BYTES, *, pipe: bool = False) -> byt
     return content
 
 
+def compression(content: bytes) -> str:
+    """What to say of a file that begins so, where it is compressed; else "".
+
+    Examples
+    --------
+    >>> compression(bytes([0x1F, 0x8B, 8]))
+    'is compressed with gzip; unpack it first'
+    """
+    tools = [tool for magic, tool in _COMPRESSED.items() if content.startswith(magic)]
+    return f"is compressed with {tools[0]}; unpack it first" if tools else ""
+
+
 def read_text(path: str | Path, *, pipe: bool = False) -> str:
     """A text in UTF-8 of at most 16 MiB, with line ends of one letter; else as `open_input`."""
+    content = read_whole(Path(path), MOST_TEXT, pipe=pipe)
+    if compressed := compression(content):
+        raise ValueError(f"{path}: {compressed}")
     try:
-        text = read_whole(Path(path), MOST_TEXT, pipe=pipe).decode("utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not a text file in UTF-8") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")

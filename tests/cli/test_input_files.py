@@ -3,6 +3,7 @@
 Every entry that opens a file answers each of them in a moment, with one line that names it.
 """
 
+import gzip
 import os
 import re
 import signal
@@ -253,3 +254,25 @@ def test_errors_name_a_file_once(load, tmp_path):
         with pytest.raises(ValueError, match="^" + re.escape(str(path))) as caught:
             load(path)
         assert str(caught.value).count(str(path)) == 1
+
+
+def test_what_is_compressed_is_said(tmp_path, capsys):
+    """Not that it is no text, or that a schedule begins with byte 0x1f."""
+    goal = gzip.compress(b"num_ranks 1\nrank 0 {\ncalc 5\n}\n")
+    noise = "--noise=period=1ms,duration=5us"
+    paths = [tmp_path / name for name in ("x.goal.gz", "x.goal", "x.toml", "x.noise")]
+    for path in paths:
+        path.write_bytes(goal)
+    packed, plain, study, recording = map(str, paths)
+    for words, file in (
+        (["run", packed, noise], packed),
+        (["run", plain, noise], plain),
+        (["explain", packed, noise], packed),
+        (["run", study], study),
+        (["slowdown", "--ranks=4", "--noise", recording], recording),
+        (["fit", recording], "x.noise"),
+        (["compare-measured", recording, "--ranks=4", noise], recording),
+    ):
+        assert main(words) == 2
+        error = capsys.readouterr().err
+        assert f"{file}: is compressed with gzip; unpack it first\n" in error

@@ -116,6 +116,17 @@ def test_hits_that_do_not_meet_are_exact():
     assert any_hit(strict.probability.value, 13) == pytest.approx(0.01, rel=1e-8)
 
 
+def test_what_an_answer_rests_on():
+    """With the step on the wire, the p that was found keeps the limit, and a larger one, too."""
+    found = budget(BudgetQuestion(1024, "55us", STEP, DELAY))
+    assert "where L is mostly time on the wire" in found.report()[-1]
+    network, barrier = jf.LogGOPS(L="2.45us", o="500ns"), jf.DisseminationBarrier()
+    for more in (1, 1.2):
+        noise = [jf.StepNoise(jf.Bernoulli(more * found.probability.value, DELAY))]
+        case = jf.Case(1024, algorithm=barrier, network=network, noise=noise)
+        assert jf.simulate(case, 2000, seed=2).samples[:, -1].mean() < 55e-6
+
+
 def test_always_and_never():
     never = budget(BudgetQuestion(8192, "40us", STEP, DELAY))
     assert (never.state, never.probability.value) == ("never", 0.0)

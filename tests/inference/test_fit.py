@@ -4,6 +4,7 @@ Statistical checks have fixed seeds and the false-alarm rate of `reference.chanc
 """
 
 import itertools
+import json
 import math
 import re
 
@@ -12,7 +13,7 @@ import pytest
 from reference.chance import FALSE_ALARM, TWO_SIDED
 from scipy import optimize, stats
 from support import scale
-from support.paths import SWEEPS
+from support.paths import NOISE_SAMPLES, SWEEPS
 from support.scale import scaled, some
 
 import jitterfly as jf
@@ -262,6 +263,22 @@ def test_ranks_between_powers_of_two():
 # --- what the curve can not tell
 
 
+def test_a_step_on_the_wire_makes_delays_short():
+    """Which the report says; where the step is CPU time, D comes out as it is simulated."""
+    ranks, found = [4, 64, 1024], {}
+    noise = [jf.StepNoise(jf.Bernoulli(0.01, DELAY))]
+    for wire, overhead in (("2.45us", "500ns"), ("0s", "1.725us")):
+        network = jf.LogGOPS(L=wire, o=overhead)
+        cases = [jf.Case(n, algorithm=jf.DisseminationBarrier(), network=network, noise=noise)
+                 for n in ranks]  # fmt: skip
+        means = [jf.simulate(case, 2000, seed=5).samples[:, -1].mean() for case in cases]
+        found[wire] = fit(Curve(ranks, means), step="3.45us")
+    assert found["0s"].delay.value == pytest.approx(DELAY, rel=0.03)
+    assert found["2.45us"].delay.value < 0.9 * DELAY
+    for one in found.values():
+        assert "where L is mostly time on the wire" in told(one)
+
+
 def test_two_points_bound_little():
     found = fit(Curve([2, 4096], [4e-6, 105e-6]))
     assert found.verdict == "not tested"
@@ -395,6 +412,42 @@ def test_bad_files(tmp_path):
         read_curves([HM18], unit="h")
     with pytest.raises(ValueError, match=r"4096 twice|each hold one curve"):
         read_curves([HM18, HM18])
+
+
+def test_a_benchmark_of_several_collectives():
+    path = NOISE_SAMPLES / "imb.txt"
+    with pytest.raises(ValueError, match=r"imb\.txt has several collectives: allreduce, barrier"):
+        read_curves([path], message_bytes=8)
+    (curve,) = read_curves([path], collective="allreduce", message_bytes=8)
+    assert (curve.ranks.tolist(), curve.name) == ([2, 4], "allreduce")
+    (curve,) = read_curves([path], collective="Barrier")
+    assert curve.latency.tolist() == pytest.approx([3.5e-6])
+    with pytest.raises(ValueError, match="has the collectives allreduce, barrier; got"):
+        read_curves([path], collective="alltoall")
+
+
+def test_ranks_that_a_benchmark_does_not_print(tmp_path, capsys):
+    """As of OSU, unless the job printed its mpirun."""
+    text = (NOISE_SAMPLES / "osu_allreduce.txt").read_text()
+    paths = [tmp_path / name for name in ("a.txt", "b.txt", "odd@3")]
+    for path in paths:
+        path.write_text(text)
+    with pytest.raises(ValueError, match=r"a\.txt: does not say .* `jitterfly fit a\.txt@64`"):
+        read_curves(paths[:1])
+    (curve,) = read_curves(paths[:2], ranks=[64, 128], message_bytes=8)
+    assert curve.ranks.tolist() == [64, 128]
+    files = [f"{path}@{ranks}" for path, ranks in zip(paths, (16, 64, 2), strict=True)]
+    assert main(["fit", *files, "--bytes=8", "--collective=allreduce", "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["fits"][0]["points"]
+    assert [point["ranks"] for point in points] == [2, 16, 64]
+    assert main(["fit", f"{paths[0]}@many"]) == 2
+    assert "a.txt must be an integer from 2" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="ranks must be one for each of 1 files"):
+        read_curves(paths[:1], ranks=[2, 4])
+    columns = tmp_path / "c.csv"
+    columns.write_text("ranks,latency_us\n4,8\n")
+    with pytest.raises(ValueError, match="has a column of ranks"):
+        read_curves([columns], ranks=[4])
 
 
 def test_curves_check_themselves():

@@ -114,7 +114,7 @@ def test_a_file_that_begins_with_long_messages(head, tmp_path):
     found = read_parameters(written(tmp_path, head + "\n".join(rows) + "\n"))
     assert pytest.approx(3.45e-6, rel=1e-3) == found.L
     assert times_of(found, sizes) == pytest.approx([t * 1e-6 for t in times], rel=1e-3)
-    assert not any(" off at " in note for note in found.notes)
+    assert not any("protocols change" in note for note in found.notes)
     # Longer than in a line with one byte: no latency is left, which is said.
     steep = f"{least}{between}10\n{2 * least}{between}30\n"
     found = read_parameters(written(tmp_path, head + steep))
@@ -138,11 +138,27 @@ def test_the_largest_message_decides(tmp_path):
     text = OSU + "".join(f"{n} {1 + n * 1e-3 if n <= 1024 else 4:.4f}\n" for n in SIZES)
     small = read_parameters(written(tmp_path, text), most_bytes=1024)
     assert pytest.approx(1e-9, rel=0.01) == small.G
-    assert not any(" off at " in note for note in small.notes)
+    assert not any("protocols change" in note for note in small.notes)
     whole = read_parameters(written(tmp_path, text))
-    assert any(" off at " in note for note in whole.notes)
+    assert any("protocols change" in note for note in whole.notes)
     one = read_parameters(written(tmp_path, text), most_bytes=1)
     assert any("G is not determined" in note for note in one.notes)
+
+
+def test_the_smallest_message_decides(tmp_path):
+    """From 16 KiB on another protocol, 3 µs more: of a line over all sizes G is too large."""
+    rows = [f"{n} {1.4 + 129e-6 * n + 3 * (n >= 2**14):.4f}" for n in 2 ** np.arange(23)]
+    path = written(tmp_path, OSU_7 + "\n".join(rows) + "\n")
+    whole = read_parameters(path)
+    assert whole.G > 140e-12
+    assert any("% off at 16,384 bytes" in note for note in whole.notes)
+    assert any("last two sizes differ by 129 ps a byte" in note for note in whole.notes)
+    long = read_parameters(path, least_bytes=2**14)
+    assert pytest.approx(129e-12, rel=1e-3) == long.G
+    assert pytest.approx(4.4e-6, rel=1e-3) == long.L
+    assert not any("protocols change" in note for note in long.notes)
+    with pytest.raises(ValueError, match="must be left out"):
+        read_parameters(written(tmp_path, loggp()), least_bytes=8)
 
 
 def test_fits_that_differ_are_said(tmp_path):
@@ -186,6 +202,8 @@ BAD = {
     "below 0": (OSU_7 + "8 -1\n", [], "line 4: time in us must be a number from 0"),
     "no time": (OSU_7 + "8 0.0\n", [], "a message that took no time"),
     "imb": ("# Benchmarking PingPong\n", [], "has no row of PingPong"),
+    "none as large": (pingpong(OSU), ["--from-bytes=1GiB"], "of 1,073,741,824 bytes or more"),
+    "no sizes": (pingpong(OSU), ["--from-bytes=9", "--bytes=8"], "--from-bytes must be at most"),
     "too small": (pingpong(OSU), ["--bytes=0"], "--bytes must be from 1"),
     "too much": (pingpong(OSU), ["--overhead=1us"], "at most half of the 1.4 µs"),
     "known": (loggp(), ["--overhead=1us"], "has the overhead o"),

@@ -1,6 +1,8 @@
 """Parsers of Netgauge (selfish detour), FWQ, FTQ, sysjitter, hwlatdetect, CSV; `noise import`."""
 
 import os
+import shlex
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -373,7 +375,7 @@ def test_a_daemon_on_one_core_of_each_node(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("daemon.csv").write_text("cpu,start_ms,duration_ms\n0,0,2\n")
     main(["noise", "import", "daemon.csv", "--length", "10s", "--cpus", "48"])
-    assert "CPU 47: 0 detours in 10 s" in capsys.readouterr().out
+    assert "47 CPUs without a detour: 1-47; 10 s each" in capsys.readouterr().out
     case = Case(96, network=LogGOPS(L="1us", o="200ns"), compute_time="10s",
                 noise=["daemon.noise,part=each"])  # fmt: skip
     begun = ready_times(case, seed=3, realization=5)[0]
@@ -572,6 +574,17 @@ def test_the_study_that_is_told_runs(tmp_path, monkeypatch, capsys, name):
     (variant,) = cell.variants
     assert len(variant.case.noise) == 1
     assert simulate(variant.case, 3).samples.shape == (3, 1)
+
+
+@pytest.mark.parametrize("name", ["netgauge_selfish.out", "rtla_osnoise_hist.txt", "sysjitter.3"])
+def test_the_option_that_is_told_is_taken(tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    assert run(NOISE_SAMPLES / name) == 0
+    told = capsys.readouterr().out.partition("on the command line: ")[2].partition("\n")[0]
+    words = ["explain", "--ranks=4", "--realizations=9", *shlex.split(told)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # such as of noise that is too rare to be met
+        assert main(words) == 0
 
 
 @pytest.mark.parametrize(

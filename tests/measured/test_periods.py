@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from support.scale import full_scale, scaled, some
 
-from jitterfly.measured import Detours
+from jitterfly.measured import Detours, periods
 from jitterfly.measured.periods import dominant_periods, periodogram, power_at, seconds_of
 
 SECOND = 10**12
@@ -111,6 +111,20 @@ def test_several_events_share_a_period():
     assert found.frequency == pytest.approx(250, rel=1e-6)
     assert found.occupied == pytest.approx(3, abs=0.01)
     assert found.share == pytest.approx(1, abs=0.01)
+
+
+def test_two_lines_of_one_period_are_one(monkeypatch):
+    """Of clocks that differ by 1e-4, both of 10 ms as they are printed."""
+    both = np.concatenate([train(0.01, 200), train(1 / 99.99, 200, 0.7)])
+    both = detours(both, 200, 1e-6)
+    lines = [periods.SpectralLine(hz, 0.01, 900.0, 1e-9) for hz in (100.0, 99.99)]
+    monkeypatch.setattr(periods.LineSearch, "find", lambda *_: lines)
+    (found,) = dominant_periods(both)
+    assert (found.events, found.frequency) == (pytest.approx(40_000, rel=0.05), 100.0)
+    assert found.share == pytest.approx(1, abs=0.05)
+    assert found.occupied == pytest.approx(2, abs=0.1)
+    monkeypatch.setattr(periods, "_ONE_PERIOD", 0.0)
+    assert len(dominant_periods(both)) == 2
 
 
 def test_the_fundamental_of_slow_and_fast_ticks():

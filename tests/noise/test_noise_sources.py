@@ -362,12 +362,16 @@ def test_histograms_from_files(tmp_path):
     check(lambda: jf.Empirical(file=file, longest=1), "has no events above its last bin")
     late = write(tmp_path / "l.noise", histogram(what="latency"))
     check(lambda: jf.Empirical(file=late), "latencies of wake-ups", "not for how long")
+    both = write(tmp_path / "b.noise", histogram(what="latency"), histogram(what="latency"))
+    for part in (None, 0, "each"):  # at once, and no advice that fails later
+        check(lambda part=part: jf.TraceNoise(file=both, part=part), "which no noise source takes")
     beyond = write(tmp_path / "o.noise", histogram(overflow=2))
     check(lambda: jf.Empirical(file=beyond), "has 2 events above its last bin, 4e-05 s: give lon")
     check(lambda: jf.Empirical(file=beyond, longest="30us"), "give longest")
     cut = jf.Empirical(file=beyond, longest="60us")
     assert cut.survival([4e-5, 5e-5, 6e-5]) == pytest.approx([0.2, 0.1, 0])
     several = write(tmp_path / "s.noise", histogram(cpu="1"), histogram(cpu="2"))
+    check(lambda: jf.TraceNoise(file=several), "duration=empirical(file=", "s.noise,part=all)")
     whole = jf.Empirical(file=several, part="all")
     assert [a.tolist() for a in whole.integers().arrays] == [
         a.tolist() for a in x.integers().arrays

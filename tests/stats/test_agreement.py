@@ -1,5 +1,6 @@
 """`compare_measured`: simulated against measured distribution (KS distance)."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -7,10 +8,12 @@ import pytest
 from support.paths import NOISE_SAMPLES
 
 import jitterfly as jf
+from jitterfly.cli import main
 
 NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns")
 CASE = jf.Case(64, network=NETWORK, noise=[jf.StepNoise(jf.Exponential("1us"))])
 OSU = NOISE_SAMPLES / "osu_allreduce.txt"
+PINGPONG = "# OSU MPI Latency Test v5.6.2\n# Size          Latency (us)\n1 1.4\n2 1.5\n"
 
 
 def sampled(case=CASE, count=500, seed=9):
@@ -82,6 +85,58 @@ def test_a_table_of_a_benchmark():
     assert found.rows[0].measured.value == table.mean[0]
 
 
+def test_rows_of_a_table_are_chosen():
+    two = NOISE_SAMPLES / "osu_barrier.txt"  # 256 and 512 ranks
+    rows = jf.compare_measured(two, CASE, ranks=512, realizations=20).rows
+    assert [row.ranks for row in rows] == [512]
+    with pytest.raises(ValueError, match="nothing of 64 ranks, but of 256 ranks 0 bytes, 512"):
+        jf.compare_measured(two, CASE, ranks=64)
+    rows = jf.compare_measured(OSU, CASE, message_bytes=8, ranks=32, realizations=20).rows
+    assert {(row.ranks, row.bytes) for row in rows} == {(32, 8)}
+    with pytest.raises(ValueError, match="nothing of 16 bytes, but of 4 bytes, 8 bytes"):
+        jf.compare_measured(OSU, CASE, message_bytes=16)
+
+
+def test_one_of_several_collectives():
+    """That of the case, or as chosen."""
+    both = NOISE_SAMPLES / "imb.txt"
+    barrier = replace(CASE, algorithm=jf.DisseminationBarrier())
+    few = {"realizations": 20}
+    assert len(jf.compare_measured(both, CASE, **few).rows) == 4
+    assert len(jf.compare_measured(both, CASE, message_bytes=8, **few).rows) == 2
+    for case, chosen in ((barrier, None), (CASE, "barrier")):
+        (row,) = jf.compare_measured(both, case, collective=chosen, **few).rows
+        assert row.measured.value == pytest.approx(3.5e-6)
+    ring = replace(CASE, algorithm=jf.RingAllgather())
+    with pytest.raises(ValueError, match="allreduce, barrier; choose one with `collective`"):
+        jf.compare_measured(both, ring)
+    with pytest.raises(ValueError, match="has the collectives allreduce, barrier; got"):
+        jf.compare_measured(both, ring, collective="bcast")
+
+
+def test_the_command_chooses_rows(tmp_path, capsys):
+    two, both = NOISE_SAMPLES / "osu_barrier.txt", NOISE_SAMPLES / "imb.txt"
+    usual = ["--noise=period=1ms,duration=25us", "--realizations=20", "--json"]
+    study = tmp_path / "case.toml"
+    study.write_text('ranks = 8\nnoise = [{kind = "periodic", period = "1ms", duration = "9us"}]\n'
+                     'network = {kind = "loggops", L = "1us", o = "1us"}\n')  # fmt: skip
+    for words, points in (
+        ([two, *usual], [(256, 1), (512, 1)]),
+        ([two, "--ranks=512", *usual], [(512, 1)]),
+        ([both, "--bytes=8", *usual], [(2, 8), (4, 8)]),
+        ([both, "--collective=allreduce", "--ranks=4", "--bytes=8", *usual], [(4, 8)]),
+        ([both, study, "--collective=barrier", *usual[1:]], [(4, 1)]),
+        ([both, study, "--bytes=8", "--ranks=2", *usual[1:]], [(2, 8)]),
+    ):
+        assert main(["compare-measured", *map(str, words)]) == 0
+        rows = json.loads(capsys.readouterr().out)["rows"]
+        assert [(row["ranks"], row["bytes"]) for row in rows] == points
+    times = tmp_path / "times.txt"
+    times.write_text("1e-5\n2e-5\n")
+    assert main(["compare-measured", str(times), str(study), "--bytes=16"]) == 2
+    assert "--bytes must be the case's 8 for plain times" in capsys.readouterr().err
+
+
 def test_tables_and_pictures(tmp_path):
     pytest.importorskip("matplotlib")
     for number, measured in enumerate((sampled(), OSU)):
@@ -101,15 +156,22 @@ def test_tables_and_pictures(tmp_path):
         ([1.0, -1.0], {}, "must be 2 or more times"),
         ([1.0, float("nan")], {}, "must be 2 or more times"),
         ([[1.0, 2.0]], {}, "must be 2 or more times"),
-        ("text", {}, "must hold numbers, or what a benchmark"),
+        ("one two\n", {}, "must hold numbers, or what a benchmark"),
+        ("1 35.1\n2 36.2\n", {}, "2 columns of numbers.* one time in each line"),
+        ("1\t35.1\n2\t36.2\n", {}, "2 columns of numbers"),
+        (PINGPONG, {}, "of single messages by their size.*`jitterfly network parameters"),
+        (OSU.read_text() + "8 x 1 1 1 1 1 1\n", {}, "line 8"),
+        ([1.0, 2.0], {"ranks": 8}, "ranks must be the case's 64"),
+        ([1.0, 2.0], {"message_bytes": 16}, "message_bytes must be the case's 8"),
+        ([1.0, 2.0], {"collective": "barrier"}, "collective must be that of butterfly"),
         ([1.0, 2.0], {"unit": "min"}, "unit"),
         ([1.0, 2.0], {"realizations": 1}, "realizations"),
         ([1.0, 2.0], {"confidence": 1}, "confidence"),
     ],
 )
 def test_what_is_refused(measured, options, words, tmp_path):
-    if measured == "text":
-        measured = tmp_path / "x.txt"
-        measured.write_text("one two\n")
+    if isinstance(measured, str):
+        text, measured = measured, tmp_path / "x.txt"
+        measured.write_text(text)
     with pytest.raises(ValueError, match=words):
         jf.compare_measured(measured, CASE, **options)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer
+from ..syntax import read_count
 from .explain import add_case_options, case_of
 from .one_case import add_case
-from .options import add_backend, integer, value
+from .options import add_backend, integer, size, value
 from .output import add_json, print_json, show_phases
 
 
@@ -39,6 +40,23 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(run=_run)
 
 
+def _choices(chosen: argparse.Namespace) -> tuple[str | None, int | None, int | None]:
+    """The collective, ranks and bytes of the rows; in `chosen` stays what describes the case."""
+    from ..agreement import ranks_in
+
+    collective = chosen.collective
+    ranks = None if chosen.ranks is None else read_count(chosen.ranks, "--ranks", 1, 2**30)
+    bytes_ = None if chosen.bytes is None else size(chosen.bytes, "bytes")
+    if chosen.file is not None:
+        chosen.collective = chosen.ranks = chosen.bytes = None
+    elif ranks is None:
+        found = ranks_in(chosen.measured)
+        chosen.ranks = None if found is None else str(found)
+    if collective == "allreduce" and chosen.algorithm is None:
+        chosen.collective = None  # which the default algorithm is
+    return collective, ranks, bytes_
+
+
 def _run(chosen: argparse.Namespace) -> None:
     from ..agreement import USUAL_REALIZATIONS, compare_measured
     from ..plots import draw
@@ -46,6 +64,7 @@ def _run(chosen: argparse.Namespace) -> None:
     started = time.monotonic()
     if chosen.picture is not None:
         draw.check_path(chosen.picture)  # before the work, not after
+    collective, ranks, bytes_ = _choices(chosen)
     case, seed, where = case_of(chosen)
     if chosen.seed is not None:
         seed = check_integer(value(chosen.seed), "--seed", 0, MOST_SEED)
@@ -54,6 +73,9 @@ def _run(chosen: argparse.Namespace) -> None:
             chosen.measured,
             case,
             unit=chosen.unit,
+            collective=collective,
+            ranks=ranks,
+            message_bytes=bytes_,
             realizations=integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
             or USUAL_REALIZATIONS,
             seed=seed,

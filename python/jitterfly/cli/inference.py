@@ -13,7 +13,7 @@ from typing import Any
 
 from ..fields import shorten
 from ..result_table import csv_text
-from ..syntax import read_noise
+from ..syntax import read_count, read_noise
 from .options import announce_simulation, check_units, naming_options, number, size, value
 from .output import add_json, print_json, show_phases, warn_without_matplotlib, written
 
@@ -25,9 +25,10 @@ CURVE is a file of columns with a header, such as
   4,8.1,0.1
 
 (also min, max, and series: a curve for each), or the output of a benchmark of collectives
-(OSU, IMB), one file or one for each number of ranks. Known values are given, such as
---step 3.45us --delay 14us.
-A step takes L on both partners: latency = K L + noise, K = log2(ranks).
+(OSU, IMB), one file or one for each number of ranks: osu_64.txt@64 osu_128.txt@128 where the files
+do not say it, as OSU's do not. Known values are given, such as --step 3.45us --delay 14us.
+A step takes L on both partners: latency = K L + noise, K = log2(ranks). All of L is taken to follow
+a delay; where it is mostly time on the wire, D is longer than what comes out.
 Exit code 0 also where no parameters fit; the text then says `no fit`, and what could explain it.
 """
 _PRINTED_ROWS = 14  # of the table that is printed
@@ -40,6 +41,7 @@ BUDGET_EPILOG = """\
 The answer is the largest p, the probability that a step is delayed by D, with the interval of its
 Monte Carlo error. --rank mean is exact. The curve over D comes from a table that is shipped.
 With --noise FILE, a measured noise file: how much rarer its detours must become.
+All of L is taken to follow a delay; where it is mostly time on the wire, a larger p will do.
 How long periodic noise may last, under any collective: `jitterfly slowdown --at-most`.
 """
 
@@ -53,7 +55,9 @@ def add_fit(commands: Any) -> None:
         "latency.",
         epilog=FIT_EPILOG,
     )
-    parser.add_argument("curve", type=Path, nargs="+", metavar="CURVE")
+    parser.add_argument(
+        "curve", nargs="+", metavar="CURVE", help="a file, or FILE@RANKS where it does not say them"
+    )
     parser.add_argument(
         "--model", metavar="NAME", default="bernoulli",
         help="bernoulli (default), exponential (every step), rare-exponential, or two-bernoulli: "
@@ -70,6 +74,9 @@ def add_fit(commands: Any) -> None:
     parser.add_argument("--probability", metavar="P", help="p, where it is known")
     parser.add_argument("--confidence", metavar="SHARE", default="0.95")
     parser.add_argument("--series", metavar="NAME", help="only this curve of the file")
+    parser.add_argument(
+        "--collective", metavar="NAME", help="which one, where a benchmark printed several"
+    )
     parser.add_argument("--bytes", metavar="N", help="size, where a table has several")
     parser.add_argument("--unit", metavar="UNIT", default="", help="of numbers without one (s)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="tables and pictures go there")
@@ -81,8 +88,16 @@ def _run_fit(chosen: argparse.Namespace) -> None:
     from ..inference import fit, read_curves, watching
 
     bytes_ = None if chosen.bytes is None else size(chosen.bytes, "bytes")
+    files = [_file_and_ranks(text) for text in chosen.curve]
     with naming_options("unit"):
-        curves = read_curves(chosen.curve, rank=chosen.rank, message_bytes=bytes_, unit=chosen.unit)
+        curves = read_curves(
+            [path for path, _ in files],
+            rank=chosen.rank,
+            collective=chosen.collective,
+            message_bytes=bytes_,
+            ranks=[ranks for _, ranks in files],
+            unit=chosen.unit,
+        )
     if chosen.series is not None:
         from ..fields import check_choice
 
@@ -119,12 +134,20 @@ def _run_fit(chosen: argparse.Namespace) -> None:
                 )
             )
     if chosen.json:
-        files = [] if chosen.out is None else written(chosen.out, _write_fits(fits, chosen.out))
-        print_json("fit", fits=[_plain_fit(fitted) for fitted in fits], written=files)
+        paths = [] if chosen.out is None else written(chosen.out, _write_fits(fits, chosen.out))
+        print_json("fit", fits=[_plain_fit(fitted) for fitted in fits], written=paths)
         return
     print("\n\n".join("\n".join(fitted.report()) for fitted in fits))
     if chosen.out is not None:
         print(f"\nwritten to {chosen.out}: {', '.join(_write_fits(fits, chosen.out))}")
+
+
+def _file_and_ranks(text: str) -> tuple[Path, int | None]:
+    """Of FILE, or of FILE@RANKS; a file may have such a name itself."""
+    name, at, ranks = text.rpartition("@")
+    if not at or Path(text).exists():
+        return Path(text), None
+    return Path(name), read_count(ranks, f"ranks of {name}", 2, 2**20)
 
 
 def _run_two_sources(chosen: argparse.Namespace, curves: list[Any]) -> None:

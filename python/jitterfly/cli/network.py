@@ -104,6 +104,9 @@ def add_parser(commands: Any) -> None:
         "--bytes", metavar="N", help="the largest message that is used (default: all)"
     )
     parameters.add_argument(
+        "--from-bytes", metavar="N", help="the smallest, of OSU and IMB (default: 1)"
+    )
+    parameters.add_argument(
         "--overhead",
         metavar="TIME",
         help="o, which OSU and IMB do not measure: without it o=? is to be filled in",
@@ -139,9 +142,13 @@ def _parameters(chosen: argparse.Namespace) -> None:
 
     overhead = chosen.overhead and parse_seconds(chosen.overhead, "--overhead")
     most = None if chosen.bytes is None else size(chosen.bytes, "bytes")
-    if most == 0:
-        raise ValueError("--bytes must be from 1, got 0")
-    found = read_parameters(chosen.file, most_bytes=most, overhead=overhead)
+    least = None if chosen.from_bytes is None else size(chosen.from_bytes, "from-bytes")
+    for name, given in (("--bytes", most), ("--from-bytes", least)):
+        if given == 0:
+            raise ValueError(f"{name} must be from 1, got 0")
+    if most is not None and least is not None and least > most:
+        raise ValueError(f"--from-bytes must be at most --bytes {most}, got {least}")
+    found = read_parameters(chosen.file, least_bytes=least, most_bytes=most, overhead=overhead)
     if chosen.json:
         overhead = found.o if found.overhead_known else None
         values = {"L": found.L, "o": overhead, "g": found.g, "G": found.G}

@@ -219,6 +219,7 @@ def _print_next_steps(measured: Measured, out: Path) -> None:
         return
     several = len(measured.parts) > 1
     file = f'file = "{out.name}"'
+    print(f"on the command line: --noise {shlex.quote(_noise_option(measured, out))}")
     print("in a study in the same directory:")
     print("  [[case.noise]]")
     if isinstance(first, Detours):
@@ -229,11 +230,30 @@ def _print_next_steps(measured: Measured, out: Path) -> None:
     part = ", part = 0" if several else ""
     more = ""
     if first.overflow:
-        longest = show_seconds(2e-12 * int(first.high[-1]), 3)
-        part += f', longest = "{longest}"'
+        part += f', longest = "{_twice_the_last_bin(first)}"'
         more = f"  # for example: {first.overflow} of them are above the last bin"
     print(f'  kind = "renewal"\n  duration = {{ kind = "empirical", {file}{part} }}{more}')
     print(f"  gap = {_gap_in_toml(first)}")
+
+
+def _noise_option(measured: Measured, out: Path) -> str:
+    """What `--noise` takes: the file, or a renewal with the durations of a histogram."""
+    from ..measured import Detours, Histogram
+
+    first = measured.parts[0]
+    several = len(measured.parts) > 1
+    if isinstance(first, Detours):
+        return f"{out}{',part=each' if several else ''}"
+    part = ",part=0" if several else ""
+    if isinstance(first, Histogram) and first.overflow:
+        part += f",longest={_twice_the_last_bin(first).replace(' ', '').replace('µ', 'u')}"
+    gap = _gap_in_toml(first).partition(" ")[0].strip('"')
+    gap = f"{gap}s" if gap[-1].isdecimal() else gap
+    return f"kind=renewal,gap={gap},duration=empirical(file={out}{part})"
+
+
+def _twice_the_last_bin(histogram: Any) -> str:
+    return show_seconds(2e-12 * int(histogram.high[-1]), 3)
 
 
 def _gap_in_toml(histogram: Any) -> str:

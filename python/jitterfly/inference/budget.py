@@ -31,7 +31,7 @@ from ..stats.estimates import check_confidence
 from ..stats.sampling_distributions import clopper_pearson, student_t
 from ..units import Time, parse_seconds, show_seconds, to_ticks
 from .fit import Bounds
-from .models import MOST_ROUNDS, RANKS
+from .models import ASSUMED, MOST_ROUNDS, RANKS
 from .worst_path import (
     UNIT,
     HitTable,
@@ -46,6 +46,7 @@ from .worst_path import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+P_IS_MORE = f"{ASSUMED} p may be larger"
 STATISTICS = {"mean": None, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 AT_MOST, NEVER, ALWAYS = "at most", "never", "always"
 EXACT, SIMULATED, TABULATED = "exact", "simulated", "tabulated"
@@ -192,6 +193,7 @@ class Budget(Report):
             f"to keep {limit}, with L = {step} a step:",
             f"at most p = {p.value:.4g} [{p.low:.4g}, {p.high:.4g}] at D = {delay}",
             _basis_of_interval(self),
+            P_IS_MORE,
         ]
 
 
@@ -322,6 +324,9 @@ def budget(
     seed: int = 1,
 ) -> Budget:
     """The largest p that keeps the limit, to a relative precision.
+
+    All of a step is taken to follow a delay, as CPU time does. Where it is mostly time on the wire,
+    the partner's message comes during the delay, and a larger p keeps the limit, too.
 
     Parameters
     ----------

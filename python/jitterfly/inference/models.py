@@ -2,6 +2,10 @@
 
 A model is linear in the latency L of a step and in the scale of the noise. Only the probability p
 that a step is hit enters through `extra`, which needs no simulation once it is tabulated.
+
+All of L is paid after a delay. So it is where L is CPU time of a step, 2 o of LogGOPS. Where it is
+time on the wire, the message of the partner comes while a rank is delayed, and the rank itself goes
+on after its overheads: of several hits on a path, the model makes too much, up to L of each.
 """
 
 from __future__ import annotations
@@ -23,6 +27,11 @@ Floats = npt.NDArray[np.float64]
 MODELS = ("bernoulli", "exponential", "rare-exponential")
 RANKS = ("last", "mean")
 MOST_ROUNDS = 20
+ASSUMED = (
+    "all of L is taken to follow a delay, as CPU time does; where L is mostly time on the wire, "
+    "the message has come meanwhile, and"
+)
+"""What fits and budgets rest on, and say; it ends with what is then different."""
 _STEPS_PER_PROBABILITY = 2e8  # steps of a rank simulated at each p, for what is not shipped
 _GRID_START = 0.05  # p * ranks where tables begin
 _GRID_PER_DECADE = 6

@@ -26,9 +26,10 @@ from ..fields import (
     frozen_dataclass,
     shorten,
 )
-from ..files import read_whole
+from ..files import compression, read_whole
 from ..measured import CollectiveTable, FormatError, PerRankSamples
 from ..measured.load import load_bytes
+from ..measured.measurements import parts_of_collective
 from ..units import LONGEST_SECONDS, parse_seconds, warn_of_long
 from .models import MOST_ROUNDS
 
@@ -255,7 +256,13 @@ def _curve_of_points(file: str, name: str, points: list[tuple[int, dict[str, Any
 
 
 def read_curves(
-    paths: Sequence[Path], *, rank: str = "last", message_bytes: int | None = None, unit: str = ""
+    paths: Sequence[Path],
+    *,
+    rank: str = "last",
+    collective: str | None = None,
+    message_bytes: int | None = None,
+    ranks: Sequence[int | None] = (),
+    unit: str = "",
 ) -> list[Curve]:
     """Read curves: those of one file, or one curve whose points are in several files.
 
@@ -267,8 +274,12 @@ def read_curves(
         that `measured.load` knows: tables of collectives, samples of every rank.
     rank : "last" or "mean"
         What is taken of samples of every rank.
+    collective : str, optional
+        Which one, such as "barrier", where a benchmark printed several.
     message_bytes : int, optional
         Which size, where a table has several.
+    ranks : list of int or None, optional
+        Of each of the files, where it does not say it: OSU's benchmarks do not print it.
     unit : str
         Of plain numbers whose column names none; "" is seconds.
 
@@ -281,14 +292,19 @@ def read_curves(
     """
     if unit and unit not in _UNITS:
         raise ValueError(f"unit must be one of {', '.join(_UNITS)}, got {shorten(unit)}")
+    if len(ranks) not in (0, len(paths)):
+        raise ValueError(f"ranks must be one for each of {len(paths)} files, got {shorten(ranks)}")
     found = []
-    for path in paths:
+    for path, count in zip(paths, ranks or [None] * len(paths), strict=True):
         content = read_whole(path, pipe=True)
         rows = _rows_of(content)
         if rows and _names_ranks(rows[0][1]):
+            if count is not None:
+                raise FormatError(path.name, 1, f"has a column of ranks: leave out {count}")
             found.append(_parse_columns(path.name, rows, unit))
         else:
-            found.append([_curve_of_measurement(path, content, rank, message_bytes)])
+            curve = _curve_of_measurement(path, content, rank, collective, message_bytes, count)
+            found.append([curve])
     if len(found) == 1:
         return found[0]
     if any(len(curves) > 1 for curves in found):
@@ -297,30 +313,49 @@ def read_curves(
 
 
 def _curve_of_measurement(
-    path: Path, content: bytes, rank: str, message_bytes: int | None
+    path: Path,
+    content: bytes,
+    rank: str,
+    collective: str | None,
+    message_bytes: int | None,
+    ranks: int | None,
 ) -> Curve:
+    given: dict[str, Any] = {} if ranks is None else {"ranks": ranks}
     try:
-        measured = load_bytes(content, str(path))
+        measured = load_bytes(content, str(path), **given)
     except FormatError as error:
-        if error.line is not None:
+        if error.line is not None or given:
+            raise
+        if compression(content):
             raise
         what = f"{error.what}; plain columns need a header such as `ranks,latency_us`"
         raise FormatError(path.name, None, what) from None
-    curves = []
-    for part in measured.parts:
-        if isinstance(part, CollectiveTable):
-            curves.append(_curve_of_table(path.name, part, message_bytes))
-        elif isinstance(part, PerRankSamples):
-            curves.append(_curve_of_samples(part, rank))
-        else:
-            raise FormatError(path.name, None, f"no scaling curve: {type(part).__name__} of "
-                              f"format {measured.format!r}")  # fmt: skip
+    tables = [part for part in measured.parts if isinstance(part, CollectiveTable)]
+    samples = [part for part in measured.parts if isinstance(part, PerRankSamples)]
+    if not tables and not samples:  # all parts are of one class
+        kind = type(measured.parts[0]).__name__
+        raise FormatError(
+            path.name, None, f"no scaling curve: {kind} of format {measured.format!r}"
+        )
+    curves = [
+        _curve_of_table(path.name, part, message_bytes)
+        for part in parts_of_collective(tables, collective, path.name)
+    ]
+    curves += [
+        _curve_of_samples(part, rank)
+        for part in parts_of_collective(samples, collective, path.name)
+    ]
     whole = _joined(curves)
     return Curve(whole.ranks, whole.latency, whole.error, whole.low, whole.high, whole.name,
                  (*measured.notes, *whole.notes))  # fmt: skip
 
 
 def _curve_of_table(file: str, part: CollectiveTable, message_bytes: int | None) -> Curve:
+    if not part.ranks.all():
+        raise FormatError(
+            file, None, f"does not say how many ranks there were: `jitterfly fit {file}@64` does, "
+            "or `read_curves(..., ranks=[64])`"
+        )  # fmt: skip
     sizes = np.unique(part.bytes).tolist()
     if message_bytes is None and len(sizes) > 1:
         raise FormatError(file, None, f"messages of {', '.join(map(str, sizes))} bytes: choose "

@@ -31,6 +31,7 @@ from .budget import (
     limit_in_words,
 )
 from .fit import Bounds
+from .models import ASSUMED
 from .worst_path import UNIT, SearchProgress, simulated_extra
 
 _PILOT = 100  # realizations that plan the rest
@@ -94,7 +95,7 @@ class Thinned:
                     f"{often[2]:.3g}] times as frequent")  # fmt: skip
         how = (f"{100 * self.confidence:g} % interval of the Monte Carlo error, "
                f"{self.realizations:,} realizations; not of the measurement")  # fmt: skip
-        return [*lines, message, how]
+        return [*lines, message, how, f"{ASSUMED} they may be more frequent"]
 
 
 def thinned(

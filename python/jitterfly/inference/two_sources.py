@@ -31,7 +31,7 @@ from .fit import (
     misfit_limit,
     shown_amount,
 )
-from .models import Model, make_model
+from .models import ASSUMED, Model, make_model
 from .scaling_curves import Curve
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 MODEL = "two-bernoulli"
+_LONGER = f"{ASSUMED} delays are longer than these"
 _GRID, _PASSES = 64, 3  # values of each probability, and how often the grid closes in
 _DETERMINED = 10.0  # a parameter whose interval spans more than this factor is not determined
 _NAMES = {
@@ -153,7 +154,7 @@ class TwoSourceFit(Report):
         }[self.verdict]
         lines += ["", f"{self.verdict}: {how}"]
         if self.verdict == NO_FIT:
-            return [*lines, *(f"  {note}" for note in curve.notes)]
+            return [*lines, *(f"  {note}" for note in (_LONGER, *curve.notes))]
         if self.intervals:
             lines.append(f"  {share} intervals: profile likelihood")
         else:
@@ -172,7 +173,7 @@ class TwoSourceFit(Report):
             why = why if self.intervals else "give errors, or more points"
             lines.append(f"  not determined ({why}): {', '.join(lost)}")
         lines.append(f"  determined: {', '.join(kept) or 'nothing'}")
-        return [*lines, *(f"  {note}" for note in curve.notes)]
+        return [*lines, *(f"  {note}" for note in (_LONGER, *curve.notes))]
 
 
 def fit_two_sources(
@@ -185,6 +186,9 @@ def fit_two_sources(
     confidence: float = 0.95,
 ) -> TwoSourceFit:
     """Estimate a step and two sources of noise per step from a scaling curve.
+
+    A step is paid after a delay, as in `fit`, so that delays are too short where it is mostly time
+    on the wire.
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ from scipy.special import betaincinv, ndtri
 from ..stats import realizations_needed
 from ..stats.sampling_distributions import quantile_rank
 from ..units import TICKS_PER_SECOND, from_ticks, show_seconds
+from .host import show_cpus
 from .measurements import CollectiveTable, Detours, Histogram, Latencies, Measured, PerRankSamples
 from .periods import LEAST_FOR_PERIODS as LEAST_FOR_PERIODS
 from .periods import dominant_periods
@@ -168,6 +169,7 @@ def _detour_facts(part: Detours, periods: bool) -> Facts:
                 "frequency": period.frequency,
                 "share": period.share,
                 "time_share": period.time_share,
+                "per_period": period.occupied,
                 "false_alarm": period.false_alarm,
             }
             for period in dominant_periods(part)
@@ -269,12 +271,16 @@ def description_lines(measured: Measured, facts: Facts | None = None) -> list[st
     facts : dict, optional
         From `describe`, where it is at hand.
     """
-    in_full = len(measured.parts) <= _MOST_IN_FULL
+    idle = {i for i, part in enumerate(measured.parts) if _is_idle(part)}
+    idle = idle if len(idle) > 1 else set()
+    in_full = len(measured.parts) - len(idle) <= _MOST_IN_FULL
     facts = facts or describe(measured, periods=in_full)
     text: list[str] = []
     for number, (part, part_facts) in enumerate(
         zip(measured.parts, facts["parts"], strict=True), 1
     ):
+        if number - 1 in idle:
+            continue
         name = f"CPU {part_facts['cpu']}" if part_facts.get("cpu") else f"part {number}"
         if hasattr(part, "lines"):
             text += part.lines()
@@ -286,12 +292,38 @@ def description_lines(measured: Measured, facts: Facts | None = None) -> list[st
             )
         else:
             text.append(_in_short(part_facts, name))
+    if idle:
+        text.append(_idle_line([facts["parts"][i] for i in sorted(idle)]))
     if any(part_facts.get("count") for part_facts in facts["parts"]):
         text.append(
             f"[]: {facts['level']:.0%} intervals, bootstrap over events ({RESAMPLES} resamples, "
             "fixed seed); events are taken for independent, without blocks"
         )
     return text
+
+
+def _is_idle(part: Any) -> bool:
+    """Whether it is a CPU, or a run, without any detour."""
+    if isinstance(part, Detours):
+        return not len(part.starts)
+    return isinstance(part, Histogram) and part.what == "detour" and not part.total
+
+
+def _idle_line(parts: list[Facts]) -> str:
+    """All parts without a detour, in one line."""
+    names = [facts["cpu"] for facts in parts]
+    which = ""
+    if all(name.isdecimal() for name in names):
+        which = f": {show_cpus(map(int, names))}"
+    elif all(names):
+        which = f": {names[0]} to {names[-1]}"
+    seconds = [facts["seconds"] for facts in parts if facts["seconds"]]
+    known = f"; {_span(min(seconds), max(seconds))} each" if seconds else ""
+    return f"{len(parts)} {'CPUs' if which else 'parts'} without a detour{which}{known}"
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:.4g} s" if low == high else f"{low:.4g} to {high:.4g} s"
 
 
 def _in_full(facts: Facts, name: str) -> list[str]:
@@ -369,7 +401,8 @@ def _period_lines(facts: Facts) -> list[str]:
         return [f"  periods: none found{few * (facts['count'] < LEAST_FOR_PERIODS)}"]
     return [
         f"  period {show_seconds(period['seconds'])} ({period['frequency']:.4g} Hz): "
-        f"{period['share']:.1%} of the detours, {period['time_share']:.1%} of their time"
+        f"{period['share']:.1%} of the detours ({period['per_period']:.3g} in each period), "
+        f"{period['time_share']:.1%} of their time"
         for period in facts["periods"]
     ]
 

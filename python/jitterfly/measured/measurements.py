@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -265,6 +265,38 @@ class Latencies(Compared):
     def __post_init__(self) -> None:
         set_integer(self, "bytes", 0)
         set_seconds(self, "samples", 1)
+
+
+_Collective = TypeVar("_Collective", CollectiveTable, PerRankSamples)
+_SHORT_NAMES = {"bcast": "broadcast"}  # as IMB has it
+
+
+def parts_of_collective(
+    parts: Sequence[_Collective], collective: str | None, file: str
+) -> list[_Collective]:
+    """The parts of one collective, such as "barrier", that benchmarks printed into a file.
+
+    Raises
+    ------
+    ValueError
+        The file has several, and none is chosen; or not the one that is.
+    """
+    if not parts:
+        return []
+    names = list(dict.fromkeys(part.operation for part in parts))
+    if collective is None:
+        if len(names) > 1:
+            raise ValueError(
+                f"{file} has several collectives: {', '.join(names)}; choose one with `collective`"
+            )
+        return list(parts)
+    wanted = _SHORT_NAMES.get(collective.lower(), collective.lower())
+    found = [part for part in parts if _SHORT_NAMES.get(part.operation, part.operation) == wanted]
+    if not found:
+        raise ValueError(
+            f"{file} has the collectives {', '.join(names)}; got `collective` {shorten(collective)}"
+        )
+    return found
 
 
 @dataclass(frozen=True)

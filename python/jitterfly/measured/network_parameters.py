@@ -62,8 +62,17 @@ class Parameters:
         return ",".join(f"{k}={text}" for k, text in texts.items())
 
 
+def is_pingpong(text: Text) -> bool:
+    """Whether a file holds latencies of single messages, by their size, of OSU or IMB."""
+    return bool(_OSU.search(text.head) or _IMB.search(text.head))
+
+
 def read_parameters(
-    path: str | Path, *, most_bytes: int | None = None, overhead: Time | None = None
+    path: str | Path,
+    *,
+    least_bytes: int | None = None,
+    most_bytes: int | None = None,
+    overhead: Time | None = None,
 ) -> Parameters:
     """The parameters in a file.
 
@@ -71,9 +80,10 @@ def read_parameters(
     ----------
     path : str or Path
         Output of Netgauge ``-x loggp``, of OSU's latency test, or of IMB with PingPong.
-    most_bytes : int, optional
-        The largest message that is used. Protocols change with the size: a fit over small messages
-        does not hold for large ones.
+    least_bytes, most_bytes : int, optional
+        The smallest and the largest message that is used. Protocols change with the size: a fit
+        over small messages does not hold for large ones, and one over both for neither. The
+        smallest is of a ping-pong; L + 2 o is then what is left of its time without its bytes.
     overhead : float or str, optional
         o, seconds, which a ping-pong does not measure: at most half of its shortest time.
 
@@ -81,23 +91,31 @@ def read_parameters(
     ------
     ValueError
         FormatError where the file is none of these or malformed (it names the line); no message of
-        at most `most_bytes`; an overhead that is too large or that the file has.
+        these sizes; an overhead that is too large or that the file has; `least_bytes` of Netgauge.
     OSError
         It can not be read.
     """
     text = open_text(path)
     most = 2**62 if most_bytes is None else check_integer(most_bytes, "most_bytes", 1, 2**62)
+    least = 1 if least_bytes is None else check_integer(least_bytes, "least_bytes", 1, 2**62)
+    if least > most:
+        raise ValueError(f"least_bytes must be at most most_bytes = {most}, got {least}")
     given = None if overhead is None else parse_seconds(overhead, "overhead")
     if netgauge_loggp.recognise(text.head):
         if given is not None:
             raise ValueError(f"{text.name} has the overhead o: overhead must be left out")
+        if least > 1:
+            raise ValueError(
+                f"least_bytes must be left out for {text.name}: Netgauge fits g and G from the "
+                "smallest message on"
+            )
         (part,) = netgauge_loggp.read(text, Options()).parts
         assert isinstance(part, LogGPTable)
         return _of_loggp(text, part, most)
     if _OSU.search(text.head):
-        return _of_pingpong(text, list(_osu_rows(text)), most, given)
+        return _of_pingpong(text, list(_osu_rows(text)), (least, most), given)
     if _IMB.search(text.head):
-        return _of_pingpong(text, list(_imb_rows(text)), most, given)
+        return _of_pingpong(text, list(_imb_rows(text)), (least, most), given)
     raise text.error(
         None,
         "has no parameters of a network that are known: output of Netgauge's loggp, of OSU's "
@@ -160,17 +178,21 @@ def _time_of_a_byte(time: float, size: float, per_byte: float) -> tuple[float, l
     ]
 
 
-def _of_pingpong(text: Text, rows: list[Row], most: int, overhead: float | None) -> Parameters:
+def _of_pingpong(
+    text: Text, rows: list[Row], ends: tuple[int, int], overhead: float | None
+) -> Parameters:
     """L + 2 o is the shortest message's time less that of its further bytes, as `LogGOPS` adds it.
 
-    G is the slope of least relative error.
+    G is the slope of least relative error: the line goes through the shortest message, and each
+    size counts as much as any other. `ends`: the smallest and the largest message that is used.
     """
+    least, most = ends
     columns = ["size", "time in us"]
     values = number_rows(text, rows, columns)
-    values = values[(values[:, 0] >= 1) & (values[:, 0] <= most)]
+    values = values[(values[:, 0] >= least) & (values[:, 0] <= most)]
     if not len(values):
-        least = f"1 to {most} bytes" if most < 2**62 else "1 byte or more"
-        raise text.error(None, f"has no time of a message of {least}")
+        wanted = f"{least} to {most} bytes" if most < 2**62 else f"{_bytes(least)} or more"
+        raise text.error(None, f"has no time of a message of {wanted}")
     values = values[np.argsort(values[:, 0], kind="stable")]
     sizes, times = values[:, 0], values[:, 1] / 1e6
     if not (times > 0).all():
@@ -199,7 +221,10 @@ def _of_pingpong(text: Text, rows: list[Row], most: int, overhead: float | None)
     if len(sizes) < 2:
         notes.append("G is not determined by messages of one size")
     else:
-        notes.append(f"G is a fit over {len(sizes)} sizes up to {_bytes(sizes[-1])}")
+        notes.append(
+            f"G is a line of least relative error through {_bytes(sizes[0])}, over {len(sizes)} "
+            f"sizes up to {_bytes(sizes[-1])}"
+        )
         notes += _misfit(sizes, times, whole + per_byte * (sizes - 1))
     return Parameters(whole - 2 * o, o, 0.0, per_byte, tuple(notes), overhead is not None)
 
@@ -207,14 +232,21 @@ def _of_pingpong(text: Text, rows: list[Row], most: int, overhead: float | None)
 def _misfit(
     sizes: npt.NDArray[np.float64], times: npt.NDArray[np.float64], fit: npt.NDArray[np.float64]
 ) -> list[str]:
+    """Where the line is off the most, and the slope at the end where that is another one."""
     off = np.abs(fit / times - 1)
     worst = int(np.argmax(off))
-    if off[worst] <= _FITS:
-        return []
-    return [
-        f"it is {off[worst]:.0%} off at {_bytes(sizes[worst])}, {show_seconds(float(fit[worst]))} "
-        f"for {show_seconds(float(times[worst]))}: fewer sizes may fit better"
+    notes = [
+        f"the line is {off[worst]:.1%} off at {_bytes(sizes[worst])}, more than elsewhere: "
+        f"{show_seconds(float(fit[worst]))} for {show_seconds(float(times[worst]))}"
     ]
+    if off[worst] > _FITS:
+        steps = np.diff(times[-2:]) / np.diff(sizes[-2:])
+        last = f"{show_seconds(float(steps[0]))} a byte" if steps[0] > 0 else "nothing"
+        notes.append(
+            f"the last two sizes differ by {last}: protocols change with the size, so fewer sizes "
+            "may fit better (`least_bytes`, `most_bytes`)"
+        )
+    return notes
 
 
 def _osu_rows(text: Text) -> Iterator[Row]:

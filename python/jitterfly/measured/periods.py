@@ -49,6 +49,7 @@ _PHASE_BINS = 200  # of the phase, in which a train has to stand out
 LEAST_FOR_PERIODS = 20
 _LEAST_SHARE = 0.005  # what explains less of the events is not dominant
 _SAME_FREQUENCY = 0.01  # relative, of frequencies
+_ONE_PERIOD = 1e-3  # relative: two timers of the same period, whose clocks differ a little
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,9 +386,11 @@ class Period:
         1 / frequency.
     events : int
         Detours that keep to this period, beyond those that do so by chance. A detour that fits
-        several periods counts for the one that is kept most regularly.
+        several periods counts for the one that is kept most regularly. What a tick sets off, such
+        as a softirq at the same distance after each, keeps to its period, too.
     share : float
-        Of all detours.
+        Of all detours. Where several come in each period (`occupied`), it is that many times the
+        share of the ticks themselves.
     time_share : float
         Of the time that detours take.
     occupied : float
@@ -475,9 +478,30 @@ def dominant_periods(
             and period.events < other.events / 5
             for other in kept
         )
-        if dominant and not rest:
+        same = [
+            i
+            for i, other in enumerate(kept)
+            if abs(period.frequency / other.frequency - 1) < _ONE_PERIOD
+        ]
+        if dominant and not rest and same:
+            kept[same[0]] = _together(kept[same[0]], period)
+        elif dominant and not rest:
             kept.append(period)
+    kept.sort(key=lambda period: -period.events)
     return tuple(kept[:most])
+
+
+def _together(one: Period, other: Period) -> Period:
+    """Two lines of one period; the frequency is that of the one with more events."""
+    return Period(
+        frequency=one.frequency,
+        seconds=one.seconds,
+        events=one.events + other.events,
+        share=one.share + other.share,
+        time_share=one.time_share + other.time_share,
+        occupied=one.occupied + other.occupied,
+        false_alarm=min(one.false_alarm, other.false_alarm),
+    )
 
 
 def _period(detours: Detours, trains: Trains, number: int, line: SpectralLine) -> Period:

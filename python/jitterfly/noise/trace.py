@@ -323,6 +323,24 @@ def _recording_of_lists(
     return _recording(begins, ends, to_ticks(length or 0.0), "TraceNoise")
 
 
+def _no_detours(parts: Sequence[Any], file: str) -> str:
+    """What to do with a file of something else."""
+    if getattr(parts[0], "what", "") == "latency":
+        return (
+            f"file: {file} holds latencies of wake-ups, which no noise source takes: lateness of a "
+            "timer does not hold up a running program; measure detours or FWQ"
+        )
+    what = type(parts[0]).__name__
+    text = f"file: {file} must hold detours in order of time, it holds {what}"
+    if what != "Histogram":
+        return text
+    part = ",part=all" if len(parts) > 1 else ""
+    return (
+        f"{text}; Empirical(file=...) takes it, or in a line "
+        f"kind=renewal,gap=TIME,duration=empirical(file={file}{part})"
+    )
+
+
 @lru_cache(maxsize=32)
 def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[Recording, ...]:
     """The detours in a part of a file, or in each of its parts, of which some may have none."""
@@ -330,15 +348,12 @@ def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[
 
     measured = noise_files.read(path, sha256)
     each = isinstance(part, str) and part == "each"
+    if not isinstance(measured.parts[0], Detours):  # before anybody chooses one of several
+        raise ValueError(_no_detours(measured.parts, file))
     chosen = list(measured.parts) if each else noise_files.choose(measured, part, file, each=True)
     traces = []
     for number, one in enumerate(chosen):
-        if not isinstance(one, Detours):
-            what = type(one).__name__
-            advice = "; Empirical(file=...) takes it" if what == "Histogram" else ""
-            raise ValueError(
-                f"file: {file} must hold detours in order of time, it holds {what}{advice}"
-            )
+        assert isinstance(one, Detours)  # as all parts of a file
         where = f"file: {file}, part {number}" if each else f"file: {file}"
         ends = one.starts + one.durations
         if each and not one.durations.any():  # a CPU that nothing interrupted

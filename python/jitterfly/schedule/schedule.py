@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..engine import core
-from ..files import TEMPORARY, check_replaceable, open_input
+from ..files import TEMPORARY, check_replaceable, compression, open_input
 
 _LINE = re.compile(r"line (?P<line>[0-9]+): (?P<what>.*)", re.DOTALL)
 _BEGINNINGS = (b"JFGOAL", (4223).to_bytes(8, "little"), (2342).to_bytes(8, "little"))
@@ -83,7 +83,10 @@ class Schedule:
         path = Path(path)
         try:
             with open_input(path) as given, _temporary_file(path) as file:
-                text = not given.read(8).startswith(_BEGINNINGS)
+                begin = given.read(8)
+                if compressed := compression(begin):
+                    raise ValueError(f"{path}: {compressed}")
+                text = not begin.startswith(_BEGINNINGS)
                 mapped = core.read_schedule(str(path), file.fileno())
                 return cls(path.name, mapped, path.absolute() if text else None)
         except OSError as error:
@@ -176,7 +179,7 @@ def in_file(path: str | Path, error: Exception) -> str:
 
 def looks_like_schedule(path: Path) -> bool:
     """Whether a file is a schedule, by its name or by how it begins."""
-    if path.suffix == ".goal":
+    if path.suffix == ".goal" or Path(path.stem).suffix == ".goal":  # app.goal.gz: `read` says so
         return True
     try:
         with open_input(path) as file:

@@ -9,11 +9,10 @@ from functools import cached_property
 from pathlib import Path
 
 from ...fields import check_choice, check_integer, shorten
-from ...files import MOST_BYTES, open_input
+from ...files import MOST_BYTES, compression, open_input
 
 HEAD_BYTES = 2**16
 """A format is recognised by so many bytes at the beginning."""
-_COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
 
 
 class FormatError(ValueError):
@@ -93,9 +92,8 @@ class Text:
     def __init__(self, name: str, content: bytes) -> None:
         self.name = name
         self.sha256 = hashlib.sha256(content).hexdigest()
-        for magic, tool in _COMPRESSED.items():
-            if content.startswith(magic):
-                raise self.error(None, f"is compressed with {tool}; unpack it first")
+        if compressed := compression(content):
+            raise self.error(None, compressed)
         if content.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise self.error(None, "is text in UTF-16; save it as UTF-8")
         zero = content.find(b"\0")
