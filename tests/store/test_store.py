@@ -32,7 +32,7 @@ from jitterfly.observables import Target
 from jitterfly.store import Store
 from jitterfly.store import directory as locks
 from jitterfly.store.metadata import digest
-from jitterfly.studies import Study
+from jitterfly.studies import Study, parse_study
 
 
 @pytest.fixture
@@ -255,7 +255,8 @@ def test_what_was_set_for_the_run_is_kept(out):
     assert (found.seed, found.targets, found.budget) == (
         changed.seed, changed.targets, changed.budget,
     )  # fmt: skip
-    assert found.text == STUDY
+    assert found.text == (out / "study.toml").read_text()
+    assert parse_study(found.text) == found == changed
 
 
 def test_a_study_from_python(out):

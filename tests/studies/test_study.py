@@ -256,12 +256,18 @@ def test_frozen():
     assert axis == Axis("L", [1e-6, 2e-6], path="network.L")
 
 
-def test_another_seed_keeps_the_file_and_another_axis_does_not():
+def test_the_text_is_the_file_or_what_was_set_in_its_place():
+    assert parse_study(GOOD, where="x.toml").text == GOOD
     study = parse_study(GOOD, full=True, where="x.toml")
+    assert study.text.startswith("# The study as it was run: the sizes of the table [full].\n")
+    assert parse_study(study.text) == study
     other = replace(
         study, seed=6, budget=RealizationBudget(max=7), targets=["mean of slowdown ± 1 %"]
     )
-    assert (other.text, other.full, other.where) == (GOOD, True, "x.toml")
+    assert (other.full, other.where) == (True, "x.toml")
+    assert "; seed 6 in place of " in other.text
+    assert parse_study(other.text) == other
+    assert replace(other, seed=study.seed, budget=study.budget, targets=study.targets) == study
     assert hashes(other) == hashes(study)
     assert {cell.limit for cell in other.cells()} == {7}
     changed = replace(study, axes=[Axis("ranks", [4])])

@@ -19,6 +19,7 @@ from ..info import __version__
 from ..noise_files import copy_name, files_from, files_of
 from ..observables import Target
 from ..studies import STREAM_VERSION, BaseReplaced, RealizationBudget, Study, parse_study
+from ..studies.toml import read_toml
 
 FORMAT = 2
 SHARED_FORMAT = 3  # cells share files of records, which programs that know format 2 do not find
@@ -121,7 +122,7 @@ def write_meta(path: Path, meta: Mapping[str, Any]) -> list[Path]:
 
 
 def write_study(path: Path, study: Study) -> list[Path]:
-    """Put the study beside its records, as it was read, with copies of the files it names.
+    """Put the study beside its records, as it is run, with copies of the files it names.
 
     Returns what is still to be synchronized.
     """
@@ -150,9 +151,10 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
     """study.toml of the directory `path`, with the seed, budget and targets of the run."""
     file = path / STUDY
     text = read_text(file)
+    full = meta["full"] and _has_full(text)
     with files_from(path.absolute(), path.absolute() / FILES), warnings.catch_warnings():
         warnings.simplefilter("ignore", BaseReplaced)  # it was said when the study was run
-        study = parse_study(text, full=meta["full"], where=str(file), stored=True)
+        study = parse_study(text, full=full, where=str(file), stored=True)
     try:
         study = replace(
             study,
@@ -165,6 +167,14 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
     if not situations(study) <= set(meta["cells"]):
         raise ValueError(f"{file} is not what was run last; run it again")
     return study
+
+
+def _has_full(text: str) -> bool:
+    """Whether [full] is a table of a study still: what 0.1 wrote has the text as it was read."""
+    try:
+        return "full" in read_toml(text)
+    except ValueError:
+        return False  # which is said when the study is read
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -1,6 +1,6 @@
 """`Store`: the directory of one study and the layout of its files; resume, samples, plots, export.
 
-    OUT/study.toml      the study, word for word
+    OUT/study.toml      the study as it is run: its file word for word, or with what options set
     OUT/store.json      format, seed, budget and targets in use, versions, backends
     OUT/records/*.jfr   samples of a variant, or summaries of a cell (see `record_format`); of a
                         large study 256 files that cells share, by two digits of their hash
