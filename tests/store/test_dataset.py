@@ -11,8 +11,10 @@ import pytest
 from support.scale import full_scale
 from support.small_store import STUDY, make, put, study, to_csv
 
+import jitterfly as jf
 from jitterfly import notebook
 from jitterfly.observables import STATISTICS
+from jitterfly.results.figures import figure_of
 from jitterfly.store import Store, export, to_xarray
 
 xr = pytest.importorskip("xarray")
@@ -44,6 +46,40 @@ BYTES = FIXED.replace(DURATION, '[axes.message_bytes]\nvalues = ["1K", 7]')
 @pytest.fixture
 def out(tmp_path):
     return tmp_path / "out"
+
+
+def test_a_number_for_a_distribution_is_a_number():
+    base = {
+        "network": {"kind": "loggops", "L": "1us", "o": "200ns"},
+        "compute_time": "1ms",
+        "noise": [
+            jf.SpeedNoise(factor=1.5),
+            jf.StepNoise(delay="1us"),
+            jf.RenewalNoise(gap="1ms", duration="2us"),
+        ],
+    }
+    for path, values, numbers, unit in (
+        ("noise.0.factor", [1.02, 1.05], [1.02, 1.05], "1"),
+        ("noise.1.delay", ["1us", "3us"], [1e-6, 3e-6], "s"),
+        ("noise.2.gap", ["1ms", 0.002], [1e-3, 2e-3], "s"),
+        ("noise.1.delay", [jf.Exponential("1us"), jf.Exponential("3us")], None, None),
+    ):
+        parts = {"noise": [noise.to_dict() for noise in base["noise"]]}
+        del parts["noise"][int(path[6])][path[8:]]
+        study = jf.Study(
+            "numbers",
+            case=base | parts,
+            axes=[jf.Axis("ranks", [4, 8]), jf.Axis(path, values)],
+            budget=jf.RealizationBudget(max=10),
+        )
+        found = study.run(stream=io.StringIO()).to_xarray()
+        if numbers is None:
+            assert found[path].dtype.kind == "U"
+            continue
+        assert found[path].values.tolist() == numbers
+        assert found[path].attrs["units"] == unit
+        assert found.estimate.sel({path: numbers[1]}).sizes["ranks"] == 2
+        assert figure_of(study) == "maps"
 
 
 def test_labels_and_units(out):

@@ -414,12 +414,27 @@ def read_distribution(
         ) from None
 
 
+def number_alone(table: Any) -> Any:
+    """Of the table of a distribution with one parameter, that parameter; anything else as it is.
+
+    Examples
+    --------
+    >>> number_alone({"kind": "constant", "value": 1e-05}), number_alone("all")
+    (1e-05, 'all')
+    """
+    if not isinstance(table, Mapping) or table.get("kind") not in Distribution.kinds():
+        return table
+    values = [value for key, value in table.items() if key != "kind"]
+    return values[0] if len(values) == 1 and isinstance(values[0], (int, float)) else table
+
+
 class Drawn:
     """A field of a dataclass that takes a `Distribution`, its table or a time, and holds the first.
 
     A subclass says which distribution a time alone stands for.
     """
 
+    unit: ClassVar[str] = "s"
     _plain: ClassVar[type[Distribution]]
     _short: ClassVar[bool] = False  # as in `ShortSeconds`, for a time alone
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from .. import notebook
 from ..case import Case
+from ..distributions.distribution import Drawn
 from ..fields import MOST_SEED, Component, shorten
 from ..network import Network
 from ..noise_files import current_folders, files_from
@@ -464,6 +465,8 @@ def axis_unit(study: Study, name: str) -> str:
     owner, declared, field = _field(study, name)
     if isinstance(declared, (Seconds, OptionalSeconds)):
         return "s/B" if issubclass(owner, Network) and field in _PER_BYTE else "s"
+    if isinstance(declared, Drawn):
+        return declared.unit
     return "B" if (owner, field) == (Case, "message_bytes") else ""
 
 
