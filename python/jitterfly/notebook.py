@@ -129,7 +129,8 @@ def picture_of_study(
 
 def summary_of_study(store: Any, width: int) -> str:
     """The main numbers of a run as text, in lines of at most `width` letters."""
-    text: str = _load("results.tables").table(_load("results").Results(store), width)
+    results, whole = _load("results").Results(store), "`to_csv(FILE)` writes all"
+    text: str = _load("results.tables").table(results, width, whole)
     return text
 
 
