@@ -341,7 +341,9 @@ def show(store: Any) -> None:
 
     results = Results(store)
     kept = (store.path / "summary.csv").is_file()  # not of a run from Python
-    whole = f"{'summary.csv has' if kept else f'`jitterfly export {store.path} FILE.csv` writes'} all"
+    whole = (
+        f"{'summary.csv has' if kept else f'`jitterfly export {store.path} FILE.csv` writes'} all"
+    )
     with phase("making the table"):
         table = tables.table(results, terminal_width(), whole)
     print(f"{textwrap.fill(results.title, terminal_width())}\n")

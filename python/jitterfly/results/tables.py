@@ -174,9 +174,7 @@ def _unused(results: Results) -> list[str]:
 
 
 def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
-    names = [
-        name for name in _without_index(results) if any(name in cell.facts for cell in cells)
-    ]
+    names = [name for name in _without_index(results) if any(name in cell.facts for cell in cells)]
     slow = any(figures.kind_of(results.study, name) == "slowdown" for name in names)
     first = study_axes.axis_title(results.study, results.axis) if results.axis else ""
     targets, wanted = bool(results.study.targets), _target_columns(results)
