@@ -341,11 +341,9 @@ def show(store: Any) -> None:
 
     results = Results(store)
     kept = (store.path / "summary.csv").is_file()  # not of a run from Python
-    whole = (
-        f"{'summary.csv has' if kept else f'`jitterfly export {store.path} FILE.csv` writes'} all"
-    )
+    where = "summary.csv has" if kept else f"`jitterfly export {store.path} FILE.csv` writes"
     with phase("making the table"):
-        table = tables.table(results, terminal_width(), whole)
+        table = tables.table(results, terminal_width(), f"{where} all")
     print(f"{textwrap.fill(results.title, terminal_width())}\n")
     print(table)
     if any(cell.complete and cell.unmet for cell in results.cells):

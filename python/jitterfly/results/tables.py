@@ -76,7 +76,7 @@ class Table(NamedTuple):
 def table(results: Results, width: int = WIDTH, whole: str = "summary.csv has all") -> str:
     """The study's main numbers, aligned, and what they mean, in lines of at most `width` letters.
 
-    Of a large study the first tables, rows and columns, how many there are more, and where: `whole`.
+    Of a large study the first tables, rows and columns, how many more there are, and that `whole`.
     """
     shown: list[tuple[Table, int]] = []
     made, rows = tables(results), 0
@@ -142,8 +142,8 @@ def _one_cell(results: Results, whole: str) -> list[str]:
     if not more:
         return []
     return [
-        f"Each cycle or T is shown at the last value of {results.axis} alone: `plot` of kind curves "
-        f"draws the other {more:,} cells, and {whole}."
+        f"Each cycle or T is shown at the last value of {results.axis} alone: `plot` of kind "
+        f"curves draws the other {more:,} cells, and {whole}."
     ]
 
 
