@@ -119,11 +119,16 @@ def picture(
 
 
 def picture_of_study(
-    store: Any, kind: str | None, observable: str | None, path: str | Path | None
+    store: Any,
+    kind: str | None,
+    observable: str | None,
+    path: str | Path | None,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
 ) -> Figure:
     """A figure of a study, see `plots.draw.figure`; errors as `picture`."""
     package("matplotlib")
-    figure: Figure = _load("plots.draw").figure(store, kind, observable, path)
+    figure: Figure = _load("plots.draw").figure(store, kind, observable, path, figsize, title)
     return figure
 
 

@@ -37,7 +37,10 @@ _PLAIN_LETTERS = {"±": "+-", "–": "-", "…": "...", "µ": "u", "μ": "u", "�
 _NARROWEST = 60  # letters that a table needs in any case
 _ERROR_HANDLER = "jitterfly.plain"
 _QUIET = False
-_OPTIONS = {"message_bytes": "bytes"}  # of parameters whose options have other names
+_OPTIONS = {
+    "message_bytes": "bytes",
+    "figsize": "size",
+}  # of parameters whose options have other names
 _PARTS_OF_A_FILE = re.compile(r"file: (?P<file>.+) has [0-9]+ parts.* or part = 'each'")
 
 

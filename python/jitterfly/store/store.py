@@ -292,6 +292,8 @@ class Store:
         *,
         kind: str | None = None,
         observable: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        title: str | None = None,
     ) -> Figure:
         """The study's own figure, or another one, as `jitterfly plot`.
 
@@ -303,14 +305,23 @@ class Store:
             One of the figures' names, such as "curves"; without it the study's own.
         observable : str, optional
             The only one that is shown, for kinds that can show several.
+        figsize : (float, float), optional
+            Width and height in inches; without it as the panels need.
+        title : str, optional
+            In place of the study's.
 
         Raises
         ------
         ValueError
-            No matplotlib, an ending that it does not know, a kind that does not suit the study, or
-            no data yet.
+            No matplotlib, an ending that it does not know, a kind that does not suit the study, no
+            room in `figsize` for panels, title and legend, or no data yet.
+
+        Notes
+        -----
+        A PDF that is written here has TrueType fonts; ``savefig`` of the figure takes what
+        matplotlib is set to, Type 3 where nothing is said.
         """
-        return notebook.picture_of_study(self, kind, observable, path)
+        return notebook.picture_of_study(self, kind, observable, path, figsize, title)
 
     def _repr_html_(self) -> str:
         return numbers.to_html(self)

@@ -69,6 +69,8 @@ class StudyResult(Protocol):
         *,
         kind: str | None = None,
         observable: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        title: str | None = None,
     ) -> Figure:
         """The study's figure, or another one."""
 
