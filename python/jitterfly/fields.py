@@ -298,7 +298,7 @@ class Component(Dataclass):
             if isinstance(value, np.ndarray):
                 value = value.tolist()
             if value is not None:
-                values[field.name] = list(value) if isinstance(value, tuple) else value
+                values[field.name] = _plain(value)
         return values
 
     @classmethod
@@ -355,6 +355,13 @@ class Component(Dataclass):
             if key in (field.name for field in dataclasses.fields(cast(Any, member)))
         ]
         return f" (a key of kind={' or '.join(kinds)})" if kinds else ""
+
+
+def _plain(value: Any) -> Any:
+    """A field for a table: components as tables, tuples as lists."""
+    if isinstance(value, Component):
+        return value.to_dict()
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 Array = npt.NDArray[np.float64]

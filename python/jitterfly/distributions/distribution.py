@@ -270,6 +270,14 @@ class Distribution(Component, ABC):
     def make_table(self) -> DelayTable:
         """The table, in integers; `integers` keeps it."""
 
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any], where: str | None = None) -> Any:
+        """As of any component; tables of distributions among the fields become these, too."""
+        if isinstance(table, Mapping):
+            place = where or cls.__name__.lower()
+            table = {key: _members(value, f"{place}.{key}") for key, value in table.items()}
+        return super().from_dict(table, where)
+
     def chance(self) -> Fraction:
         """Probability that there is anything at all to draw."""
         return Fraction(1)
@@ -304,6 +312,15 @@ class Distribution(Component, ABC):
 
     def __str__(self) -> str:
         return self.name
+
+
+def _members(value: Any, where: str) -> Any:
+    """A field of a distribution, with tables of distributions read."""
+    if isinstance(value, Mapping) and "kind" in value:
+        return Distribution.from_dict(value, where)
+    if isinstance(value, (list, tuple)) and any(isinstance(one, Mapping) for one in value):
+        return tuple(_members(one, f"{where}.{i}") for i, one in enumerate(value))
+    return value
 
 
 # Cells of a study have the same few distributions.
