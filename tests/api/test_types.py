@@ -43,6 +43,8 @@ print(jf.stats.quantiles([1.0, 2.0], 0.5).value, jf.stats.quantiles([1.0, 2.0], 
 print(jf.measured.load("a.noise"), jf.inference.fit, jf.plots.draw)
 jf.simulate(case, 10).plot("a.png").savefig("b.png")
 print(jf.Case(8, network="L=1us,o=200ns", noise=["period=1ms,duration=10us"]).network.to_dict())
+print(jf.Case(8, algorithm="ring_allreduce", network="L=1us,o=200ns").algorithm.to_dict())
+print(jf.Mixture([1, 2.5], [jf.Exponential("1us"), jf.Constant("2us")]).expected())
 """
 
 

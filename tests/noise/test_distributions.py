@@ -1,8 +1,8 @@
 """Distributions against SciPy: tables, tails, means, residual life, errors."""
 
-import io
 import pickle
-from dataclasses import dataclass
+import subprocess
+import sys
 from fractions import Fraction
 from itertools import pairwise
 
@@ -27,7 +27,6 @@ import jitterfly as jf
 from jitterfly.distributions import distribution
 from jitterfly.distributions.distribution import residual
 from jitterfly.noise.step import thinned
-from jitterfly.studies import parse_study
 
 # Largest relative error of a delay between nodes: h^2 x^2 |Q''(x)| / (8 Q(x)) with h = 1/64, of the
 # worse end. For a wide lognormal it is 3e-5 times sigma (sigma + |z|) (x / phi(z))^2; for a gamma
@@ -597,12 +596,18 @@ def test_bad_mixtures(weights, parts, said):
 # --- distributions of one's own
 
 
+OWN = """
+import io
+from dataclasses import dataclass
+import numpy as np
+import jitterfly as jf
+from jitterfly.distributions.distribution import DelayTable, Distribution
+from jitterfly.studies import parse_study
+
+
 @dataclass(frozen=True)
-class Doubled(distribution.Distribution, kind="doubled by a test"):
-    """Twice a draw of another one: a distribution as a field."""
-
-    of: distribution.Distribution
-
+class Doubled(Distribution, kind="doubled"):
+    of: Distribution
     name = property(lambda self: f"twice {self.of.name}")
 
     def expected(self):
@@ -616,18 +621,42 @@ class Doubled(distribution.Distribution, kind="doubled by a test"):
 
     def make_table(self):
         of = self.of.integers()
-        return distribution.DelayTable(of.kind, tuple(2 * array for array in of.arrays), of.last)
+        return DelayTable(of.kind, tuple(2 * array for array in of.arrays), of.last)
+
+
+x = Doubled(jf.Exponential("1us"))
+assert x.to_dict()["of"] == {"kind": "exponential", "mean": 1e-6}
+assert Distribution.from_dict(x.to_dict()) == x
+mixed = jf.Mixture([1, 1], [x, jf.Constant("1us")])
+case = jf.Case(8, network=jf.LogGOPS(L="1us", o="200ns"), noise=[jf.StepNoise(mixed)])
+study = jf.Study("own", case=case, budget=jf.RealizationBudget(max=20))
+assert parse_study(study.to_toml()) == study
+store = study.run(stream=io.StringIO())
+ticks = store.ticks(store.cells[0], 20).values
+np.testing.assert_array_equal(ticks, jf.simulate(case, realizations=20, seed=0).ticks)
+"""
 
 
 def test_a_field_may_be_a_distribution():
-    """A study writes it as a table, and reads it again."""
-    x = Doubled(jf.Exponential("1us"))
-    assert x.to_dict()["of"] == {"kind": "exponential", "mean": 1e-6}
-    assert distribution.Distribution.from_dict(x.to_dict()) == x
-    mixed = jf.Mixture([1, 1], [x, jf.Constant("1us")])
-    case = jf.Case(8, network=jf.LogGOPS(L="1us", o="200ns"), noise=[jf.StepNoise(mixed)])
-    study = jf.Study("own", case=case, budget=jf.RealizationBudget(max=20))
-    assert parse_study(study.to_toml()) == study
-    store = study.run(stream=io.StringIO())
-    ticks = store.ticks(store.cells[0], 20).values
-    np.testing.assert_array_equal(ticks, jf.simulate(case, realizations=20, seed=0).ticks)
+    """A study writes it as a table, and reads it again. Elsewhere: the kind would stay here."""
+    done = subprocess.run([sys.executable, "-c", OWN], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_long_lists_are_cut_in_texts():
+    """And where the text is a record, a digest tells one list from another."""
+    long = jf.Empirical(samples=np.arange(100_000) * 1e-9)
+    other = jf.Empirical(samples=np.arange(1, 100_001) * 1e-9)
+    assert repr(long).startswith("Empirical(samples=(0.0, 1e-09, 2e-09, ... 100,000 in all), low=")
+    short = jf.Empirical(samples=["1us"])
+    assert repr(short).startswith("Empirical(samples=(1e-06,), low=None, ")
+    cases = [jf.Case(4, network=jf.LogGOPS(L="1us", o="1us"), noise=[jf.StepNoise(x)])
+             for x in (long, other)]  # fmt: skip
+    results = [jf.simulate(case, realizations=3) for case in cases]
+    assert len(repr(results[0])) < 600
+    assert len(repr(cases[0])) < 1000
+    pytest.importorskip("xarray")
+    records = [result.to_xarray().attrs["case"] for result in results]
+    assert max(map(len, records)) < 600
+    assert "100,000 in all; sha256 of repr " in records[0]
+    assert records[0] != records[1]
