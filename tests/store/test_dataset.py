@@ -3,6 +3,7 @@
 import builtins
 import csv
 import io
+import json
 import math
 import sys
 
@@ -249,7 +250,7 @@ def test_tables_read_back(out):
     by_parquet = pandas.read_parquet(out.with_suffix(".parquet"))
     assert list(by_csv[0]) == list(by_parquet.columns) == [
         "ranks", "duration", "observable", "unit", "chosen_T", "statistic", "value", "low", "high",
-        "confidence", "realizations", "exact",
+        "confidence", "realizations", "exact", "seed", "version",
     ]  # fmt: skip
     assert len(by_csv) == len(by_parquet) == 4 * (11 + 12)
     for name in by_csv[0]:
@@ -363,3 +364,34 @@ def test_csv_needs_no_package(out, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", missing)
     export(make(out), out.with_suffix(".csv"))
+
+
+def test_files_say_how_to_get_their_numbers_again(out, tmp_path):
+    """Seed and version in each row of tables; the base case in the attributes of a dataset."""
+    store = make(out)
+    for name in ("x.csv", "x.parquet", "x.nc"):
+        export(out, tmp_path / name)  # a directory, in place of a store
+    store.to_csv(tmp_path / "y.csv")
+    for rows in (pandas.read_csv(tmp_path / "x.csv"), pandas.read_csv(tmp_path / "y.csv"),
+                 pandas.read_parquet(tmp_path / "x.parquet")):  # fmt: skip
+        assert set(rows.seed) == {5}
+        assert set(rows.version) == {jf.__version__}
+        assert list(rows.columns[-2:]) == ["seed", "version"]
+    with xr.open_dataset(tmp_path / "x.nc") as found:
+        case = json.loads(found.attrs["case"])
+        assert set(json.loads(found.attrs["variants"])) == {p.label for p in store.study.variants}
+    assert case["network"]["kind"] == "hockney"
+    assert case["noise"][0]["kind"] == "periodic"
+    assert case["algorithm"]["kind"] == "butterfly"
+    for what, said in ((3, "store must be a Store or its directory"), ("none", "holds no run")):
+        with pytest.raises(ValueError, match=said):
+            export(what, tmp_path / "x.csv")
+
+
+def test_long_lists_in_attributes_are_told_by_a_digest():
+    delay = jf.Empirical(samples=np.arange(1000) * 1e-9)
+    case = jf.Case(4, network=jf.LogGOPS(L="1us", o="1us"), noise=[jf.StepNoise(delay)])
+    study = jf.Study("long", case=case, budget=jf.RealizationBudget(max=10))
+    attributes = study.run(stream=io.StringIO()).to_xarray().attrs
+    told = json.loads(attributes["case"])["noise"][0]["delay"]["samples"]
+    assert (told["values"], len(told["sha256"])) == (1000, 64)

@@ -533,3 +533,13 @@ def test_points_are_chosen_by_how_they_begin():
 def test_points_that_there_are_not(choose, message):
     with pytest.raises(ValueError, match=f"^study: {message}"):
         parse_study(SWITCH, choose=choose)
+
+
+def test_labels_have_no_rounding_errors():
+    """Values stay as they are; those that differ in the last digits only keep all of them."""
+    values = [1.9999999999999998e-05, 0.1 + 0.2, 1e-5, 0.123456789012]
+    axis = Axis("noise.0.duration", values)
+    assert [value.label for value in axis.values] == ["2e-05", "0.3", "1e-05", "0.123456789012"]
+    assert [value.settings["noise.0.duration"] for value in axis.values] == values
+    close = Axis("noise.0.duration", [1.9999999999999998e-05, 2e-05])
+    assert [value.label for value in close.values] == ["1.9999999999999998e-05", "2e-05"]

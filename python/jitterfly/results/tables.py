@@ -9,6 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..noise_free import noise_free_ticks
+from ..store.metadata import situations
 from ..studies.validation import why_absent_at
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import figures, study_axes
@@ -156,7 +157,7 @@ def notes(results: Results) -> list[str]:
     some = islice((cell for cell in results.cells if cell.facts), _ASKED)
     if any(f.T is not None for cell in some for f in cell.facts.values()):
         lines += [_SMALLEST, SELECTION]
-    lines += [*absences(results), *_unused(results)]
+    lines += [*absences(results), *_unused(results), *_of_others(results)]
     return [*lines, *([results.state] if results.state else [])]
 
 
@@ -170,6 +171,18 @@ def _unused(results: Results) -> list[str]:
     return [
         f"{len(more):,} of {len(results.cells):,} cells have more realizations stored than this "
         f"run asks for, and the table is of fewer: {most.realizations:,} of {most.stored:,}{where}."
+    ]
+
+
+def _of_others(results: Results) -> list[str]:
+    """A line on cases that an earlier run stored, and that the study does not have now."""
+    stored = getattr(results.store, "meta", {}).get("cells", ())
+    more = len(set(stored) - situations(results.study)) if stored else 0
+    if not more:
+        return []
+    return [
+        f"{more:,} stored case{'s' * (more != 1)} of earlier runs {'are' if more != 1 else 'is'} "
+        "not in this study: kept, and in no table, picture or export of it."
     ]
 
 

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..fields import MOST_SEED
+from ..fields import MOST_SEED, shorten
 from ..files import read_text, read_whole, write_whole
 from ..info import __version__
 from ..noise_files import copy_name, files_from, files_of
 from ..observables import Target
 from ..studies import STREAM_VERSION, BaseReplaced, RealizationBudget, Study, parse_study
+from ..studies.case_fields import get_path, leaves
 from ..studies.toml import read_toml
 
 FORMAT = 2
@@ -186,6 +187,44 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     if not (before <= now or now <= before):
         reasons.append(f"other cells: {_count(before - now)} that this study does not have")
     return reasons
+
+
+_PAIRS = 64  # of cells, that are compared
+
+
+def changed_fields(path: Path, old: Mapping[str, Any], study: Study) -> str:
+    """Which fields differ, and how, between all cells of the run in `path` and of a study.
+
+    Cells at the same values of the axes are compared; "" where none are, or nothing is the same.
+    """
+    try:
+        before = read_study(path, old)
+    except (OSError, ValueError):
+        return ""
+    there = {(cell.name, one.label): one for cell in before.cells() for one in cell.variants}
+    both = [
+        (there[cell.name, one.label].case, one.case)
+        for cell in study.cells()
+        for one in cell.variants
+        if (cell.name, one.label) in there
+    ][:_PAIRS]
+    if not both:
+        return ""
+    tables = [[_leaves(case.to_dict()) for case in pair] for pair in both]
+    parts = []
+    for name in dict.fromkeys(key for pair in tables for one in pair for key in one):
+        if all(pair[0].get(name) != pair[1].get(name) for pair in tables):
+            was, is_now = (shorten(tables[0][i].get(name)) for i in (0, 1))
+            parts.append(f"{name} was {was}, is {is_now}")
+    more = f", and {len(parts) - _MOST_FIELDS} more fields" if len(parts) > _MOST_FIELDS else ""
+    return ", ".join(parts[:_MOST_FIELDS]) + more
+
+
+_MOST_FIELDS = 4
+
+
+def _leaves(table: Any) -> dict[str, Any]:
+    return {path: get_path(table, path) for path in leaves(table)}
 
 
 def joined(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

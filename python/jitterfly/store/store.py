@@ -267,6 +267,8 @@ class Store:
     def to_csv(self, path: str | Path, confidence: float = 0.95) -> None:
         """Write the rows of `to_pandas` as CSV, in place of a file of that name.
 
+        Two more columns are alike in all rows: seed, and version (of jitterfly).
+
         Raises
         ------
         OSError
