@@ -45,8 +45,9 @@ class Case:
     ----------
     ranks : int
         From 1 to 2^30. Also as text: ``"2^14"``.
-    algorithm : Algorithm
-        Such as ``Butterfly(exchanges_after=3)`` or ``RingAllreduce()``.
+    algorithm : Algorithm or str
+        Such as ``Butterfly(exchanges_after=3)`` or ``RingAllreduce()``. Also its kind as text,
+        where it needs no arguments: ``"ring_allreduce"``.
     network : Network or str
         Such as ``Hockney(alpha="1us", beta="1ns", gamma="0.1ns")`` or ``LogGOPS(...)``. What takes
         the CPU no time (gamma = 0, o = 0) is nothing that noise of the CPU could hit. Also as text:
@@ -102,7 +103,7 @@ class Case:
 
     ranks: int
     _: KW_ONLY
-    algorithm: Algorithm = Butterfly()
+    algorithm: Given[Algorithm | str, Algorithm] = Given("Algorithm | str", Butterfly())
     network: NetworkOrText
     noise: Given[Sequence[Noise | str] | str, tuple[Noise, ...]] = Given(
         "sequence of Noise | str", ()
@@ -119,7 +120,11 @@ class Case:
             object.__setattr__(self, name, value)
 
         put("ranks", read_count(self.ranks, "ranks", 1, 2**MOST_ROUNDS))
-        _check_type(self.algorithm, "algorithm", Algorithm, "an Algorithm such as Butterfly(...)")
+        if isinstance(self.algorithm, str):
+            put("algorithm", read_algorithm(self.algorithm))
+        _check_type(
+            self.algorithm, "algorithm", Algorithm, "an Algorithm such as Butterfly(...), or text"
+        )
         put("network", check_network(self.network))
         put("noise", check_sources(self.noise))
         least = self.network.smallest_message
@@ -237,7 +242,10 @@ class Case:
                 raise ValueError(f"case: key {key!r} is missing")
         values["network"] = Network.from_dict(read_network(values["network"]), "network")
         if "algorithm" in values:
-            values["algorithm"] = Algorithm.from_dict(values["algorithm"], "algorithm")
+            value = values["algorithm"]
+            text = isinstance(value, str)
+            made = read_algorithm(value) if text else Algorithm.from_dict(value, "algorithm")
+            values["algorithm"] = made
         for name, family in (("arrival", Arrival), ("speed", Speed)):
             if values.get(name) is not None:
                 values[name] = family.from_dict(values[name], name)  # type: ignore[attr-defined]
@@ -247,6 +255,19 @@ class Case:
                 raise ValueError(f"noise must be a list of tables, got {shorten(tables)}")
             values["noise"] = [Noise.from_dict(t, f"noise[{i}]") for i, t in enumerate(tables)]
         return cls(**values)
+
+
+def read_algorithm(text: str) -> Algorithm:
+    """An algorithm by its kind, where it needs no arguments, such as "ring_allreduce".
+
+    Raises
+    ------
+    ValueError
+        There is none of that name, or it needs arguments.
+    """
+    kind = text.strip()
+    check_choice(kind, "algorithm", Algorithm.kinds())
+    return Algorithm.from_dict({"kind": kind}, "algorithm")
 
 
 def place_noise(noise: tuple[Noise, ...], network: Network, ranks: int) -> tuple[Noise, ...]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import functools
+import hashlib
 import inspect
+import operator
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -38,22 +40,44 @@ _LEAST_PART = 3  # letters of a word that begins or ends another
 _MOST_HINTS = 3
 
 
+def as_integer(value: Any) -> int | None:
+    """An int of what stands for one, arrays without dimensions too; None of all else.
+
+    As `operator.index` has it, but that bool and intervals of time are no integers.
+
+    Examples
+    --------
+    >>> as_integer(np.int64(8)), as_integer(np.array(8)), as_integer(8.0), as_integer(True)
+    (8, 8, None, None)
+    """
+    if isinstance(value, (bool, np.bool_, np.timedelta64)):
+        return None
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None:  # of NumPy, xarray and others, which need not have __index__
+        whole = getattr(dtype, "kind", "") in ("i", "u") and not getattr(value, "ndim", 0)
+        return int(value) if whole else None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
 def check_integer(value: Any, name: str, low: int, high: int) -> int:
     """An int from `low` to `high`; bool, float and text are errors."""
-    ok = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-    if not ok or not low <= value <= high:
+    number = as_integer(value)
+    if number is None or not low <= number <= high:
         rule = f"{name} must be an integer from {show_bound(low)} to {show_bound(high)}"
         raise ValueError(f"{rule}, got {shorten(value)}")
-    return int(value)
+    return number
 
 
 def check_power_of_two(value: Any, name: str, high: int) -> int:
     """A power of two from 1 to `high`, which is one itself."""
-    ok = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-    if not ok or not 1 <= value <= high or int(value) & (int(value) - 1):
+    number = as_integer(value)
+    if number is None or not 1 <= number <= high or number & (number - 1):
         rule = f"{name} must be a power of two from 1 to {show_bound(high)}"
         raise ValueError(f"{rule}, got {shorten(value)}")
-    return int(value)
+    return number
 
 
 def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
@@ -161,7 +185,7 @@ def summary(value: Any) -> str:
     'Butterfly(exchanges_after=3)'
     """
     if isinstance(value, tuple):
-        return f"[{', '.join(map(summary, value))}]"
+        return f"[{_listing(value, summary)}{_digest(value)}]"
     if not dataclasses.is_dataclass(value):
         return shorten(value)
     parts = []
@@ -170,6 +194,36 @@ def summary(value: Any) -> str:
         if isinstance(content, np.ndarray) or content != field.default:
             parts.append(f"{field.name}={summary(content)}")
     return f"{type(value).__name__}({', '.join(parts)})"
+
+
+_MOST_LISTED = 20  # of a tuple, in the text of what holds it
+_FIRST = 3
+
+
+def _listing(values: Sequence[Any], show: Callable[[Any], str]) -> str:
+    """The values, or the first of very many and how many there are."""
+    if len(values) <= _MOST_LISTED:
+        return ", ".join(map(show, values))
+    return f"{', '.join(map(show, values[:_FIRST]))}, ... {len(values):,} in all"
+
+
+def _digest(values: Sequence[Any]) -> str:
+    """What identifies the values of a long list, where the text is kept as a record."""
+    if len(values) <= _MOST_LISTED:
+        return ""
+    return f"; sha256 of repr {hashlib.sha256(repr(values).encode()).hexdigest()[:16]}"
+
+
+def _short_repr(value: Any) -> str:
+    """`repr` of a component, as a dataclass has it, with long tuples cut."""
+    if isinstance(value, tuple):
+        comma = "," * (len(value) == 1)
+        return f"({_listing(value, _short_repr)}{comma})"
+    if not isinstance(value, Component) or not dataclasses.is_dataclass(value):
+        return repr(value)
+    shown = (field for field in dataclasses.fields(value) if field.repr)
+    parts = (f"{field.name}={_short_repr(getattr(value, field.name))}" for field in shown)
+    return f"{type(value).__qualname__}({', '.join(parts)})"
 
 
 _PACKAGE = __name__.partition(".")[0]
@@ -284,6 +338,8 @@ class Component(Dataclass):
         if kind is not None:
             cls.kind = kind
             cls._kinds[kind] = cls
+        if "__repr__" not in vars(cls):  # which dataclass keeps
+            cls.__repr__ = _short_repr  # type: ignore[assignment]
 
     @classmethod
     def kinds(cls) -> list[str]:
@@ -298,7 +354,7 @@ class Component(Dataclass):
             if isinstance(value, np.ndarray):
                 value = value.tolist()
             if value is not None:
-                values[field.name] = list(value) if isinstance(value, tuple) else value
+                values[field.name] = _plain(value)
         return values
 
     @classmethod
@@ -355,6 +411,13 @@ class Component(Dataclass):
             if key in (field.name for field in dataclasses.fields(cast(Any, member)))
         ]
         return f" (a key of kind={' or '.join(kinds)})" if kinds else ""
+
+
+def _plain(value: Any) -> Any:
+    """A field for a table: components as tables, tuples as lists."""
+    if isinstance(value, Component):
+        return value.to_dict()
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 Array = npt.NDArray[np.float64]

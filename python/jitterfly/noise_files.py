@@ -79,8 +79,9 @@ def files_of(part: Any) -> dict[str, Path]:
     files |= getattr(part, "read_files", {})
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
-        if isinstance(value, Component):
-            files |= files_of(value)
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, Component):
+                files |= files_of(one)
     return files
 
 

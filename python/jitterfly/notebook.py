@@ -119,17 +119,23 @@ def picture(
 
 
 def picture_of_study(
-    store: Any, kind: str | None, observable: str | None, path: str | Path | None
+    store: Any,
+    kind: str | None,
+    observable: str | None,
+    path: str | Path | None,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
 ) -> Figure:
     """A figure of a study, see `plots.draw.figure`; errors as `picture`."""
     package("matplotlib")
-    figure: Figure = _load("plots.draw").figure(store, kind, observable, path)
+    figure: Figure = _load("plots.draw").figure(store, kind, observable, path, figsize, title)
     return figure
 
 
 def summary_of_study(store: Any, width: int) -> str:
     """The main numbers of a run as text, in lines of at most `width` letters."""
-    text: str = _load("results.tables").table(_load("results").Results(store), width)
+    results, whole = _load("results").Results(store), "`to_csv(FILE)` writes all"
+    text: str = _load("results.tables").table(results, width, whole)
     return text
 
 

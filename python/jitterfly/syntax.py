@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .fields import check_integer, shorten, show_bound, show_number
+from .fields import as_integer, check_integer, shorten, show_bound, show_number
 from .units import BYTES
 
 HELP = """\
@@ -345,7 +345,7 @@ def _read_numbers(value: Any, name: str, units: bool) -> list[int]:
     def read(text: str) -> int:
         return _parse_number(text, name, units)
 
-    single = isinstance(value, (str, int, float, np.number))
+    single = isinstance(value, (str, int, float, np.number)) or as_integer(value) is not None
     parts = [value] if single else value
     if not isinstance(parts, (list, tuple, range, np.ndarray)):
         raise ValueError(f"{name} must be a number, text or a list of them, got {shorten(value)}")

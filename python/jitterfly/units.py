@@ -76,7 +76,7 @@ def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) ->
         if match is None:
             raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {shown}")
         seconds = _to_float(Fraction(match[1]) * Fraction(10) ** _EXPONENTS[match[2] or "s"])
-    elif isinstance(value, (bool, np.bool_)) or not isinstance(
+    elif isinstance(value, (bool, np.bool_, np.timedelta64)) or not isinstance(
         value, (int, float, np.integer, np.floating)
     ):
         raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {shown}")

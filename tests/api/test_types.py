@@ -49,6 +49,8 @@ print(jf.Case(8, network="L=1us,o=200ns", noise=["period=1ms,duration=10us"]).ne
 study = jf.Study("mine", case=case, variants={"one": {}}, targets=["mean of completion ± 1 %"])
 print(study.targets[0].statistic, study.variants[0].label)
 print(jc.CongestionCase(tree).ranks + 1)
+print(jf.Case(8, algorithm="ring_allreduce", network="L=1us,o=200ns").algorithm.to_dict())
+print(jf.Mixture([1, 2.5], [jf.Exponential("1us"), jf.Constant("2us")]).expected())
 """
 
 

@@ -356,9 +356,11 @@ def test_gap_of_one_rank():
     case(ranks=1, network=jf.LogGOPS(L=0, o=0, g=1.0))
 
 
-@pytest.mark.parametrize("value", [None, "butterfly", jf.Butterfly, HOCKNEY])
+@pytest.mark.parametrize("value", [None, 3, jf.Butterfly, HOCKNEY])
 def test_algorithm(value):
-    check(lambda: case(algorithm=value), "algorithm must be an Algorithm such as Butterfly(...)")
+    check(
+        lambda: case(algorithm=value), "algorithm must be an Algorithm such as Butterfly(...), or "
+    )
 
 
 @pytest.mark.parametrize("value", [None, 3, jf.Hockney, jf.Butterfly()])
@@ -611,3 +613,45 @@ def test_available_memory(tmp_path, files, available):
     machine = {"proc/meminfo": "MemTotal: 9 kB\nMemAvailable: 8388608 kB\n"}
     _write(tmp_path, machine | {"proc/self/cgroup": "0::/a\n"} | files)
     assert memory.available_bytes(tmp_path) == available
+
+
+def xarray_scalar(value):
+    return pytest.importorskip("xarray").DataArray(value)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.array, xarray_scalar])
+def test_what_stands_for_an_integer_is_one(kind):
+    case = jf.Case(kind(8), network=jf.LogGOPS(L="1us", o=0), cycles=kind(2), message_bytes=kind(4))
+    assert (case.ranks, case.cycles, case.message_bytes) == (8, 2, 4)
+    assert [type(n) for n in (case.ranks, case.cycles, case.message_bytes)] == [int] * 3
+    assert jf.simulate(case, realizations=kind(3), seed=kind(1)).ticks.shape[0] == 3
+    power = jf.Axis("ranks", log2=[2, 3]).values
+    assert [value.label for value in power] == ["4", "8"]
+
+
+@pytest.mark.parametrize(
+    "value", [np.array(2.0), np.array([2]), np.array(True), np.timedelta64(2, "us"), 2.5, "x", [2]]
+)
+def test_what_stands_for_no_integer(value):
+    with pytest.raises(ValueError, match=r"cycles must be an integer from 1 to "):
+        jf.Case(4, network=jf.LogGOPS(L="1us", o=0), cycles=value)
+
+
+def test_an_algorithm_as_text():
+    network = jf.LogGOPS(L="1us", o=0)
+    case = jf.Case(4, algorithm="ring_allreduce", network=network)
+    assert case == jf.Case(4, algorithm=jf.RingAllreduce(), network=network)
+    table = case.to_dict() | {"algorithm": "ring_allreduce"}
+    assert jf.Case.from_dict(table) == case
+    with pytest.raises(ValueError, match=r"algorithm must be one of .*'ring_allreduce'.*did you m"):
+        jf.Case(4, algorithm="ring_alreduce", network=network)
+    with pytest.raises(ValueError, match="algorithm must be an Algorithm such as Butterfly"):
+        jf.Case(4, algorithm=3, network=network)
+
+
+def test_intervals_of_numpy_are_no_times():
+    rule = r"delay must be a time in seconds.*timedelta64.*StepNoise"
+    with pytest.raises(ValueError, match=rule):
+        jf.StepNoise(delay=np.timedelta64(8, "us"))
+    with pytest.raises(ValueError, match=r"L must be a time from 0.*timedelta64.*LogGOPS"):
+        jf.LogGOPS(L=np.timedelta64(8, "us"), o=0)

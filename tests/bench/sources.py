@@ -21,6 +21,7 @@ from jitterfly.distributions import (
     Exponential,
     Gamma,
     Lognormal,
+    Mixture,
     Pareto,
     Weibull,
 )
@@ -73,6 +74,7 @@ SOURCES: dict[str, list[Noise]] = {
     "step, lognormal": [StepNoise(Lognormal("50ns", 1))],
     "step, gamma": [StepNoise(Gamma(shape=2, scale="50ns"))],
     "step, Weibull": [StepNoise(Weibull("50ns", 0.5))],
+    "step, mixture": [StepNoise(Mixture([9, 1], [Exponential("50ns"), Pareto("100ns", 2)]))],
     "step, 1000 samples": [StepNoise(Empirical(samples=1e-10 * np.arange(1, 2000, 2)))],
     "step, 100000 samples": [StepNoise(Empirical(samples=1e-12 * np.arange(1, 200_000, 2)))],
     "step, 99 bins": [_binned(100 - np.arange(99), 3e-9)],

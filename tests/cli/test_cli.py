@@ -76,6 +76,31 @@ def test_run_writes_what_the_api_gives(drawn_study, tmp_path, capsys):
     assert not list(out.rglob("*.tmp"))
 
 
+def test_the_study_that_is_kept_is_the_one_that_was_run(tmp_path):
+    full = "[full]\nrealizations = { max = 60 }\n"
+    path = tmp_path / "small.toml"
+    path.write_text(STUDY + full)
+    runs = {
+        "seed": (["--seed", "1003"], "seed 1003 in place of 5"),
+        "target": (["--target", "mean of slowdown ± 50 %"], "other targets"),
+        "count": (["--realizations", "20"], "other numbers of realizations"),
+        "full": (["--full"], "the sizes of the table [full]"),
+    }
+    for name, (options, said) in runs.items():
+        out = tmp_path / name
+        assert main(["run", str(path), "--out", str(out), "-q", *options]) == 0
+        assert (out / "study.toml").read_text().startswith("# The study as it was run: " + said)
+        kept, store = jf.load_study(out / "study.toml"), jf.Store.open(out)
+        again = jf.run_study(kept, tmp_path / f"{name} again")
+        for mine, other in zip(store.cells, again.cells, strict=True):
+            assert store.available(mine) == again.available(other)
+            ticks = store.ticks(mine, 20).values
+            np.testing.assert_array_equal(ticks, again.ticks(other, 20).values)
+        # It goes on as before.
+        assert main(["run", str(path), "--out", str(out), "-q", *options]) == 0
+        assert (out / "study.toml").read_text() == store.study.text
+
+
 def test_again_simulates_nothing(drawn_study, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out"
     assert run("run", drawn_study, "--out", out) == 0

@@ -218,6 +218,16 @@ def test_a_run_in_place_of_a_study(folder, capsys):
     )
 
 
+def test_a_directory_with_the_name_of_an_option_keeps_its_name(folder, capsys):
+    for name, options in (("full", []), ("seed", ["--seed", "3"]), ("realizations", [])):
+        (folder / name).mkdir()
+        (folder / name / "x").touch()
+        told = error_of(capsys, ["run", "study.toml", "--out", name, *options])
+        assert told == f"{name} is not empty and holds no run; choose another --out, or --force"
+    told = error_of(capsys, ["run", "study.toml", "--out", "seed", "--seed", "-1"])
+    assert told.startswith("--seed must be ")
+
+
 def test_a_value_of_a_file_keeps_its_name_there(folder, capsys):
     """What is wrong in a file is no option: nothing of the command line is to be changed."""
     (folder / "question.toml").write_text('ranks = 0\nnetwork = "L=1us,o=200ns"\n')

@@ -1,6 +1,8 @@
 """Distributions against SciPy: tables, tails, means, residual life, errors."""
 
 import pickle
+import subprocess
+import sys
 from fractions import Fraction
 from itertools import pairwise
 
@@ -12,6 +14,7 @@ from scipy import integrate, special, stats
 from support.distribution_cases import (
     ALL,
     HISTOGRAMS,
+    MIXTURES,
     OTHERS,
     SMOOTH,
     TWO_64,
@@ -517,3 +520,143 @@ def test_a_kept_hash_stays_in_its_process():
     assert sent == one
     assert "_hash" in vars(one)
     assert "_hash" not in vars(sent)
+
+
+# --- mixtures
+
+
+def test_a_mixture_is_that_of_scipy():
+    """Tails far beyond what a sample shows, and the quantiles between."""
+    parts = jf.Exponential("2us"), jf.Gamma(shape=3, scale="1us")
+    x = jf.Mixture([3, 1], parts)
+    t = np.geomspace(1e-9, 60e-6, 300)
+    exact = 0.75 * stats.expon.sf(t, scale=2e-6) + 0.25 * stats.gamma.sf(t, 3, scale=1e-6)
+    assert x.survival(t) == pytest.approx(exact, rel=1e-9)
+    assert x.expected() == pytest.approx(0.75 * 2e-6 + 0.25 * 3e-6)
+    q = np.linspace(0, 0.999, 50)
+    assert 1 - x.survival(x.quantile(q)) == pytest.approx(q, abs=1e-12)
+    u = np.ldexp(exact, 64)
+    drawn = x.table().apply(u[u < 2.0**63].astype(np.uint64)) * 1e-12
+    assert drawn == pytest.approx(t[u < 2.0**63], rel=1e-4)
+    assert x.mean_ticks() == pytest.approx(1e12 * x.expected(), rel=1e-4)
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+def test_tables_of_mixtures_are_the_sum_of_their_parts(name):
+    x = MIXTURES[name]
+    shares = np.array([float(share) for share in x.shares])
+    u = uniforms()
+    drawn = x.table().apply(u)
+    lines = [part.integers().line() for part in x.distributions]
+
+    def survival(t, side):
+        """P(X > t), or P(X >= t)."""
+        return sum(s * np.interp(t + side, line[0][::-1], line[1][::-1], left=1.0, right=0.0)
+                   for s, line in zip(shares, lines, strict=True))  # fmt: skip
+
+    level = np.ldexp(u.astype(np.float64), -64)
+    # A uniform lies between the probabilities to be later, and not to be earlier, by a tick.
+    assert (survival(drawn, 1) <= level * (1 + 1e-9) + 2.0**-31).all()
+    assert (survival(drawn, -1) >= level * (1 - 1e-9) - 2.0**-31)[drawn > 0].all()
+    assert x.mean_ticks() == pytest.approx(1e12 * x.expected(), rel=1e-3)
+
+
+def test_a_mixture_with_chance_and_atoms():
+    x = jf.Mixture([1, 3], [jf.Bernoulli(0.5, "10us"), jf.Bernoulli(0, "1us")])
+    assert x.chance() == Fraction(1, 8)
+    edge = 2**61
+    assert x.table().apply(np.array([0, edge - 1, edge], dtype=np.uint64)).tolist() == [
+        10**7, 10**7, 0,
+    ]  # fmt: skip
+    assert x.quantile([0, 0.87, 0.88]).tolist() == [0, 0, 1e-5]
+    assert jf.Mixture([1], [jf.Constant(0)]).table().apply(uniforms()).max() == 0
+    one = jf.Mixture([7], [jf.Exponential("3us")])
+    u = uniforms()
+    found, exact = one.table().apply(u), jf.Exponential("3us").table().apply(u)
+    np.testing.assert_allclose(found, exact, rtol=1e-3, atol=2)
+    assert pickle.loads(pickle.dumps(x)) == x
+    assert jf.distributions.Distribution.from_dict(x.to_dict()) == x
+
+
+@pytest.mark.parametrize(
+    ("weights", "parts", "said"),
+    [
+        ([1], ["1us", "2us"], "weights and distributions must be equally many, got 1 and 2"),
+        ([1, 0], ["1us", "2us"], "weights must be a number above 0, up to"),
+        ([], [], "weights must be a list of 1 to 16"),
+        ([1], ["x"], r"distributions\.0 must be a time in seconds, or a distribution"),
+        (0.5, ["1us"], "weights must be a list"),
+    ],
+)
+def test_bad_mixtures(weights, parts, said):
+    with pytest.raises(ValueError, match=said):
+        jf.Mixture(weights, parts)
+
+
+# --- distributions of one's own
+
+
+OWN = """
+import io
+from dataclasses import dataclass
+import numpy as np
+import jitterfly as jf
+from jitterfly.distributions.distribution import DelayTable, Distribution
+from jitterfly.studies import parse_study
+
+
+@dataclass(frozen=True)
+class Doubled(Distribution, kind="doubled"):
+    of: Distribution
+    name = property(lambda self: f"twice {self.of.name}")
+
+    def expected(self):
+        return 2 * self.of.expected()
+
+    def survival(self, t):
+        return self.of.survival(np.asarray(t) / 2)
+
+    def quantile(self, q):
+        return 2 * self.of.quantile(q)
+
+    def make_table(self):
+        of = self.of.integers()
+        return DelayTable(of.kind, tuple(2 * array for array in of.arrays), of.last)
+
+
+x = Doubled(jf.Exponential("1us"))
+assert x.to_dict()["of"] == {"kind": "exponential", "mean": 1e-6}
+assert Distribution.from_dict(x.to_dict()) == x
+mixed = jf.Mixture([1, 1], [x, jf.Constant("1us")])
+case = jf.Case(8, network=jf.LogGOPS(L="1us", o="200ns"), noise=[jf.StepNoise(mixed)])
+study = jf.Study("own", case=case, budget=jf.RealizationBudget(max=20))
+assert parse_study(study.to_toml()) == study
+store = study.run(stream=io.StringIO())
+ticks = store.ticks(store.cells[0], 20).values
+np.testing.assert_array_equal(ticks, jf.simulate(case, realizations=20, seed=0).ticks)
+"""
+
+
+def test_a_field_may_be_a_distribution():
+    """A study writes it as a table, and reads it again. Elsewhere: the kind would stay here."""
+    done = subprocess.run([sys.executable, "-c", OWN], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_long_lists_are_cut_in_texts():
+    """And where the text is a record, a digest tells one list from another."""
+    long = jf.Empirical(samples=np.arange(100_000) * 1e-9)
+    other = jf.Empirical(samples=np.arange(1, 100_001) * 1e-9)
+    assert repr(long).startswith("Empirical(samples=(0.0, 1e-09, 2e-09, ... 100,000 in all), low=")
+    short = jf.Empirical(samples=["1us"])
+    assert repr(short).startswith("Empirical(samples=(1e-06,), low=None, ")
+    cases = [jf.Case(4, network=jf.LogGOPS(L="1us", o="1us"), noise=[jf.StepNoise(x)])
+             for x in (long, other)]  # fmt: skip
+    results = [jf.simulate(case, realizations=3) for case in cases]
+    assert len(repr(results[0])) < 600
+    assert len(repr(cases[0])) < 1000
+    pytest.importorskip("xarray")
+    records = [result.to_xarray().attrs["case"] for result in results]
+    assert max(map(len, records)) < 600
+    assert "100,000 in all; sha256 of repr " in records[0]
+    assert records[0] != records[1]

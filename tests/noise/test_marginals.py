@@ -21,6 +21,7 @@ DELAYS = {
     "gamma": jf.Gamma(shape=0.5, scale="10us"),
     "weibull": jf.Weibull("10us", 0.7),
     "samples": jf.Empirical(samples=["1us", "2us", "40us"]),
+    "mixture": jf.Mixture([3, 1], [jf.Exponential("2us"), jf.Bernoulli(0.5, "20us")]),
     "histogram": jf.Empirical(low=[0, "5us"], high=["1us", "6us"], count=[3, 1]),
 }
 

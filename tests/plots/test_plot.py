@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from support.plotted_studies import CS14, CYCLES, MAPS, MS12, ONE_PANEL
 from support.scale import full_scale, scaled, some
 
@@ -513,3 +514,86 @@ def test_trace_by_itself_shows_adopted_copies(tmp_path, capsys):
 def test_trace_of_the_smallest(tmp_path, ranks):
     out = tmp_path / "trace.png"
     assert main(["trace", "--ranks", str(ranks), "--noise", "none", "--out", str(out)]) == 0
+
+
+SETTINGS = """
+name = "settings"
+realizations = { max = 60 }
+targets = ["p90 of completion ± 50 %"]
+[case]
+network = { kind = "loggops", L = "1us", o = "200ns" }
+noise = [{ kind = "periodic", period = "100us", start = "stationary" }]
+[axes.ranks]
+log2 = [3, 5]
+[axes.T]
+path = "algorithm.exchanges_after"
+values = [0, 1, 2, 3]
+[axes.D]
+path = "noise.0.duration"
+values = ["1us", "2us", "5us", "10us", "20us"]
+"""
+
+
+@pytest.fixture(scope="module")
+def many_settings(tmp_path_factory):
+    return make(SETTINGS, tmp_path_factory.mktemp("settings") / "out").store
+
+
+def test_of_many_settings_those_are_shown_that_can_be_compared(many_settings):
+    figure = many_settings.plot(kind="tail")
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles == [f"T = {T}, D = {D} µs" for T in (0, 3) for D in (1, 5, 20)]
+    told = " ".join(" ".join(text.get_text().split()) for text in figure.texts)
+    assert "6 of 20 settings; left out: T = 1, 2; D = 2 µs, 10 µs" in told
+    assert figure.get_figwidth() <= 13
+    assert many_settings.plot(kind="curves").get_figwidth() <= 13
+
+
+def test_size_and_title(many_settings, tmp_path):
+    figure = many_settings.plot(
+        kind="family", observable="slowdown", figsize=(4, 6.5), title="Mine, " + "very " * 20
+    )
+    assert figure.get_size_inches().tolist() == [4, 6.5]
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    title, below = (text.get_window_extent(renderer) for text in figure.texts[:2])
+    assert title.x0 >= 0
+    assert title.x1 <= figure.bbox.x1
+    assert below.y1 <= title.y0 + 1
+    assert figure.axes[0].get_tightbbox(renderer).y1 <= below.y0
+    assert figure.texts[0].get_text().startswith("Mine, very")
+    rule = r"`figsize` must be at least 1.8 x [0-9.]+ inches for 1 x 1 panels"
+    with pytest.raises(ValueError, match=rule):
+        many_settings.plot(kind="family", observable="slowdown", figsize=(3, 2))
+    for size in ("7x4", 3, (1, 2, 3), (0, 3), (float("nan"), 3)):
+        with pytest.raises(ValueError, match="`figsize` must be width and height in inches"):
+            many_settings.plot(figsize=size)
+
+
+def test_size_and_title_on_the_command_line(many_settings, tmp_path, capsys):
+    command = ["plot", str(many_settings.path), "--kind", "maps", "--observable", "slowdown"]
+    out = ["--out", str(tmp_path / "x.pdf"), "--title", "Mine"]
+    assert main([*command, *out, "--size", "16x5"]) == 0
+    content = (tmp_path / "x.pdf").read_bytes()
+    assert b"/MediaBox [ 0 0 1152 360 ]" in content
+    assert b"/Type3" not in content
+    assert b"/CIDFontType2" in content
+    for size, said in (("16", "--size must be width x height in"), ("2x2", "--size must be at le")):
+        assert main([*command, *out, "--size", size]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_intervals_and_medians_are_not_hidden(many_settings):
+    """Caps are wider than the markers, and medians above the means."""
+    figure = many_settings.plot(kind="curves")
+    (row,) = [axes for axes in figure.axes if axes.get_ylabel() == "p90 of completion"]
+    caps = [line for line in row.lines if line.get_marker() == "_"]
+    markers = [line.get_markersize() for line in row.lines if line.get_marker() in "os^v"]
+    assert caps
+    assert min(line.get_markersize() for line in caps) > max(markers)
+    first = figure.axes[0]
+    medians = [line.get_zorder() for line in first.lines if line.get_color() in _DARK]
+    means = [line.get_zorder() for line in first.lines if line.get_marker() in "os^v"]
+    assert min(medians) > max(means)
+
+
+_DARK = {look.dark for look in style.SERIES}

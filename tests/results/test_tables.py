@@ -71,6 +71,56 @@ def test_a_large_table_says_how_many_rows_there_are_more(wide):
     assert len(text) < 10_000
 
 
+def test_where_everything_is(wide, tmp_path, capsys):
+    """`summary.csv` is what the command writes; a run from Python has none."""
+    assert not (wide.store.path / "summary.csv").exists()
+    told = " ".join(wide.store.summary().split())
+    assert "`to_csv(FILE)` writes all" in told
+    assert "summary.csv" not in told
+    assert "p90 of completion" in told
+    pytest.importorskip("matplotlib")
+    assert main(["plot", str(wide.store.path), "--out", str(tmp_path / "x.png")]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"`jitterfly export {wide.store.path} FILE.csv` writes all" in told
+
+
+EACH = """
+name = "each"
+realizations = { max = 40 }
+targets = ["p90 of completion ± 50 %"]
+
+[case]
+cycles = 3
+network = { kind = "loggops", L = "1us", o = "200ns" }
+noise = [{ kind = "periodic", period = "100us", duration = "2us", start = "stationary" }]
+
+[axes.ranks]
+values = [4, 8, 16]
+
+[observables]
+completion = { kind = "completion" }
+slowdown = { kind = "slowdown" }
+every = { kind = "completion", cycle = "each" }
+"""
+
+
+def test_cycles_are_shown_beside_what_has_one_number_a_cell(tmp_path):
+    store = run(parse_study(EACH), tmp_path / "out")
+    cells, cycles = tables.tables(Results(store))
+    assert [row[0] for row in cells.rows] == ["2^2", "2^3", "2^4"]
+    assert not any("every" in title for title in cells.header)
+    assert {"slowdown\nmean", "p90 of completion, µs\n[95 %]"} <= set(cells.header)
+    assert (cycles.title, [row[0] for row in cycles.rows]) == (
+        "ranks = 2^4", ["cycle 1", "cycle 2", "cycle 3"],
+    )  # fmt: skip
+    told = " ".join(tables.table(Results(store)).split())
+    assert "more tables" not in told
+    assert (
+        "Each cycle or T is shown at the last value of ranks alone: `plot` of kind curves draws "
+        "the other 2 cells, and summary.csv has all." in told
+    )
+
+
 def test_tables_of_one_study_have_the_same_columns():
     """A wide number in one leaves a column out in all."""
     header, spare = ["x", "a", "b"], (2,)

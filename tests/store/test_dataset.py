@@ -3,6 +3,7 @@
 import builtins
 import csv
 import io
+import json
 import math
 import sys
 
@@ -11,8 +12,10 @@ import pytest
 from support.scale import full_scale
 from support.small_store import STUDY, make, put, study, to_csv
 
+import jitterfly as jf
 from jitterfly import notebook
 from jitterfly.observables import STATISTICS
+from jitterfly.results.figures import figure_of
 from jitterfly.store import Store, export, to_xarray
 
 xr = pytest.importorskip("xarray")
@@ -44,6 +47,40 @@ BYTES = FIXED.replace(DURATION, '[axes.message_bytes]\nvalues = ["1K", 7]')
 @pytest.fixture
 def out(tmp_path):
     return tmp_path / "out"
+
+
+def test_a_number_for_a_distribution_is_a_number():
+    base = {
+        "network": {"kind": "loggops", "L": "1us", "o": "200ns"},
+        "compute_time": "1ms",
+        "noise": [
+            jf.SpeedNoise(factor=1.5),
+            jf.StepNoise(delay="1us"),
+            jf.RenewalNoise(gap="1ms", duration="2us"),
+        ],
+    }
+    for path, values, numbers, unit in (
+        ("noise.0.factor", [1.02, 1.05], [1.02, 1.05], "1"),
+        ("noise.1.delay", ["1us", "3us"], [1e-6, 3e-6], "s"),
+        ("noise.2.gap", ["1ms", 0.002], [1e-3, 2e-3], "s"),
+        ("noise.1.delay", [jf.Exponential("1us"), jf.Exponential("3us")], None, None),
+    ):
+        parts = {"noise": [noise.to_dict() for noise in base["noise"]]}
+        del parts["noise"][int(path[6])][path[8:]]
+        study = jf.Study(
+            "numbers",
+            case=base | parts,
+            axes=[jf.Axis("ranks", [4, 8]), jf.Axis(path, values)],
+            budget=jf.RealizationBudget(max=10),
+        )
+        found = study.run(stream=io.StringIO()).to_xarray()
+        if numbers is None:
+            assert found[path].dtype.kind == "U"
+            continue
+        assert found[path].values.tolist() == numbers
+        assert found[path].attrs["units"] == unit
+        assert found.estimate.sel({path: numbers[1]}).sizes["ranks"] == 2
+        assert figure_of(study) == "maps"
 
 
 def test_labels_and_units(out):
@@ -213,7 +250,7 @@ def test_tables_read_back(out):
     by_parquet = pandas.read_parquet(out.with_suffix(".parquet"))
     assert list(by_csv[0]) == list(by_parquet.columns) == [
         "ranks", "duration", "observable", "unit", "chosen_T", "statistic", "value", "low", "high",
-        "confidence", "realizations", "exact",
+        "confidence", "realizations", "exact", "seed", "version",
     ]  # fmt: skip
     assert len(by_csv) == len(by_parquet) == 4 * (11 + 12)
     for name in by_csv[0]:
@@ -327,3 +364,34 @@ def test_csv_needs_no_package(out, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", missing)
     export(make(out), out.with_suffix(".csv"))
+
+
+def test_files_say_how_to_get_their_numbers_again(out, tmp_path):
+    """Seed and version in each row of tables; the base case in the attributes of a dataset."""
+    store = make(out)
+    for name in ("x.csv", "x.parquet", "x.nc"):
+        export(out, tmp_path / name)  # a directory, in place of a store
+    store.to_csv(tmp_path / "y.csv")
+    for rows in (pandas.read_csv(tmp_path / "x.csv"), pandas.read_csv(tmp_path / "y.csv"),
+                 pandas.read_parquet(tmp_path / "x.parquet")):  # fmt: skip
+        assert set(rows.seed) == {5}
+        assert set(rows.version) == {jf.__version__}
+        assert list(rows.columns[-2:]) == ["seed", "version"]
+    with xr.open_dataset(tmp_path / "x.nc") as found:
+        case = json.loads(found.attrs["case"])
+        assert set(json.loads(found.attrs["variants"])) == {p.label for p in store.study.variants}
+    assert case["network"]["kind"] == "hockney"
+    assert case["noise"][0]["kind"] == "periodic"
+    assert case["algorithm"]["kind"] == "butterfly"
+    for what, said in ((3, "store must be a Store or its directory"), ("none", "holds no run")):
+        with pytest.raises(ValueError, match=said):
+            export(what, tmp_path / "x.csv")
+
+
+def test_long_lists_in_attributes_are_told_by_a_digest():
+    delay = jf.Empirical(samples=np.arange(1000) * 1e-9)
+    case = jf.Case(4, network=jf.LogGOPS(L="1us", o="1us"), noise=[jf.StepNoise(delay)])
+    study = jf.Study("long", case=case, budget=jf.RealizationBudget(max=10))
+    attributes = study.run(stream=io.StringIO()).to_xarray().attrs
+    told = json.loads(attributes["case"])["noise"][0]["delay"]["samples"]
+    assert (told["values"], len(told["sha256"])) == (1000, 64)

@@ -32,7 +32,7 @@ from jitterfly.observables import Target
 from jitterfly.store import Store
 from jitterfly.store import directory as locks
 from jitterfly.store.metadata import digest
-from jitterfly.studies import Study
+from jitterfly.studies import Study, parse_study
 
 
 @pytest.fixture
@@ -255,7 +255,8 @@ def test_what_was_set_for_the_run_is_kept(out):
     assert (found.seed, found.targets, found.budget) == (
         changed.seed, changed.targets, changed.budget,
     )  # fmt: skip
-    assert found.text == STUDY
+    assert found.text == (out / "study.toml").read_text()
+    assert parse_study(found.text) == found == changed
 
 
 def test_a_study_from_python(out):
@@ -276,7 +277,12 @@ def test_a_study_from_python(out):
         ("seed = 5", "seed = 6", r"holds another run \(seed 5, not 6\)"),
         ('name = "small"', 'name = "other"', "study small, not other"),
         ('"1us", "10us"', '"1us", "20us"', "other cells: 2 cells that this study does not have"),
-        ('"100ns"', '"101ns"', "other cells: 4 cells that"),
+        (
+            '"100ns"',
+            '"101ns"',
+            "other cells: 4 cells that this study does not have; in all cells network.alpha was "
+            "1e-07, is 1.01e-07",
+        ),
     ],
 )
 def test_another_study(out, old, new, message):
@@ -444,3 +450,27 @@ def test_summaries_are_found_under_the_key_of_earlier_versions(tmp_path):
         keys = sorted(measure.key for measure in store.study.measures(cell))
         expected = digest(["place", variants, keys])
         assert store.records(cell).summaries.identity.id == expected
+
+
+def test_messages_about_confidence_and_targets(out):
+    store = make(out)
+    for ask in (
+        lambda: store.estimate(store.cells[0], "completion", "mean", 99),
+        lambda: store.to_csv(out / "x.csv", confidence=99),
+    ):
+        with pytest.raises(ValueError, match=r"above 0 and below 1, got 99; 99 % is 0\.99"):
+            ask()
+    with pytest.raises(ValueError, match=r"a confidence must be in %: '2 % at 95 %'"):
+        Target.parse("mean of gain ± 2 % at 95")
+    with pytest.raises(ValueError, match=r"targets must be a list, got 'mean of gain"):
+        store.study.run(targets="mean of gain ± 2 %")
+
+
+def test_what_is_stored_beyond_the_study_is_counted(out):
+    from jitterfly.results import Results, tables
+
+    make(out)
+    small = make(out, study(STUDY.replace("values = [4, 8]", "values = [4]")))
+    told = " ".join(tables.table(Results(small)).split())
+    assert "2 stored cases of earlier runs are not in this study: kept, and in no table" in told
+    assert "earlier runs" not in tables.table(Results(make(out)))

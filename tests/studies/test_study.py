@@ -256,12 +256,18 @@ def test_frozen():
     assert axis == Axis("L", [1e-6, 2e-6], path="network.L")
 
 
-def test_another_seed_keeps_the_file_and_another_axis_does_not():
+def test_the_text_is_the_file_or_what_was_set_in_its_place():
+    assert parse_study(GOOD, where="x.toml").text == GOOD
     study = parse_study(GOOD, full=True, where="x.toml")
+    assert study.text.startswith("# The study as it was run: the sizes of the table [full].\n")
+    assert parse_study(study.text) == study
     other = replace(
         study, seed=6, budget=RealizationBudget(max=7), targets=["mean of slowdown ± 1 %"]
     )
-    assert (other.text, other.full, other.where) == (GOOD, True, "x.toml")
+    assert (other.full, other.where) == (True, "x.toml")
+    assert "; seed 6 in place of " in other.text
+    assert parse_study(other.text) == other
+    assert replace(other, seed=study.seed, budget=study.budget, targets=study.targets) == study
     assert hashes(other) == hashes(study)
     assert {cell.limit for cell in other.cells()} == {7}
     changed = replace(study, axes=[Axis("ranks", [4])])
@@ -527,3 +533,13 @@ def test_points_are_chosen_by_how_they_begin():
 def test_points_that_there_are_not(choose, message):
     with pytest.raises(ValueError, match=f"^study: {message}"):
         parse_study(SWITCH, choose=choose)
+
+
+def test_labels_have_no_rounding_errors():
+    """Values stay as they are; those that differ in the last digits only keep all of them."""
+    values = [1.9999999999999998e-05, 0.1 + 0.2, 1e-5, 0.123456789012]
+    axis = Axis("noise.0.duration", values)
+    assert [value.label for value in axis.values] == ["2e-05", "0.3", "1e-05", "0.123456789012"]
+    assert [value.settings["noise.0.duration"] for value in axis.values] == values
+    close = Axis("noise.0.duration", [1.9999999999999998e-05, 2e-05])
+    assert [value.label for value in close.values] == ["1.9999999999999998e-05", "2e-05"]

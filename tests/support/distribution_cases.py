@@ -37,7 +37,15 @@ HISTOGRAMS = {
     "long bins": jf.Empirical(low=[0, "1ms", "2s"], high=["1ms", "2s", "3s"], count=[7, 2, 3]),
 }
 
-ALL = SMOOTH | OTHERS | HISTOGRAMS
+MIXTURES = {
+    "mixture": jf.Mixture([0.99, 0.01], [jf.Exponential("1us"), jf.Constant("25us")]),
+    "mixture of all": jf.Mixture(
+        [4, 2, 1, 1], [jf.Pareto("1us", 2.5), OTHERS["bernoulli"], OTHERS["samples"],
+                       jf.Mixture([1, 1], [OTHERS["histogram"], "3us"])],
+    ),
+}  # fmt: skip
+
+ALL = SMOOTH | OTHERS | HISTOGRAMS | MIXTURES
 
 TWO_64 = 2**64
 

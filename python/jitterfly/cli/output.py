@@ -38,7 +38,12 @@ _NARROWEST = 60  # letters that a table needs in any case
 _ERROR_HANDLER = "jitterfly.plain"
 _QUIET = False
 # of parameters whose options have other names
-_OPTIONS = {"message_bytes": "bytes", "most_bytes": "bytes", "least_bytes": "from_bytes"}
+_OPTIONS = {
+    "message_bytes": "bytes",
+    "most_bytes": "bytes",
+    "least_bytes": "from_bytes",
+    "figsize": "size",
+}
 _PARTS_OF_A_FILE = re.compile(r"file: (?P<file>.+) has [0-9]+ parts.* or part = 'each'")
 
 
@@ -149,9 +154,13 @@ class _Nowhere(io.TextIOBase):
 
 
 class GivenOptions(frozenset[str]):
-    """The names of a command's options; `given` are those that have a value."""
+    """The names of a command's options; `given` are those that have a value.
+
+    `paths` are those of the command line: a directory may have the name of an option.
+    """
 
     given: frozenset[str] = frozenset()
+    paths: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, chosen: argparse.Namespace) -> GivenOptions:
@@ -159,7 +168,9 @@ class GivenOptions(frozenset[str]):
         values = vars(chosen)
         made = cls(values)
         named = values.get("option_names", ())
-        made.given = frozenset(name for name in named if values.get(name) is not None)
+        left_out = [name for name in named if values.get(name) is None or values[name] is False]
+        made.given = frozenset(named) - frozenset(left_out)
+        made.paths = frozenset(str(path) for path in values.values() if isinstance(path, Path))
         return made
 
 
@@ -173,8 +184,9 @@ def in_options(text: str, options: Collection[str] | None = None) -> str:
 
     `clock_hz` becomes --clock-hz. `options` are the names of those that the command has; others
     stay as they are (None: it has them all). Of `GivenOptions` also the parameter that the text
-    begins with, where its option was given: what is wrong stands there, and not in a file. Where
-    the library says how a script is started with MPI, the command says how it is itself.
+    begins with, where its option was given: what is wrong stands there, and not in a file. A path
+    of the command line that is the same word stays. Where the library says how a script is started
+    with MPI, the command says how it is itself.
     """
 
     def option(parameter: re.Match[str]) -> str:
@@ -186,7 +198,10 @@ def in_options(text: str, options: Collection[str] | None = None) -> str:
     text = re.sub(r"(?<!is called )`([a-z]+(?:_[a-z]+)*)`", option, text)
     given = getattr(options, "given", ())
     head = re.match(r"([a-z]+(?:_[a-z]+)*)(?=:? )", text)
-    if head and _OPTIONS.get(head[1], head[1]) in given:  # what the error is about
+    paths = getattr(options, "paths", ())
+    if (
+        head and head[1] not in paths and _OPTIONS.get(head[1], head[1]) in given
+    ):  # what the error is about
         text = option(head) + text[head.end() :]
         text = re.sub(r" \(in (?:Case|Question)\)$", "", text)
     if options is not None and "noise" in options:

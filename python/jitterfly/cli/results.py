@@ -29,6 +29,8 @@ def add_parsers(commands: Any) -> None:
     plot.add_argument("results", type=Path, metavar="DIR", help="what `run` wrote")
     plot.add_argument("--kind", metavar="KIND", help="default: the study's; see sweeps/README.md")
     plot.add_argument("--observable", metavar="NAME", help="for kinds that show one")
+    plot.add_argument("--size", metavar="WxH", help="inches, such as 7x4; default: as it needs")
+    plot.add_argument("--title", metavar="TEXT", help="in place of the study's")
     plot.add_argument("--out", type=Path, metavar="FILE", help=".png, .pdf or .svg")
     add_json(plot)
     plot.set_defaults(run=_plot)
@@ -119,7 +121,14 @@ def _plot(chosen: argparse.Namespace) -> None:
     name = "_".join([store.study.name, *given]).replace("/", "-")
     path = chosen.out or store.path / f"{name}.png"
     draw.check_path(path)
-    draw.draw(Results(store), path, kind=chosen.kind, observable=chosen.observable)
+    draw.draw(
+        Results(store),
+        path,
+        kind=chosen.kind,
+        observable=chosen.observable,
+        figsize=_size(chosen.size),
+        title=chosen.title,
+    )
     if chosen.json:
         print_json("plot", **contents(store), written=[path])
         return
@@ -127,6 +136,19 @@ def _plot(chosen: argparse.Namespace) -> None:
         show(store)
         print()
     print(f"written: {path}")
+
+
+def _size(text: str | None) -> tuple[float, float] | None:
+    """Width and height, from `7x4`."""
+    if text is None:
+        return None
+    try:
+        width, height = map(float, text.lower().split("x"))
+    except ValueError:
+        raise ValueError(
+            f"--size must be width x height in inches, such as 7x4, got {text!r}"
+        ) from None
+    return width, height
 
 
 def _compare(chosen: argparse.Namespace) -> None:

@@ -340,8 +340,10 @@ def show(store: Any) -> None:
     from .output import terminal_width
 
     results = Results(store)
+    kept = (store.path / "summary.csv").is_file()  # not of a run from Python
+    where = "summary.csv has" if kept else f"`jitterfly export {store.path} FILE.csv` writes"
     with phase("making the table"):
-        table = tables.table(results, terminal_width())
+        table = tables.table(results, terminal_width(), f"{where} all")
     print(f"{textwrap.fill(results.title, terminal_width())}\n")
     print(table)
     if any(cell.complete and cell.unmet for cell in results.cells):

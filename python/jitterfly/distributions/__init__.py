@@ -19,6 +19,7 @@ from .empirical import Empirical
 from .exponential import Exponential
 from .gamma import Gamma
 from .lognormal import Lognormal
+from .mixture import Mixture
 from .pareto import Pareto
 from .weibull import Weibull
 
@@ -30,6 +31,7 @@ __all__ = [
     "Exponential",
     "Gamma",
     "Lognormal",
+    "Mixture",
     "Pareto",
     "Weibull",
 ]

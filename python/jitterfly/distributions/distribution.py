@@ -281,6 +281,14 @@ class Distribution(Component, ABC):
     def make_table(self) -> DelayTable:
         """The table, in integers; `integers` keeps it."""
 
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any], where: str | None = None) -> Any:
+        """As of any component; tables of distributions among the fields become these, too."""
+        if isinstance(table, Mapping):
+            place = where or cls.__name__.lower()
+            table = {key: _members(value, f"{place}.{key}") for key, value in table.items()}
+        return super().from_dict(table, where)
+
     def chance(self) -> Fraction:
         """Probability that there is anything at all to draw."""
         return Fraction(1)
@@ -315,6 +323,15 @@ class Distribution(Component, ABC):
 
     def __str__(self) -> str:
         return self.name
+
+
+def _members(value: Any, where: str) -> Any:
+    """A field of a distribution, with tables of distributions read."""
+    if isinstance(value, Mapping) and "kind" in value:
+        return Distribution.from_dict(value, where)
+    if isinstance(value, (list, tuple)) and any(isinstance(one, Mapping) for one in value):
+        return tuple(_members(one, f"{where}.{i}") for i, one in enumerate(value))
+    return value
 
 
 # Cells of a study have the same few distributions.
@@ -425,12 +442,27 @@ def read_distribution(
         ) from None
 
 
+def number_alone(table: Any) -> Any:
+    """Of the table of a distribution with one parameter, that parameter; anything else as it is.
+
+    Examples
+    --------
+    >>> number_alone({"kind": "constant", "value": 1e-05}), number_alone("all")
+    (1e-05, 'all')
+    """
+    if not isinstance(table, Mapping) or table.get("kind") not in Distribution.kinds():
+        return table
+    values = [value for key, value in table.items() if key != "kind"]
+    return values[0] if len(values) == 1 and isinstance(values[0], (int, float)) else table
+
+
 class Drawn:
     """A field of a dataclass that takes a `Distribution`, its table or a time, and holds the first.
 
     A subclass says which distribution a time alone stands for.
     """
 
+    unit: ClassVar[str] = "s"
     _plain: ClassVar[type[Distribution]]
     _short: ClassVar[bool] = False  # as in `ShortSeconds`, for a time alone
 

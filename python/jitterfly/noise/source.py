@@ -242,24 +242,22 @@ class Noise(Component, ABC):
         """How long other messages may hold one up that each need a link for `load` ticks."""
         return 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values (for TOML and JSON), with `kind`; what is None is left out."""
-        values = super().to_dict()
-        return {k: v.to_dict() if isinstance(v, Component) else v for k, v in values.items()}
-
     def identity(self) -> dict[str, Any]:
         """What of it decides the results, as plain values."""
-        values = content_of(self.to_dict())
+        values: dict[str, Any] = content_of(self.to_dict())
         for name, default in self.added.items():
             if name in values and values[name] == default:
                 del values[name]
-        return {name: content_of(value) for name, value in values.items()}
+        return values
 
 
 def content_of(value: Any) -> Any:
-    """A table without the name of a file, which its content identifies."""
-    if isinstance(value, Mapping) and "sha256" in value:
-        return {name: entry for name, entry in value.items() if name != "file"}
+    """A table without the names of files, which their content identifies."""
+    if isinstance(value, Mapping):
+        named = "sha256" in value
+        return {k: content_of(v) for k, v in value.items() if not (named and k == "file")}
+    if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+        return [content_of(one) for one in value]
     return value
 
 

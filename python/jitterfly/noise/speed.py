@@ -28,6 +28,7 @@ LARGEST_FACTOR = 10**6
 class _Factor(Drawn):
     """A field of a dataclass for the distribution of a factor; a number alone is constant."""
 
+    unit = ""
     _plain = Constant
 
     def __set__(self, instance: object, value: Distribution | Time | Mapping[str, Any]) -> None:

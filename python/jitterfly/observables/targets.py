@@ -110,6 +110,11 @@ class Target:
                     f"got {match['confidence']} %"
                 )
         width, relative, absolute, unit = match["width"], None, None, ""
+        first, _, level = width.partition(" at ")
+        if level:
+            raise ValueError(
+                f"target {text!r}: a confidence must be in %: '{first.strip()} at {level} %'"
+            )
         if width.endswith("%"):
             value = relative = float(_read_number(width[:-1].rstrip(), "width", text) / 100)
         elif _PERCENT.fullmatch(width):
@@ -273,6 +278,10 @@ def decide(
 
 def level_of(confidence: float, share: float) -> float:
     """The level of an interval that may spend a share of the error rate."""
+    if not (_is_number(confidence) and 0 < confidence < 1):
+        percent = _is_number(confidence) and 1 <= confidence < 100
+        hint = f"; {confidence:g} % is {confidence / 100:g}" if percent else ""
+        raise ValueError(f"confidence must be above 0 and below 1, got {shorten(confidence)}{hint}")
     return 1 - (1 - confidence) * share
 
 

@@ -54,8 +54,10 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
     alone = {name.replace("_", " "): [name] for name in names}
     groups = alone if by else _by_kind(results, names)
     columns = _columns(results, panels, by)
-    shown = evenly(columns, most_columns)
+    settings = results.settings(most_columns, (by,))
+    shown = [(title, column) for title, column in columns if column[0].is_in(settings)]
     notes = [f"{len(shown)} of {len(columns)} settings"] if len(columns) > len(shown) else []
+    notes += filter(None, [study_axes.left_out(results.study, settings)])
     rows = []
     for group in groups.values():
         picked = _picked(results, group)

@@ -90,7 +90,8 @@ def draw_panels(
     data may have decided when to stop.
     """
     everything = results.panels()
-    panels = evenly(everything, style.MOST_COLUMNS)
+    settings = results.settings(style.MOST_COLUMNS)
+    panels = [panel for panel in everything if panel.is_in(settings)]
     known = [observable] if observable else _with_distribution(results, panels)
     names = known[:_MOST_ROWS]
     figure, axes = style.new_figure([2.1] * len(names), len(panels), sharex="row", sharey=True)
@@ -107,6 +108,7 @@ def draw_panels(
     left = [
         style.left_out(len(names), len(known), "observables"),
         style.left_out(len(panels), len(everything), "settings"),
+        study_axes.left_out(results.study, settings),
         style.left_out(shown, len(results.cells), "cells"),
     ]
     style.finish(figure, results.title, [subtitle, results.state, *left], _handles(results, looks))

@@ -49,7 +49,12 @@ def can_draw() -> bool:
 
 
 def draw(
-    results: Results, path: Path, kind: str | None = None, observable: str | None = None
+    results: Results,
+    path: Path,
+    kind: str | None = None,
+    observable: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
 ) -> None:
     """Draw a figure into `path`, whose ending decides the format (png, pdf, svg).
 
@@ -59,12 +64,16 @@ def draw(
         One of FIGURES; without it the study's own, or what suits its axes.
     observable : str, optional
         The only one that is shown, for kinds that can show several.
+    figsize : (float, float), optional
+        Width and height in inches.
+    title : str, optional
+        In place of the study's.
 
     Raises
     ------
     ValueError
         No matplotlib, an ending that is none of `FORMATS`, a kind that does not suit the
-        study, or no data yet.
+        study, no room in `figsize`, or no data yet.
     OSError
         The file can not be written.
     """
@@ -75,7 +84,9 @@ def draw(
         raise study.error("nothing to draw: no cell has any data yet")
     name = kind or figure_of(study)
     module = importlib.import_module(f".{DRAWN_IN[name]}", __package__)
-    with drawing():
+    from .style import figure_options
+
+    with drawing(), figure_options(figsize, title):
         save(getattr(module, f"draw_{name}")(results, observable), path)
 
 
@@ -84,14 +95,22 @@ def figure(
     kind: str | None = None,
     observable: str | None = None,
     path: str | Path | None = None,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
 ) -> Figure:
     """A study's figure as an object of matplotlib; `path`: written there, too. Errors as `draw`."""
+    notebook.package("matplotlib")
+    from .style import figure_options
+
     results = Results(store)
     if not any(cell.realizations for cell in results.cells):
         raise results.study.error("nothing to draw: no cell has any data yet")
     check_figure(results.study, kind, observable)
     name = kind or figure_of(results.study)
-    return notebook.picture(DRAWN_IN[name], results, observable, function=f"draw_{name}", path=path)
+    with figure_options(figsize, title):
+        return notebook.picture(
+            DRAWN_IN[name], results, observable, function=f"draw_{name}", path=path
+        )
 
 
 @contextmanager

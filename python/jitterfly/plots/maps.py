@@ -146,7 +146,12 @@ def draw_maps(results: Results, observable: str | None = None) -> Figure:
     # However many cells there are, a picture stays one that can be looked at.
     height = min(0.235 * len(shown[0].y), _HIGHEST, _ALL_HIGH / rows)
     width = min(max(2.7, 0.27 * len(shown[0].x)), _WIDEST)
-    figure = Figure(figsize=((width + 1.3) * columns + 0.3, (height + 0.75) * rows + 1.1))
+    size = style.size_of((width + 1.3) * columns + 0.3, (height + 0.75) * rows + 1.1)
+    width, height = (
+        max((size[0] - 0.3) / columns - 1.3, 0.3),
+        max((size[1] - 1.1) / rows - 0.75, 0.3),
+    )
+    figure = Figure(figsize=size)
     axes = figure.subplots(rows, columns, squeeze=False)
     titles = [wrapped(axis_title(results.study, axis), inches, 9, 2)
               for axis, inches in ((x, width), (y, max(height + 0.5, 1.2)))]  # fmt: skip

@@ -20,6 +20,8 @@ from .style import GREY, INK, Look
 MEDIAN: dict[str, Any] = {"linewidth": 1.3, "linestyle": (0, (1, 1.2))}
 _PALE = 0.4
 _ALONE = 8.0  # points, the bar of a single position
+_OVER = 4.5  # a median stands over the line of means, which may run along it
+_CAPS: dict[str, Any] = {"capsize": 3.2, "capthick": 1.0}  # wider than a marker that hides them
 _MIDDLE: dict[str, Any] = {"linestyle": "none", "marker": "_"}
 _TARGET: dict[str, Any] = {
     "marker": "*",
@@ -63,14 +65,16 @@ def draw_series(
                 x, low, high, facecolor=look.color, alpha=0.22, hatch=look.hatch,
                 edgecolor=look.color, linewidth=0, zorder=1,
             )  # fmt: skip
-            axes.plot(x, middle, color=look.dark, **MEDIAN, zorder=3)
+            axes.plot(x, middle, color=look.dark, **MEDIAN, zorder=_OVER)
         else:
             axes.vlines(x, low, high, color=look.color, alpha=_PALE, linewidth=bar, zorder=2)
-            axes.plot(x, middle, color=look.dark, **_MIDDLE, markersize=2 + 1.5 * bar, zorder=3)
+            axes.plot(
+                x, middle, color=look.dark, **_MIDDLE, markersize=3.5 + 1.5 * bar, zorder=_OVER
+            )
     draw_means(
         axes, x, [f.mean if f is not None else None for f in facts], color=look.color,
         linestyle=look.line, linewidth=1.7, marker=look.marker, markersize=4, elinewidth=1.7,
-        zorder=4,
+        zorder=4, **({} if few else _CAPS),
     )  # fmt: skip
     if few:
         _draw_few(axes, x, facts, look)
@@ -132,7 +136,8 @@ class Targets:
             if not known or known[0].statistic == "win probability":  # it has another axis
                 continue
             means = [None if f is None else f.mean for f in facts]
-            draw_means(axes, x, means, color=look.dark, **_TARGET, elinewidth=1.1, zorder=4)
+            draw_means(axes, x, means, color=look.dark, **_TARGET, elinewidth=1.1, zorder=4,
+                       **_CAPS)  # fmt: skip
             label = f"{column.replace('_', ' ')}: {of_interval(known)}"
             self._drawn[column] = Line2D([], [], color=look.dark, **_TARGET, label=label)
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -18,6 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullLocator
 
+from ..fields import shorten
 from ..results import CONVENTIONAL, REDUNDANT
 from ..results.study_axes import AxisScale
 from ..units import show_seconds
@@ -259,6 +262,8 @@ RC: dict[Any, Any] = {
     "hatch.linewidth": 0.5,
     "legend.frameon": False,
     "savefig.dpi": 160,
+    "pdf.fonttype": 42,  # TrueType: publishers refuse matplotlib's own choice, Type 3
+    "ps.fonttype": 42,
     "svg.hashsalt": "jitterfly",  # the same picture is the same file
 }
 
@@ -292,9 +297,55 @@ SERIES = [
 ]
 
 
+_WIDEST = 13.0  # inches, of panels side by side
+_PANEL = 1.2, 0.65  # inches, of the least panel with its ticks
+
+
+@dataclass(frozen=True)
+class FigureOptions:
+    """What a user asked for in place of a figure's own size (inches) and title."""
+
+    size: tuple[float, float] | None = None
+    title: str | None = None
+
+
+_OPTIONS: ContextVar[FigureOptions] = ContextVar(
+    "figure options",
+    default=FigureOptions(),  # noqa: B039 (it never changes)
+)
+
+
+@contextmanager
+def figure_options(size: Any, title: str | None) -> Iterator[None]:
+    """Draw with this size and title within the block; ValueError for what is no size."""
+    token = _OPTIONS.set(FigureOptions(None if size is None else check_size(size), title))
+    try:
+        yield
+    finally:
+        _OPTIONS.reset(token)
+
+
+def check_size(size: Any) -> tuple[float, float]:
+    """Width and height in inches."""
+    rule = "`figsize` must be width and height in inches, such as (7, 4), up to 100"
+    try:
+        width, height = map(float, size)
+    except (TypeError, ValueError):
+        raise ValueError(f"{rule}, got {shorten(size)}") from None
+    if not (0 < width <= 100 and 0 < height <= 100):
+        raise ValueError(f"{rule}, got {shorten(size)}")
+    return width, height
+
+
+def size_of(width: float, height: float) -> tuple[float, float]:
+    """What was asked for, or this."""
+    return _OPTIONS.get().size or (width, height)
+
+
 def new_figure(rows: list[float], columns: int, **options: Any) -> tuple[Figure, Any]:
     """A figure of rows (relative heights) and columns of axes that share their x axis."""
-    figure = Figure(figsize=(max(3.6 * columns + 0.8, 6.4), 1.6 * sum(rows) + 1.5))
+    width = min(max(3.6 * columns + 0.8, 6.4), max(_WIDEST, _PANEL[0] * columns + 0.8))
+    figure = Figure(figsize=size_of(width, 1.6 * sum(rows) + 1.5))
     sharing: dict[str, Any] = {"sharex": True, "sharey": "row"} | options
     axes = figure.subplots(
         len(rows), columns, squeeze=False, gridspec_kw={"height_ratios": rows}, **sharing
@@ -315,8 +366,10 @@ def left_out(shown: int, count: int, what: str) -> str:
 
 def finish(figure: Figure, title: str, subtitle: Sequence[str], handles: Sequence[Any]) -> None:
     """Title above the axes, one legend below them; what is empty of the subtitle is left out."""
-    width, height = figure.get_size_inches()
-    columns = max(1, min(3 if width > 9 else 2, len(handles)))
+    asked = _OPTIONS.get()
+    width, height = asked.size or figure.get_size_inches()
+    title = title if asked.title is None else asked.title
+    columns = max(1, min(3 if width > 9 else 2 if width > 5 else 1, len(handles)))
     for handle in handles:
         handle.set_label(wrapped(handle.get_label(), width / columns - 0.65, 8, 3))
     legend = _legend_height([lines_of(handle.get_label()) for handle in handles], columns)
@@ -324,8 +377,9 @@ def finish(figure: Figure, title: str, subtitle: Sequence[str], handles: Sequenc
     heading = wrapped(title, 0.97 * width, 12, 4)  # bold letters are wider
     lines = _lines("; ".join(filter(None, subtitle)), round(14 * width))
     # Lines that most pictures lack do not take from the room of the axes.
-    height += 0.17 * (lines_of(heading) - 1) + 0.15 * _title_lines(figure)
-    height += legend - usual + 0.15 * max(len(lines) - 2, 0)
+    if asked.size is None:
+        height += 0.17 * (lines_of(heading) - 1) + 0.15 * _title_lines(figure)
+        height += legend - usual + 0.15 * max(len(lines) - 2, 0)
     figure.set_size_inches(width, height)
     figure.text(0.5, 1 - 0.1 / height, heading, ha="center", va="top", fontsize=11,
                 weight="bold", parse_math=False)  # fmt: skip
@@ -339,8 +393,25 @@ def finish(figure: Figure, title: str, subtitle: Sequence[str], handles: Sequenc
             text.set_parse_math(False)
     top += 0.06 + 0.15 * len(lines)
     bottom = 0.1 + legend
+    if asked.size is not None:
+        _check_room(figure, top + bottom)
     figure.tight_layout(rect=(0, bottom / height, 1, 1 - top / height))
     figure.set_layout_engine(None)  # a place holder is left: it makes `savefig` draw twice
+
+
+def _check_room(figure: Figure, taken: float) -> None:
+    """Raise ValueError where a size that was asked for has no room for the panels."""
+    specs = [axes.get_subplotspec() for axes in figure.axes if axes.get_visible()]
+    shapes = [spec.get_gridspec().get_geometry() for spec in specs if spec is not None]
+    rows, columns = (max((shape[i] for shape in shapes), default=1) for i in (0, 1))
+    width, height = figure.get_size_inches()
+    least = _PANEL[0] * columns + 0.6, _PANEL[1] * rows + 0.4 + taken
+    if width < least[0] or height < least[1]:
+        raise ValueError(
+            f"`figsize` must be at least {least[0]:.1f} x {least[1]:.1f} inches for {rows} x "
+            f"{columns} panels, title and legend, got {width:g} x {height:g}; a single "
+            "`observable` takes less"
+        )
 
 
 def _legend_height(lines: list[int], columns: int) -> float:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -191,6 +191,10 @@ class Panel:
     labels: Mapping[str, str]
     cells: list[CellResults]
 
+    def is_in(self, settings: Mapping[str, Sequence[str]]) -> bool:
+        """Whether it is at these values of the axes that are named."""
+        return all(self.labels[axis] in labels for axis, labels in settings.items())
+
     def known(self, name: str) -> list[CellResults]:
         """Cells that have data of an observable."""
         return [cell for cell in self.cells if name in cell.facts]
@@ -247,6 +251,15 @@ class Results:
             Panel(label, dict(cells[0].labels), study_axes.ascending(cells, axis))
             for label, cells in groups.items()
         ]
+
+    def settings(self, most: int, without: tuple[str, ...] = ()) -> dict[str, list[str]]:
+        """Values of the axes beside `axis`: at most so many combinations, see `study_axes`."""
+        labels = {
+            axis.name: [value.label for value in axis.values]
+            for axis in self.study.axes
+            if axis.name not in (self.axis, *without)
+        }
+        return study_axes.thinned(labels, most)
 
     def label(self, cell: CellResults, without: tuple[str, ...] = ()) -> str:
         """A cell's values on all axes but some, for a title."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -139,4 +139,45 @@ def evenly(items: Sequence[_T], most: int) -> list[_T]:
     """At most so many of them, the first and the last among them."""
     if len(items) <= most:
         return list(items)
+    if most == 1:
+        return [items[0]]
     return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
+
+
+def thinned(labels: Mapping[str, Sequence[str]], most: int) -> dict[str, list[str]]:
+    """Values of each axis, evenly, so that their product has at most so many settings.
+
+    Then each that is shown has others that differ from it in one axis alone.
+
+    Examples
+    --------
+    >>> thinned({"T": ["0", "1", "2", "3"], "D": ["a", "b", "c", "d", "e"]}, 6)
+    {'T': ['0', '3'], 'D': ['a', 'c', 'e']}
+    """
+    counts = {axis: len(values) for axis, values in labels.items()}
+    while math.prod(counts.values()) > most:
+        counts[max(counts, key=lambda axis: counts[axis])] -= 1
+    return {axis: evenly(values, counts[axis]) for axis, values in labels.items()}
+
+
+_MOST_NAMED = 4  # values of an axis that are left out
+
+
+def left_out(study: Study, shown: Mapping[str, Sequence[str]]) -> str:
+    """For a subtitle, what is not shown of axes: `left out: T = 1, 2; D = 5 µs`; "" for nothing."""
+    parts = []
+    for axis in study.axes:
+        if axis.name not in shown or len(shown[axis.name]) == len(axis.values):
+            continue
+        values = {cell.labels[axis.name]: cell.coordinates[axis.name] for cell in study.cells()}
+        unit = axis_unit(study, axis.name)
+        gone = [
+            value_text(value, unit) if unit else label
+            for label, value in values.items()
+            if label not in shown[axis.name]
+        ]
+        if gone:
+            more = ", ..." if len(gone) > _MOST_NAMED else ""
+            named = ", ".join(gone[:_MOST_NAMED])
+            parts.append(f"{axis_title(study, axis.name)} = {named}{more}")
+    return f"left out: {'; '.join(parts)}" if parts else ""

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..noise_free import noise_free_ticks
+from ..store.metadata import situations
 from ..studies.validation import why_absent_at
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import figures, study_axes
@@ -73,10 +74,10 @@ class Table(NamedTuple):
     alike: bool = False
 
 
-def table(results: Results, width: int = WIDTH) -> str:
+def table(results: Results, width: int = WIDTH, whole: str = "summary.csv has all") -> str:
     """The study's main numbers, aligned, and what they mean, in lines of at most `width` letters.
 
-    Of a large study the first tables, rows and columns, and how many there are more.
+    Of a large study the first tables, rows and columns, how many more there are, and that `whole`.
     """
     shown: list[tuple[Table, int]] = []
     made, rows = tables(results), 0
@@ -91,14 +92,15 @@ def table(results: Results, width: int = WIDTH) -> str:
         beside = [row for other, count in shown for row in other.rows[:count]
                   if other.header == part.header and other is not part]  # fmt: skip
         text = fitting(part.header, part.rows, width, spare=part.spare, alike=part.alike, most=most,
-                       beside=beside)  # fmt: skip
+                       whole=whole, beside=beside)  # fmt: skip
         parts.append(f"{textwrap.fill(part.title, width)}\n{text}" if part.title else text)
     maps = figures.figure_of(results.study) == "maps"
     # Of many panels the tables are not made to count them.
-    more = sum(1 for _ in made) if maps else len(results.panels()) - len(shown)
+    more = sum(1 for _ in made) if maps else _most_tables(results) - len(shown)
     if more > 0 and (maps or next(made, None) is not None):
-        parts.append(f"... {more:,} more tables: summary.csv has all")
-    said = [line for note in notes(results) for line in note.split("\n")]
+        parts.append(f"... {more:,} more tables: {whole}")
+    said = [line for note in [*notes(results), *_one_cell(results, whole)]
+            for line in note.split("\n")]  # fmt: skip
     return "\n\n".join([*parts, "\n".join(textwrap.fill(line, width) for line in said)])
 
 
@@ -115,10 +117,35 @@ def tables(results: Results) -> Iterator[Table]:
         if not any(cell.facts for cell in cells):
             continue
         indices = _indices(results.columns)
+        if _without_index(results):
+            yield _by_cell(results, panel, cells)
         if indices:
             yield _by_index(results, panel.label, cells[-1], indices)
-        else:
-            yield _by_cell(results, panel, cells)
+
+
+def _without_index(results: Results) -> list[str]:
+    """Columns that have one number a cell, not one for each cycle or T."""
+    return [name for name in results.columns if not _indices([name])]
+
+
+def _most_tables(results: Results) -> int:
+    """Of a study without maps, where every panel has data."""
+    kinds = bool(_indices(results.columns)) + bool(_without_index(results))
+    return len(results.panels()) * kinds
+
+
+def _one_cell(results: Results, whole: str) -> list[str]:
+    """A line that tables of cycles or T are of one cell each, and where the others are."""
+    if figures.figure_of(results.study) == "maps" or not _indices(results.columns):
+        return []
+    shown = [cell for panel in results.panels() for cell in panel.cells[-1:]]
+    more = len(results.cells) - len(shown)
+    if not more:
+        return []
+    return [
+        f"Each cycle or T is shown at the last value of {results.axis} alone: `plot` of kind "
+        f"curves draws the other {more:,} cells, and {whole}."
+    ]
 
 
 def notes(results: Results) -> list[str]:
@@ -130,7 +157,7 @@ def notes(results: Results) -> list[str]:
     some = islice((cell for cell in results.cells if cell.facts), _ASKED)
     if any(f.T is not None for cell in some for f in cell.facts.values()):
         lines += [_SMALLEST, SELECTION]
-    lines += [*absences(results), *_unseen(results), *_unused(results)]
+    lines += [*absences(results), *_unseen(results), *_unused(results), *_of_others(results)]
     return [*lines, *([results.state] if results.state else [])]
 
 
@@ -168,8 +195,20 @@ def _unused(results: Results) -> list[str]:
     ]
 
 
+def _of_others(results: Results) -> list[str]:
+    """A line on cases that an earlier run stored, and that the study does not have now."""
+    stored = getattr(results.store, "meta", {}).get("cells", ())
+    more = len(set(stored) - situations(results.study)) if stored else 0
+    if not more:
+        return []
+    return [
+        f"{more:,} stored case{'s' * (more != 1)} of earlier runs {'are' if more != 1 else 'is'} "
+        "not in this study: kept, and in no table, picture or export of it."
+    ]
+
+
 def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
-    names = [name for name in results.columns if any(name in cell.facts for cell in cells)]
+    names = [name for name in _without_index(results) if any(name in cell.facts for cell in cells)]
     slow = any(figures.kind_of(results.study, name) == "slowdown" for name in names)
     first = study_axes.axis_title(results.study, results.axis) if results.axis else ""
     targets, wanted = bool(results.study.targets), _target_columns(results)

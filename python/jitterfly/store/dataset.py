@@ -88,13 +88,18 @@ def dataset_of(numbers: Numbers) -> xarray.Dataset:
 
 
 def _attributes(about: dict[str, Any]) -> dict[str, Any]:
-    """Where the numbers are from."""
+    """Where the numbers are from.
+
+    `case` is the base case in JSON: network, algorithm and noise without what axes set.
+    """
     seed = about["seed"]
     return {
         "title": about["title"],
         "source": about["source"],
         "study": about["study"],
         "seed": seed if seed < 2**63 else str(seed),  # what files can hold
+        "case": about["case"],
+        "variants": about["variants"],
         "confidence": about["confidence"],
         "comment": "times are in seconds",
         "stream": about["stream"],

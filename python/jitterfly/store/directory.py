@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from ..files import TEMPORARY, write_whole
 from ..studies import Study
-from .metadata import FILES, META, STUDY, differences, joined, read_meta, versions
+from .metadata import FILES, META, STUDY, changed_fields, differences, joined, read_meta, versions
 from .record_format import RAW, read_head
 
 LOCK = ".lock"
@@ -207,6 +207,8 @@ def take_over(path: Path, study: Study, meta: Mapping[str, Any], force: bool) ->
         old = read_meta(path)
         different = differences(old, meta)
         if different:
+            fields = changed_fields(path, old, study)
+            different += [f"in all cells {fields}"] if fields else []
             raise ValueError(
                 f"{path} holds another run ({'; '.join(different)}); "
                 "choose another `out`, or `force` to replace it"

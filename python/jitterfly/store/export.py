@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..fields import shorten
 from ..files import TEMPORARY, check_replaceable, naming, replacing
 from ..memory import show_bytes
 from ..notebook import package
@@ -25,17 +26,18 @@ if TYPE_CHECKING:
     import xarray
 
 
-def export(store: Store | Numbers, path: str | Path, confidence: float = 0.95) -> None:
+def export(store: Store | Numbers | str | Path, path: str | Path, confidence: float = 0.95) -> None:
     """Write .nc (NetCDF), .zarr, .csv or .parquet; a file that is there is replaced as a whole.
 
     NetCDF and Zarr hold the dataset of `to_xarray`; CSV and Parquet a long table: the axes, and
     observable, unit, chosen_T (where the data chose one), statistic, value, low, high, confidence,
-    realizations, exact. What the table calls `value` is `estimate` in the dataset. Numbers that are
-    known already are not computed again; they have their confidence.
+    realizations, exact; and, alike in all rows, seed and version (of jitterfly). What the table
+    calls `value` is `estimate` in the dataset. Numbers that are known already are not computed
+    again; they have their confidence.
 
     Parameters
     ----------
-    store : Store or Numbers
+    store : Store, its directory, or Numbers
         What was run, or its numbers.
     path : path
         The file; its ending says of which kind it is.
@@ -45,12 +47,17 @@ def export(store: Store | Numbers, path: str | Path, confidence: float = 0.95) -
     Raises
     ------
     ValueError
-        Another ending; a package is missing; what is at `path` is no such file.
+        Another ending; a package is missing; what is at `path` is no such file; `store` holds no
+        run.
     OSError
         It can not be written.
     """
     path = Path(path)
     check_path(path)
+    if isinstance(store, (str, Path)):
+        store = Store.open(store)
+    if not isinstance(store, (Store, Numbers)):
+        raise ValueError(f"store must be a Store or its directory, got {shorten(store)}")
     numbers = store if isinstance(store, Numbers) else Numbers.of(store, confidence)
     with phase(f"writing {path}"):
         WRITERS[path.suffix](numbers, path)
@@ -125,7 +132,7 @@ def _csv(numbers: Numbers, path: Path) -> None:
 
 
 def _parquet(numbers: Numbers, path: Path) -> None:
-    frame = numbers.to_pandas()
+    frame = numbers.to_pandas().assign(**numbers.origin)
     with replacing(path) as temporary:
         frame.to_parquet(temporary, engine="pyarrow", index=False)
 

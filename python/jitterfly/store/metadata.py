@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ..fields import MOST_SEED
+from ..fields import MOST_SEED, shorten
 from ..files import read_text, read_whole, write_whole
 from ..info import __version__
 from ..noise_files import copy_name, files_from, files_of
 from ..observables import Target
 from ..studies import STREAM_VERSION, BaseReplaced, RealizationBudget, Study, parse_study
+from ..studies.case_fields import get_path, leaves
+from ..studies.toml import read_toml
 
 FORMAT = 2
 SHARED_FORMAT = 3  # cells share files of records, which programs that know format 2 do not find
@@ -121,7 +123,7 @@ def write_meta(path: Path, meta: Mapping[str, Any]) -> list[Path]:
 
 
 def write_study(path: Path, study: Study) -> list[Path]:
-    """Put the study beside its records, as it was read, with copies of the files it names.
+    """Put the study beside its records, as it is run, with copies of the files it names.
 
     Returns what is still to be synchronized.
     """
@@ -150,9 +152,10 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
     """study.toml of the directory `path`, with the seed, budget and targets of the run."""
     file = path / STUDY
     text = read_text(file)
+    full = meta["full"] and _has_full(text)
     with files_from(path.absolute(), path.absolute() / FILES), warnings.catch_warnings():
         warnings.simplefilter("ignore", BaseReplaced)  # it was said when the study was run
-        study = parse_study(text, full=meta["full"], where=str(file), stored=True)
+        study = parse_study(text, full=full, where=str(file), stored=True)
     try:
         study = replace(
             study,
@@ -167,6 +170,14 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
     return study
 
 
+def _has_full(text: str) -> bool:
+    """Whether [full] is a table of a study still: what 0.1 wrote has the text as it was read."""
+    try:
+        return "full" in read_toml(text)
+    except ValueError:
+        return False  # which is said when the study is read
+
+
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Why the run that `old` describes can not be gone on with as `new`; empty if it can."""
     reasons = [
@@ -176,6 +187,44 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     if not (before <= now or now <= before):
         reasons.append(f"other cells: {_count(before - now)} that this study does not have")
     return reasons
+
+
+_PAIRS = 64  # of cells, that are compared
+
+
+def changed_fields(path: Path, old: Mapping[str, Any], study: Study) -> str:
+    """Which fields differ, and how, between all cells of the run in `path` and of a study.
+
+    Cells at the same values of the axes are compared; "" where none are, or nothing is the same.
+    """
+    try:
+        before = read_study(path, old)
+    except (OSError, ValueError):
+        return ""
+    there = {(cell.name, one.label): one for cell in before.cells() for one in cell.variants}
+    both = [
+        (there[cell.name, one.label].case, one.case)
+        for cell in study.cells()
+        for one in cell.variants
+        if (cell.name, one.label) in there
+    ][:_PAIRS]
+    if not both:
+        return ""
+    tables = [[_leaves(case.to_dict()) for case in pair] for pair in both]
+    parts = []
+    for name in dict.fromkeys(key for pair in tables for one in pair for key in one):
+        if all(pair[0].get(name) != pair[1].get(name) for pair in tables):
+            was, is_now = (shorten(tables[0][i].get(name)) for i in (0, 1))
+            parts.append(f"{name} was {was}, is {is_now}")
+    more = f", and {len(parts) - _MOST_FIELDS} more fields" if len(parts) > _MOST_FIELDS else ""
+    return ", ".join(parts[:_MOST_FIELDS]) + more
+
+
+_MOST_FIELDS = 4
+
+
+def _leaves(table: Any) -> dict[str, Any]:
+    return {path: get_path(table, path) for path in leaves(table)}
 
 
 def joined(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import math
@@ -16,10 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import notebook
+from ..algorithms import Butterfly
 from ..observables import STATISTICS, CellData, Decision, Family, Observed
 from ..progress import each
 from ..stats import Estimate
 from ..studies import Cell, Study, axis_unit
+from ..studies.case_fields import thaw
 from ..units import show_seconds
 from .directory import NUMBERS, has_records, valid_content, write_cached
 
@@ -197,6 +200,15 @@ class Numbers:
         """Names of the axes, in the study's order; none where there are no cells."""
         return [name for name, *_ in self.about["axes"]]
 
+    @property
+    def origin(self) -> dict[str, Any]:
+        """Columns of a file, alike in all rows: how to get these numbers again."""
+        seed = self.about["seed"]
+        return {
+            "seed": seed if seed < 2**63 else str(seed),  # what files can hold
+            "version": self.about["versions"]["jitterfly"],
+        }
+
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The coordinates of the cell, then COLUMNS; a cell without realizations has no rows."""
         about, arrays = self.about, self.arrays
@@ -220,8 +232,12 @@ class Numbers:
     def write_csv(self, file: TextIO) -> None:
         """The rows as CSV; an infinite bound is `inf`, what has no interval has empty fields."""
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*self.axis_names, *COLUMNS])
-        writer.writerows(["" if x is None or x != x else x for x in row] for row in self.rows())
+        origin = self.origin
+        writer.writerow([*self.axis_names, *COLUMNS, *origin])
+        writer.writerows(
+            ["" if x is None or x != x else x for x in (*row, *origin.values())]
+            for row in self.rows()
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a table of pandas; NaN is what the data did not choose or tell.
@@ -236,8 +252,24 @@ class Numbers:
         return frame.astype({"chosen_T": "Int64", "realizations": "int64", "exact": bool})
 
 
+_MOST_LISTED = 20  # values in an attribute; longer lists are told by a digest
+
+
+def _digested(value: Any) -> Any:
+    """Plain values for JSON, with a digest in place of a long list."""
+    if isinstance(value, Mapping):
+        return {key: _digested(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        if len(value) > _MOST_LISTED:
+            content = json.dumps(thaw(value)).encode()
+            return {"values": len(value), "sha256": hashlib.sha256(content).hexdigest()}
+        return [_digested(entry) for entry in value]
+    return value
+
+
 def _about(store: Readable, confidence: float) -> dict[str, Any]:
     study, meta, names = store.study, store.meta, axis_names(store)
+    base: Any = study.case  # a table, once it is read
     coordinates_of_labels: list[dict[str, Any]] = [
         {cell.labels[name]: cell.coordinates[name] for cell in store.cells} for name in names
     ]
@@ -252,6 +284,8 @@ def _about(store: Readable, confidence: float) -> dict[str, Any]:
         "source": study.source,
         "study": study.name,
         "seed": study.seed,
+        "case": json.dumps(_digested({"algorithm": {"kind": Butterfly.kind}, **base})),
+        "variants": json.dumps({one.label: _digested(one.settings) for one in study.variants}),
         "stream": meta["stream"],
         "versions": meta["versions"],
         "backend": meta["backend"],

@@ -1,6 +1,6 @@
 """`Store`: the directory of one study and the layout of its files; resume, samples, plots, export.
 
-    OUT/study.toml      the study, word for word
+    OUT/study.toml      the study as it is run: its file word for word, or with what options set
     OUT/store.json      format, seed, budget and targets in use, versions, backends
     OUT/records/*.jfr   samples of a variant, or summaries of a cell (see `record_format`); of a
                         large study 256 files that cells share, by two digits of their hash
@@ -268,6 +268,8 @@ class Store:
     def to_csv(self, path: str | Path, confidence: float = 0.95) -> None:
         """Write the rows of `to_pandas` as CSV, in place of a file of that name.
 
+        Two more columns are alike in all rows: seed, and version (of jitterfly).
+
         Raises
         ------
         OSError
@@ -293,6 +295,8 @@ class Store:
         *,
         kind: str | None = None,
         observable: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        title: str | None = None,
     ) -> Figure:
         """The study's own figure, or another one, as `jitterfly plot`.
 
@@ -304,14 +308,23 @@ class Store:
             One of the figures' names, such as "curves"; without it the study's own.
         observable : str, optional
             The only one that is shown, for kinds that can show several.
+        figsize : (float, float), optional
+            Width and height in inches; without it as the panels need.
+        title : str, optional
+            In place of the study's.
 
         Raises
         ------
         ValueError
-            No matplotlib, an ending that it does not know, a kind that does not suit the study, or
-            no data yet.
+            No matplotlib, an ending that it does not know, a kind that does not suit the study, no
+            room in `figsize` for panels, title and legend, or no data yet.
+
+        Notes
+        -----
+        A PDF that is written here has TrueType fonts; ``savefig`` of the figure takes what
+        matplotlib is set to, Type 3 where nothing is said.
         """
-        return notebook.picture_of_study(self, kind, observable, path)
+        return notebook.picture_of_study(self, kind, observable, path, figsize, title)
 
     def _repr_html_(self) -> str:
         return numbers.to_html(self)

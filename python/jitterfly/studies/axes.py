@@ -62,6 +62,9 @@ def listed(values: Any, where: str) -> list[Any]:
         raise ValueError(f"{where} must be a list, got {shorten(values)}") from None
 
 
+_MOST_DIGITS = 16  # with the dot: what is longer is a rounding error
+
+
 def label_of(value: Any) -> str:
     """What a value is called: a table by its kind and fields."""
     if isinstance(value, Mapping):
@@ -71,6 +74,8 @@ def label_of(value: Any) -> str:
         return " ".join(str(part) for part in (value.get("kind", ""), fields) if part)
     if isinstance(value, tuple):
         return f"[{' '.join(map(label_of, value))}]"
+    if isinstance(value, float) and len(repr(value)) > _MOST_DIGITS:
+        return str(float(f"{value:.12g}"))  # 2e-05 of 1.9999999999999998e-05, as linspace has it
     return str(value)
 
 
@@ -103,6 +108,14 @@ def log2_values(bounds: Any, where: str) -> list[int]:
             f"got {shorten(bounds)}"
         )
     return [1 << int(exponent) for exponent in range(whole[0], whole[1] + 1)]
+
+
+def _values_of(path: str, values: Sequence[Any]) -> list[AxisValue]:
+    labels = [label_of(value) for value in values]
+    if len(set(labels)) < len(labels):  # numbers that differ in their last digits only
+        labels = [str(v) if isinstance(v, float) else label_of(v) for v in values]
+    both = zip(labels, values, strict=True)
+    return [AxisValue(label, Frozen({path: value})) for label, value in both]
 
 
 _MARKS = ("=", ",", "\n")  # parts of the names of cells
@@ -179,7 +192,7 @@ class Axis:
             else:
                 listed_values = listed(read_values(values, path, where), key)
             listed_values = freeze(listed_values, key)
-            made = [AxisValue(label_of(value), Frozen({path: value})) for value in listed_values]
+            made = _values_of(path, listed_values)
         self._put(name, made, path=path or "")
 
     @classmethod

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..algorithms import Butterfly
 from ..case import Case, check_exposed, delays, warn_of_idle_speeds, warn_of_unused_costs
+from ..distributions.distribution import number_alone
 from ..fields import shorten
 from ..observables import Column, Family, Observable
 from ..program import observation_names, rank_rounds
@@ -231,13 +232,23 @@ def _check_twice(cell: Cell) -> None:
 
 
 def _coordinate(axis: Axis, value: AxisValue, table: Mapping[str, Any]) -> float | int | str:
-    """Where a value is on its axis: a number if the axis is one of numbers."""
+    """Where a value is on its axis: a number if the axis is one of numbers.
+
+    A time alone that stands for a distribution is a number, and so is one that the case reads as
+    something else, such as a list.
+    """
     if axis.rule and value.value is not None:
         return value.value
-    field = get_path(table, axis.path) if axis.path else None
-    if isinstance(field, (int, float)) and not isinstance(field, bool):
-        return field
-    return value.label
+    given: Any = value.settings[axis.path] if axis.path else None
+    field: Any = get_path(table, axis.path) if axis.path else None
+    if not isinstance(given, Mapping):
+        field = number_alone(field)
+    numbers: list[float | int] = [one for one in (field, given) if _is_number(one)]
+    return numbers[0] if numbers else value.label
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def order_derived(axes: Sequence[Axis]) -> list[Axis]:

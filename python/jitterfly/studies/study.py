@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from .. import notebook
 from ..case import Case
+from ..distributions.distribution import Drawn
 from ..fields import MOST_SEED, Component, Given, shorten
 from ..network import Network
 from ..noise_files import current_folders, files_from
@@ -68,6 +69,8 @@ class StudyResult(Protocol):
         *,
         kind: str | None = None,
         observable: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        title: str | None = None,
     ) -> Figure:
         """The study's figure, or another one."""
 
@@ -173,8 +176,29 @@ class Study:
 
     @property
     def text(self) -> str:
-        """The file that it was read from, word for word, else TOML that describes it."""
-        return self._origin.text or self.to_toml()
+        """The file that it was read from, word for word, else TOML that describes it.
+
+        TOML, too, where something is not as in the file; its first line then says what.
+        """
+        changes = self._changes()
+        if self._origin.text and not changes:
+            return self._origin.text
+        head = f"# The study as it was run: {'; '.join(changes)}.\n\n" if changes else ""
+        return head + self.to_toml()
+
+    def _changes(self) -> list[str]:
+        """What is not as in the file that it was read from."""
+        read = self._origin.read
+        if read is None:
+            return []
+        changes = ["the sizes of the table [full]"] if self.full else []
+        if self.seed != read[0]:
+            changes.append(f"seed {self.seed} in place of {read[0]}")
+        if self.targets != read[1]:
+            changes.append("other targets than its file has")
+        if self.budget != read[2]:
+            changes.append("other numbers of realizations than its file has")
+        return changes
 
     @property
     def full(self) -> bool:
@@ -188,7 +212,9 @@ class Study:
 
     def read_from(self, text: str, full: bool, where: str) -> Study:
         """The same study with the file that it was read from, for its copy and for errors."""
-        return replace(self, _origin=replace(self._origin, text=text, full=full, where=where))
+        read = (self.seed, tuple(self.targets), self.budget) if text else None
+        origin = replace(self._origin, text=text, full=full, where=where, read=read)
+        return replace(self, _origin=origin)
 
     def __hash__(self) -> int:
         return hash((self._grid.description, self.seed, self.budget, self.targets))
@@ -312,12 +338,16 @@ class Study:
 
 @dataclass(frozen=True)
 class _Origin:
-    """The file that a study was read from, and the folders of the files that its noise names."""
+    """The file that a study was read from, and the folders of the files that its noise names.
+
+    `read` are the seed, targets and budget that the file has.
+    """
 
     folders: tuple[Path, Path | None]
     text: str = ""
     full: bool = False
     where: str = ""
+    read: tuple[int, tuple[Target | str, ...], RealizationBudget] | None = None
 
 
 @dataclass(frozen=True)
@@ -439,6 +469,8 @@ def axis_unit(study: Study, name: str) -> str:
     owner, declared, field = _field(study, name)
     if isinstance(declared, (Seconds, OptionalSeconds)):
         return "s/B" if issubclass(owner, Network) and field in _PER_BYTE else "s"
+    if isinstance(declared, Drawn):
+        return declared.unit
     return "B" if (owner, field) == (Case, "message_bytes") else ""
 
 

@@ -32,6 +32,7 @@ from ..progress import ProgressLine, each, show_rate, show_time
 from ..store.cell_progress import ProgressWriter, is_finished
 from ..store.store import Store
 from ..studies import Cell, Study, load_study
+from ..studies.axes import listed
 from ..syntax import read_count
 from . import executors
 from .batches import Batch, CellRun, Pace, run_batch, worst
@@ -468,7 +469,8 @@ def overridden(
         changed["seed"] = seed
     if targets is not None:
         changed["targets"] = tuple(
-            Target.parse(target) if isinstance(target, str) else target for target in targets
+            Target.parse(target) if isinstance(target, str) else target
+            for target in listed(targets, "targets")
         )
     if realizations is not None:
         budget = read_count(realizations, "realizations", 1, MOST_REALIZATIONS)
