@@ -51,7 +51,7 @@ from .slowdown import SlowdownTable, slowdown
 from .store import Store, export, merge
 from .studies import Axis, RealizationBudget, Study, load_study
 from .sweep import run as run_study
-from .units import LongTimeWarning, Time
+from .units import LongTimeWarning, SmallFactorWarning, Time
 
 if TYPE_CHECKING:
     from . import inference, measured, plots
@@ -84,6 +84,7 @@ __all__ = [
     "SinceArrival",
     "Slowdown",
     "SlowdownTable",
+    "SmallFactorWarning",
     "Store",
     "Study",
     "Target",

@@ -199,7 +199,8 @@ class _Question(NamedTuple):
         return self.known * share if self.field == "duration" else self.known / share
 
     def noise(self, share: float) -> Noise:
-        return Noise.from_dict({**self.table, self.field: self.value(share)}, "noise")
+        # With a unit: the user gave no number that a unit could be missing from.
+        return Noise.from_dict({**self.table, self.field: f"{self.value(share)!r}s"}, "noise")
 
     @property
     def least_share(self) -> float:
