@@ -19,7 +19,13 @@ from . import algorithms, congestion, distributions, imbalance, noise, notebook,
 from .advice import Advice, advise
 from .agreement import Agreement, compare_measured
 from .algorithms import *  # noqa: F403
-from .case import Case, IneffectiveNoiseWarning, IneffectiveSpeedWarning, UnusedCostWarning
+from .case import (
+    Case,
+    IneffectiveNoiseWarning,
+    IneffectiveSpeedWarning,
+    ScarceRecordingWarning,
+    UnusedCostWarning,
+)
 from .distributions import *  # noqa: F403
 from .engine import BackendError, UnusedGPUWarning
 from .explain import Explanation, explain
@@ -78,6 +84,7 @@ __all__ = [
     "RealizationBudget",
     "Recovery",
     "Result",
+    "ScarceRecordingWarning",
     "Schedule",
     "ScheduleExplanation",
     "ScheduleResult",

@@ -190,6 +190,10 @@ def test_the_command(capsys, tmp_path):
         (["--noise", TICK], "got no --at-most"),
         (["--noise", "period=1ms,duration=1us", "--at-most", "2"], "got no such noise"),
         (["--noise", TICK, "--at-most", "1"], "--at-most must be above 1, got 1"),
+        (
+            ["--noise", TICK, "--at-most", "5%"],
+            "--at-most must be above 1, got 0.05 (5 % slower is 1.05)",
+        ),
         (["--noise", TICK, "--at-most", "x"], "--at-most must be a number, got 'x'"),
         (["--noise", "duration=max", "--at-most", "2"], "--noise must give its period"),
     ],

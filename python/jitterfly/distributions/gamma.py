@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .. import special
 from ..fields import frozen_dataclass
-from ..units import PositiveSeconds, show_seconds, to_ticks
+from ..units import show_seconds, to_ticks
 from . import distribution
 from .distribution import (
     Distribution,

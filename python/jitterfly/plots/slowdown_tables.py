@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from ..result_table import show_time
 from ..simulate import Result
-from ..slowdown import SlowdownTable, in_words, show_ratio
+from ..slowdown import SlowdownTable, in_words, repetition, show_ratio
 from ..units import show_seconds, show_size
 from . import style
 
@@ -203,7 +203,7 @@ def draw_samples(result: Result) -> Figure:
     ]
     case = result.case
     size = show_size(case.message_bytes)
-    title = f"{case.algorithm.kind} of {size} on {case.ranks:,} ranks"
+    title = f"{case.algorithm.kind} of {size} on {case.ranks:,} ranks{repetition(case)}"
     noise = "; ".join(map(in_words, case.noise)) or "none"
     details = [f"network: {in_words(case.network)}", f"noise: {noise}", *subtitle]
     style.finish(figure, title, details, handles)
