@@ -403,7 +403,13 @@ def _check_slowed(case: Case) -> None:
 
 def _check_routed(case: Case) -> None:
     """Raise ValueError for messages that can not be routed over a network with other traffic."""
-    cycle = case.lowered
+    cycle, network = case.lowered, case.network
+    if isinstance(network, Hierarchy) and network.levels[0].size != 1:
+        raise ValueError(
+            "network must be no Hierarchy of nodes of several ranks with Congestion: a rank is a "
+            "host there, so that messages within a node would be on the links; give a LogGOPS or "
+            "Hockney network, with a rank for each node"
+        )
     if sum(isinstance(noise, Congestion) for noise in case.noise) > 1:
         raise ValueError("noise must hold at most one Congestion: there is one network")
     if any(not step.receives for step in cycle.steps if step.kind == MESSAGE):
