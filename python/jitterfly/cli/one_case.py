@@ -239,8 +239,8 @@ def add_export_goal(commands: Any) -> None:
         help="the schedule of a case as GOAL text, to run it in LogGOPSim",
         description="Writes the messages and the work of a case as GOAL, with all dependencies; "
         "LogGOPSim's converter txt2bin reads it. Noise is left out. On standard error: the options "
-        "that make LogGOPSim's network that of the case, and what had to be rounded; and the command "
-        "that runs the schedule here, on the network as it is.",
+        "that make LogGOPSim's network that of the case, what had to be rounded, and the command "
+        "that runs the schedule here.",
     )
     add_case(export)
     export.add_argument("-o", "--out", type=Path, metavar="FILE", help="default: standard output")

@@ -82,7 +82,7 @@ class Empirical(Distribution, kind="empirical"):
 
         _check_ways(self)
         if self.samples is not None:
-            given = self.samples
+            given: Any = self.samples
             put("samples", _read_seconds(given, "samples"))
             self._keep_long("samples", given)
         elif self.file is not None:

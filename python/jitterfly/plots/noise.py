@@ -187,10 +187,13 @@ def _cut(measured: Measured, parts: list[Any]) -> list[str]:
 def _say_none(axes: Axes, why: str = "none") -> None:
     """A panel without anything, and without numbers on its axes, which would be none of its own."""
     axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", color=style.GREY)
-    axes.tick_params(left=False, bottom=False, labelleft=False, labelbottom=False)
+    axes.tick_params(bottom=False, labelbottom=False)
+    if len(axes.get_shared_y_axes().get_siblings(axes)) == 1:  # else they are its neighbours', too
+        axes.tick_params(left=False, labelleft=False)
     axes.grid(visible=False)
 
 
+_FEW_POINTS = 100  # up to so many they are large
 _EDGE = 0.01  # of the time that was observed
 _MOST_POINTS = 5_000  # beyond that, where they are dense is counted
 _GRID = (500, 130)  # cells, each a dot of the picture or two
@@ -256,7 +259,7 @@ def _cloud(axes: Axes, x: Floats, y: Floats) -> None:
         longest = np.argpartition(y, -_LONGEST)[-_LONGEST:]
         x, y = x[longest], y[longest]
         look |= {"color": style.INK}
-    axes.plot(x, y, ".", markersize=2.2, **look)
+    axes.plot(x, y, ".", markersize=2.2 if len(y) > _FEW_POINTS else 6, clip_on=False, **look)
     style.log_axis(axes, "s")
 
 
@@ -405,8 +408,7 @@ def draw_periodogram(axes: Axes, detours: Detours, facts: dict[str, Any]) -> Non
     axes.set_xlabel("frequency (Hz)")
     axes.set_ylabel("power")
     if not len(spectrum.frequency) or len(detours.starts) < LEAST_FOR_PERIODS:
-        axes.text(0.5, 0.5, "too short, or too few detours", transform=axes.transAxes,
-                  ha="center", color=style.GREY)  # fmt: skip
+        _say_none(axes, "too short, or too few detours")
         return
     edges = np.unique(
         np.searchsorted(

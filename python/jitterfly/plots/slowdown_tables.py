@@ -66,7 +66,7 @@ def draw_table(found: SlowdownTable) -> Figure:
         style.log_axis(top, "s")
     else:  # from 0 where times differ by much, else around them
         room = 0.1 * (high - low) or 0.1 * high or 1e-6
-        top.set_ylim(0 if high > 2 * low else max(low - room, 0), high + room)
+        top.set_ylim(0 if high > _FACTOR / 2 * low else max(low - room, 0), high + room)
         style.unit_axis(top, "s")
     top.set_ylabel("completion")
     bottom.set_ylabel("mean / without noise")
