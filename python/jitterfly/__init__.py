@@ -19,7 +19,13 @@ from . import algorithms, congestion, distributions, imbalance, noise, notebook,
 from .advice import Advice, advise
 from .agreement import Agreement, compare_measured
 from .algorithms import *  # noqa: F403
-from .case import Case, IneffectiveNoiseWarning, IneffectiveSpeedWarning, UnusedCostWarning
+from .case import (
+    Case,
+    IneffectiveNoiseWarning,
+    IneffectiveSpeedWarning,
+    ScarceRecordingWarning,
+    UnusedCostWarning,
+)
 from .distributions import *  # noqa: F403
 from .engine import BackendError, UnusedGPUWarning
 from .explain import Explanation, explain
@@ -51,7 +57,7 @@ from .slowdown import SlowdownTable, slowdown
 from .store import Store, export, merge
 from .studies import Axis, RealizationBudget, Study, load_study
 from .sweep import run as run_study
-from .units import LongTimeWarning, Time
+from .units import LongTimeWarning, SmallFactorWarning, Time
 
 if TYPE_CHECKING:
     from . import inference, measured, plots
@@ -78,12 +84,14 @@ __all__ = [
     "RealizationBudget",
     "Recovery",
     "Result",
+    "ScarceRecordingWarning",
     "Schedule",
     "ScheduleExplanation",
     "ScheduleResult",
     "SinceArrival",
     "Slowdown",
     "SlowdownTable",
+    "SmallFactorWarning",
     "Store",
     "Study",
     "Target",

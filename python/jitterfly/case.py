@@ -22,12 +22,19 @@ from .fields import Given, check_choice, check_keys, frozen_dataclass, shorten, 
 from .hierarchy import Hierarchy
 from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed, scaled
 from .network import MOST_BYTES, LogGOPS, Network, NetworkOrText, check_network
-from .noise import Congestion, Noise, SpeedNoise
+from .noise import Congestion, Noise, SpeedNoise, TraceNoise
 from .noise.source import ExposedWork, check_sources, content_of, longest_work, names_level
 from .renames import to_stored
 from .steps import ASK, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs, Step
 from .syntax import read_count, read_network, read_noises, read_size
-from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, Seconds, to_ticks
+from .units import (
+    LONGEST_SECONDS,
+    LONGEST_TICKS,
+    TICKS_PER_SECOND,
+    Seconds,
+    from_ticks,
+    to_ticks,
+)
 
 MOST_CYCLES = 100_000
 _MOST_DRAWS = 2**31
@@ -417,7 +424,13 @@ def _check_slowed(case: Case) -> None:
 
 def _check_routed(case: Case) -> None:
     """Raise ValueError for messages that can not be routed over a network with other traffic."""
-    cycle = case.lowered
+    cycle, network = case.lowered, case.network
+    if isinstance(network, Hierarchy) and network.levels[0].size != 1:
+        raise ValueError(
+            "network must be no Hierarchy of nodes of several ranks with Congestion: a rank is a "
+            "host there, so that messages within a node would be on the links; give a LogGOPS or "
+            "Hockney network, with a rank for each node"
+        )
     if sum(isinstance(noise, Congestion) for noise in case.noise) > 1:
         raise ValueError("noise must hold at most one Congestion: there is one network")
     if any(not step.receives for step in cycle.steps if step.kind == MESSAGE):
@@ -439,6 +452,10 @@ def _check_routed(case: Case) -> None:
 
 class IneffectiveNoiseWarning(UserWarning):
     """A source of noise can hit nothing in the case that is simulated."""
+
+
+class ScarceRecordingWarning(UserWarning):
+    """Measured noise of which a few detours decide, or that may be the load of a busy machine."""
 
 
 class IneffectiveSpeedWarning(UserWarning):
@@ -578,6 +595,26 @@ def warn_of_idle_sources(
         elif unused := noise.ignores(ranks):
             message = f"noise.{i} ({noise.kind}): {unused}"
             warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
+
+
+def doubts(case: Case) -> list[str]:
+    """What its measured noise leaves open, in words."""
+    recorded = [one for one in case.placed_noise if isinstance(one, TraceNoise)]
+    if not recorded:
+        return []
+    work = exposed(case)
+    parts = {"compute": work.compute, "communication": work.communication}
+    text = []
+    for noise in recorded:
+        met = sum(ticks for phase, ticks in parts.items() if noise.during in ("all", phase))
+        text += noise.doubts(case.ranks, case.cycles * float(from_ticks(met)))
+    return text
+
+
+def warn_of_doubts(case: Case) -> None:
+    """Warn of what the measured noise of a case leaves open."""
+    for text in doubts(case):
+        warnings.warn(text, ScarceRecordingWarning, stacklevel=stacklevel_of_user())
 
 
 def speed_acts(case: Case) -> bool:

@@ -251,9 +251,15 @@ class DelayByCause(ResultTable):
                          "" if part else largest))  # fmt: skip
         return aligned(rows, left=1)
 
+    @property
+    def waits_for_rest(self) -> str:
+        """What ranks wait for, but for others that had not sent, in words."""
+        return "messages"
+
     def rank_lines(self) -> list[str]:
         """The table of ranks as text: those that wait least for others, and most."""
-        head = ("rank", "arrives late", "own noise", "waits for others", "for messages", "on time")
+        head = ("rank", "arrives late", "own noise", "waits for others",
+                f"for {self.waits_for_rest}", "on time")  # fmt: skip
         rows: list[tuple[str, ...]] = [head]
         for row in self.rank_rows(_SHOWN_RANKS):
             waits = (row.waits_for_others, row.waits_for_messages)

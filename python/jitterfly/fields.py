@@ -426,7 +426,8 @@ Floats = Sequence[float] | npt.NDArray[Any]
 Integers = Sequence[int] | npt.NDArray[Any]
 Taken = TypeVar("Taken")
 Held = TypeVar("Held")
-_NO_DEFAULT: Any = object()
+NO_DEFAULT: Any = object()
+"""Stands for the default of a field that is required."""
 
 
 class Given(Generic[Taken, Held]):
@@ -441,7 +442,7 @@ class Given(Generic[Taken, Held]):
         `fields.frozen_dataclass`.
     """
 
-    def __init__(self, shown: str, default: Taken | Held = _NO_DEFAULT) -> None:
+    def __init__(self, shown: str, default: Taken | Held = NO_DEFAULT) -> None:
         self._shown = shown
         self._default: Any = default
 
@@ -454,7 +455,7 @@ class Given(Generic[Taken, Held]):
         if instance is not None:
             value: Held = instance.__dict__[self._name]
             return value
-        if self._default is _NO_DEFAULT:  # this is how dataclass asks whether there is a default
+        if self._default is NO_DEFAULT:  # this is how dataclass asks whether there is a default
             raise AttributeError(self._name)
         default: Held = self._default
         return default

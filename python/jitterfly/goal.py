@@ -17,7 +17,7 @@ from .cycle import is_symmetric
 from .network import Hockney, LogGOPS
 from .program import rank_rounds
 from .steps import ASK, COPY, EXCHANGE, FORWARD, MESSAGE, Step, Xor, draws_per_cycle
-from .units import exact, to_ticks
+from .units import exact, show_seconds, show_size, to_ticks
 
 MOST_MESSAGES = 10**7
 _NS = 1000  # ticks
@@ -40,11 +40,15 @@ _UNDER_WAY = (
 
 
 class Goal(NamedTuple):
-    """What `goal_schedule` gives: the GOAL text, LogGOPSim's options, and what is not the same."""
+    """What `goal_schedule` gives: the GOAL text, LogGOPSim's options, and what is not the same.
+
+    `network` is that of the case, not rounded, for jitterfly itself to run the schedule on.
+    """
 
     text: str
     options: list[str]
     notes: list[str]
+    network: str
 
 
 class _Message(NamedTuple):
@@ -118,7 +122,8 @@ def goal_schedule(case: Case) -> Goal:
         notes.append(_UNDER_WAY if several else _ORDER)
     bodies = [f"\nrank {i} {{\n{rank.text()}}}\n" for i, rank in enumerate(ranks)]
     text = f"num_ranks {case.ranks}\n" + "".join(bodies)
-    return Goal(text, _options(case, notes), list(dict.fromkeys(notes)))
+    options, network = _options(case, notes)
+    return Goal(text, options, list(dict.fromkeys(notes)), network)
 
 
 class _RankOperations:
@@ -219,7 +224,8 @@ def _whole_ns(ticks: int, what: str, notes: list[str]) -> int:
     return whole
 
 
-def _options(case: Case, notes: list[str]) -> list[str]:
+def _options(case: Case, notes: list[str]) -> tuple[list[str], str]:
+    """LogGOPSim's options, and the same network as jitterfly reads it."""
     network = case.network
     values: dict[str, Fraction | int]
     if isinstance(network, Hockney):  # alpha + beta n = L + (n - 1) G, and a gap of beta n
@@ -231,12 +237,23 @@ def _options(case: Case, notes: list[str]) -> list[str]:
             notes.append(_OVERHEAD)
     else:
         raise ValueError(f"network must be Hockney or LogGOPS for GOAL, got {network}")
-    options = []
+    options, exactly = [], []
     for name, seconds in values.items():
         time = seconds * 10**9
         whole = math.floor(time + type(time)(1) / 2)
         told = f"{float(time):.12g}"  # seconds as binary fractions are a little off
         if told != str(whole):
-            notes.append(f"{name}: {told} ns became {whole} ns")
+            note = f"{name}: {told} ns became {whole} ns"
+            if name == "G":
+                off = float((whole - time) * (case.message_bytes - 1)) / 1e9
+                note += (
+                    f", so that a message of {show_size(case.message_bytes)} takes "
+                    f"{show_seconds(abs(off), 3)} {'more' if off > 0 else 'less'} on its way: "
+                    "older versions of LogGOPSim take whole ns a byte; newer ones take fractions, "
+                    f"-G {told}"
+                )
+            notes.append(note)
         options += [f"-{name}", str(whole)]
-    return [*options, "-S", str(2**31 - 1)]  # no rendezvous
+        if told != "0" or name in "Lo":
+            exactly.append(f"{name}={told}ns")
+    return [*options, "-S", str(2**31 - 1)], ",".join(exactly)  # no rendezvous

@@ -19,7 +19,15 @@ from . import noise_files
 from .fields import Component, Given, check_integer, check_numbers, frozen_dataclass, shorten
 from .files import read_text
 from .noise_files import FileName
-from .units import LONGEST_TICKS, TICKS_PER_SECOND, Seconds, array_to_ticks, exact, to_ticks
+from .units import (
+    LONGEST_TICKS,
+    TICKS_PER_SECOND,
+    Seconds,
+    array_to_ticks,
+    exact,
+    to_ticks,
+    warn_of_small_factor,
+)
 
 __all__ = [
     "Arrival",
@@ -242,6 +250,7 @@ class SlowRanks(Speed, kind="slow_ranks"):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factor", _check_factor(self.factor))
+        warn_of_small_factor(self.factor, "SlowRanks")
         object.__setattr__(self, "ranks", _check_places(self.ranks, "ranks"))
 
     def of_ranks(self, ranks: int) -> npt.NDArray[np.float64]:
@@ -279,6 +288,7 @@ class SlowNodes(Speed, kind="slow_nodes"):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factor", _check_factor(self.factor))
+        warn_of_small_factor(self.factor, "SlowNodes")
         width = check_integer(self.node_ranks, "node_ranks", 1, MOST_RANKS)
         object.__setattr__(self, "node_ranks", width)
         object.__setattr__(self, "nodes", _check_places(self.nodes, "nodes"))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import memory, notebook, stats
-from .case import Case, check_case, warn_of_misses, warn_of_unused_costs
+from .case import Case, check_case, warn_of_doubts, warn_of_misses, warn_of_unused_costs
 from .engine import (
     backend_named,
     check_run,
@@ -274,6 +274,9 @@ def simulate(
         so in all of their cells.
     IneffectiveSpeedWarning
         `case.speed` acts on nothing: there is no compute phase, and combining takes no time.
+    ScarceRecordingWarning
+        A few detours of a recording decide: it has hardly any, or a realization takes as much CPU
+        time from it as a tenth of its length; or it may be the load of a busy machine.
     UnusedCostWarning
         The collective takes no time, although `gamma` is given: it combines nothing.
     UnusedGPUWarning
@@ -295,6 +298,7 @@ def simulate(
     """
     warn_of_misses(check_case(case))
     warn_of_unused_costs([case])
+    warn_of_doubts(case)
     return simulate_checked(case, realizations, seed, backend, threads, progress, first_realization)
 
 

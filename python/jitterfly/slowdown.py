@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from . import notebook, stats
 from .algorithms import Algorithm, Butterfly
-from .case import Case, check_exposed, delays, warn_of_unused_costs
+from .case import Case, check_exposed, delays, doubts, warn_of_unused_costs
 from .distributions import Constant, Distribution
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, shorten, summary
 from .hierarchy import Hierarchy
@@ -37,12 +37,16 @@ if TYPE_CHECKING:
 USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
 """What is taken where no network is given: a fast interconnect of today, about."""
 USUAL_REALIZATIONS = 2000
+_MOST_DIGITS = 6
 _SHOWN = 8  # numbers in a note
+_LONG_RUN = 10  # times the longest noise that can be under way at the start
 _LARGE = 1024  # bytes: what they take on a network is no longer little
+QUESTION_COLUMNS = ("algorithm", "message_bytes", "cycles", "compute_time_s", "network", "noise")
+"""What was simulated, in words where it is no number: the last columns."""
 COLUMNS = (
     "ranks", "noise_free_s", "mean_s", "mean_low_s", "mean_high_s", "p50_s", "p50_low_s",
     "p50_high_s", "p99_s", "p99_low_s", "p99_high_s", "slowdown", "slowdown_low", "slowdown_high",
-    "rare_events", "realizations", "confidence", "seed",
+    "rare_events", "realizations", "confidence", "seed", *QUESTION_COLUMNS,
 )  # fmt: skip
 
 
@@ -92,7 +96,8 @@ class SlowdownTable(ResultTable):
         """What was simulated, and under which noise; `where` stands between them."""
         size = show_size(self.case.message_bytes)
         noise = "; ".join(map(in_words, self.case.noise))
-        return f"{in_words(self.case.algorithm)}, {size}{where}, under noise: {noise}"
+        repeated = repetition(self.case)
+        return f"{in_words(self.case.algorithm)}, {size}{repeated}{where}, under noise: {noise}"
 
     def lines(self) -> list[str]:
         """The table as text."""
@@ -112,6 +117,8 @@ class SlowdownTable(ResultTable):
             f"{100 * first.mean.confidence:g} % intervals of mean and slowdown",
         ]
         text += start_notes(self.case.noise, self.case.cycles, self.case.compute_time)
+        text += steady_notes(self.case, self.rows[-1].noise_free)
+        text += doubts(self.case)
         costless = getattr(self.case.network, "G", None) == 0
         if costless and self.case.message_bytes >= _LARGE:
             text.append("G = 0: messages of any size take as long; give G, the time of a byte")
@@ -168,7 +175,8 @@ class SlowdownTable(ResultTable):
         """A line for each number of ranks, with the intervals of all columns."""
         rows = [
             (row.ranks, row.noise_free, *ends(row.mean, row.p50, row.p99, row.slowdown),
-             row.mean.events, row.mean.realizations, row.mean.confidence, self.seed)
+             row.mean.events, row.mean.realizations, row.mean.confidence, self.seed,
+             *question_cells(self.case))
             for row in self.rows
         ]  # fmt: skip
         return csv_text([COLUMNS, *rows])
@@ -336,6 +344,44 @@ def start_notes(noise: Sequence[Noise], cycles: int, compute_time: float) -> lis
             "start=stationary it can be, as on a machine that has been running"]  # fmt: skip
 
 
+def steady_notes(case: Case, simulated: float) -> list[str]:
+    """A line where what is under way at the start weighs more than in a long run.
+
+    `simulated` is the time of all cycles without noise, seconds.
+    """
+    longest = max([0.0, *(one.longest_under_way() for one in case.noise)])
+    if not case.compute_time or not simulated or longest <= simulated / _LONG_RUN:
+        return []
+    needed = math.ceil(_LONG_RUN * longest / (simulated / case.cycles))
+    count = f"{case.cycles:,} cycle{'s' * (case.cycles != 1)}"
+    return [
+        f"simulated: {show_seconds(simulated, 3)} of the machine's time ({count}), and noise that "
+        f"lasts {show_seconds(longest, 3)} can be under way at its start, which counts for more "
+        f"than in a long run; for that take cycles = {needed:,} or more"
+    ]
+
+
+def repetition(case: Case) -> str:
+    """Cycles and compute time in words, where there are any.
+
+    Examples
+    --------
+    >>> repetition(Case(4, network=USUAL_NETWORK, cycles=20, compute_time="1ms"))
+    ', 20 cycles with 1 ms of compute time before each'
+    """
+    before = f"{show_seconds(case.compute_time)} of compute time" if case.compute_time else ""
+    if case.cycles == 1:
+        return f", after {before}" if before else ""
+    return f", {case.cycles:,} cycles" + (f" with {before} before each" if before else "")
+
+
+def question_cells(case: Case, noise: str = "") -> tuple[object, ...]:
+    """What stands in `QUESTION_COLUMNS`; `noise` in place of the case's."""
+    sources = noise or "; ".join(map(in_words, case.noise))
+    return (in_words(case.algorithm), case.message_bytes, case.cycles, case.compute_time,
+            in_words(case.network), sources)  # fmt: skip
+
+
 def _show_ranks(counts: list[int]) -> str:
     """Numbers of ranks in words."""
     if len(counts) > _SHOWN:
@@ -344,11 +390,18 @@ def _show_ranks(counts: list[int]) -> str:
 
 
 def show_ratio(estimate: Estimate) -> str:
-    """A number with its interval; question marks for both ends where none is known."""
-    value, low, high = (
-        f"{float(end):.3g}" if abs(float(end)) < 1e3 else f"{float(end):,.0f}"
-        for end in ends(estimate)
-    )
+    """A number with its interval; question marks for both ends where none is known.
+
+    It has three digits, and more where its ends would look alike.
+    """
+    numbers = list(map(float, ends(estimate)))
+    value = low = high = ""
+    for digits in range(3, _MOST_DIGITS + 1):
+        value, low, high = (
+            f"{end:.{digits}g}" if abs(end) < 10**digits else f"{end:,.0f}" for end in numbers
+        )
+        if low != high or numbers[1] == numbers[2] or not math.isfinite(numbers[1]):
+            break
     return f"{value} [{low}, {high}]" if math.isfinite(float(estimate.low)) else f"{value} [?, ?]"
 
 

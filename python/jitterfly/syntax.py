@@ -27,13 +27,13 @@ lists    64,1000,6000
 ranges   64..8192 is all powers of two from 64 to 8192; 64..8192/2 every second one, and the last;
          100..500+100 is 100, 200, ... 500, and the last
 times    seconds, or with a unit: 10us (s, ms, us, ns, ps)
-shares   0.01 or 1%
+shares   0.01 or 1%, such as a probability
 noise    a noise file (`jitterfly noise record`, `import`), which every rank replays, also with
          keys, such as all.noise,part=each; or KEY=VALUE,
          such as period=1ms,duration=10us,start=stationary, or kind=NAME,...: periodic (which it is
-         without a kind), trace (file, part, ...), renewal, step, message, jitter. Each rank has
-         noise of its own; with shared=48 the 48 ranks of a node have the same, with
-         shared=machine all. Daemons at random, 200 ms apart on average:
+         without a kind), trace (file, part, ...), renewal, step, message, jitter, arrival, speed,
+         congestion. Each rank has noise of its own; with shared=48 the 48 ranks of a node have the
+         same, with shared=machine all. Daemons at random, 200 ms apart on average:
          kind=renewal,gap=200ms,duration=80us,start=stationary,shared=48
          A gap, a duration or a delay may be drawn: duration=exponential(mean=80us)
 network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney); nodes, racks
@@ -143,9 +143,7 @@ def read_share(
     """
     share = -1.0
     if isinstance(value, str):
-        match = _SHARE.fullmatch(value.strip())
-        with suppress(ZeroDivisionError):
-            share = float(Fraction(match[1]) / (100 if match[2] else 1)) if match else -1.0
+        share = share_of_text(value)
     elif isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
         with suppress(OverflowError):
             share = float(value)
@@ -155,6 +153,20 @@ def read_share(
             f"such as {example}, got {shorten(value)}"
         )
     return share
+
+
+def share_of_text(text: str) -> float:
+    """A share as a number; below 0 where the text is none.
+
+    Examples
+    --------
+    >>> share_of_text("1%"), share_of_text("1/8"), share_of_text("one")
+    (0.01, 0.125, -1.0)
+    """
+    match = _SHARE.fullmatch(text.strip())
+    with suppress(ZeroDivisionError):
+        return float(Fraction(match[1]) / (100 if match[2] else 1)) if match else -1.0
+    return -1.0
 
 
 def read_pairs(text: str, name: str) -> dict[str, Any]:

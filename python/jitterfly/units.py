@@ -113,22 +113,43 @@ def warn_of_long(value: Any, name: str, way: str = "") -> bool:
     bool
         Whether there was something to warn of.
     """
-    if isinstance(value, str):
-        match = _TEXT.fullmatch(value)
-        if match is None or match[2]:
-            return False
-        text, seconds = match[1], parse_seconds(value)
-    else:
-        seconds = _to_float(value)
-        text = f"{seconds:g}"
-    if seconds >= _LONG:
-        way = way or f"give it one, such as '{text}us', or '{text}s' if that is meant"
+    if not is_long_number(value):
+        return False
+    text = value.strip() if isinstance(value, str) else f"{_to_float(value):g}"
+    way = way or f"give it one, such as '{text}us', or '{text}s' if that is meant"
+    warnings.warn(
+        f"{name} is {show_seconds(parse_seconds(value))}, as a number without a unit is in "
+        f"seconds: {way}",
+        LongTimeWarning,
+        stacklevel=stacklevel_of_user(),
+    )
+    return True
+
+
+def is_long_number(value: Any) -> bool:
+    """Whether a time, as `parse_seconds` accepted it, is 1 s or more and has no unit."""
+    if not isinstance(value, str):
+        return _to_float(value) >= _LONG
+    match = _TEXT.fullmatch(value)
+    return match is not None and not match[2] and parse_seconds(value) >= _LONG
+
+
+class SmallFactorWarning(UserWarning):
+    """A factor on the time of ranks makes them much faster, as where 5 % is written for 1.05."""
+
+
+_SMALL = 0.5
+
+
+def warn_of_small_factor(factor: float, owner: str) -> None:
+    """Warn where ranks would take less than half the time: 0.05 may be meant as 5 % more."""
+    if 0 < factor < _SMALL:
         warnings.warn(
-            f"{name} is {show_seconds(seconds)}, as a number without a unit is in seconds: {way}",
-            LongTimeWarning,
+            f"factor of {owner} is {factor:g}, so that ranks take {factor:g} of the time and are "
+            f"{1 / factor:.3g} times faster: {100 * factor:.3g} % slower is {1 + factor:g}",
+            SmallFactorWarning,
             stacklevel=stacklevel_of_user(),
         )
-    return seconds >= _LONG
 
 
 def _to_float(value: Any) -> float:

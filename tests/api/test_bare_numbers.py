@@ -18,6 +18,17 @@ LONG = {  # what is made, and which field is told of
     "duration of RenewalNoise is 1 s": lambda: jf.RenewalNoise(100, 1),
     "delay of StepNoise is 14 s": lambda: jf.StepNoise(14, probability=0.1),
     "delay of MessageNoise is 14 s": lambda: jf.MessageNoise("14"),
+    "mean of Exponential is 2 s": lambda: jf.StepNoise(jf.Exponential(mean=2)),
+    "median of Lognormal is 20 s": lambda: jf.RenewalNoise(
+        "1ms", {"kind": "lognormal", "median": 20, "sigma": 1}
+    ),
+    "one of samples of Empirical is 30 s": lambda: jf.MessageNoise(
+        jf.Empirical(samples=[10, "20", 30])
+    ),
+    "one of high of Empirical is 2 s": lambda: jf.RenewalNoise(
+        "1ms", jf.Empirical(low=[0, "1us"], high=["1us", 2], count=[1, 1])
+    ),
+    "value of Constant is 3 s": lambda: jf.StepNoise(jf.Constant(3)),
     "patience of Butterfly is 3 s": lambda: jf.Butterfly(on_demand="all", patience=3),
     "forward_cost of RingAllreduce is 4 s": lambda: jf.RingAllreduce(
         exchanges_after=1, forward_cost=4
@@ -32,7 +43,18 @@ NOT_LONG = [
     lambda: jf.NetworkJitter(100, "1us"),
     lambda: jf.Case(2, network=jf.Hockney("1us", 0), compute_time=10),
     lambda: jf.PeriodicNoise(10, "1us", phases=[3.0, 5.0]),
+    lambda: jf.RenewalNoise(jf.Exponential(mean=2), "1ms"),  # gaps are long
+    lambda: jf.StepNoise(jf.Exponential("2s")),
+    lambda: jf.StepNoise(jf.Empirical(samples=["10s", 0.5])),
+    lambda: jf.SpeedNoise(jf.Lognormal(median=1, sigma=0.05)),  # a factor, no time
+    lambda: jf.SpeedNoise(jf.Bernoulli(0.1, "1500ms")),
+    lambda: jf.SpeedNoise(0.9),
 ]
+FASTER = {
+    "SpeedNoise": lambda factor: jf.SpeedNoise(factor, probability=0.5),
+    "SlowRanks": lambda factor: jf.imbalance.SlowRanks(factor, ranks=[1]),
+    "SlowNodes": lambda factor: jf.imbalance.SlowNodes(factor),
+}
 
 
 @pytest.mark.parametrize("told", LONG)
@@ -81,6 +103,22 @@ def test_a_byte_that_takes_long_is_told(make, told):
     assert len(w) == 1
     assert w[0].filename == __file__
     assert "a bandwidth, such as '50GB/s'" in str(w[0].message)
+
+
+@pytest.mark.parametrize("owner", FASTER)
+def test_a_share_for_a_factor_is_told(owner):
+    """5 % slower is 1.05."""
+    words = f"^factor of {owner} is 0.05, .* 20 times faster: 5 % slower is 1.05$"
+    with pytest.warns(jf.SmallFactorWarning, match=words) as w:
+        FASTER[owner](0.05)
+    assert len(w) == 1
+    assert w[0].filename == __file__
+    FASTER[owner](0.8)
+
+
+def test_drawn_factors_that_are_shares_are_told():
+    with pytest.warns(jf.SmallFactorWarning, match="^factor of SpeedNoise is 0.05,"):
+        jf.SpeedNoise(jf.Lognormal(median=0.05, sigma=0.1))
 
 
 @pytest.mark.parametrize("make", NOT_LONG)

@@ -117,12 +117,15 @@ def test_rounding_is_told():
         "combining a message: 0.8 ns became 1 ns",
         next(note for note in goal.notes if note.startswith("O: ")),
         "o: 0.1 ns became 0 ns",
-        "G: 0.25 ns became 0 ns",
+        "G: 0.25 ns became 0 ns, so that a message of 8 B takes 1.75 ns less on its way: older "
+        "versions of LogGOPSim take whole ns a byte; newer ones take fractions, -G 0.25",
     ]
+    assert goal.network == "L=1000ns,o=0.1ns,G=0.25ns,O=1ns"
     hockney = goal_schedule(jf.Case(4, network=jf.Hockney("1us", "2ns"), message_bytes=8))
     assert "may tell twice the time" in goal.notes[1]
     assert hockney.options[:8] == ["-L", "1002", "-o", "0", "-g", "2", "-G", "2"]
     assert hockney.notes == []
+    assert hockney.network == "L=1002ns,o=0ns,g=2ns,G=2ns"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +157,10 @@ def test_command(text, tmp_path, capsys):
     path.write_text(text)
     assert main(["export-goal", str(path)]) == 0
     found = capsys.readouterr()
-    assert found.err == "LogGOPSim -L 1000 -o 100 -g 0 -G 0 -O 0 -S 2147483647\n"
+    assert found.err == (
+        "LogGOPSim -L 1000 -o 100 -g 0 -G 0 -O 0 -S 2147483647\n"
+        "jitterfly run FILE.goal --network L=1000ns,o=100ns\n"
+    )
     assert len(parse(found.out)) == 5
     assert main(["export-goal", str(path), "-o", str(out)]) == 0
     assert out.read_text() == found.out

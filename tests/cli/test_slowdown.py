@@ -138,7 +138,7 @@ def test_the_command_takes_what_others_take(capsys, tmp_path):
         tmp_path / "a.pdf",
     )
     assert code == 0
-    assert "ring_allreduce, 1 KiB, under noise: periodic, period = 1 ms, duration = 25 µs" in out
+    assert "ring_allreduce, 1 KiB, 2 cycles with 1 µs of compute time before each, under" in out
     assert "20 realizations for each number of ranks, seed 4" in out
     assert "none was given" not in err
     assert list(tmp_path.iterdir()) == [tmp_path / "a.pdf"]
@@ -164,6 +164,9 @@ def test_errors_are_one_line(capsys, arguments, words):
 
 def test_parts_in_words():
     assert show_ratio(Estimate(3154.2, 3001.0, 3300.5, 0.95, 10)) == "3,154 [3,001, 3,300]"
+    assert show_ratio(Estimate(1.2901, 1.2898, 1.2904, 0.95, 10)) == "1.2901 [1.2898, 1.2904]"
+    assert show_ratio(Estimate(1.29, 1.2900001, 1.2900002, 0.95, 10)) == "1.29 [1.29, 1.29]"
+    assert show_ratio(Estimate(1.29, 1.29, 1.29, 0.95, 10)) == "1.29 [1.29, 1.29]"
     assert in_words(NOISE) == "periodic, period = 1 ms, duration = 25 µs, start = stationary"
     assert in_words(jf.TraceNoise(str(FILE))) == "trace, file = vm.noise"
     assert in_words(jf.Hockney("1us", 0)) == "hockney, alpha = 1 µs, beta = 0 s"
@@ -186,6 +189,40 @@ def test_a_mean_that_rests_on_no_event_has_no_interval(capsys):
     assert next(csv.DictReader(found.to_csv().splitlines()))["rare_events"] == "0.0"
     pytest.importorskip("matplotlib")
     found.plot()
+
+
+def test_a_short_run_of_a_machine_that_has_been_running_says_so():
+    """One cycle of 1 ms meets noise of 2 ms as a burst; so long a run as the note says does not."""
+
+    def table(noise, **options):
+        return jf.slowdown(noise, [2, 16], realizations=20, **{"compute_time": "1ms"} | options)
+
+    long = jf.PeriodicNoise("100ms", "2ms", start="stationary")
+    (told,) = [note for note in table(long).notes() if note.startswith("simulated: ")]
+    words = (
+        "1.01 ms of the machine's time (1 cycle), and noise that lasts 2 ms can be under way",
+        "take cycles = 20 or more",
+    )
+    assert all(part in told for part in words)
+    silent = [
+        table(long, cycles=20),
+        table(long, compute_time=0),
+        table(jf.PeriodicNoise("100ms", "2ms")),
+        table(jf.PeriodicNoise("10ms", "20us", start="stationary")),
+    ]
+    for found in silent:
+        assert not any(note.startswith("simulated: ") for note in found.notes())
+
+
+def test_the_answer_says_what_was_simulated():
+    """In its title and, a column each, in its CSV."""
+    found = jf.slowdown(NOISE, 4, realizations=20, cycles=3, compute_time="1ms")
+    assert ", 8 B, 3 cycles with 1 ms of compute time before each, under noise" in found.title()
+    (row,) = csv.DictReader(found.to_csv().splitlines())
+    assert (row["algorithm"], row["message_bytes"], row["cycles"]) == ("butterfly", "8", "3")
+    assert float(row["compute_time_s"]) == 1e-3
+    assert row["network"] == "loggops, L = 1 µs, o = 200 ns, G = 100 ps"
+    assert row["noise"].startswith("periodic, period = ")
 
 
 @pytest.mark.parametrize(

@@ -631,3 +631,14 @@ def test_tables_and_pictures_say_which_network_noise_they_hold_for(tmp_path):
         for draw_kind in (draw_curves, draw_distribution):
             words = " ".join(t.get_text() for t in draw_kind(results).findobj(Text))
             assert said in " ".join(words.split())
+
+
+def test_nodes_of_several_ranks_are_refused():
+    """A rank is a host: messages within a node would be on the links of the fat tree."""
+    noise = [jf.Congestion(jf.congestion.FatTree.of(144))]
+    inner = jf.LogGOPS(L="300ns", o="100ns", G="0.02ns")
+    outer = jf.LogGOPS(L="1us", o="200ns", G="0.1ns")
+    options = {"message_bytes": 1000, "noise": noise}
+    with pytest.raises(ValueError, match="no Hierarchy of nodes of several ranks with Congestion"):
+        jf.simulate(jf.Case(8, network=jf.Hierarchy([(8, inner), outer]), **options), 1)
+    jf.simulate(jf.Case(8, network=outer, **options), 1)

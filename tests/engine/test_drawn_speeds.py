@@ -252,6 +252,7 @@ def test_work_that_is_too_long_for_the_arithmetic_is_refused_by_the_engine():
         butterfly.add_rank_speed(factor=_core.Delay.constant(10**12))
 
 
+@pytest.mark.filterwarnings("ignore::jitterfly.SmallFactorWarning")
 @pytest.mark.parametrize("factor", [0.4, 1, 2.0**-40, 999_999.999999, 10**6])
 @pytest.mark.parametrize("work", [1e-12, 3e-12, 0.7, 1.000000000001])
 def test_the_arithmetic_of_a_factor(factor, work):

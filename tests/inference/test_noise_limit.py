@@ -57,6 +57,12 @@ def test_other_realizations_have_the_slowdown_that_was_asked_for(noise, ranks):
     assert max(ends) - min(ends) == pytest.approx(width, rel=0.5)
 
 
+def test_what_the_search_tries_is_no_forgotten_unit():
+    """Half of a period of 10 s is long; a warning is an error here."""
+    (row,) = limit("period=10s,duration=max,start=stationary", 8, 1.5, compute_time="1ms").rows
+    assert row.value.value > 1e-3
+
+
 def test_the_interval_holds_what_many_realizations_give():
     """At 95 %: of 40 seeds (100 at full scale), 30 (85) at least."""
     truth = limit(realizations=50_000, seed=1000).rows[0].value.value
@@ -184,6 +190,10 @@ def test_the_command(capsys, tmp_path):
         (["--noise", TICK], "got no --at-most"),
         (["--noise", "period=1ms,duration=1us", "--at-most", "2"], "got no such noise"),
         (["--noise", TICK, "--at-most", "1"], "--at-most must be above 1, got 1"),
+        (
+            ["--noise", TICK, "--at-most", "5%"],
+            "--at-most must be above 1, got 0.05 (5 % slower is 1.05)",
+        ),
         (["--noise", TICK, "--at-most", "x"], "--at-most must be a number, got 'x'"),
         (["--noise", "duration=max", "--at-most", "2"], "--noise must give its period"),
     ],

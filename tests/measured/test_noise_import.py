@@ -11,7 +11,7 @@ from support.paths import NOISE_SAMPLES
 
 from jitterfly import Case, LogGOPS, TraceNoise, ready_times, simulate
 from jitterfly.cli import main
-from jitterfly.measured import Detours, FormatError, Histogram, load, noisefile
+from jitterfly.measured import Detours, FormatError, Histogram, Measured, load, noisefile
 from jitterfly.measured.formats import Text, formats
 from jitterfly.measured.load import load_bytes
 from jitterfly.studies import load_study
@@ -612,3 +612,24 @@ def test_a_command_names_its_options(tmp_path, capsys):
     for words in (["noise", "import", file], ["slowdown", "--ranks", "4", "--noise", file]):
         assert main([str(word) for word in words]) == 2
         assert "give --unit" in capsys.readouterr().err
+
+
+def test_detours_are_left_out_by_their_duration(tmp_path, monkeypatch, capsys):
+    """Which part of the noise matters: a file without the long ones, and one without the short."""
+    monkeypatch.chdir(tmp_path)
+    part = Detours([0, 10**9, 2 * 10**9], [10**6, 10**7, 10**8], 10**10)
+    noisefile.write(Measured((part,), "test"), tmp_path / "node.noise")
+    assert main(["noise", "import", "node.noise", "--longest", "10us", "--out", "a.noise"]) == 0
+    assert "note: left out: detours longer than 10 µs, 1 of 3" in capsys.readouterr().out
+    found = noisefile.read(tmp_path / "a.noise")
+    assert found.parts[0].durations.tolist() == [10**6, 10**7]
+    assert found.parts[0].length == part.length
+    assert main(["noise", "import", "node.noise", "--shortest", "2us", "--out", "b.noise"]) == 0
+    assert noisefile.read(tmp_path / "b.noise").parts[0].durations.tolist() == [10**7, 10**8]
+    capsys.readouterr()
+    for options, words in (
+        (["--longest", "1ns"], "no detour is left without those longer than 1 ns, of 3"),
+        (["--longest", "x"], "--longest must be a time"),
+    ):
+        assert main(["noise", "import", "node.noise", "--out", "c.noise", *options]) == 2
+        assert words in capsys.readouterr().err

@@ -226,3 +226,16 @@ def test_real_files(tmp_path):
     for path in sorted(Path(REAL).glob("*/*")):
         measured = load(path)
         draw_measured(measured, tmp_path / "x.png", describe(measured, periods=False))
+
+
+def test_few_events_are_seen_and_empty_panels_have_no_numbers():
+    """An event at the start of the recording is within the axes, not on their edge."""
+    part = Detours([0, 10**12], [10**8, 10**8], 10**13)
+    measured = Measured((part,), "test")
+    figure = figure_of(measured, describe(measured))
+    timeline, _, power = figure.axes
+    left, right = timeline.get_xlim()
+    assert left < 0
+    assert right > 10
+    assert not any(tick.label1.get_visible() for tick in power.xaxis.get_major_ticks())
+    assert not any(tick.label1.get_visible() for tick in power.yaxis.get_major_ticks())

@@ -407,10 +407,12 @@ def test_bad_numbers(value):
     )
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), True, "1", None])
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), True, "2", "101%", "one", None])
 def test_bad_probabilities(value):
     check(
-        lambda: jf.Bernoulli(value, 1e-6), "probability must be from 0 to 1, got ", "(in Bernoulli)"
+        lambda: jf.Bernoulli(value, 1e-6),
+        "probability must be from 0 to 1, such as 0.01 or 1%, got ",
+        "(in Bernoulli)",
     )
     check(lambda: jf.StepNoise("1us", value), "probability must be from 0 to 1", "(in StepNoise)")
     check(lambda: jf.MessageNoise("1us", value), "probability must be from 0", "(in MessageNoise)")
@@ -479,9 +481,19 @@ def test_bad_arguments():
     check(lambda: x.survival("a"), "t must be times in seconds, got 'a'")
 
 
+def test_probabilities_are_shares():
+    """As `jitterfly help syntax` says: 0.01 or 1%."""
+    assert jf.Bernoulli("1%", "1us") == jf.Bernoulli(0.01, "1us")
+    assert jf.StepNoise("1us", "100%").probability == 1
+    noise = jf.Case(2, network="L=1us,o=0", noise="kind=message,delay=1us,probability=1%").noise[0]
+    assert noise == jf.MessageNoise("1us", 0.01)
+    assert jf.Noise.from_dict(noise.to_dict()) == noise
+
+
 # --- as parts of studies
 
 
+@pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")  # of bins to 3 s
 @pytest.mark.parametrize("name", ALL)
 def test_tables_of_values(name):
     x = ALL[name]

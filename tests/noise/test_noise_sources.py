@@ -178,7 +178,7 @@ def test_common_options(make, part):
         (lambda: jf.TraceNoise(**TRACE, offset=[0, 1]), ["from 0 to below length", "for rank 1"]),
         (lambda: jf.TraceNoise(**TRACE, offset=0, shared=2), ["shared must be False when offset"]),
         (lambda: case(jf.TraceNoise(**TRACE, offset=[0, 0])), ["offset must have shape (16,)"]),
-        (lambda: case(jf.StepNoise(jf.Constant(1e6), during="all"), cycles=10), ["simulated time"]),
+        (lambda: case(jf.StepNoise("1e6s", during="all"), cycles=10), ["simulated time"]),
     ],
 )  # fmt: skip
 def test_bad_sources(make, parts):

@@ -1,6 +1,7 @@
 """Trace noise with `part = "each"`: ranks replay recordings of their own; CPU, kernels, studies."""
 
 import random
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from support.message_cases import MESSAGE_PROGRAMS, make_messages
 import jitterfly as jf
 from jitterfly import _core
 from jitterfly.measured import Detours, Measured, noisefile
+from jitterfly.noise_files import LOAD_NOTE
 
 NETWORK = jf.LogGOPS(L="1us", o="0.2us", gamma="0.1ns")
 
@@ -216,6 +218,41 @@ def test_parts_that_no_rank_replays_are_said(three):
     assert any(words in note for note in jf.slowdown(noise, [2, 4], realizations=10).notes())
     jf.simulate(jf.Case(5, network=NETWORK, noise=[noise]), 10)
     assert not any("parts" in note for note in jf.slowdown(noise, 5, realizations=10).notes())
+
+
+@pytest.mark.filterwarnings("default::jitterfly.ScarceRecordingWarning")
+def test_a_recording_that_is_short_for_the_question_is_told(tmp_path):
+    """16 s of CPU time from a recording of 8 s; a few detours; the load of a busy machine."""
+
+    def file(name, detours, *notes):
+        starts = np.arange(detours) * (8 * 10**12 // detours)
+        part = Detours(starts, np.full(detours, 10**6), 8 * 10**12)
+        noisefile.write(Measured((part,), "test", {}, notes), tmp_path / name)
+        return str(tmp_path / name)
+
+    def told(noise, ranks, **options):
+        case = jf.Case(ranks, network=NETWORK, noise=[noise], compute_time="1ms", **options)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            jf.simulate(case, 2)
+        told = [str(one.message) for one in seen if one.category is jf.ScarceRecordingWarning]
+        table = jf.slowdown(noise, ranks, network=NETWORK, compute_time="1ms", realizations=2,
+                            **options)  # fmt: skip
+        assert [note for note in table.notes() if note in told] == told
+        return told
+
+    many, few = file("many.noise", 4000), file("few.noise", 8)
+    assert told(jf.TraceNoise(file=many), 256) == []
+    (text,) = told(jf.TraceNoise(file=many), 2**14)
+    assert text.startswith("many.noise: the recording (8 s, 4,000 detours) is short beside the 16.")
+    assert text.endswith("record longer or on more CPUs")
+    assert told(jf.TraceNoise(file=many, shared=64), 2**14) == []
+    assert len(told(jf.TraceNoise(file=many), 256, cycles=64)) == 1
+    (text,) = told(jf.TraceNoise(file=few), 4)
+    assert "few.noise: the recording (8 s, 8 detours) has few detours" in text
+    note = f"CPU 3: 700 times {LOAD_NOTE}, for about 9% of the time; on an idle machine ..."
+    busy = file("busy.noise", 4000, note, f"CPU 4: 2 times {LOAD_NOTE}; on an idle machine ...")
+    assert told(jf.TraceNoise(file=busy), 4) == [f"busy.noise: {note}"]
 
 
 def test_the_core_refuses_what_is_no_recording():

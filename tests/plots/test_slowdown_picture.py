@@ -123,3 +123,17 @@ def test_long_texts_leave_the_axes_their_room():
     assert sizes[1] > 2.2
     tops = [text.get_window_extent().y0 for text in figure.texts]
     assert min(tops) >= figure.axes[0].get_window_extent().y1
+
+
+def test_every_value_is_within_its_panel_and_unknown_intervals_are_marked():
+    """A p99 far above the rest, and a mean that rests on no event."""
+    rare = jf.PeriodicNoise("10s", "1ms", start="stationary")
+    found = jf.slowdown(rare, "4..256", compute_time="1ms", realizations=2000)
+    figure = found.plot()
+    top = figure.axes[0]
+    low, high = top.get_ylim()
+    for row in found.rows:
+        assert low < min(row.noise_free, row.p50.value) <= row.p99.value < high
+    assert found.rows[0].mean.too_small
+    (legend,) = figure.legends
+    assert "no interval is known" in [text.get_text() for text in legend.get_texts()]

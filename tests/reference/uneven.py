@@ -89,7 +89,9 @@ def random_drawn_speed(rng, jf, ranks):
             warnings.simplefilter("ignore", jf.LongTimeWarning)  # of a factor as a number
             options, factor = random_thinned(rng, jf, 3 * 10**12)
     shared, width = random_shared(rng, ranks)
-    speed = jf.SpeedNoise(options.pop("delay"), shared=shared, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jf.SmallFactorWarning)
+        speed = jf.SpeedNoise(options.pop("delay"), shared=shared, **options)
     return speed, RankSpeed(factor, width)
 
 

@@ -355,3 +355,17 @@ def test_a_case_takes_no_options_of_schedules(tmp_path, monkeypatch, capsys):
     assert main(["explain", "--ranks", "4", "--noise", "period=1ms,duration=1us", "--path-csv",
                  "a.csv"]) == 2  # fmt: skip
     assert "--path-csv is for a schedule" in capsys.readouterr().err
+
+
+def test_waits_for_an_own_cpu_are_named(tmp_path):
+    """CPU 1 waits for a calculation on CPU 0 of its rank, and no message is on its way."""
+    path = tmp_path / "cpus.goal"
+    path.write_text(
+        "num_ranks 1\nrank 0 {\na: calc 100000 cpu 0\nb: calc 10 cpu 1\nb requires a\n}\n"
+    )
+    found = jf.explain_schedule(jf.Schedule.read(path), "L=1us,o=200ns", realizations=2)
+    assert "  for messages, own CPUs  " in found.rank_lines()[0]
+    assert found.rank_rows()[0].waits_for_messages == pytest.approx(100e-6)
+    path.write_text("num_ranks 1\nrank 0 {\na: calc 100000\nb: calc 10\nb requires a\n}\n")
+    one = jf.explain_schedule(jf.Schedule.read(path), "L=1us,o=200ns", realizations=2)
+    assert "  for messages  " in one.rank_lines()[0]

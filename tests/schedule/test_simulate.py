@@ -436,6 +436,11 @@ def test_the_longest_realizations_are_checked(tmp_path):
     assert 0 < check.same < 5
     assert check.mean_added > 1e-3
     assert "of what noise adds" in found.notes()[-1]
+    first, *others = found.notes()
+    assert (abs(check.mean_difference) > 0.01 * found.samples.mean()) == (
+        "take `order` arrival, which executes" in first
+    )
+    assert not any("matters here" in note for note in others)
     most = jf.simulate_schedule(schedule, "L=1us,o=1us", noise, 300, order_checks=300)
     free = jf.simulate_schedule(schedule, "L=1us,o=1us", noise, 300, order="arrival")
     effect = float(free.slowdown().value) / float(most.slowdown().value - 1) - 1 / float(

@@ -122,6 +122,8 @@ def _add_import(commands: Any) -> None:
         "--out", type=Path, metavar="X.noise", help="default: FILE's name, in this directory"
     )
     parser.add_argument("--force", action="store_true", help="replace X.noise if it exists")
+    parser.add_argument("--shortest", metavar="TIME", help="leave shorter detours out")
+    parser.add_argument("--longest", metavar="TIME", help="leave longer detours out")
     _add_reading_options(parser)
     add_json(parser)
     parser.set_defaults(run=_run_import)
@@ -129,8 +131,12 @@ def _add_import(commands: Any) -> None:
 
 def _run_import(chosen: argparse.Namespace) -> None:
     from ..measured.description import describe, description_lines
+    from ..measured.selection import select_detours
 
     measured = _load(chosen)
+    if chosen.shortest is not None or chosen.longest is not None:
+        with naming_options("shortest", "longest"):
+            measured = select_detours(measured, chosen.shortest, chosen.longest)
     if chosen.json:
         written, _ = _write_noise_file(chosen, measured)
         facts = _json_facts(measured, describe(measured))

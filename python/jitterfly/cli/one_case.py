@@ -6,6 +6,7 @@ The case comes from a file (a case, or a cell of a study), for a trace also from
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -246,7 +247,8 @@ def add_export_goal(commands: Any) -> None:
         help="the schedule of a case as GOAL text, to run it in LogGOPSim",
         description="Writes the messages and the work of a case as GOAL, with all dependencies; "
         "LogGOPSim's converter txt2bin reads it. Noise is left out. On standard error: the options "
-        "that make LogGOPSim's network that of the case, and what had to be rounded.",
+        "that make LogGOPSim's network that of the case, what had to be rounded, and the command "
+        "that runs the schedule here.",
     )
     add_case(export)
     export.add_argument("-o", "--out", type=Path, metavar="FILE", help="default: standard output")
@@ -271,6 +273,7 @@ def _run_export_goal(chosen: argparse.Namespace) -> None:
             "export-goal",
             cell=where or None,
             options=goal.options,
+            network=goal.network,
             notes=goal.notes,
             goal=goal.text if chosen.out is None else None,
             written=[] if chosen.out is None else [chosen.out],
@@ -281,6 +284,8 @@ def _run_export_goal(chosen: argparse.Namespace) -> None:
     for note in goal.notes:
         print(f"note: {note}", file=sys.stderr)
     print(f"LogGOPSim {' '.join(goal.options)}", file=sys.stderr)
+    file = "FILE.goal" if chosen.out is None else shlex.quote(str(chosen.out))
+    print(f"jitterfly run {file} --network {goal.network}", file=sys.stderr)
     if chosen.out is None:
         sys.stdout.write(goal.text)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,6 +45,8 @@ class OnceParser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.once: set[str] = set()
+        # Also -1ms is a value, of which its option says what it must be.
+        self._negative_number_matcher = re.compile(r"-\.?[0-9]")
         for name in (None, "store"):
             self.register("action", name, _Once)
 

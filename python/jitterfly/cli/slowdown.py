@@ -119,7 +119,8 @@ def _run(chosen: argparse.Namespace) -> int:
             f"noise that keeps the slowdown X; got {'no --at-most' if unknown else 'no such noise'}"
         )
     if at_most is not None and at_most <= 1:
-        raise ValueError(f"--at-most must be above 1, got {at_most:g}")
+        meant = f" ({100 * at_most:g} % slower is {1 + at_most:g})" if 0 < at_most < 1 else ""
+        raise ValueError(f"--at-most must be above 1, got {at_most:g}{meant}")
     name = "slowdown" if at_most is None else "noise_limit"
     case = Case(
         ranks[-1],

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..fields import frozen_dataclass
 from ..units import ShortSeconds, exact, show_seconds, to_ticks
 from . import distribution
-from .distribution import Distribution, check_probability, check_tail, levels, times
+from .distribution import Distribution, Probability, check_tail, levels, times
 
 
 @frozen_dataclass()
@@ -19,7 +19,7 @@ class Bernoulli(Distribution, kind="bernoulli"):
 
     Parameters
     ----------
-    probability : float
+    probability : float or str
         From 0 to 1.
     duration : float or str
         Seconds, from 0.
@@ -35,11 +35,10 @@ class Bernoulli(Distribution, kind="bernoulli"):
     1.4e-08
     """
 
-    probability: float
+    probability: Probability
     duration: ShortSeconds
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "probability", check_probability(self.probability, "Bernoulli"))
         check_tail(to_ticks(self.duration, "duration"), "Bernoulli")
 
     @property

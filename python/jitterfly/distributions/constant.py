@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import frozen_dataclass
-from ..units import Seconds, show_seconds, to_ticks
+from ..units import show_seconds, to_ticks
 from . import distribution
-from .distribution import Distribution, Drawn, check_tail, levels, times
+from .distribution import Distribution, Drawn, TypicalTime, check_tail, levels, times
 
 
 @frozen_dataclass()
@@ -31,7 +31,7 @@ class Constant(Distribution, kind="constant"):
     (1e-05, array([1., 0.]))
     """
 
-    value: Seconds
+    value: TypicalTime
 
     def __post_init__(self) -> None:
         check_tail(to_ticks(self.value, "value"), "Constant")

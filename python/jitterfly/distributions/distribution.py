@@ -20,8 +20,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ..engine import core
-from ..fields import Component, check_numbers, shorten
-from ..units import TICKS_PER_SECOND, Time, exact, from_ticks, show_seconds, to_ticks, warn_of_long
+from ..fields import NO_DEFAULT, Component, Given, check_numbers, shorten
+from ..syntax import share_of_text
+from ..units import (
+    TICKS_PER_SECOND,
+    Seconds,
+    Time,
+    exact,
+    from_ticks,
+    is_long_number,
+    show_seconds,
+    to_ticks,
+    warn_of_long,
+)
 
 TWO_64 = 2**64
 MOST = TWO_64 - 1
@@ -321,6 +332,11 @@ class Distribution(Component, ABC):
         """A time that is hardly ever exceeded: once in 10^12 draws."""
         return _likely(self)
 
+    def warn_of_long(self) -> None:
+        """Warn where it draws short times, and one of its own is long for want of a unit."""
+        field, value = vars(self).get("_long_number", ("", 0.0))
+        warn_of_long(value, f"{field} of {type(self).__name__}")
+
     def __str__(self) -> str:
         return self.name
 
@@ -391,12 +407,51 @@ def check_number(value: Any, name: str, low: float, high: float, owner: str) -> 
 
 
 def check_probability(value: Any, owner: str) -> float:
-    """A probability, from 0 to 1."""
+    """A probability from 0 to 1, also as text: ``"1%"``."""
+    given = value
+    if isinstance(value, str):
+        value = share_of_text(value)
     good = isinstance(value, (int, float, np.integer, np.floating))
     good = good and not isinstance(value, (bool, np.bool_))
     if not good or not 0 <= value <= 1:
-        raise ValueError(f"probability must be from 0 to 1, got {shorten(value)} (in {owner})")
+        raise ValueError(
+            f"probability must be from 0 to 1, such as 0.01 or 1%, got {shorten(given)} "
+            f"(in {owner})"
+        )
     return float(value)
+
+
+class Probability(Given["float | str", float]):
+    """A field of a dataclass that takes a probability, also as text, and holds a float."""
+
+    def __init__(self, default: float = NO_DEFAULT) -> None:
+        super().__init__("float | str", default)
+
+    def __set__(self, instance: object, value: float | str) -> None:
+        super().__set__(instance, check_probability(value, type(instance).__name__))
+
+
+class TypicalTime(Seconds):
+    """A field of a distribution: how long what is drawn is, as a rule.
+
+    A long one without a unit is kept, as `Drawn` has to know it.
+    """
+
+    def __set__(self, instance: object, value: Time) -> None:
+        super().__set__(instance, value)
+        if is_long_number(value):
+            keep_number(instance, self._name, value)
+
+
+class PositiveTypicalTime(TypicalTime):
+    """As `TypicalTime`, without 0."""
+
+    _positive = True
+
+
+def keep_number(distribution: object, field: str, value: Time) -> None:
+    """Keep that a time has no unit; whether it should have one depends on what is drawn."""
+    vars(distribution)["_long_number"] = (field, value)
 
 
 def check_tail(ticks: float, owner: str, *, longest: bool = False) -> None:
@@ -484,5 +539,9 @@ class Drawn:
             instance.__dict__[self._name] = read_distribution(value, self._name, self._plain)
         except ValueError as error:
             raise ValueError(f"{error} (in {self._owner})") from None
-        if self._short and not isinstance(value, (Distribution, Mapping)):
+        if not self._short:
+            return
+        if isinstance(value, (Distribution, Mapping)):
+            self.__get__(instance).warn_of_long()
+        else:
             warn_of_long(value, f"{self._name} of {self._owner}")

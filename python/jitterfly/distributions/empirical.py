@@ -17,11 +17,12 @@ from ..units import (
     TICKS_PER_SECOND,
     OptionalSeconds,
     Time,
+    is_long_number,
     parse_seconds,
     to_ticks,
 )
 from . import distribution
-from .distribution import Distribution, check_tail, levels, times
+from .distribution import Distribution, check_tail, keep_number, levels, times
 
 Ticks = npt.NDArray[np.int64]
 _MOST_EVENTS = 10**7  # of events in a list
@@ -81,16 +82,27 @@ class Empirical(Distribution, kind="empirical"):
 
         _check_ways(self)
         if self.samples is not None:
-            put("samples", _read_seconds(self.samples, "samples"))
+            given: Any = self.samples
+            put("samples", _read_seconds(given, "samples"))
+            self._keep_long("samples", given)
         elif self.file is not None:
             name, sha256 = noise_files.find(self.file, self.sha256)
             put("file", name)
             put("sha256", sha256)
         else:
             put("low", _read_seconds(self.low, "low"))
-            put("high", _read_seconds(self.high, "high"))
+            given = self.high
+            put("high", _read_seconds(given, "high"))
+            self._keep_long("high", given)
             put("count", _read_counts(self.count, "count"))
         check_tail(self.integers().largest, "Empirical")
+
+    def _keep_long(self, field: str, given: Any) -> None:
+        """Keep the longest of the given times that have no unit, see `Drawn`."""
+        if max(getattr(self, field)) >= 1:
+            numbers = [value for value in given if is_long_number(value)]
+            if numbers:
+                keep_number(self, f"one of {field}", max(numbers, key=parse_seconds))
 
     def __hash__(self) -> int:
         return self._hash

@@ -6,9 +6,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import frozen_dataclass
-from ..units import PositiveSeconds, show_seconds, to_ticks
+from ..units import show_seconds, to_ticks
 from . import distribution
-from .distribution import Distribution, Drawn, as_ticks, check_tail, levels, times
+from .distribution import (
+    Distribution,
+    Drawn,
+    PositiveTypicalTime,
+    as_ticks,
+    check_tail,
+    levels,
+    times,
+)
 
 
 @frozen_dataclass()
@@ -32,7 +40,7 @@ class Exponential(Distribution, kind="exponential"):
     (6.931, 450545664)
     """
 
-    mean: PositiveSeconds
+    mean: PositiveTypicalTime
 
     def __post_init__(self) -> None:
         to_ticks(self.mean, "mean", positive=True)

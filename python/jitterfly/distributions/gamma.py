@@ -7,9 +7,17 @@ import numpy.typing as npt
 
 from .. import special
 from ..fields import frozen_dataclass
-from ..units import PositiveSeconds, show_seconds, to_ticks
+from ..units import show_seconds, to_ticks
 from . import distribution
-from .distribution import Distribution, as_ticks, check_number, check_tail, levels, times
+from .distribution import (
+    Distribution,
+    PositiveTypicalTime,
+    as_ticks,
+    check_number,
+    check_tail,
+    levels,
+    times,
+)
 
 
 @frozen_dataclass(kw_only=True)
@@ -37,7 +45,7 @@ class Gamma(Distribution, kind="gamma"):
     """
 
     shape: float
-    scale: PositiveSeconds
+    scale: PositiveTypicalTime
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", check_number(self.shape, "shape", 0, 1e6, "Gamma"))

@@ -7,10 +7,11 @@ import numpy.typing as npt
 
 from .. import special
 from ..fields import frozen_dataclass
-from ..units import OptionalSeconds, PositiveSeconds, show_seconds, to_ticks
+from ..units import OptionalSeconds, show_seconds, to_ticks
 from . import distribution
 from .distribution import (
     Distribution,
+    PositiveTypicalTime,
     as_ticks,
     check_longest,
     check_number,
@@ -45,7 +46,7 @@ class Lognormal(Distribution, kind="lognormal"):
     16.4872
     """
 
-    median: PositiveSeconds
+    median: PositiveTypicalTime
     sigma: float
     longest: OptionalSeconds = OptionalSeconds()
 

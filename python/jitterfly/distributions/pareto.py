@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import frozen_dataclass
-from ..units import OptionalSeconds, PositiveSeconds, show_seconds, to_ticks
+from ..units import OptionalSeconds, show_seconds, to_ticks
 from . import distribution
 from .distribution import (
     Distribution,
+    PositiveTypicalTime,
     as_ticks,
     check_longest,
     check_number,
@@ -48,7 +49,7 @@ class Pareto(Distribution, kind="pareto"):
     ValueError: the rarest delay (of probability 2^-64) must be below 1.153e+06 s, got ...
     """
 
-    scale: PositiveSeconds
+    scale: PositiveTypicalTime
     shape: float
     longest: OptionalSeconds = OptionalSeconds()
 

@@ -7,10 +7,11 @@ import numpy.typing as npt
 
 from .. import special
 from ..fields import frozen_dataclass
-from ..units import OptionalSeconds, PositiveSeconds, show_seconds, to_ticks
+from ..units import OptionalSeconds, show_seconds, to_ticks
 from . import distribution
 from .distribution import (
     Distribution,
+    PositiveTypicalTime,
     as_ticks,
     check_longest,
     check_number,
@@ -49,7 +50,7 @@ class Weibull(Distribution, kind="weibull"):
     2e-05
     """
 
-    scale: PositiveSeconds
+    scale: PositiveTypicalTime
     shape: float
     longest: OptionalSeconds = OptionalSeconds()
 

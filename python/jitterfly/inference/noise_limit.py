@@ -18,19 +18,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import notebook
 from ..algorithms import Algorithm
-from ..case import Case
+from ..case import Case, doubts
 from ..fields import shorten
 from ..network import Network
-from ..noise import Noise
+from ..noise import Noise, PeriodicNoise
 from ..result_table import ResultTable, aligned, csv_text
 from ..simulate import simulate_checked
 from ..slowdown import (
+    QUESTION_COLUMNS,
     USUAL_NETWORK,
     USUAL_REALIZATIONS,
     SlowdownRow,
     check_question,
     in_words,
+    question_cells,
+    repetition,
     row_of,
+    steady_notes,
 )
 from ..syntax import read_noise
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, show_size
@@ -49,7 +53,7 @@ _LEAST_RATIO = 1e-3  # a slowdown below it is as far below any limit
 _USUAL_TRIES = 25  # values that it takes, about
 COLUMNS = (
     "ranks", "noise_free_s", "state", "field", "value_s", "value_low_s", "value_high_s", "share",
-    "at_most", "realizations", "confidence", "seed",
+    "at_most", "realizations", "confidence", "seed", *QUESTION_COLUMNS,
 )  # fmt: skip
 
 
@@ -116,10 +120,10 @@ class NoiseLimitTable(ResultTable):
 
     def title(self) -> str:
         """What was asked."""
-        size = show_size(self.case.message_bytes)
+        size, repeated = show_size(self.case.message_bytes), repetition(self.case)
         return (
-            f"{in_words(self.case.algorithm)}, {size}, slowed down (mean) by {self.at_most:g} at "
-            f"most, under noise: {self.noise}"
+            f"{in_words(self.case.algorithm)}, {size}{repeated}, slowed down (mean) by "
+            f"{self.at_most:g} at most, under noise: {self.noise}"
         )
 
     @property
@@ -158,17 +162,30 @@ class NoiseLimitTable(ResultTable):
             f"{self.realizations:,} realizations for each value that was tried, seed {self.seed}; "
             f"{100 * self.confidence:g} % intervals of the Monte Carlo error",
         ]
+        text += self._steady_notes()
+        text += doubts(self.case)
         if any(row.state == AT_MOST and any(map(math.isnan, row.value)) for row in self.rows):
             text.append("?: too few realizations are delayed there to tell; take more")
         if self.stopped:
             text.append("stopped: more ranks were asked for")
         return text
 
+    def _steady_notes(self) -> list[str]:
+        """Whether the longest noise that was found is long beside what was simulated."""
+        if not self.drawn:
+            return []
+        longest = max(self.drawn, key=lambda row: row.share)
+        looked_for = next(one for one in self.case.noise if isinstance(one, PeriodicNoise))
+        limit: dict[str, Any] = {self.field: f"{longest.value.value!r}s"}
+        found = replace(looked_for, **limit)
+        others = [one for one in self.case.noise if one is not looked_for]
+        return steady_notes(replace(self.case, noise=[found, *others]), longest.noise_free)
+
     def to_csv(self) -> str:
         """A line for each number of ranks."""
         rows = [
             (row.ranks, row.noise_free, row.state, self.field, *row.value, row.share, self.at_most,
-             self.realizations, self.confidence, self.seed)
+             self.realizations, self.confidence, self.seed, *question_cells(self.case, self.noise))
             for row in self.rows
         ]  # fmt: skip
         return csv_text([COLUMNS, *rows])
@@ -199,7 +216,8 @@ class _Question(NamedTuple):
         return self.known * share if self.field == "duration" else self.known / share
 
     def noise(self, share: float) -> Noise:
-        return Noise.from_dict({**self.table, self.field: self.value(share)}, "noise")
+        # With a unit: the user gave no number that a unit could be missing from.
+        return Noise.from_dict({**self.table, self.field: f"{self.value(share)!r}s"}, "noise")
 
     @property
     def least_share(self) -> float:

@@ -21,6 +21,7 @@ from .. import launchers
 from ..engine import core
 from ..fields import check_integer, show_number
 from ..info import __version__
+from ..noise_files import LOAD_NOTE
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds
 from . import host
 from .measurements import Detours, Measured
@@ -345,7 +346,7 @@ def _notes_on_cpu(
         busy = _busy_share(recording)
         share = f", for about {busy:.0%} of the time" if busy > _BUSY_SHOWN else ""
         text.append(
-            f"CPU {cpu}: {count} other threads ran there in place of the recorder{share}; on an "
+            f"CPU {cpu}: {count} {LOAD_NOTE}{share}; on an "
             "idle machine that is noise, on a busy one its load"
         )
     stolen = after.stolen.get(cpu, 0.0) - before.stolen.get(cpu, 0.0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 from ..distributions.constant import Constant, ConstantOrDrawn
-from ..distributions.distribution import check_probability
+from ..distributions.distribution import Probability
 from ..fields import check_choice, frozen_dataclass
 from .source import (
     ExposedWork,
@@ -36,7 +36,7 @@ class LateArrival(Noise, kind="arrival"):
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which ranks share their draws: none, all, or nodes of so many consecutive ranks (the last
         one may have fewer).
-    probability : float
+    probability : float or str
         That a rank is late at all, from 0 to 1.
     each : "cycle" or "realization"
         What has draws of its own. With "realization" a rank is late by the same time in all cycles.
@@ -64,11 +64,10 @@ class LateArrival(Noise, kind="arrival"):
 
     delay: ConstantOrDrawn
     shared: Shared = False
-    probability: float = 1.0
+    probability: Probability = Probability(1.0)
     each: Literal["cycle", "realization"] = "cycle"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "probability", check_probability(self.probability, "LateArrival"))
         object.__setattr__(self, "shared", check_shared(self.shared))
         check_choice(self.each, "each", ("cycle", "realization"))
 

@@ -29,7 +29,8 @@ class _TopologyOrTable(Given[Topology | Mapping[str, Any], Topology]):
 class Congestion(Noise, kind="congestion"):
     """Messages go over a network, on whose links those of other applications are, too.
 
-    In every realization the ranks are placed on hosts of the network at random. The messages of a
+    A rank is a host: in every realization the ranks are placed on hosts of the network at random,
+    and a `Hierarchy` of nodes of several ranks is refused. The messages of a
     round are routed together with the perturbing pattern of that round; w of a message is the
     largest number of messages on a link of its route. It takes ``alpha + w beta n``
     instead of ``alpha + beta n``, with LogGOPS ``L + (w n - 1) G``: it needs the links for n G, as

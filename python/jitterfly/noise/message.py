@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ..distributions.constant import Constant, ConstantOrDrawn
-from ..distributions.distribution import DelayTable, check_probability
+from ..distributions.distribution import DelayTable, Probability
 from ..fields import frozen_dataclass
 from ..units import OptionalSeconds, Seconds
 from .source import (
@@ -33,7 +33,7 @@ class MessageNoise(Noise, kind="message"):
     ----------
     delay : Distribution, float or str
         How much longer; seconds alone are a constant delay.
-    probability : float
+    probability : float or str
         That a message is delayed at all, from 0 to 1.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which receivers share the draw of a round: none, all, or nodes of so many consecutive ranks
@@ -57,14 +57,13 @@ class MessageNoise(Noise, kind="message"):
     """
 
     delay: ConstantOrDrawn
-    probability: float = 1.0
+    probability: Probability = Probability(1.0)
     shared: Shared = False
     during: Literal["all", "communication"] = "all"
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "probability", check_probability(self.probability, "MessageNoise"))
         check_message_phase(self.during, "MessageNoise")
         check_window(self.begin, self.end)
         object.__setattr__(self, "shared", check_shared(self.shared))

@@ -141,5 +141,8 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
         period, duration = to_ticks(self.period), to_ticks(self.duration)
         return duration * (2 + work // (period - duration))
 
+    def longest_under_way(self) -> float:
+        return self.duration if self.start == "stationary" else 0.0
+
     def lookahead(self) -> int:
         return 2 * to_ticks(self.period)

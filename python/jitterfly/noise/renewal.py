@@ -160,5 +160,8 @@ class RenewalNoise(Noise, kind="renewal"):
         many = hits + 8 * math.sqrt(hits) + 30  # once in 10^12 times, of a Poisson number
         return int(many * self.duration.mean_ticks()) + 2 * self.duration.likely_ticks()
 
+    def longest_under_way(self) -> float:
+        return self.duration.expected() if self.start == "stationary" else 0.0
+
     def lookahead(self) -> int:
         return self.gap.likely_ticks() + self.duration.likely_ticks()

@@ -213,6 +213,17 @@ class Noise(Component, ABC):
         """How late a rank may begin a cycle, in ticks; likewise."""
         return 0
 
+    def longest_under_way(self) -> float:
+        """How long an interval that can be under way at the start lasts, seconds; 0: none can."""
+        return 0.0
+
+    def doubts(self, ranks: int, work: float) -> list[str]:
+        """What a user must know of a recording before trusting its tail, in words.
+
+        `work` is for how many seconds of CPU time a rank meets it in a realization.
+        """
+        return []
+
     @property
     def slows(self) -> bool:
         """Whether it changes how fast ranks compute and combine."""

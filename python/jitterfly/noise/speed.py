@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from ..distributions import Distribution
 from ..distributions.constant import Constant
-from ..distributions.distribution import DelayTable, Drawn, check_number, check_probability
+from ..distributions.distribution import DelayTable, Drawn, Probability, check_number
 from ..fields import frozen_dataclass
-from ..units import TICKS_PER_SECOND, Time
+from ..units import TICKS_PER_SECOND, Time, warn_of_small_factor
 from .source import (
     ExposedWork,
     Exposure,
@@ -52,7 +52,7 @@ class SpeedNoise(Noise, kind="speed"):
         2 takes twice as long. In a distribution one second stands for a factor of 1:
         ``Lognormal(median=1, sigma=0.05)``. Where there is nothing to draw (`probability`, or a
         draw of 0) it is 1. Up to 10^6.
-    probability : float
+    probability : float or str
         That a rank has a factor at all, from 0 to 1.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which ranks share a factor: none, all, or nodes of so many consecutive ranks (the last one
@@ -84,11 +84,10 @@ class SpeedNoise(Noise, kind="speed"):
     most: ClassVar[int] = 8
 
     factor: _Factor
-    probability: float = 1.0
+    probability: Probability = Probability(1.0)
     shared: Shared = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "probability", check_probability(self.probability, "SpeedNoise"))
         object.__setattr__(self, "shared", check_shared(self.shared))
         largest = self.factor.longest_ticks()
         if not 0 < largest <= LARGEST_FACTOR * TICKS_PER_SECOND:
@@ -96,6 +95,8 @@ class SpeedNoise(Noise, kind="speed"):
                 f"factor must be drawn above 0 and up to 10^6, its largest is "
                 f"{largest / TICKS_PER_SECOND:.3g} (in SpeedNoise)"
             )
+        median = 1 - float(self.factor.chance()) / 2  # of the draws that are no 0
+        warn_of_small_factor(float(self.factor.quantile(median)), "SpeedNoise")
 
     def check(self, ranks: int, transit: int) -> None:
         check_nodes(self.shared, ranks)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ..distributions import Distribution
 from ..distributions.constant import Constant, ConstantOrDrawn
-from ..distributions.distribution import DelayTable, check_probability
+from ..distributions.distribution import DelayTable, Probability
 from ..fields import check_choice, frozen_dataclass
 from ..units import OptionalSeconds, Seconds, exact
 from .source import (
@@ -37,7 +37,7 @@ class StepNoise(Noise, kind="step"):
     ----------
     delay : Distribution, float or str
         How much longer; seconds alone are a constant delay.
-    probability : float
+    probability : float or str
         That a step is delayed at all, from 0 to 1.
     at : "receive" or "send"
         Which steps of a round: taking a message (the original, or a copy that is adopted), or
@@ -75,7 +75,7 @@ class StepNoise(Noise, kind="step"):
     """
 
     delay: ConstantOrDrawn
-    probability: float = 1.0
+    probability: Probability = Probability(1.0)
     at: Literal["receive", "send"] = "receive"
     shared: Shared = False
     during: Literal["all", "compute", "communication"] = "all"
@@ -83,7 +83,6 @@ class StepNoise(Noise, kind="step"):
     end: OptionalSeconds = OptionalSeconds()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "probability", check_probability(self.probability, "StepNoise"))
         check_choice(self.at, "at", ("receive", "send"))
         check_choice(self.during, "during", ("all", "compute", "communication"))
         check_window(self.begin, self.end)

@@ -17,7 +17,15 @@ import numpy.typing as npt
 from .. import noise_files
 from ..distributions.distribution import LARGEST
 from ..fields import Array, Floats, Given, check_choice, check_integer, check_numbers, shorten
-from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds, from_ticks, parse_seconds, to_ticks
+from ..units import (
+    TICKS_PER_SECOND,
+    OptionalSeconds,
+    Seconds,
+    from_ticks,
+    parse_seconds,
+    show_seconds,
+    to_ticks,
+)
 from .source import (
     ComparedByValue,
     ExposedWork,
@@ -39,6 +47,8 @@ from .source import (
 if TYPE_CHECKING:
     from ..measured import Detours
 
+_PART_TAKEN = 0.1  # of a recording, by a realization: above, its longest detours are in most
+_FEW_DETOURS = 30
 _WAYS = "one of file, (starts, durations and length) and trace"
 
 
@@ -256,6 +266,36 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
             return 0
         both = ((trace.busy(), trace.length) for trace in self.replayed())
         return max(busy * (2 + work // (length - busy)) for busy, length in both)
+
+    def longest_under_way(self) -> float:
+        longest = max((trace.ends - trace.starts).max(initial=0) for trace in self.replayed())
+        return float(from_ticks(longest))
+
+    def doubts(self, ranks: int, work: float) -> list[str]:
+        if self.file is None:
+            return []
+        assert isinstance(self.file, noise_files.FileName)
+        name, measured = self.file.path.name, noise_files.read(self.file.path, str(self.sha256))
+        traces = self.replayed()
+        count = sum(len(trace.starts) for trace in traces)
+        length = float(from_ticks(sum(trace.length for trace in traces)))
+        taken = work * -(-ranks // node_ranks(self.shared, ranks))
+        text = []
+        if _PART_TAKEN * length < taken or count < _FEW_DETOURS:
+            beside = (
+                f"is short beside the {show_seconds(taken, 3)} of CPU time that a realization "
+                "takes from it"
+                if _PART_TAKEN * length < taken
+                else "has few detours"
+            )
+            text.append(
+                f"{name}: the recording ({show_seconds(length, 3)}, {count:,} "
+                f"detour{'s' * (count != 1)}) {beside}: its longest detours decide, and no "
+                "interval tells how rare they are; record longer or on more CPUs"
+            )
+        told = [note for note in measured.notes if noise_files.LOAD_NOTE in note and "%" in note]
+        more = f" (and {len(told) - 1} more CPUs, see `jitterfly noise show`)" * (len(told) > 1)
+        return text + [f"{name}: {note}{more}" for note in told[:1]]
 
     def lookahead(self) -> int:
         return 2 * max(trace.length for trace in self.replayed())

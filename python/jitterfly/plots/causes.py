@@ -74,6 +74,8 @@ def _draw_ranks(panel: Axes, found: DelayByCause) -> list[Patch]:
         panel.bar(begins, values, widths, foot, align="edge", color=color, hatch=hatch,
                   linewidth=0, edgecolor="white")  # fmt: skip
         foot += values
+        if name == "waits_for_messages":
+            words = f"waits for {found.waits_for_rest}"
         handles.append(Patch(facecolor=color, hatch=hatch, edgecolor="white",
                              label=f"of ranks: {words}"))  # fmt: skip
     panel.set_xlim(-0.5, len(found.by_rank) - 0.5)

@@ -185,6 +185,17 @@ def _cut(measured: Measured, parts: list[Any]) -> list[str]:
     return [style.left_out(len(parts), len(measured.parts), "parts are shown")]
 
 
+def _say_none(axes: Axes, why: str = "none") -> None:
+    """A panel without anything, and without numbers on its axes, which would be none of its own."""
+    axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", color=style.GREY)
+    axes.tick_params(bottom=False, labelbottom=False)
+    if len(axes.get_shared_y_axes().get_siblings(axes)) == 1:  # else they are its neighbours', too
+        axes.tick_params(left=False, labelleft=False)
+    axes.grid(visible=False)
+
+
+_FEW_POINTS = 100  # up to so many they are large
+_EDGE = 0.01  # of the time that was observed
 _MOST_POINTS = 5_000  # beyond that, where they are dense is counted
 _GRID = (500, 130)  # cells, each a dot of the picture or two
 _COLOURS = mpl.colormaps["viridis_r"]
@@ -200,7 +211,8 @@ def draw_timeline(axes: Axes, detours: Detours) -> None:
                      linestyle=":")  # fmt: skip
         low, high = axes.get_ylim()
         axes.set_ylim(min(low, detours.threshold / TICKS_PER_SECOND / 1.3), high)  # it is seen
-    axes.set_xlim(0, detours.length / TICKS_PER_SECOND)
+    length = detours.length / TICKS_PER_SECOND
+    axes.set_xlim(-_EDGE * length, (1 + _EDGE) * length)  # an event at either end is whole
     style.value_axis(axes, "s", linear=True)
     axes.set_xlabel("start")
     axes.set_ylabel("duration")
@@ -232,7 +244,7 @@ def _cloud(axes: Axes, x: Floats, y: Floats) -> None:
     x, y = x[good], y[good]
     look: dict[str, Any] = {"color": style.BLUE, "linewidth": 0, "rasterized": True}
     if len(y) == 0:
-        axes.text(0.5, 0.5, "none", transform=axes.transAxes, ha="center", color=style.GREY)
+        _say_none(axes)
         return
     axes.set_yscale("log")
     low, high = float(y.min()), float(y.max())
@@ -248,7 +260,7 @@ def _cloud(axes: Axes, x: Floats, y: Floats) -> None:
         longest = np.argpartition(y, -_LONGEST)[-_LONGEST:]
         x, y = x[longest], y[longest]
         look |= {"color": style.INK}
-    axes.plot(x, y, ".", markersize=2.2, **look)
+    axes.plot(x, y, ".", markersize=2.2 if len(y) > _FEW_POINTS else 6, clip_on=False, **look)
     style.log_axis(axes, "s")
 
 
@@ -276,7 +288,7 @@ def draw_events(axes: Axes, values: Floats, facts: dict[str, Any], name: str = "
     axes.set_xlabel(name)
     axes.set_ylabel("events")
     if len(values) == 0:
-        axes.text(0.5, 0.5, "none", transform=axes.transAxes, ha="center", color=style.GREY)
+        _say_none(axes)
         return
     low, high = values[0] / 1.02, values[-1] * 1.02
     decades = np.log10(high / low)
@@ -397,8 +409,7 @@ def draw_periodogram(axes: Axes, detours: Detours, facts: dict[str, Any]) -> Non
     axes.set_xlabel("frequency (Hz)")
     axes.set_ylabel("power")
     if not len(spectrum.frequency) or len(detours.starts) < LEAST_FOR_PERIODS:
-        axes.text(0.5, 0.5, "too short, or too few detours", transform=axes.transAxes,
-                  ha="center", color=style.GREY)  # fmt: skip
+        _say_none(axes, "too short, or too few detours")
         return
     edges = np.unique(
         np.searchsorted(

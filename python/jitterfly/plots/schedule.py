@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -52,18 +53,22 @@ def draw(result: ScheduleResult) -> Figure:
 def _draw_iterations(panel: Axes, result: ScheduleResult) -> list[Any]:
     """The time before each mark: mean, the middle 90 % of realizations, and without noise."""
     times = from_ticks(result.iteration_ticks)
-    numbers = np.arange(1, len(result.marks) + 1)
+    edges = np.arange(len(result.marks) + 1) + 0.5  # all marks are as wide, the outer ones too
     low, high = np.quantile(times, (0.05, 0.95), axis=0)
+
+    def stairs(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return np.append(values, values[-1])
+
     look = style.SERIES[0]
     band = panel.fill_between(
-        numbers, low, high, step="mid", color=look.color, alpha=0.25, linewidth=0,
+        edges, stairs(low), stairs(high), step="post", color=look.color, alpha=0.25, linewidth=0,
         label="time before a mark: 5-95 % of realizations",
     )  # fmt: skip
-    (mean,) = panel.step(numbers, times.mean(axis=0), where="mid", color=look.color,
+    (mean,) = panel.step(edges, stairs(times.mean(axis=0)), where="post", color=look.color,
                          label="its mean")  # fmt: skip
-    panel.step(numbers, np.diff(from_ticks(result.marks_noise_free), prepend=0.0), where="mid",
-               color=style.GREY, linewidth=0.8)  # fmt: skip
-    panel.set_xlim(0.5, len(numbers) + 0.5)
+    quiet = np.diff(from_ticks(result.marks_noise_free), prepend=0.0)
+    panel.step(edges, stairs(quiet), where="post", color=style.GREY, linewidth=0.8)  # fmt: skip
+    panel.set_xlim(edges[0], edges[-1])
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.set_xlabel("mark")
     panel.set_ylabel("time since the\nmark before it")

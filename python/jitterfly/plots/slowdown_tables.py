@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from ..result_table import show_time
 from ..simulate import Result
-from ..slowdown import SlowdownTable, in_words, show_ratio
+from ..slowdown import SlowdownTable, in_words, repetition, show_ratio
 from ..units import show_seconds, show_size
 from . import style
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_TICKS = 12
 _FACTOR = 8  # from which on times are on a logarithmic axis
+_AROUND = 1.3  # times the largest value is the end of a logarithmic axis
 _ROOM = 0.04  # of the axis, on either side
 _MOST_BINS = 100
 _BARS = "#9ecae1"
@@ -47,16 +48,25 @@ def draw_table(found: SlowdownTable) -> Figure:
     for panel, name in ((top, "mean"), (bottom, "slowdown")):
         values = [getattr(row, name) for row in found.rows]
         ends = np.array([(one.value - one.low, one.high - one.value) for one in values]).T
-        ends = np.where(np.isfinite(ends), ends, 0.0)  # what has none, notes name
+        for count, one in zip(ranks, values, strict=True):
+            if not math.isfinite(one.low) or not math.isfinite(one.high):  # no end is known
+                panel.plot([count], [one.value], marker="o", markersize=9, fillstyle="none",
+                           color=mean.color, linewidth=0, clip_on=False)  # fmt: skip
+        ends = np.where(np.isfinite(ends), ends, 0.0)
         panel.errorbar(ranks, [one.value for one in values], ends, color=mean.color,
                        marker=mean.marker, markersize=4, capsize=2)  # fmt: skip
         panel.set_xscale("log")
     bottom.axhline(1, color=style.GREY, linewidth=0.8)
-    times = [row.p99.value for row in found.rows] + [row.noise_free for row in found.rows]
-    if min(times) > 0 and max(times) > 8 * min(times):
+    times = [float(one) for row in found.rows
+             for one in (row.noise_free, row.p50.value, row.p99.value, row.mean.value,
+                         row.mean.low, row.mean.high) if math.isfinite(one)]  # fmt: skip
+    low, high = min(times), max(times)
+    if low > 0 and high > _FACTOR * low:
+        top.set_ylim(low / _AROUND, high * _AROUND)
         style.log_axis(top, "s")
-    else:
-        top.set_ylim(bottom=0)
+    else:  # from 0 where times differ by much, else around them
+        room = 0.1 * (high - low) or 0.1 * high or 1e-6
+        top.set_ylim(0 if high > _FACTOR / 2 * low else max(low - room, 0), high + room)
         style.unit_axis(top, "s")
     top.set_ylabel("completion")
     bottom.set_ylabel("mean / without noise")
@@ -69,6 +79,9 @@ def draw_table(found: SlowdownTable) -> Figure:
         Line2D([], [], color=tail.color, marker=tail.marker, linestyle=tail.line, label="p99"),
         Line2D([], [], color=style.GREY, linestyle=":", label="without noise"),
     ]  # fmt: skip
+    if any(not math.isfinite(end) for row in found.rows for end in (row.mean.low, row.mean.high)):
+        handles.append(Line2D([], [], color=mean.color, marker="o", markersize=9, linewidth=0,
+                              fillstyle="none", label="no interval is known"))  # fmt: skip
     style.finish(figure, found.title(), found.notes(), handles)
     return figure
 
@@ -203,7 +216,7 @@ def draw_samples(result: Result) -> Figure:
     ]
     case = result.case
     size = show_size(case.message_bytes)
-    title = f"{case.algorithm.kind} of {size} on {case.ranks:,} ranks"
+    title = f"{case.algorithm.kind} of {size} on {case.ranks:,} ranks{repetition(case)}"
     noise = "; ".join(map(in_words, case.noise)) or "none"
     details = [f"network: {in_words(case.network)}", f"noise: {noise}", *subtitle]
     style.finish(figure, title, details, handles)

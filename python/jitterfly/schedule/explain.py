@@ -351,6 +351,14 @@ class ScheduleExplanation(DelayByCause):
         plan, program = self._compiled
         return int(core.simulate_schedule(plan, program, self.seed, realization, 1, 1)[0, 0])
 
+    @property
+    def waits_for_rest(self) -> str:
+        """What ranks wait for, but for others that had not sent, in words.
+
+        A calculation on one CPU may require one on another of the same rank.
+        """
+        return "messages, own CPUs" if self.schedule.cpus > 1 else "messages"
+
     def title(self) -> str:
         """What was simulated, and the delay in all."""
         return f"{self.schedule.name}: {self.schedule.summary()}: {self._delay_in_words()}"
