@@ -33,10 +33,6 @@ _Folders = tuple[Path, Path | None]
 _FOLDERS: ContextVar[_Folders] = ContextVar("folders", default=(Path(), None))
 
 
-LOAD_NOTE = "other threads ran there in place of the recorder"
-"""In the note on a recording that may be the load of a busy machine."""
-
-
 class FileName(str):
     """A file as the user named it, which also knows where it was found.
 

@@ -15,7 +15,7 @@ from support.message_cases import MESSAGE_PROGRAMS, make_messages
 import jitterfly as jf
 from jitterfly import _core
 from jitterfly.measured import Detours, Measured, noisefile
-from jitterfly.noise_files import LOAD_NOTE
+from jitterfly.measured.measurements import LOAD_NOTE
 
 NETWORK = jf.LogGOPS(L="1us", o="0.2us", gamma="0.1ns")
 

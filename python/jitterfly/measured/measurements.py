@@ -32,6 +32,8 @@ MOST_TICKS = 2**62
 
 Ticks = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+LOAD_NOTE = "other threads ran there in place of the recorder"
+"""In the note on a recording that may be the load of a busy machine."""
 
 
 class Compared:

@@ -21,10 +21,9 @@ from .. import launchers
 from ..engine import core
 from ..fields import check_integer, show_number
 from ..info import __version__
-from ..noise_files import LOAD_NOTE
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds
 from . import host
-from .measurements import Detours, Measured
+from .measurements import LOAD_NOTE, Detours, Measured
 
 Moment = tuple[int, int, int]
 """A reading of both clocks: counter, nanoseconds, and how many counts they may be apart."""

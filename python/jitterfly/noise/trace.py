@@ -274,6 +274,8 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     def doubts(self, ranks: int, work: float) -> list[str]:
         if self.file is None:
             return []
+        from ..measured.measurements import LOAD_NOTE  # it is imported where a file is read
+
         assert isinstance(self.file, noise_files.FileName)
         name, measured = self.file.path.name, noise_files.read(self.file.path, str(self.sha256))
         traces = self.replayed()
@@ -293,7 +295,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
                 f"detour{'s' * (count != 1)}) {beside}: its longest detours decide, and no "
                 "interval tells how rare they are; record longer or on more CPUs"
             )
-        told = [note for note in measured.notes if noise_files.LOAD_NOTE in note and "%" in note]
+        told = [note for note in measured.notes if LOAD_NOTE in note and "%" in note]
         more = f" (and {len(told) - 1} more CPUs, see `jitterfly noise show`)" * (len(told) > 1)
         return text + [f"{name}: {note}{more}" for note in told[:1]]
 
