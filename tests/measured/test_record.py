@@ -227,7 +227,7 @@ BAD = {
     ("--cpu", "3-1"): "--cpu must be such as",
     ("--cpu", "1,"): "--cpu must be such as",
     ("--cpu", "-1"): "--cpu must be such as",
-    ("--threshold", "-1us"): "expected one argument",
+    ("--threshold", "-1us"): "--threshold must be a time from 0",
     ("--threshold", "1ps"): "twice the smallest iteration here",
     ("--quantum", "10ns"): "quantum must be 0, or from 100 ns to a tenth",
     ("--quantum", "2s"): "quantum must be 0, or from 100 ns to a tenth",
