@@ -183,6 +183,7 @@ class DelayByCause(ResultTable):
         """
         total = float(self.delay.mean())
         varies, delaying = self._varies(), self._delaying()
+        alone = set(self.causes) - {ARRIVAL, PATH} if len(self._noise()) == 1 else set()
         largest = _largest_in(self.ticks)
         return [
             CauseRow(
@@ -192,7 +193,7 @@ class DelayByCause(ResultTable):
                     confidence,
                     noisy=varies[cause],
                     lower_bound=0.0 if cause in delaying else None,
-                    noise_free=0.0,
+                    noise_free=0.0 if cause in alone else None,
                 ),
                 float(own.mean()) / total if total > 0 else float("nan"),
                 float(largest[i]),
@@ -208,7 +209,7 @@ class DelayByCause(ResultTable):
         return [
             CauseRow(
                 part,
-                stats.mean(from_ticks(own), confidence, noisy=varies, noise_free=0.0),
+                stats.mean(from_ticks(own), confidence, noisy=varies),
                 float(own.mean()) / total if total > 0 else float("nan"),
                 float(largest[i]),
             )

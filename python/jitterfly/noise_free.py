@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .case import Case
+from .case import Case, delays
 from .cycle import NEVER, is_symmetric, symmetric_timeline
 from .engine import core
 from .noise import SpeedNoise
@@ -50,6 +50,16 @@ def noise_only_delays(case: Case) -> bool:
     """
     copies = any(step.flags & (COPY | ASK) for step in case.lowered.steps)
     return not copies and not any(noise.hastens for noise in case.noise)
+
+
+def has_one_random_source(case: Case) -> bool:
+    """Whether one source alone acts, and is drawn.
+
+    Then a realization that differs from the noise-free one was met by it. Beside a source that is
+    not drawn all realizations differ from that, and beside another one a rare one may be unmet.
+    """
+    acting = [noise for noise in case.noise if delays(noise, case)]
+    return len(acting) == 1 and acting[0].random
 
 
 @lru_cache(maxsize=256)  # of a study's case, each batch asks

@@ -35,8 +35,9 @@ class SourceHits(NamedTuple):
     hits : Hits or None
         None where they can not be told simply.
     as_long : float
-        Expected hits of all sources of the case whose hits last as long as its own, or longer. A
-        mean over a number of equally long hits is as sure whichever source they are of.
+        Expected hits of all sources of the case whose hits last as long as its own, or longer.
+        Longer ones that are rare, too, show in a sample how sure its mean is; those that meet every
+        realization do not, and hide shorter ones unsaid.
     """
 
     place: int

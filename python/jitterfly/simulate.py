@@ -33,7 +33,7 @@ from .fields import (
 )
 from .noise import Congestion, LateArrival, SpeedNoise
 from .noise.source import engine_window
-from .noise_free import noise_free_observations, noise_only_delays
+from .noise_free import has_one_random_source, noise_free_observations, noise_only_delays
 from .program import (
     OVER_RANKS,
     arrange_observations,
@@ -208,7 +208,7 @@ class Result:
                 samples,
                 noisy=any(noise.random for noise in self.case.noise),
                 lower_bound=quiet if noise_only_delays(self.case) else None,
-                noise_free=quiet,
+                noise_free=quiet if has_one_random_source(self.case) else None,
             )
             ends = (mean.value, mean.low, mean.high)
             middle, low, high = (show_seconds(float(end)) for end in ends)

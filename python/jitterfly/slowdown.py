@@ -22,7 +22,7 @@ from .hierarchy import Hierarchy
 from .network import LogGOPS, Network, check_network
 from .noise import Noise, SpeedNoise, TraceNoise
 from .noise.source import check_sources
-from .noise_free import noise_only_delays
+from .noise_free import has_one_random_source, noise_only_delays
 from .rare_noise import SourceHits, expectation, expected_hits, hidden
 from .renames import names_old_arguments
 from .result_table import ResultTable, aligned, csv_text, ends, show_time
@@ -328,7 +328,8 @@ def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
     noisy = any(noise.random and delays(noise, case) for noise in case.noise)
     # Where noise only delays, no time is below that without it, and no slowdown below 1.
     bound = quiet if noise_only_delays(case) else None
-    mean = stats.mean(samples, confidence, noisy=noisy, lower_bound=bound, noise_free=quiet)
+    met = quiet if has_one_random_source(case) else None
+    mean = stats.mean(samples, confidence, noisy=noisy, lower_bound=bound, noise_free=met)
     p50, p99 = stats.quantiles(samples, (0.5, 0.99), confidence)
     with np.errstate(divide="ignore", invalid="ignore"):  # one rank without work takes no time
         value, low, high = np.array([mean.value, mean.low, mean.high]) / quiet

@@ -201,6 +201,26 @@ def test_a_study_of_ranks_that_always_wait(kind):
     assert ((mean["low"] < mean["estimate"]) & (mean["estimate"] < mean["high"])).all()
 
 
+FIXED = [jf.StepNoise("1us"), jf.SpeedNoise(1.1), jf.PeriodicNoise("1ms", "50us", phases=[0, 0])]
+
+
+@pytest.mark.parametrize("fixed", FIXED, ids=lambda noise: noise.kind)
+def test_noise_that_is_not_drawn_hides_no_rare_noise(fixed):
+    """It moves every realization, so that all differ from the noise-free one; none need be met."""
+    rare = jf.StepNoise("1ms", probability=1e-12)
+    given = {"network": "L=1us,o=200ns", "compute_time": "1ms"}
+    (row,) = jf.slowdown([fixed, rare], 2, realizations=100, **given).rows
+    assert row.mean.value > row.noise_free
+    assert row.mean.too_small
+    study = jf.Study("rare", case=jf.Case(2, noise=[fixed, rare], **given), axes=[],
+                     observables={"x": {"kind": "completion"}}, targets=["mean of x ± 1 %"],
+                     budget=jf.RealizationBudget(min=32, max=200))  # fmt: skip
+    assert not study.run().to_xarray()["met"].any()
+    names = ["ring", "recursive_doubling"]
+    (cell,) = jf.advise(2, noise=[fixed, rare], candidates=names, realizations=64, **given).cells
+    assert math.isinf(cell.ranking[0].value.high)
+
+
 def _as_ranked(x, lower_bound=None):
     """The intervals by which algorithms are ranked, of the first samples."""
     ranked = question.Statistic.named("mean")

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from ..case import Case, delays
-from ..noise_free import Poll, noise_free_ticks, noise_only_delays
+from ..noise_free import Poll, has_one_random_source, noise_free_ticks, noise_only_delays
 from ..program import completions
 from ..simulate import simulate_checked
 from ..steps import ASK, COPY, FORWARD, NOBODY_ASKS
@@ -76,7 +76,12 @@ class CandidateRuns:
 
     @property
     def moved(self) -> float:
-        """How far noise moved its first sample, seconds: all of them, where they are the same."""
+        """How far noise moved its first sample, seconds: all of them, where they are the same.
+
+        0 where that is not known (`has_one_random_source`).
+        """
+        if not has_one_random_source(self.case):
+            return 0.0
         return abs(float(self.samples[0]) - self.noise_free) if len(self.samples) else 0.0
 
     def find_noise_free(self, poll: Poll | None = None) -> None:

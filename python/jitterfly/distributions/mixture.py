@@ -65,6 +65,11 @@ class Mixture(Distribution, kind="mixture"):
     weights: Sequence[float]
     distributions: Sequence[Distribution]
 
+    def warn_of_long(self) -> None:
+        """As of each of its distributions."""
+        for part in self.distributions:
+            part.warn_of_long()
+
     def __post_init__(self) -> None:
         weights = _listed(self.weights, "weights")
         parts = _listed(self.distributions, "distributions")

@@ -41,4 +41,6 @@ class Completion(Observable, kind="completion"):
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
         completion = sides["completion"]
         least = completion.quiet if completion.noise_only_delays else 0
-        return in_seconds(name, completion.form, least, completion.quiet)
+        return in_seconds(
+            name, completion.form, least, completion.quiet if completion.tells_met else None
+        )

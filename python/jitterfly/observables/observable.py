@@ -15,7 +15,11 @@ from typing import Any, ClassVar, Literal
 from ..algorithms.algorithm import MOST_ROUNDS
 from ..case import MOST_CYCLES, Case
 from ..fields import Component, check_choice, check_integer, check_keys, did_you_mean, shorten
-from ..noise_free import noise_free_observations, noise_only_delays
+from ..noise_free import (
+    has_one_random_source,
+    noise_free_observations,
+    noise_only_delays,
+)
 from ..program import OVER_RANKS, completions, observation_names, start_name
 from .measure import Column, Family, Form, Measure
 from .statistics import quantile_share
@@ -33,6 +37,7 @@ class Chosen:
 
     `arrivals`: the columns of the first and of the last rank's arrival at the collective of that
     cycle, where the case observes them. `noise_only_delays`: no realization is below `quiet`.
+    `tells_met`: a realization that noise did not meet, and no other, takes `quiet`.
     """
 
     T: int
@@ -41,6 +46,7 @@ class Chosen:
     quiet: int
     arrivals: tuple[Column, Column] | None = None
     noise_only_delays: bool = False
+    tells_met: bool = False
 
     @property
     def form(self) -> Form:
@@ -133,7 +139,7 @@ class Select:
         last_T = max(row[0] for row in rows)
         mean = self.rank == "mean"
         over_ranks = case.observe in OVER_RANKS
-        bounded = noise_only_delays(case)
+        bounded, met = noise_only_delays(case), has_one_random_source(case)
         if mean and not over_ranks:
             raise ValueError("rank 'mean' needs a case with observe = 'spread'")
         chosen = []
@@ -150,7 +156,7 @@ class Select:
                 start = start_name(case, cycle)
                 arrivals = Column(variant, f"{start}: min"), Column(variant, f"{start}: max")
             column = Column(variant, name)
-            chosen.append(Chosen(T, cycle, column, quiet[mean], arrivals, bounded))
+            chosen.append(Chosen(T, cycle, column, quiet[mean], arrivals, bounded, met))
         return chosen
 
 

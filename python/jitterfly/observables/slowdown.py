@@ -28,4 +28,5 @@ class Slowdown(Completion, kind="slowdown"):
         if completion.quiet == 0:
             return None
         least = 1.0 if completion.noise_only_delays else 0.0
-        return Measure(name, completion.form, completion.quiet, lower_bound=least, noise_free=1.0)
+        quiet = 1.0 if completion.tells_met else None
+        return Measure(name, completion.form, completion.quiet, lower_bound=least, noise_free=quiet)

@@ -130,7 +130,8 @@ class ScheduleResult(ResultTable):
         hastens = self.order == "arrival" or any(one.hastens for one in self.noise)
         noisy = any(one.random for one in self.noise)
         least = 0.0 if hastens else noise_free
-        return stats.mean(times, confidence, noisy=noisy, lower_bound=least, noise_free=noise_free)
+        met = noise_free if len(self.noise) == 1 and self.noise[0].random else None
+        return stats.mean(times, confidence, noisy=noisy, lower_bound=least, noise_free=met)
 
     def slowdown(self, confidence: float = 0.95) -> Estimate:
         """Mean run time over that without noise; NaN where that is 0: the schedule does nothing."""
