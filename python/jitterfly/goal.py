@@ -17,7 +17,7 @@ from .cycle import is_symmetric
 from .network import Hockney, LogGOPS
 from .program import rank_rounds
 from .steps import ASK, COPY, EXCHANGE, FORWARD, MESSAGE, Step, Xor, draws_per_cycle
-from .units import exact, show_seconds, show_size, to_ticks
+from .units import exact, show_seconds, to_ticks
 
 MOST_MESSAGES = 10**7
 _NS = 1000  # ticks
@@ -245,9 +245,9 @@ def _options(case: Case, notes: list[str]) -> tuple[list[str], str]:
         if told != str(whole):
             note = f"{name}: {told} ns became {whole} ns"
             if name == "G":
-                off = float((whole - time) * (case.message_bytes - 1)) / 1e9
+                off = float((whole - time) * 1024) / 1e9
                 note += (
-                    f", so that a message of {show_size(case.message_bytes)} takes "
+                    f", so that each KiB of a message takes "
                     f"{show_seconds(abs(off), 3)} {'more' if off > 0 else 'less'} on its way: "
                     "older versions of LogGOPSim take whole ns a byte; newer ones take fractions, "
                     f"-G {told}"

@@ -117,7 +117,7 @@ def test_rounding_is_told():
         "combining a message: 0.8 ns became 1 ns",
         next(note for note in goal.notes if note.startswith("O: ")),
         "o: 0.1 ns became 0 ns",
-        "G: 0.25 ns became 0 ns, so that a message of 8 B takes 1.75 ns less on its way: older "
+        "G: 0.25 ns became 0 ns, so that each KiB of a message takes 256 ns less on its way: older "
         "versions of LogGOPSim take whole ns a byte; newer ones take fractions, -G 0.25",
     ]
     assert goal.network == "L=1000ns,o=0.1ns,G=0.25ns,O=1ns"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 import time
 from pathlib import Path
@@ -182,13 +183,12 @@ def _of_the_library(question: Any, chosen: argparse.Namespace) -> Any:
     )
     if not names:
         return question
-    chosen.candidates = ",".join(names)
     library = tuning_format(chosen.write, chosen.library).CALLED
     tell(
         f"candidates: {', '.join(names)}, which {library} has, as --write is given; others are "
         "compared where --candidates names them"
     )
-    return _question(chosen)
+    return dataclasses.replace(question, candidates=names)
 
 
 def _tuning_options(chosen: argparse.Namespace) -> dict[str, Any]:
