@@ -155,7 +155,7 @@ def test_python_of_the_pages_runs_in_the_build():
         assert not {"python", "toml"} & set(infos), page
 
 
-WRITTEN = {"results/ms12_fig12/", "tests/gpu"}  # by commands
+WRITTEN = {"results/ms12_fig12/", "tests/gpu/results"}  # by commands
 FOLDERS = ("", "python/jitterfly", "sweeps/slurm")
 
 

@@ -1,0 +1,9 @@
+"""One call of the butterfly under periodic noise on a GPU, for a profiler: ranks, realizations."""
+
+import sys
+
+from jitterfly import simulate
+from jitterfly.bench import measure
+
+case = measure.programs(int(sys.argv[1]), measure.NOISES["periodic"])["butterfly"]
+simulate(case, int(sys.argv[2]), seed=7, backend="cuda")
