@@ -1,4 +1,4 @@
-// Execution of a schedule's actions, for CPU and GPU: state of CPUs and ways, dependencies, marks.
+// Execution of a schedule's actions, for CPU and GPU: CPUs, NICs, waits (rendezvous), marks.
 // On the CPU for a register of realizations at once (cpu/actions.h), on a GPU in each thread for
 // one (schedule/kernel.cuh). What an action takes is in actions.h; here are the places of its
 // times, and which of them it waits for.

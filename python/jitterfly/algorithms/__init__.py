@@ -1,6 +1,7 @@
 """Collective algorithms (allreduce, broadcast, barrier, ...): one module each, and their registry.
 
-A new one is a module beside these and a line here, which is also what registers its `kind`.
+A new one is a module beside these and a line here, which is also what registers its `kind`;
+`jitterfly advise` considers it once it is in advice/candidates.py.
 """
 
 from . import own as own

@@ -1,8 +1,9 @@
 """Recording of noise on this machine: detour threshold, calibration, doubtful recordings.
 
-The counter's rate is calibrated against the system's CLOCK_MONOTONIC_RAW, which nobody sets and NTP
-does not steer. Its steps show in the iterations of a loop that does nothing but read it. A
-recording says of itself how the clock ran, what the recorder itself cost, and what went wrong.
+The loop that finds the detours is in cuda/record/detours.cpp. The counter's rate is calibrated
+against the system's CLOCK_MONOTONIC_RAW, which nobody sets and NTP does not steer. Its steps show
+in the iterations of a loop that does nothing but read it. A recording says of itself how the clock
+ran, what the recorder itself cost, and what went wrong.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`CellRecords`: samples and summaries of one cell, read and appended; which are missing."""
+"""`CellRecords`: samples and summaries of a cell, read and appended; which a resumed run lacks."""
 
 from __future__ import annotations
 

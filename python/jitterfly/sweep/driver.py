@@ -1,7 +1,8 @@
 """`run` of a study: hand out batches, store results, resume a killed run, shards, progress line.
 
-A shard is a part of the cells, which one job of several runs by itself. While a run goes on, a line
-says how many cells and realizations are done, and the time left.
+A shard is a part of the cells, which one job of several runs by itself: one of a Slurm array
+(`Shard.from_slurm`), or a process of an MPI job (`launchers`). While a run goes on, a line says how
+many cells and realizations are done, and the time left.
 
 A run that is killed loses the batches in flight. The next one asks the store what is missing
 (`CellRun.look` in `batches`, `Store.missing`) and goes on; a half-written record does not count
