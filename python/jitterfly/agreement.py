@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from . import notebook, stats
+from .algorithms import is_kind_of
 from .case import Case, check_case
 from .fields import MOST_REALIZATIONS, check_choice, check_numbers, shorten
 from .files import read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load
 from .measured.formats import Text
-from .measured.measurements import parts_of_collective
+from .measured.measurements import full_name, parts_of_collective
 from .measured.network_parameters import is_pingpong
 from .noise_free import noise_free_ticks, noise_only_delays
 from .result_table import ResultTable, aligned, csv_text, ends, show_time
@@ -393,9 +394,7 @@ def _check_plain(case: Case, chosen: _Chosen) -> None:
 
 
 def _is_of(case: Case, collective: str) -> bool:
-    kind, collective = case.algorithm.kind, collective.lower()
-    collective = "broadcast" if collective == "bcast" else collective  # as IMB has it
-    return kind.endswith(f"_{collective}") or (kind, collective) == ("butterfly", "allreduce")
+    return is_kind_of(case.algorithm.kind, full_name(collective))
 
 
 def _part_of(

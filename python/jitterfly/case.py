@@ -248,11 +248,8 @@ class Case:
             if key not in values:
                 raise ValueError(f"case: key {key!r} is missing")
         values["network"] = Network.from_dict(read_network(values["network"]), "network")
-        if "algorithm" in values:
-            value = values["algorithm"]
-            text = isinstance(value, str)
-            made = read_algorithm(value) if text else Algorithm.from_dict(value, "algorithm")
-            values["algorithm"] = made
+        if not isinstance(values.get("algorithm", ""), str):  # which the case reads itself
+            values["algorithm"] = Algorithm.from_dict(values["algorithm"], "algorithm")
         for name, family in (("arrival", Arrival), ("speed", Speed)):
             if values.get(name) is not None:
                 values[name] = family.from_dict(values[name], name)  # type: ignore[attr-defined]

@@ -62,6 +62,11 @@ def as_integer(value: Any) -> int | None:
         return None
 
 
+def is_number(value: Any) -> bool:
+    """Whether it is a number of Python; bool is none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def check_integer(value: Any, name: str, low: int, high: int) -> int:
     """An int from `low` to `high`; bool, float and text are errors."""
     number = as_integer(value)
@@ -211,7 +216,8 @@ def _digest(values: Sequence[Any]) -> str:
     """What identifies the values of a long list, where the text is kept as a record."""
     if len(values) <= _MOST_LISTED:
         return ""
-    return f"; sha256 of repr {hashlib.sha256(repr(values).encode()).hexdigest()[:16]}"
+    whole = repr(_plain(tuple(values)) if isinstance(values[0], Component) else values)
+    return f"; sha256 of repr {hashlib.sha256(whole.encode()).hexdigest()[:16]}"
 
 
 def _short_repr(value: Any) -> str:
@@ -336,6 +342,7 @@ class Component(Dataclass):
         if Component in cls.__bases__:
             cls._kinds = {}
         if kind is not None:
+            _check_new_kind(cls, kind, cls._kinds.get(kind))
             cls.kind = kind
             cls._kinds[kind] = cls
         if "__repr__" not in vars(cls):  # which dataclass keeps
@@ -411,6 +418,25 @@ class Component(Dataclass):
             if key in (field.name for field in dataclasses.fields(cast(Any, member)))
         ]
         return f" (a key of kind={' or '.join(kinds)})" if kinds else ""
+
+
+def _check_new_kind(cls: type, kind: str, there: type | None) -> None:
+    """Raise ValueError for a kind that another class has.
+
+    The class itself may come again: a notebook's cell is run twice, and a script may import itself.
+    """
+    if there is None or _source_of(there) == _source_of(cls):
+        return
+    old, new = (f"{one.__module__}.{one.__qualname__}" for one in (there, cls))
+    raise ValueError(
+        f"kind {kind!r} of {new} is taken: {old} has it, and what names the kind would mean "
+        "another class; choose another kind"
+    )
+
+
+def _source_of(cls: type) -> tuple[str, str]:
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    return file or cls.__module__, cls.__qualname__
 
 
 def _plain(value: Any) -> Any:

@@ -52,6 +52,7 @@ def noise_only_delays(case: Case) -> bool:
     return not copies and not any(noise.hastens for noise in case.noise)
 
 
+@lru_cache(maxsize=256)  # each statistic of its data asks
 def has_one_random_source(case: Case) -> bool:
     """Whether one source alone acts, and is drawn.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..algorithms import Algorithm
+from ..algorithms import Algorithm, is_kind_of
 from ..fields import check_choice, did_you_mean, shorten
 from ..hierarchy import Hierarchy
 from ..network import Network
@@ -451,8 +451,8 @@ def algorithm_named(
         check_choice(collective, "collective", COLLECTIVES)
     kinds = Algorithm.kinds()
     if name in kinds:
-        if collective is not None and not _is_of(name, collective):
-            others = ", ".join(kind for kind in kinds if _is_of(kind, collective))
+        if collective is not None and not is_kind_of(name, collective):
+            others = ", ".join(kind for kind in kinds if is_kind_of(kind, collective))
             raise ValueError(f"algorithm {name} is not for {collective}, which has {others}")
         if name not in _OF_KIND:
             return Algorithm.from_dict({"kind": name}, "algorithm")
@@ -481,11 +481,6 @@ def algorithm_named(
     if any(one != made[0] for one in made):
         raise ValueError(f"algorithm {name} differs between these numbers of ranks: take one")
     return made[0]
-
-
-def _is_of(kind: str, collective: str) -> bool:
-    """Whether algorithms of a kind are of the collective; only one kind does not say so."""
-    return kind.endswith(f"_{collective}") or (kind, collective) == ("butterfly", "allreduce")
 
 
 def choose_candidates(

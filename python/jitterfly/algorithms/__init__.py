@@ -6,6 +6,7 @@ A new one is a module beside these and a line here, which is also what registers
 
 from . import own as own
 from .algorithm import Algorithm
+from .algorithm import is_kind_of as is_kind_of
 from .binary_tree_broadcast import BinaryTreeBroadcast
 from .binomial_broadcast import BinomialBroadcast
 from .binomial_reduce import BinomialReduce

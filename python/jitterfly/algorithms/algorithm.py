@@ -59,11 +59,6 @@ class Algorithm(Component, ABC):
 
     added: ClassVar[tuple[str, ...]] = ()
 
-    def __init_subclass__(cls, kind: str | None = None, **kwargs: Any) -> None:
-        if kind is not None and hasattr(cls, "_kinds"):
-            _check_new_kind(cls, kind, cls._kinds.get(kind))
-        super().__init_subclass__(kind=kind, **kwargs)
-
     def identity(self) -> dict[str, Any]:
         """Plain values, without `added` fields that are as they were before: to find records."""
         values = self.to_dict()
@@ -138,19 +133,12 @@ class Algorithm(Component, ABC):
         return 0
 
 
-def _check_new_kind(cls: type, kind: str, there: type | None) -> None:
-    """Raise ValueError for a kind that another class has.
+def is_kind_of(kind: str, collective: str) -> bool:
+    """Whether algorithms of a kind are of a collective, such as "broadcast".
 
-    The class itself may come again, as in a notebook whose cell is run twice.
+    Kinds end in its name, but for one.
     """
-    if there is None:
-        return
-    old, new = (f"{one.__module__}.{one.__qualname__}" for one in (there, cls))
-    if old != new:
-        raise ValueError(
-            f"kind {kind!r} of {new} is taken: {old} has it, and studies that name it would mean "
-            "another algorithm; choose another kind"
-        )
+    return kind.endswith(f"_{collective}") or (kind, collective) == ("butterfly", "allreduce")
 
 
 def checked_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[Step]:

@@ -270,7 +270,18 @@ class Latencies(Compared):
 
 
 _Collective = TypeVar("_Collective", CollectiveTable, PerRankSamples)
-_SHORT_NAMES = {"bcast": "broadcast"}  # as IMB has it
+
+
+def full_name(collective: str) -> str:
+    """The name of a collective as algorithms have it, of that which a benchmark prints.
+
+    Examples
+    --------
+    >>> full_name("Bcast"), full_name("Allreduce")  # as IMB prints them
+    ('broadcast', 'allreduce')
+    """
+    name = collective.lower()
+    return "broadcast" if name == "bcast" else name
 
 
 def parts_of_collective(
@@ -292,8 +303,7 @@ def parts_of_collective(
                 f"{file} has several collectives: {', '.join(names)}; choose one with `collective`"
             )
         return list(parts)
-    wanted = _SHORT_NAMES.get(collective.lower(), collective.lower())
-    found = [part for part in parts if _SHORT_NAMES.get(part.operation, part.operation) == wanted]
+    found = [part for part in parts if full_name(part.operation) == full_name(collective)]
     if not found:
         raise ValueError(
             f"{file} has the collectives {', '.join(names)}; got `collective` {shorten(collective)}"

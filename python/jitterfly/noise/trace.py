@@ -210,12 +210,13 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         }
         if self.part == "each" and len(traces) > 1:
             program.add_traces(
-                recordings=[tuple(trace) for trace in traces],
+                recordings=[(trace.starts, trace.ends, trace.length) for trace in traces],
                 of_ranks=self.recordings_of(ranks),
                 **common,
             )
         else:
-            program.add_trace(**traces[0]._asdict(), offsets=self.offsets(ranks), **common)
+            starts, ends, length, _ = traces[0]
+            program.add_trace(starts, ends, length, offsets=self.offsets(ranks), **common)
 
     def ignores(self, ranks: int) -> str:
         if self.part != "each":
@@ -255,7 +256,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
             count = len(trace.starts)
             if not (ranks and count):
                 continue
-            duration = trace.busy() / count
+            duration = trace.busy / count
             time = exposure.time_to_hit(self, duration, underway=True)
             here = -(-ranks // sharing) * count * time / trace.length
             hits, total = hits + here, total + here * duration
@@ -264,7 +265,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     def longest_delay(self, work: int) -> int:
         if work == 0:
             return 0
-        both = ((trace.busy(), trace.length) for trace in self.replayed())
+        both = ((trace.busy, trace.length) for trace in self.replayed())
         return max(busy * (2 + work // (length - busy)) for busy, length in both)
 
     def longest_under_way(self) -> float:
@@ -304,19 +305,19 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
 
 
 class Recording(NamedTuple):
-    """Sorted intervals [start, end) with time between them, in ticks, and the length of it all."""
+    """Sorted intervals [start, end) with time between them, in ticks, and the length of it all.
+
+    `busy` is the time in intervals: kept, as it is asked for at each look at the data of a cell.
+    """
 
     starts: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
     length: int
-
-    def busy(self) -> int:
-        """Ticks in intervals."""
-        return int((self.ends - self.starts).sum())
+    busy: int
 
     def share(self) -> float:
         """Part of the time in intervals."""
-        return self.busy() / self.length
+        return self.busy / self.length
 
 
 def _check_ways(given: Any, trace: Any) -> None:
@@ -399,7 +400,7 @@ def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[
         where = f"file: {file}, part {number}" if each else f"file: {file}"
         ends = one.starts + one.durations
         if each and not one.durations.any():  # a CPU that nothing interrupted
-            traces.append(Recording(one.starts[:0], ends[:0], one.length))
+            traces.append(Recording(one.starts[:0], ends[:0], one.length, 0))
         else:
             traces.append(_recording(one.starts, ends, one.length, where))
     if not any(len(trace.starts) for trace in traces):
@@ -429,7 +430,7 @@ def _recording(
     apart = starts[1:] > ends[:-1]
     begins = np.ascontiguousarray(starts[np.concatenate([[True], apart])])
     stops = np.ascontiguousarray(ends[np.concatenate([apart, [True]])])
-    trace = Recording(begins, stops, length)
-    if trace.busy() >= length:
+    trace = Recording(begins, stops, length, int((stops - begins).sum()))
+    if trace.busy >= length:
         raise ValueError(f"{where}: the trace must leave the CPU some time")
     return trace
