@@ -110,10 +110,9 @@ class Gpu {
     }
     template <class T>
     T* upload(const std::vector<T>& v) {
-      T* const array = allocate<T>(static_cast<std::int64_t>(v.size()));
-      if (!v.empty())
-        JF_CUDA_TRY(cudaMemcpyAsync(array, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice,
-                                    gpu_.stream_));
+      const auto count = static_cast<std::int64_t>(v.size());
+      T* const array = allocate<T>(count);
+      if (count > 0) gpu_.copy(v.data(), count, array);  // waits: the vector may be temporary
       return array;
     }
 

@@ -179,8 +179,9 @@ struct MessageLayout {
     threads = kThreads;
     ticks = arrays * ranks;
     if (!blocks) return;
-    // So many realizations that all threads of a block have a rank.
-    for (width = 1; width * ranks < kBlock && width < batch;) width *= 2;
+    // So many realizations that all threads of a block have a rank, if they fit.
+    for (width = 1; width * ranks < kBlock && width < batch && bytes(2 * width) <= max_shared_;)
+      width *= 2;
     threads = static_cast<int>(std::clamp<std::uint64_t>(
         std::bit_ceil(static_cast<std::uint64_t>(width * ranks)), 32, kBlock));
     shared_bytes = bytes(width);

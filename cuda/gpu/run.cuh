@@ -46,8 +46,9 @@ class Run {
         keys_(request.seed) {
     upload_program(arena_, program, view_);
     if (program.loads != nullptr) view_.messages.loads = load_views_;
-    // The cursors belong to no realization yet: the owner is the one after the last.
-    const auto no_owner = static_cast<std::uint32_t>(request.first + request.count);
+    // The cursors belong to no realization yet: the owner is the one before the first. Of all 2^32
+    // that is the last, which comes when each cursor has had another owner.
+    const auto no_owner = static_cast<std::uint32_t>(request.first - 1);
     device.fill(cursors_, plan.all_cursors(plan.batch), Cursor{0, 0, 0, 0, no_owner});
   }
 

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from bench import sources
+from bench.collectives import SHAPES
 
 from jitterfly import (
     Case,
     Exponential,
+    LogGOPS,
     MessageNoise,
     PeriodicNoise,
     RenewalNoise,
@@ -35,6 +37,9 @@ PATHS = (
     "send, Bernoulli", "step, exponential", "step, 1000 samples", "step, 99 bins",
     "message, Bernoulli", "a list",
 )  # fmt: skip
+COLLECTIVES = ((5, 1000), (63, 300), (500, 40))  # ranks, realizations: several in a block, or one
+ALLTOALLS = [f"{name}_alltoall" for name in ("linear", "pairwise", "bruck")]
+NETWORK = LogGOPS(L="1us", o="100ns", g="200ns", G="1ns", gamma="0.1ns")
 MOST_FAILURES = 20  # after an illegal access every call fails
 
 Ticks = Callable[[str], np.ndarray]  # of a backend
@@ -64,8 +69,8 @@ def runs(
 ) -> Iterator[tuple[str, str, Ticks]]:
     """What is compared, with the names of its part and of its program, in order."""
 
-    def simulated(case: Case) -> Ticks:
-        return lambda backend: simulate(case, 3, seed=7, backend=backend).ticks
+    def simulated(case: Case, realizations: int = 3) -> Ticks:
+        return lambda backend: simulate(case, realizations, seed=7, backend=backend).ticks
 
     def scheduled(noise: list[Noise]) -> Ticks:
         return lambda backend: (
@@ -77,6 +82,10 @@ def runs(
     write_schedule("app.goal", 16, 3)
     for label, noise in noises.items():
         yield "schedules", label, scheduled(noise)
+    for ranks, realizations in COLLECTIVES:
+        for name, algorithm in {**SHAPES, **{kind: kind for kind in ALLTOALLS}}.items():
+            case = Case(ranks, network=NETWORK, algorithm=algorithm, noise=noises["periodic"])
+            yield f"{ranks} ranks, collectives", name, simulated(case, realizations)
     for log2_ranks in SIZES:
         if log2_ranks > largest or (few and log2_ranks in (4, 9)):
             continue

@@ -63,6 +63,17 @@ def test_steps_in_two_halves(kernels, family):
     check(kernels, [varied_messages(case, n) for n, case in enumerate([*cases, *listed])])
 
 
+@pytest.mark.parametrize(("ranks", "count"), [(31, 17), (63, 9), (255, 4)])
+def test_many_messages_under_way(kernels, ranks, count):
+    """As of a linear alltoall: a block holds fewer realizations than its threads could take."""
+    case = make_messages("dissemination", "fresh", ranks)
+    begin, message = case.program_steps[:2]
+    assert message[0] == MESSAGE
+    case = replace(case, program_steps=(begin, (*message[:4], 0, *message[5:])))  # observed
+    case = with_windows(case, Random(ranks), width=32)
+    check(kernels, [Run(case, count=count, way=way) for way in (BLOCKS, CHOSEN)])
+
+
 @pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])
 def test_ranks_that_are_not_alike(kernels, family):
     """Compute phases of their own, arrivals and speeds that are given and that are drawn."""

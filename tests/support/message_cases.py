@@ -176,15 +176,18 @@ def mixed(rng, sends, receives):
     return made
 
 
-def with_windows(case, rng):
-    """The same case, where ranks send several messages before they receive them, in any order."""
+def with_windows(case, rng, width=None):
+    """The same case, where ranks send several messages before they receive them, in any order.
+
+    As many as `width`, else some.
+    """
     steps = []
     for step in case.program_steps:
         if step[0] != MESSAGE or case.ranks == 1:
             steps.append(step)
             continue
         kind, number, flags, draw, row = step[:5]
-        count = rng.choice([1, 2, 3, rng.randint(1, 9)])
+        count = width or rng.choice([1, 2, 3, rng.randint(1, 9)])
         places = rng.sample(range(count + 2), count)
         halves = []
         for place in places:
