@@ -21,13 +21,11 @@ struct LeanNoise {
 
 // An operation of the lean kernel, a part of a step. Its window: see lean_kernel.cuh.
 enum LeanOpKind : std::int32_t {
-  kLeanNoisyExchange = 0,  // plus the bit of the register window, as for the next two
-  kLeanQuietExchange = 4,
-  kLeanForward = 8,
-  kLeanNoisyWork = 12,
-  kLeanQuietWork,
-  kLeanObserve,  // value: the row
-  kLeanMove,     // of the window; value: its new first bit
+  kLeanExchange = 0,  // plus the bit of the register window; value: 1 if it may meet noise
+  kLeanForward = 4,   // plus the bit, too
+  kLeanWork = 8,      // value: 1 if it may meet noise
+  kLeanObserve,       // value: the row
+  kLeanMove,          // of the window; value: its new first bit
 };
 struct LeanOp {
   std::int32_t kind, value;

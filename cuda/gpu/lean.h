@@ -182,10 +182,10 @@ class LeanPass {
   // Work of no duration meets no noise.
   void exchange(int round, Tick w, bool noisy) {
     const int bit = bring_to_window(round);
-    ops.push_back({(noisy && w > 0 ? kLeanNoisyExchange : kLeanQuietExchange) + bit, 0, w});
+    ops.push_back({kLeanExchange + bit, noisy && w > 0, w});
   }
   void work(Tick w, bool noisy) {
-    if (w > 0) ops.push_back({noisy ? kLeanNoisyWork : kLeanQuietWork, 0, w});
+    if (w > 0) ops.push_back({kLeanWork, noisy, w});
   }
 
   const TileMap map_;

@@ -118,12 +118,15 @@ struct LeanTile {
     return static_cast<T>(next);
   }
 
-  // `time` is the end of `work` without noise. Nearly all ranks are done by their next interval,
-  // and have met none. All times differ from those of the model by one constant, which does not
-  // matter for periodic noise.
-  template <class... Rank>
-  JF_DEVICE void apply_noise(T work, Rank... e) {
-    if (((time[e] > next[e]) | ...)) (apply_noise_to(work, e), ...);
+  // After work: `time` is its end without noise. Nearly all ranks are done by their next interval,
+  // and have met none; four are asked at a time. All times differ from those of the model by one
+  // constant, which does not matter for periodic noise.
+  JF_DEVICE void apply_noise(T work) {
+    const auto apply = [&](auto... e) {
+      if (((time[e] > next[e]) | ...)) (apply_noise_to(work, e), ...);
+    };
+#pragma unroll
+    for (int e = 0; e < kRanks; e += 4) apply(e, e + 1, e + 2, e + 3);
   }
   JF_DEVICE void apply_noise_to(T work, int e) {
     if (opaque(time[e]) <= next[e]) return;
@@ -144,22 +147,16 @@ struct LeanTile {
   // Only here times of 32 bits become pairs of registers.
   JF_DEVICE static Tick wide(T v) { return static_cast<Tick>(opaque(v)); }
 
-  // Ranks e and e + kStep are partners. Two pairs at a time.
-  template <bool kNoisy, int kStep>
+  // Ranks e and e + kStep are partners.
+  template <int kStep>
   JF_DEVICE void exchange_over(T transit, T work) {
-    constexpr auto kLower = [](int pair) { return (pair & -kStep) * 2 + (pair & (kStep - 1)); };
 #pragma unroll
-    for (int pair = 0; pair < kRanks / 2; pair += 2) {
-      const int e0 = kLower(pair), e1 = kLower(pair + 1);
-      exchange_pair(e0, e0 + kStep, transit, work);
-      exchange_pair(e1, e1 + kStep, transit, work);
-      if constexpr (kNoisy) apply_noise(work, e0, e0 + kStep, e1, e1 + kStep);
+    for (int e = 0; e < kRanks; ++e) {
+      if ((e & kStep) != 0) continue;
+      const T a = time[e], b = time[e + kStep];
+      time[e] = add_later(b, transit, a) + work;
+      time[e + kStep] = add_later(a, transit, b) + work;
     }
-  }
-  JF_DEVICE void exchange_pair(int e, int partner, T transit, T work) {
-    const T a = time[e], b = time[partner];
-    time[e] = add_later(b, transit, a) + work;
-    time[partner] = add_later(a, transit, b) + work;
   }
 
   template <int kStep>
@@ -173,14 +170,9 @@ struct LeanTile {
     }
   }
 
-  template <bool kNoisy>
   JF_DEVICE void work(T work) {
 #pragma unroll
     for (int e = 0; e < kRanks; ++e) time[e] += work;
-    if constexpr (kNoisy) {
-#pragma unroll
-      for (int e = 0; e < kRanks; e += 4) apply_noise(work, e, e + 1, e + 2, e + 3);
-    }
   }
 };
 
@@ -337,34 +329,35 @@ struct LeanThread {
   JF_DEVICE void run(const LeanOp op) {
     const auto transit = static_cast<T>(job.program.costs.transit), work = static_cast<T>(op.work);
     switch (op.kind) {
-#define JF_LEAN_BIT(bit)                                    \
-  case kLeanNoisyExchange + bit:                            \
-    return exchange<!Tile::kNoiseFree, bit>(transit, work); \
-  case kLeanQuietExchange + bit:                            \
-    return exchange<false, bit>(transit, work);             \
-  case kLeanForward + bit:                                  \
+#define JF_LEAN_BIT(bit)          \
+  case kLeanExchange + bit:       \
+    exchange<bit>(transit, work); \
+    break;                        \
+  case kLeanForward + bit:        \
     return forward<bit>(transit);
       JF_LEAN_BIT(0)
       JF_LEAN_BIT(1)
       JF_LEAN_BIT(2)
       JF_LEAN_BIT(3)
 #undef JF_LEAN_BIT
-      case kLeanNoisyWork:
-        return tile.template work<!Tile::kNoiseFree>(work);
-      case kLeanQuietWork:
-        return tile.template work<false>(work);
+      case kLeanWork:
+        tile.work(work);
+        break;
       case kLeanObserve:
         return observe(op.value);
       case kLeanMove:
         return tile.move_register_window(op.value);
     }
+    // One copy of this code, behind all exchanges: they stay short, and the kernel in the cache.
+    if constexpr (!Tile::kNoiseFree)
+      if (op.value != 0) tile.apply_noise(work);
   }
 
  private:
   // Bit 3 exists only if a thread has 16 ranks.
-  template <bool kNoisy, int kBit>
+  template <int kBit>
   JF_DEVICE void exchange(T transit, T work) {
-    if constexpr (kBit < kBits) tile.template exchange_over<kNoisy, 1 << kBit>(transit, work);
+    if constexpr (kBit < kBits) tile.template exchange_over<1 << kBit>(transit, work);
   }
   template <int kBit>
   JF_DEVICE void forward(T transit) {

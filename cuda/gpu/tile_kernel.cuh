@@ -152,10 +152,11 @@ struct TileThread {
   }
 };
 
-// With general noise the launch bounds require one block per multiprocessor: without a number the
-// compiler limits itself to 64 registers, and spills.
+// With general noise the launch bounds require so many blocks per multiprocessor that each thread
+// has 128 registers: without a number the compiler limits itself to 64, and spills.
 template <int kPerThread, bool kBusy, class Noise, class Network>
-__global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : kWideBlock, is_general<Noise>)
+__global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : kWideBlock,
+                                  is_general<Noise> ? (kPerThread == 1 ? 2 : 1) : 0)
     tile_kernel(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise,
                 const __grid_constant__ Network network, int thread_bits) {
   JF_SHARED(Tick, shared);

@@ -19,7 +19,8 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
   }
   const auto round = [&]<int kRound>(std::integral_constant<int, kRound>) {
     if constexpr (kRound < kRounds)
-      tile.template exchange_over<kNoisy, 1 << kRound % Tile::kBits>(transit, work);
+      tile.template exchange_over<1 << kRound % Tile::kBits>(transit, work);
+    if constexpr (kNoisy && kRound < kRounds) tile.apply_noise(work);
   };
   [&]<int... kRound>(std::integer_sequence<int, kRound...>) {
     (round(std::integral_constant<int, kRound>{}), ...);
@@ -42,7 +43,7 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
   const auto move = [&]<int kMove>(std::integral_constant<int, kMove>) {
     if constexpr (kMove < kMoves) {
       tile.move_register_window(starts[kMove]);
-      tile.template exchange_over<false, 1>(transit, work);
+      tile.template exchange_over<1>(transit, work);
     }
   };
   [&]<int... kMove>(std::integer_sequence<int, kMove...>) {
