@@ -56,7 +56,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--order", choices=("noise-free", "arrival"), help="in which operations that compete for "
         "a CPU are executed: that without noise (default), or of arrival (slower)")  # fmt: skip
     add("--order-checks", metavar="N", help="so many realizations are executed in the order of "
-        "arrival, too, to see whether that matters (default: 5; 0: none)")  # fmt: skip
+        "arrival, too, to see whether that matters (default: 5 to 50, by the number of "
+        "operations; 0: none)")  # fmt: skip
     add("--marks", metavar="FILE|tag=N,...", help="which operations end iterations: a file of "
         "lines NAME RANK LABEL (#N: number N of the rank, from 0), or those with a tag: tag=7, "
         "tag=7,every=2,kind=recv")  # fmt: skip
@@ -126,7 +127,6 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     from ..noise import Noise
     from ..plots import draw
     from ..schedule import Schedule, simulate_schedule
-    from ..schedule.simulate import USUAL_ORDER_CHECKS
 
     _refuse(chosen, _OF_STUDIES, "is for a study", f"{chosen.study} is a schedule")
     _check_started_once()
@@ -159,8 +159,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
 
         result = simulate_schedule(
             schedule, network, noise, realizations, seed, threads=threads, progress=show,
-            order=chosen.order or "noise-free",
-            order_checks=USUAL_ORDER_CHECKS if checks is None else checks, marks=chosen.marks,
+            order=chosen.order or "noise-free", order_checks=checks, marks=chosen.marks,
             speed=speed, backend=chosen.backend,
         )  # fmt: skip
         if chosen.picture is not None:

@@ -5,12 +5,14 @@ who made it wait.
 """
 
 from .explain import CriticalPath, ScheduleExplanation, explain_schedule
+from .order import OrderCheck
 from .result import ScheduleResult
 from .schedule import Schedule
 from .simulate import simulate_schedule
 
 __all__ = [
     "CriticalPath",
+    "OrderCheck",
     "Schedule",
     "ScheduleExplanation",
     "ScheduleResult",

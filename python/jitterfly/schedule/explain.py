@@ -33,6 +33,7 @@ from ..stats import Estimate
 from ..stats.sampling_distributions import clopper_pearson
 from ..units import from_ticks, show_seconds
 from .compile import CompiledSchedule, compile_schedule
+from .order import OrderCheck, bytes_to_check, check_order, realizations_to_check, usual_checks
 from .result import machine_in_words
 from .schedule import Schedule
 from .simulate import prepare
@@ -216,6 +217,8 @@ class ScheduleExplanation(DelayByCause):
         Which operations are on the path without noise.
     rank_on_path : int array, shape (ranks,)
         In how many realizations an operation of the rank is on the critical path.
+    order_check : OrderCheck, optional
+        Some of them once more, in the order of arrival; None where memory was too short.
     rank_path_time, rank_path_noise : float array, shape (ranks,)
         For how much of the run time, and what of that is noise, in ticks: means.
     """
@@ -235,6 +238,7 @@ class ScheduleExplanation(DelayByCause):
     parts_on_path: npt.NDArray[np.int64] = field(repr=False)
     _compiled: CompiledSchedule = field(repr=False)
     speed: Speed | None = None
+    order_check: OrderCheck | None = None
 
     path_parts: ClassVar[tuple[str, ...]] = PATH_PARTS
 
@@ -392,12 +396,22 @@ class ScheduleExplanation(DelayByCause):
         if n < self.simulated:
             which = f"the {n:,} slowest of {self.simulated:,} realizations, seed {self.seed}"
         return [
+            *self._order_warning(),
             *machine_in_words(self.network, self.speed),
             f"{which}; causes along the critical path of the last rank add up to its delay in each",
             self._culprits_in_words(),
             OF_RANKS,
             "order of competing operations: that without noise",
         ]
+
+    def _order_warning(self) -> list[str]:
+        if self.order_check is None:
+            return []
+        advice = (
+            "what is explained is the order without noise; `simulate_schedule` and `jitterfly run` "
+            "take `order` arrival"
+        )
+        return self.order_check.warning(float(from_ticks(self.completion).mean()), advice)
 
     def operations_to_csv(self) -> str:
         """A line for each operation that is on any critical path, as `operation_rows`."""
@@ -553,11 +567,21 @@ def explain_schedule(
     check_times(found[0][:, :1])
     for source in sources:
         source.check_length(int(found[0][:, 0].max()))
-    return _explanation(prepared._replace(schedule=schedule), numbers, fast or count, found, quiet)
+    check = None
+    if sources and (available is None or bytes_to_check(schedule, len(sources)) <= available):
+        checks = min(usual_checks(schedule.operations), count)
+        chosen, fair = realizations_to_check(found[0][:, 0], checks)
+        check = check_order(schedule, compiled, seed, numbers[chosen].tolist(), fair)
+    return _explanation(prepared, numbers, fast or count, found, quiet, check)
 
 
 def _explanation(
-    prepared: Any, numbers: npt.NDArray[np.uint32], simulated: int, found: Any, quiet: Any
+    prepared: Any,
+    numbers: npt.NDArray[np.uint32],
+    simulated: int,
+    found: Any,
+    quiet: Any,
+    check: OrderCheck | None,
 ) -> ScheduleExplanation:
     """What the engine's numbers mean, under noise and without it."""
     raw, on_path, times, ranks = found
@@ -601,6 +625,7 @@ def _explanation(
         parts_on_path=parts.copy(),
         _compiled=prepared.compiled,
         speed=prepared.speed,
+        order_check=check,
     )
 
 

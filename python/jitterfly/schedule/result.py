@@ -23,29 +23,11 @@ from ..result_table import ResultTable, aligned, csv_text, ends, show_time
 from ..slowdown import in_words
 from ..stats import Estimate
 from ..units import from_ticks, show_seconds, to_ticks
+from .order import OrderCheck
 from .schedule import Schedule
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-_MUCH = 0.01  # of the run time: a difference that a user has to know first
-
-
-class OrderCheck(NamedTuple):
-    """Some realizations once more, in the order of arrival: the longest, and the first.
-
-    `realizations`: how many; half of them, or one more, are the first, the others the longest.
-    `same`: in how many of them every operation has the same times. `mean_difference`,
-    `largest_difference`: of the run time, seconds; positive where the order of arrival ends later.
-    `mean_added`: what noise adds to their run time, seconds.
-    """
-
-    realizations: int
-    same: int
-    mean_difference: float
-    largest_difference: float
-    mean_added: float
 
 
 @frozen_dataclass(eq=False)
@@ -274,16 +256,12 @@ class ScheduleResult(ResultTable):
         return max(86_400.0 / (one.intervals_in(day) or math.inf) for one in self.noise)
 
     def _order_warning(self) -> list[str]:
-        """A line where another order of competing operations changes the mean by much."""
-        check, mean = self.order_check, float(self.samples.mean())
-        if check is None or abs(check.mean_difference) <= _MUCH * mean:
+        """A line where another order of competing operations changes what noise does by much."""
+        check = self.order_check
+        if check is None:
             return []
-        return [
-            "the order of competing operations matters here: as they arrive, the run time of "
-            f"{check.realizations} realizations, the longest among them, is "
-            f"{_signed(check.mean_difference)} ({check.mean_difference / mean:+.1%} of the mean) "
-            "on average; take `order` arrival, which executes all of them so"
-        ]
+        advice = "take `order` arrival, which executes all of them so"
+        return check.warning(float(self.samples.mean()), advice)
 
     def _order_in_words(self) -> list[str]:
         check = self.order_check
@@ -297,22 +275,7 @@ class ScheduleResult(ResultTable):
                     f"{self.unchecked} of memory"]  # fmt: skip
         if check is None:
             return [f"{told}; whether that matters was not checked (`order_checks`)"]
-        told += (
-            f"; in {check.same} of {check.realizations} realizations, the longest among them, all "
-            "times are the same in the order of arrival"
-        )
-        if check.same == check.realizations == len(self.ticks):
-            return [told]
-        if check.same == check.realizations:
-            fair = check.realizations - check.realizations // 2
-            return [f"{told}; up to {1 - 0.05 ** (1 / fair):.0%} of all may differ (95 %)"]
-        added = check.mean_added
-        share = f", {check.mean_difference / added:+.1%} of what noise adds" if added > 0 else ""
-        return [
-            f"{told}; by that the run time of these differs by {_signed(check.mean_difference)} on "
-            f"average{share}, {show_seconds(check.largest_difference)} at most (`order` arrival "
-            "takes it)"
-        ]
+        return [f"{told}; {check.in_words(len(self.ticks))}"]
 
     def to_csv(self) -> str:
         """A line for each realization: its number, run time in seconds, and last rank."""
@@ -370,10 +333,6 @@ def _scaled(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
     ends = (estimate.value, estimate.low, estimate.high)
     value, low, high = (scale(float(end)) for end in ends)
     return dataclasses.replace(estimate, value=value, low=low, high=high)
-
-
-def _signed(seconds: float) -> str:
-    return f"{'-' if seconds < 0 else '+'}{show_seconds(abs(seconds))}"
 
 
 def _show_ratios(estimate: Estimate) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import memory
 from ..case import warn_of_idle_sources, warn_of_idle_speed
@@ -19,15 +18,21 @@ from ..info import processors
 from ..network import LogGOPS, Network, check_network
 from ..noise import Congestion, Noise, SpeedNoise
 from ..noise.source import ExposedWork, check_sources
-from ..progress import each
 from ..simulate import check_times
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
 from .compile import CompiledSchedule, compile_schedule, levels_of
 from .marks import read_marks
-from .result import OrderCheck, ScheduleResult
+from .order import (
+    arrival_bytes,
+    bytes_to_check,
+    check_order,
+    realizations_to_check,
+    usual_checks,
+    waiting_bytes,
+)
+from .result import ScheduleResult
 from .schedule import Schedule
 
-USUAL_ORDER_CHECKS = 5
 ORDERS = ("noise-free", "arrival")
 _CALCULATION = 3  # the engine's number of this kind of operation
 
@@ -111,7 +116,7 @@ def simulate_schedule(
     progress: Callable[[int, int], object] | None = None,
     first_realization: int = 0,
     order: Literal["noise-free", "arrival"] = "noise-free",
-    order_checks: int = USUAL_ORDER_CHECKS,
+    order_checks: int | None = None,
     marks: str | Path | None = None,
     *,
     speed: Speed | None = None,
@@ -135,10 +140,11 @@ def simulate_schedule(
     order : "noise-free" or "arrival"
         In which operations that compete for a CPU are executed; see Notes. "arrival" executes one
         realization after the other on each processor, event by event, which is slower.
-    order_checks : int
+    order_checks : int, optional
         So many realizations in the order without noise are executed in the order of arrival once
         more, on one processor: half of them are the first, the others those that take longest.
-        0: none. There is none either where memory is short, which `ScheduleResult.notes` say.
+        By default 5, and up to 50 of a schedule of few operations. 0: none. There is none either
+        where memory is short, which `ScheduleResult.notes` say.
     marks : str or Path, optional
         Which operations end iterations: a file of lines ``NAME RANK LABEL``, where LABEL is that
         of the text, or #N for the operation with number N of its rank, from 0. All with the same
@@ -219,7 +225,8 @@ def simulate_schedule(
     """
     requested = backend_named(backend)
     check_choice(order, "order", ORDERS)
-    check_integer(order_checks, "order_checks", 0, 10**6)
+    if order_checks is not None:
+        check_integer(order_checks, "order_checks", 0, 10**6)
     if requested == "cuda" and order == "arrival":
         raise ValueError("order must be 'noise-free' with backend 'cuda': that of arrival is "
                          "found on the CPU")  # fmt: skip
@@ -229,19 +236,21 @@ def simulate_schedule(
     )  # fmt: skip
     schedule, network, sources, realizations, seed, first_realization, compiled, names, _ = prepared
     plan, program = compiled
+    if order_checks is None:
+        order_checks = usual_checks(schedule.operations)
     checks = min(order_checks, realizations) if sources and order == "noise-free" else 0
     available = memory.available_bytes()  # of which the plan has taken some
     engine = "cuda" if requested == "cuda" else "cpu"
     needed = 0  # of the machine's memory
     if order == "arrival":
         most = min(threads or processors(), realizations)
-        needed = most * _arrival_bytes(schedule, len(sources))
+        needed = most * arrival_bytes(schedule, len(sources))
     elif engine == "cuda":
         check_device_memory(lambda: core.schedule_memory(plan, program, realizations, 0, engine))
     else:
         needed = core.schedule_memory(plan, program, realizations, threads or 0)
     memory.check_memory(needed + 24 * realizations, "the realizations in flight", available)
-    needed = _arrival_bytes(schedule, len(sources)) + 32 * schedule.operations
+    needed = bytes_to_check(schedule, len(sources))
     unchecked = bool(checks) and available is not None and needed > available
     with reporting(progress, realizations, engine) as report:
         raw = core.simulate_schedule(
@@ -251,7 +260,8 @@ def simulate_schedule(
     check_times(raw[:, :1])
     for source in sources:
         source.check_length(int(raw[:, 0].max()))
-    chosen = () if unchecked else _to_check(raw[:, 0], checks)
+    chosen, fair = realizations_to_check(raw[:, 0], 0 if unchecked else checks)
+    numbers = [first_realization + one for one in chosen]
     return ScheduleResult(
         schedule=schedule,
         network=network,
@@ -262,7 +272,7 @@ def simulate_schedule(
         last_rank=np.ascontiguousarray(raw[:, 1]),
         noise_free=plan.completion / TICKS_PER_SECOND,
         order=order,
-        order_check=_check_order(schedule, compiled, seed, first_realization, chosen),
+        order_check=check_order(schedule, compiled, seed, numbers, fair),
         unchecked=memory.show_bytes(needed) if unchecked else "",
         marks=names,
         mark_ticks=np.ascontiguousarray(raw[:, 2:]),
@@ -281,17 +291,7 @@ def _plan_bytes(schedule: Schedule, network: LogGOPS | Hierarchy) -> int:
     """
     each = schedule.ranks * (schedule.cpus + schedule.nics)
     costs = 300 * len(schedule.message_sizes) * len(levels_of(network)) + 32 * schedule.ranks
-    return 28 * schedule.operations + _waiting_bytes(schedule) + 16 * each + costs
-
-
-def _arrival_bytes(schedule: Schedule, sources: int) -> int:
-    """Memory at least that one realization takes in the order of arrival; 32: state of a source."""
-    each = schedule.ranks * (schedule.cpus + schedule.nics)
-    return _waiting_bytes(schedule) + 16 * each + 32 * sources * schedule.ranks
-
-
-def _waiting_bytes(schedule: Schedule) -> int:
-    return 12 * schedule.operations + schedule.operations // 8
+    return 28 * schedule.operations + waiting_bytes(schedule) + 16 * each + costs
 
 
 def _check_network(network: LogGOPS | Hierarchy | str) -> LogGOPS | Hierarchy:
@@ -352,36 +352,4 @@ def _exposed_work(
         communication=cpu if there else 0,
         transit=way if there else 0,
         exchanges=schedule.messages,
-    )
-
-
-def _to_check(ticks: npt.NDArray[np.int64], count: int) -> list[int]:
-    """Which realizations are executed in two orders: the first, and then the longest of the others.
-
-    The first are a fair sample. The longest show what rare noise does, which that sample misses.
-    """
-    first = count - count // 2
-    longest = first + np.argsort(-ticks[first:], kind="stable")[: count // 2]
-    return [*range(first), *sorted(longest.tolist())]
-
-
-def _check_order(
-    schedule: Schedule, compiled: CompiledSchedule, seed: int, first: int, chosen: Sequence[int]
-) -> OrderCheck | None:
-    """The chosen realizations in two orders."""
-    if not chosen:
-        return None
-    same, differences, added = 0, [], []
-    for number in each(chosen, len(chosen), "executing realizations in two orders"):
-        fixed, free = (
-            core.operation_times(schedule._mapped, *compiled, seed, first + number, arrival_order)
-            for arrival_order in (False, True)
-        )
-        same += bool(np.array_equal(fixed, free))
-        ends = [int(times[:, 1].max(initial=0)) for times in (fixed, free)]
-        differences.append((ends[1] - ends[0]) / TICKS_PER_SECOND)
-        added.append((ends[0] - compiled.plan.completion) / TICKS_PER_SECOND)
-    largest = max(map(abs, differences))
-    return OrderCheck(
-        len(chosen), same, float(np.mean(differences)), largest, float(np.mean(added))
     )
