@@ -1,19 +1,25 @@
 """SIGTERM (Slurm time limit, `scancel`) ends a command as Ctrl-C does, also under MPI."""
 
 import os
+import queue
+import random
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import Executor, Future
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from support.scale import full_scale
+from support.scale import full_scale, scaled
 
 from jitterfly.cli import Stopping, main
 from jitterfly.store import Store
+from jitterfly.sweep import executors
+from jitterfly.sweep.driver import Feed
 
 # Far more than a test waits for.
 LONG = """
@@ -272,3 +278,84 @@ def test_a_recording_is_written(tmp_path):
     assert last.startswith("jitterfly: stopped: by SIGTERM, after ")
     assert last.endswith(f"what there is, is in {out}")
     assert out.exists()
+
+
+class Endless(Feed):
+    """Hands out calls for ever, and looks at no result."""
+
+    def __init__(self):
+        super().__init__(None, [], None, "stop")
+
+    def _batches(self, *_):
+        while True:
+            yield None, None
+
+    def _receive(self, *_):
+        pass
+
+
+class SomeThreads(Executor):
+    """Calls that are done at once or soon."""
+
+    num_workers = 4
+
+    def __init__(self):
+        self.calls = queue.SimpleQueue()
+        self.threads = [threading.Thread(target=self._work, daemon=True) for _ in range(4)]
+        for thread in self.threads:
+            thread.start()
+
+    def submit(self, *_):
+        future = Future()
+        self.calls.put(future)
+        return future
+
+    def _work(self):
+        while (future := self.calls.get()) is not None:
+            if future.set_running_or_notify_cancel():
+                future.set_result(None)
+
+
+def test_ctrl_c_at_any_time_is_no_other_error(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    def run_for(seconds, executor):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        Endless().run(executor, "cpu", 1)
+
+    monkeypatch.setattr(executors, "depth", lambda _: 8)
+    usual = signal.signal(signal.SIGALRM, interrupt)
+    rng = random.Random(1)
+    try:
+        for _ in range(scaled(1000)):
+            executor = SomeThreads()
+            with pytest.raises(KeyboardInterrupt):
+                run_for(rng.uniform(2e-5, 2e-3), executor)
+            for _ in executor.threads:
+                executor.calls.put(None)
+    finally:
+        signal.signal(signal.SIGALRM, usual)
+
+
+def stopped_pool(done):
+    """Ctrl-C in a method of the future of a running call: its lock is never released."""
+    pool = executors.Pool(print, ["ready"])
+    try:
+        with pool:
+            future = pool.submit(time.sleep, 600)
+            while not future.running() or not pool.pids():
+                time.sleep(0.01)
+            future._condition.acquire()
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        done.put(pool.pids())
+
+
+def test_ctrl_c_in_a_future_does_not_hang():
+    """It was seen once in a run of two workers under Slurm's signals."""
+    done = queue.SimpleQueue()
+    threading.Thread(target=stopped_pool, args=(done,), daemon=True).start()
+    for pid in done.get(timeout=30):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)

@@ -15,12 +15,13 @@ import contextlib
 import errno
 import math
 import os
+import queue
 import re
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -226,6 +227,9 @@ class Feed:
         self.on_error = on_error
         self.lost: dict[tuple[int, int], int] = {}
         self.pending: dict[Future[Any], tuple[CellRun, Batch]] = {}
+        # Futures that are done, in their order. `concurrent.futures.wait` would do, but for Ctrl-C:
+        # in the middle of that it may end in a RuntimeError.
+        self.done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
 
     def run(self, executor: Executor, backend: str, threads: int | None) -> None:
         """Go on until every cell is done."""
@@ -234,12 +238,13 @@ class Feed:
         try:
             while True:
                 while len(self.pending) < depth and (job := next(batches)) is not None:
-                    self.pending[executor.submit(run_batch, job[1])] = job
+                    future = executor.submit(run_batch, job[1])
+                    self.pending[future] = job
+                    future.add_done_callback(self.done.put)
                 if not self.pending:
                     return
-                done, _ = wait(self.pending, return_when=FIRST_COMPLETED)
-                for future in done:
-                    self._receive(future, *self.pending.pop(future))
+                future = self.done.get()
+                self._receive(future, *self.pending.pop(future))
         except BrokenExecutor as error:
             raise RuntimeError(f"the executor broke, and is not ours to mend: {error}") from None
         finally:

@@ -74,19 +74,27 @@ class Pool(Executor):
                 thread.join()
 
     def kill(self) -> None:
-        """Stop at once, whatever the workers are at."""
+        """Stop at once, whatever the workers are at.
+
+        It waits for the processes, not for the threads: if Ctrl-C interrupted this thread in the
+        middle of a method of a future, that future is locked for ever, and its thread waits.
+        """
         self._closed = True
         self._cancel()
         with self._starting:
-            for process in self._processes.values():
-                process.kill()
+            processes = list(self._processes.values())
+        for process in processes:
+            process.kill()
         for _ in self._threads:
             self._calls.put(None)
+        for process in processes:
+            process.join()
 
     def __exit__(self, kind: type[BaseException] | None, error: Any, trace: Any) -> None:
-        if kind is not None:
+        if kind is None:
+            self.shutdown()
+        else:
             self.kill()
-        self.shutdown()
 
     def pids(self) -> list[int]:
         """Of the workers that run."""
