@@ -49,6 +49,7 @@ from .schedule import (
     Schedule,
     ScheduleExplanation,
     ScheduleResult,
+    ShortReceiveWarning,
     explain_schedule,
     simulate_schedule,
 )
@@ -88,6 +89,7 @@ __all__ = [
     "Schedule",
     "ScheduleExplanation",
     "ScheduleResult",
+    "ShortReceiveWarning",
     "SinceArrival",
     "Slowdown",
     "SlowdownTable",

@@ -257,6 +257,11 @@ class DelayByCause(ResultTable):
         """What ranks wait for, but for others that had not sent, in words."""
         return "messages"
 
+    @property
+    def time_of_ranks(self) -> str:
+        """Whose time is shown for each rank, in words."""
+        return "mean time"
+
     def rank_lines(self) -> list[str]:
         """The table of ranks as text: those that wait least for others, and most."""
         head = ("rank", "arrives late", "own noise", "waits for others",
@@ -269,6 +274,10 @@ class DelayByCause(ResultTable):
             rows.append((f"{row.rank:,}", *map(show_seconds, times),
                          " + ".join(map(show_seconds, quiet))))  # fmt: skip
         return aligned(rows, left=1)
+
+    def subtitle(self) -> list[str]:
+        """What a picture says below its title."""
+        return self.notes()
 
     def report(self) -> list[str]:
         """Title, tables of causes and of ranks, and notes as lines of text."""

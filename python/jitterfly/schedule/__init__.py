@@ -5,6 +5,7 @@ who made it wait.
 """
 
 from .explain import CriticalPath, ScheduleExplanation, explain_schedule
+from .exposure import ShortReceiveWarning
 from .result import ScheduleResult
 from .schedule import Schedule
 from .simulate import simulate_schedule
@@ -14,6 +15,7 @@ __all__ = [
     "Schedule",
     "ScheduleExplanation",
     "ScheduleResult",
+    "ShortReceiveWarning",
     "explain_schedule",
     "simulate_schedule",
 ]

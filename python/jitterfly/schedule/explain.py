@@ -29,6 +29,7 @@ from ..network import LogGOPS
 from ..noise import Noise
 from ..result_table import aligned, csv_text, ends
 from ..simulate import check_times
+from ..slowdown import in_words
 from ..stats import Estimate
 from ..stats.sampling_distributions import clopper_pearson
 from ..units import from_ticks, show_seconds
@@ -50,6 +51,11 @@ _STEP = 5  # words of a step before its causes
 _RANK_PARTS = 6
 _SHOWN = 8  # rows of a table
 _KINDS = {1: "send", 2: "recv", 3: "calc"}
+_GAP = PATH_PARTS.index("gap")
+_OF_GAPS = (
+    "gap: waits for a network interface, which a message takes for g and for its further bytes, "
+    "(n - 1) G"
+)
 
 Ticks = npt.NDArray[np.int64]
 
@@ -195,12 +201,13 @@ class ScheduleExplanation(DelayByCause):
     path_ticks : int array, shape (n, 5)
         What the path's own part, the last column of `ticks`, is made of, and adds up to: more
         calculations, CPU time of messages (o and O), latency (L), waits for further bytes (G) and
-        for gaps (g) than on the path without noise; negative where there is less. `path_parts` has
-        their names.
+        for a network interface that another message takes (gap: g and (n - 1) G) than on the path
+        without noise; negative where there is less. `path_parts` has their names.
     by_rank, by_rank_on_time : float array, shape (ranks, 6)
         What each rank did with its time, on the critical path or not, in ticks: the mean over the
         realizations, and without noise. See `jitterfly.explain`; of a rank with several CPUs the
-        sums of all, and waits for its other CPUs are among those for messages.
+        sums of all (CPU times, which may exceed the run time), and waits for its other CPUs are
+        among those for messages.
     last_rank : int array, shape (n,)
         The rank that is last; of several the first.
     longest, longest_rank, longest_cause : int array, shape (n,)
@@ -218,6 +225,8 @@ class ScheduleExplanation(DelayByCause):
         In how many realizations an operation of the rank is on the critical path.
     rank_path_time, rank_path_noise : float array, shape (ranks,)
         For how much of the run time, and what of that is noise, in ticks: means.
+    doubts : tuple of str
+        What measured noise leaves open, as of `ScheduleResult`.
     """
 
     schedule: Schedule
@@ -235,6 +244,7 @@ class ScheduleExplanation(DelayByCause):
     parts_on_path: npt.NDArray[np.int64] = field(repr=False)
     _compiled: CompiledSchedule = field(repr=False)
     speed: Speed | None = None
+    doubts: tuple[str, ...] = ()
 
     path_parts: ClassVar[tuple[str, ...]] = PATH_PARTS
 
@@ -359,6 +369,12 @@ class ScheduleExplanation(DelayByCause):
         """
         return "messages, own CPUs" if self.schedule.cpus > 1 else "messages"
 
+    @property
+    def time_of_ranks(self) -> str:
+        """Whose time is shown for each rank, in words: that of all its CPUs together."""
+        cpus = self.schedule.cpus
+        return f"mean time,\nsum of {cpus} CPUs" if cpus > 1 else "mean time"
+
     def title(self) -> str:
         """What was simulated, and the delay in all."""
         return f"{self.schedule.name}: {self.schedule.summary()}: {self._delay_in_words()}"
@@ -385,19 +401,36 @@ class ScheduleExplanation(DelayByCause):
         tables = [*self.lines(), "", *self.rank_lines(), "", *self.path_lines()]
         return [self.title(), "", *tables, "", *self.notes()]
 
+    def _question_in_words(self) -> list[str]:
+        """Machine and noise: of each source what its cause in the tables stands for."""
+        noise = [f"noise.{i}: {in_words(one)}" for i, one in enumerate(self.noise)]
+        return [*machine_in_words(self.network, self.speed), *(noise or ["noise: none"])]
+
+    def _realizations_in_words(self) -> str:
+        n = len(self.ticks)
+        if n < self.simulated:
+            return f"the {n:,} slowest of {self.simulated:,} realizations, seed {self.seed}"
+        return f"{n:,} realizations, seed {self.seed}"
+
+    def subtitle(self) -> list[str]:
+        """What pictures say below their title: network, speed, noise, and which realizations."""
+        return [*self._question_in_words(), self._realizations_in_words()]
+
     def notes(self) -> list[str]:
         """Which realizations, how often which rank is to blame, and what the numbers are."""
-        n = len(self.ticks)
-        which = f"{n:,} realizations, seed {self.seed}"
-        if n < self.simulated:
-            which = f"the {n:,} slowest of {self.simulated:,} realizations, seed {self.seed}"
+        cpus = self.schedule.cpus
         return [
-            *machine_in_words(self.network, self.speed),
-            f"{which}; causes along the critical path of the last rank add up to its delay in each",
+            *self._question_in_words(),
+            f"{self._realizations_in_words()}; causes along the critical path of the last rank add "
+            "up to its delay in each",
             self._culprits_in_words(),
+            *self.doubts,
             OF_RANKS,
+            *([f"of ranks: times are those of all their {cpus} CPUs together, up to {cpus} times "
+               "the run time"] if cpus > 1 else []),
+            *([_OF_GAPS] if self.parts_on_path[:, _GAP].any() else []),
             "order of competing operations: that without noise",
-        ]
+        ]  # fmt: skip
 
     def operations_to_csv(self) -> str:
         """A line for each operation that is on any critical path, as `operation_rows`."""
@@ -601,6 +634,7 @@ def _explanation(
         parts_on_path=parts.copy(),
         _compiled=prepared.compiled,
         speed=prepared.speed,
+        doubts=prepared.doubts,
     )
 
 

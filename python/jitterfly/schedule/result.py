@@ -81,6 +81,9 @@ class ScheduleResult(ResultTable):
         The same without noise.
     backend : "cpu" or "cuda"
         That was used. Results do not depend on it.
+    doubts : tuple of str
+        What measured noise leaves open, such as that the recording is short beside the CPU time of
+        all ranks.
     """
 
     schedule: Schedule
@@ -103,6 +106,7 @@ class ScheduleResult(ResultTable):
     )
     speed: Speed | None = None
     backend: str = "cpu"
+    doubts: tuple[str, ...] = ()
 
     @cached_property
     def samples(self) -> npt.NDArray[np.float64]:
@@ -258,8 +262,25 @@ class ScheduleResult(ResultTable):
                     "amplification, which compares with that, says little"
                 )
             text.append(told)
+        text += self.doubts
+        if stats.quantile(self.samples, 0.99).too_small:
+            needed = stats.realizations_needed(0.99, 0.95)
+            text.append(f"too few realizations for an interval of p99: it takes {needed}")
+        text += self._swapped_in_words()
         text += self._order_in_words()
         return text
+
+    def _swapped_in_words(self) -> list[str]:
+        """A line where noise makes a mark be reached before the one that stands before it."""
+        swapped = (self.iteration_ticks[:, 1:] < 0).mean(axis=0)
+        if not swapped.any():
+            return []
+        most = int(np.argmax(swapped))
+        return [
+            f"mark {self.marks[most + 1]} is reached before {self.marks[most]}, which stands "
+            f"before it, in {swapped[most]:.1%} of realizations: the time between them is below 0 "
+            "there"
+        ]
 
     def _amplification_in_words(self, amplified: Estimate) -> str:
         if not self.noise_free:

@@ -23,7 +23,8 @@ from ..progress import each
 from ..simulate import check_times
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
 from .compile import CompiledSchedule, compile_schedule, levels_of
-from .marks import read_marks
+from .exposure import doubts, warn_of_doubts, warn_of_short_receives
+from .marks import check_order, read_marks
 from .result import OrderCheck, ScheduleResult
 from .schedule import Schedule
 
@@ -44,6 +45,7 @@ class Prepared(NamedTuple):
     compiled: CompiledSchedule
     marks: tuple[str, ...]
     speed: Speed | None
+    doubts: tuple[str, ...]
 
 
 def prepare(
@@ -96,9 +98,14 @@ def prepare(
     for source in sources:
         source.check_length(plan.completion)
     names = () if kept is None else kept.names
+    check_order(names, plan.reached)
+    open_questions = doubts(schedule, network, sources, speed)
+    warn_of_doubts(open_questions)
+    warn_of_short_receives(schedule)
     return Prepared(
-        schedule, network, sources, realizations, seed, first_realization, compiled, names, speed
-    )
+        schedule, network, sources, realizations, seed, first_realization, compiled, names, speed,
+        open_questions,
+    )  # fmt: skip
 
 
 def simulate_schedule(
@@ -173,6 +180,10 @@ def simulate_schedule(
         A source can hit nothing, such as `MessageNoise` where there are no messages.
     IneffectiveSpeedWarning
         There is a `speed`, and nothing to calculate.
+    ScarceRecordingWarning
+        A noise file is short beside the CPU time of all ranks that it can hit, or has few detours.
+    ShortReceiveWarning
+        Receives have fewer bytes than their messages, which count with the bytes of their sends.
 
     Notes
     -----
@@ -227,7 +238,7 @@ def simulate_schedule(
         schedule, network, noise, realizations, seed, threads, progress, first_realization, marks,
         speed, requested,
     )  # fmt: skip
-    schedule, network, sources, realizations, seed, first_realization, compiled, names, _ = prepared
+    schedule, network, sources, realizations, seed, first_realization, compiled, *_ = prepared
     plan, program = compiled
     checks = min(order_checks, realizations) if sources and order == "noise-free" else 0
     available = memory.available_bytes()  # of which the plan has taken some
@@ -264,11 +275,12 @@ def simulate_schedule(
         order=order,
         order_check=_check_order(schedule, compiled, seed, first_realization, chosen),
         unchecked=memory.show_bytes(needed) if unchecked else "",
-        marks=names,
+        marks=prepared.marks,
         mark_ticks=np.ascontiguousarray(raw[:, 2:]),
         marks_noise_free=np.array(plan.reached, dtype=np.int64),
         speed=speed,
         backend=engine,
+        doubts=prepared.doubts,
     )
 
 
