@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -157,27 +159,55 @@ def run_schedule(chosen: argparse.Namespace) -> int:
         def show(done: int, count: int) -> None:
             phases(f"simulating {count:,} realizations", done / count, 1.0)
 
-        result = simulate_schedule(
-            schedule, network, noise, realizations, seed, threads=threads, progress=show,
-            order=chosen.order or "noise-free",
-            order_checks=USUAL_ORDER_CHECKS if checks is None else checks, marks=chosen.marks,
-            speed=speed, backend=chosen.backend,
-        )  # fmt: skip
-        if chosen.picture is not None:
-            phases("drawing the picture")
-            result.plot(chosen.picture)
-    written = [] if chosen.picture is None else [chosen.picture]
-    if chosen.marks_csv is not None:
-        write_whole(chosen.marks_csv, result.marks_to_csv().encode())
-        written.append(chosen.marks_csv)
+        with _doubts_in_notes():
+            result = simulate_schedule(
+                schedule, network, noise, realizations, seed, threads=threads, progress=show,
+                order=chosen.order or "noise-free",
+                order_checks=USUAL_ORDER_CHECKS if checks is None else checks, marks=chosen.marks,
+                speed=speed, backend=chosen.backend,
+            )  # fmt: skip
+    if not chosen.json:  # before the files, of which one may fail
+        notes = [in_options(note) for note in result.notes()]
+        print("\n".join([result.title(), "", *result.lines(), "", *notes]), flush=True)
+    tables = {"marks_csv": lambda found: found.marks_to_csv()}
+    written = _write(chosen, result, {"picture": "plot"}, tables, started)
     if chosen.json:
         print_json("run", **contents(result), written=written)
-        return 0
-    notes = [in_options(note) for note in result.notes()]
-    print("\n".join([result.title(), "", *result.lines(), "", *notes]), flush=True)
-    if written:
+    elif written:
         print("\nwritten: " + ", ".join(map(str, written)))
     return 0
+
+
+@contextmanager
+def _doubts_in_notes() -> Iterator[None]:
+    """Without the warning of a scarce recording, which the notes of the answer have as well."""
+    from ..case import ScarceRecordingWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScarceRecordingWarning)
+        yield
+
+
+def _write(
+    chosen: argparse.Namespace,
+    answer: Any,
+    pictures: dict[str, str],
+    tables: dict[str, Callable[[Any], str]],
+    started: float,
+) -> list[Path]:
+    """Write the pictures and tables that options ask for; their paths."""
+    written = []
+    with show_phases(begun=started) as phases:
+        for name, draws in pictures.items():
+            if (path := getattr(chosen, name)) is not None:
+                phases("drawing the picture")
+                getattr(answer, draws)(path)
+                written.append(path)
+        for name, table in tables.items():
+            if (path := getattr(chosen, name)) is not None:
+                write_whole(path, table(answer).encode())
+                written.append(path)
+    return written
 
 
 def _question(answer: Any) -> dict[str, Any]:
@@ -191,6 +221,7 @@ def _question(answer: Any) -> dict[str, Any]:
         "noise": [one.to_dict() for one in answer.noise],
         "seed": answer.seed,
         "realizations": len(answer.ticks),
+        "doubts": list(answer.doubts),
     }  # fmt: skip
 
 
@@ -258,25 +289,17 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
         def show(done: int, count: int) -> None:
             phases(f"following {schedule.ranks:,} ranks", done, count)
 
-        explanation = explain(
-            schedule, network, noise, realizations, seed, slowest=slowest, threads=threads,
-            progress=show, speed=speed,
-        )  # fmt: skip
-        written = []
-        for name, draws in pictures.items():
-            if getattr(chosen, name) is not None:
-                phases("drawing the picture")
-                getattr(explanation, draws)(getattr(chosen, name))
-                written.append(getattr(chosen, name))
-        for name, table in tables.items():
-            if getattr(chosen, name) is not None:
-                write_whole(getattr(chosen, name), table(explanation).encode())
-                written.append(getattr(chosen, name))
+        with _doubts_in_notes():
+            explanation = explain(
+                schedule, network, noise, realizations, seed, slowest=slowest, threads=threads,
+                progress=show, speed=speed,
+            )  # fmt: skip
+    if not chosen.json:  # before the files, of which one may fail
+        print("\n".join(explanation.report()), flush=True)
+    written = _write(chosen, explanation, pictures, tables, started)
     if chosen.json:
         print_json("explain", **_explained(explanation), written=written)
-        return
-    print("\n".join(explanation.report()))
-    if written:
+    elif written:
         print("\nwritten: " + ", ".join(map(str, written)))
 
 
