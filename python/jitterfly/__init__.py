@@ -12,6 +12,9 @@
 (1000, 11)
 """
 
+from . import interrupts  # noqa: F401  (it acts before all that takes time to import)
+
+# isort: split
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -64,3 +64,17 @@ def test_a_full_disk_does_not_take_the_answer(command, option, name, two, capsys
     assert "20 realizations, seed 0" in shown.out
     assert "written" not in shown.out
     assert [path.name for path in Path.cwd().iterdir()] == ["two.goal"]
+
+
+@pytest.mark.parametrize("command", ["run", "explain"])
+@pytest.mark.parametrize("by", [(), ("SIGTERM",)])
+def test_of_a_schedule_nothing_is_kept(command, by, two, capsys, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt(*by)
+
+    monkeypatch.setattr("jitterfly.schedule.simulate.prepare", stopped)
+    monkeypatch.setattr("jitterfly.schedule.explain.prepare", stopped)
+    assert main([command, "two.goal", "--noise", NOISE]) == 130
+    told = "".join(f"{one}; " for one in by)
+    line = f"jitterfly: stopped: {told}of a schedule nothing is kept\n"
+    assert capsys.readouterr().err.endswith(line)

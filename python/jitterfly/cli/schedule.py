@@ -159,7 +159,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
         def show(done: int, count: int) -> None:
             phases(f"simulating {count:,} realizations", done / count, 1.0)
 
-        with _doubts_in_notes():
+        with _executing():
             result = simulate_schedule(
                 schedule, network, noise, realizations, seed, threads=threads, progress=show,
                 order=chosen.order or "noise-free",
@@ -179,13 +179,20 @@ def run_schedule(chosen: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _doubts_in_notes() -> Iterator[None]:
-    """Without the warning of a scarce recording, which the notes of the answer have as well."""
+def _executing() -> Iterator[None]:
+    """Without the warning of a scarce recording, which the notes of the answer have as well.
+
+    And Ctrl-C says that nothing is kept, as of a study something is.
+    """
     from ..case import ScarceRecordingWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScarceRecordingWarning)
-        yield
+        try:
+            yield
+        except KeyboardInterrupt as stop:
+            by = f"{stop}; " if str(stop) else ""
+            raise KeyboardInterrupt(f"{by}of a schedule nothing is kept") from None
 
 
 def _write(
@@ -289,7 +296,7 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
         def show(done: int, count: int) -> None:
             phases(f"following {schedule.ranks:,} ranks", done, count)
 
-        with _doubts_in_notes():
+        with _executing():
             explanation = explain(
                 schedule, network, noise, realizations, seed, slowest=slowest, threads=threads,
                 progress=show, speed=speed,

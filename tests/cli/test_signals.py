@@ -1,0 +1,71 @@
+"""Ctrl-C and SIGTERM while a command loads, and when it is done: exit code, no traceback."""
+
+import subprocess
+import sys
+
+import pytest
+
+# A signal comes at an import (by a finder), at the command, or at the end of the process (atexit).
+PROGRAM = """
+import atexit, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the shell put us behind
+name, number, times = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+sys.argv = ["/somewhere/jitterfly", "--version"]
+
+class Press:
+    def find_spec(self, module, *_):
+        if module == name:
+            press()
+
+def press():
+    global times
+    while times > 0:
+        times -= 1
+        os.kill(os.getpid(), number)
+
+sys.meta_path.insert(0, Press())
+if name == "command":
+    from jitterfly.cli.signals import Stopping
+    import jitterfly.cli.parser as parser
+    def stopped(arguments):
+        try:
+            press()
+        finally:
+            press()
+    parser.parse = stopped
+from jitterfly.cli import main
+if name == "exit":
+    atexit.register(press)
+sys.exit(main())
+"""
+
+
+def stopped(name, number, times=1):
+    done = subprocess.run([sys.executable, "-c", PROGRAM, name, str(number), str(times)],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("name", ["numpy", "jitterfly.fields", "jitterfly.cli.parser", "command"])
+def test_while_it_loads(name, times):
+    """It takes most of a second, and that showed the import that was under way."""
+    assert stopped(name, 2, times) == (130, "jitterfly: stopped\n")
+    assert stopped(name, 15, times) == (143, "jitterfly: stopped: SIGTERM\n")
+
+
+def test_when_all_is_done():
+    """Nothing is left that could be stopped in order: the signal ends it without a word."""
+    assert stopped("exit", 2) == (-2, "")
+
+
+@pytest.mark.parametrize("name", ["script.py", "pytest", "jitterfly.py"])
+def test_a_program_that_imports_the_package_is_left_alone(name):
+    program = (
+        f"import signal, sys; sys.argv = [{name!r}]\n"
+        "before = [signal.getsignal(number) for number in (2, 15)]\n"
+        "import jitterfly\n"
+        "assert before == [signal.getsignal(number) for number in (2, 15)]\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
