@@ -1,5 +1,8 @@
 """Commands on schedules: files that can not be written, what options and errors say."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,3 +81,50 @@ def test_of_a_schedule_nothing_is_kept(command, by, two, capsys, monkeypatch):
     told = "".join(f"{one}; " for one in by)
     line = f"jitterfly: stopped: {told}of a schedule nothing is kept\n"
     assert capsys.readouterr().err.endswith(line)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--order-checks", "-1"], "--order-checks must be an integer from 0 to 2^32, got -1"),
+        (["--backend", "cuda", "--threads", "1"],
+         "--threads is for the CPU backend, and --backend is cuda: give one"),
+        (["--noise", "kind=congestion"],
+         "--noise: kind=congestion is not for a schedule, whose messages have no routes"),
+        (["--noise", "kind=renewal,gap=100000s,duration=1us"],
+         "--noise: gap is too long for Exponential: the rarest delay (of probability 2^-64) must "
+         "be below 1.153e+06 s, got 4.51e+06 s, of '100000s' (in RenewalNoise)"),
+        (["--noise", "kind=renewal,gap=1e9s,duration=1us"], "times are from 0 to 4.61e+06 s"),
+        (["--noise", "kind=renewal,gap=x,duration=1us"], "got 'x' (in RenewalNoise)"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_as_it_is_given(words, told, two, capsys):
+    assert told in refused(capsys, "run", "two.goal", *words)
+    if words[0] == "--noise":
+        assert told in refused(capsys, "explain", "two.goal", *words)
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "trace"])
+def test_a_noise_file_is_no_study(command, two, capsys):
+    Path("a.noise").write_text('# jitterfly noise 1\n# source.tool = "x"\n5 7\n')
+    told = refused(capsys, command, "a.noise")
+    assert "a.noise: this is a noise file, no study or case: --noise takes it" in told
+
+
+@pytest.mark.parametrize("options", [[], ["--noise", NOISE]])
+def test_a_schedule_from_a_pipe(options, two):
+    """It is read twice: to see what it is, and to translate it."""
+    done = subprocess.run([sys.executable, "-m", "jitterfly", "run", "/dev/stdin", *options],
+                          input=TWO, capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 2
+    assert "must be a file, as it is read twice; write what comes out of" in done.stderr
+
+
+def test_sizes_of_rendezvous(two, capsys):
+    """Sizes are written alike everywhere."""
+    for size in ("1KiB", "1024", "1K"):
+        assert main(["run", "two.goal", "--network", f"L=1us,o=0,S={size}", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["network"]["S"] == 1024
+    assert "S must be an integer from 1 to 2^62, such as 8, 8K or 1KiB" in refused(
+        capsys, "run", "two.goal", "--network", "L=1us,o=0,S=x"
+    )

@@ -88,7 +88,16 @@ def check_case_options(chosen: argparse.Namespace) -> None:
 
 
 def check_study_options(chosen: argparse.Namespace) -> None:
-    """Raise ValueError where a study was given options of a schedule."""
+    """Raise ValueError where a study was given options of a schedule.
+
+    Of a pipe nobody knows what will come out of it.
+    """
+    given = any(getattr(chosen, name) != left_out for name, left_out in _OF_SCHEDULES.items())
+    if given and chosen.study.is_fifo():
+        raise ValueError(
+            f"{chosen.study} is a pipe, and a schedule must be a file, as it is read twice; write "
+            "what comes out of it to a file first"
+        )
     _refuse(chosen, _OF_SCHEDULES, "is for a schedule (APP.goal)", f"{chosen.study} is a study")
 
 
@@ -125,7 +134,6 @@ def _check_started_once() -> None:
 
 def run_schedule(chosen: argparse.Namespace) -> int:
     """Run the schedule that `chosen.study` names; the exit status."""
-    from ..noise import Noise
     from ..plots import draw
     from ..schedule import Schedule, simulate_schedule
     from ..schedule.simulate import USUAL_ORDER_CHECKS
@@ -139,7 +147,9 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS) or 1000
     seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
-    checks = integer(chosen.order_checks, "order_checks", 0, MOST_REALIZATIONS)
+    checks = integer(chosen.order_checks, "order-checks", 0, MOST_REALIZATIONS)
+    if chosen.backend == "cuda" and threads is not None:
+        raise ValueError("--threads is for the CPU backend, and --backend is cuda: give one")
     if checks is not None and chosen.order == "arrival":
         raise ValueError(
             "--order-checks is for --order noise-free, and --order is arrival: give one"
@@ -148,7 +158,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
         if chosen.marks is None:
             raise ValueError("--marks-csv needs --marks, which says what marks are")
         check_output(chosen.marks_csv)
-    noise = [Noise.from_dict(one, "--noise") for one in noises(chosen.noise or [])]
+    noise = _noise(chosen)
     speed = _speed(chosen)
     with show_phases(begun=started) as phases:
         phases(f"reading {chosen.study}")
@@ -257,7 +267,6 @@ def contents(result: Any) -> dict[str, Any]:
 
 def explain_schedule(chosen: argparse.Namespace) -> None:
     """Explain the schedule that `chosen.file` names."""
-    from ..noise import Noise
     from ..plots import draw
     from ..schedule import Schedule
     from ..schedule import explain_schedule as explain
@@ -285,7 +294,7 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
     slowest = _share(chosen.slowest)
     if realizations is None:
         realizations = USUAL_EXPLAINED if slowest is None else 1000
-    noise = [Noise.from_dict(one, "--noise") for one in noises(chosen.noise or [])]
+    noise = _noise(chosen)
     speed = _speed(chosen)
     with show_phases(begun=started) as phases:
         phases(f"reading {chosen.file}")
@@ -318,6 +327,17 @@ def _network(chosen: argparse.Namespace) -> Any:
     if chosen.network is None:
         return USUAL_NETWORK
     return Network.from_dict(read_network(chosen.network, "--network"), "--network")
+
+
+def _noise(chosen: argparse.Namespace) -> list[Any]:
+    from ..noise import Noise
+
+    tables = noises(chosen.noise or [])
+    if any(table.get("kind") == "congestion" for table in tables):
+        raise ValueError(
+            "--noise: kind=congestion is not for a schedule, whose messages have no routes"
+        )
+    return [Noise.from_dict(one, "--noise") for one in tables]
 
 
 def _speed(chosen: argparse.Namespace) -> Any:
