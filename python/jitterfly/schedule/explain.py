@@ -27,7 +27,7 @@ from ..imbalance import Speed
 from ..info import processors
 from ..network import LogGOPS
 from ..noise import Noise
-from ..result_table import aligned, csv_text, ends
+from ..result_table import aligned, csv_text, ends, kept
 from ..simulate import check_times
 from ..slowdown import in_words
 from ..stats import Estimate
@@ -156,8 +156,11 @@ class CriticalPath:
         which = "without noise" if self.realization is None else f"realization {self.realization}"
         return f"CriticalPath({which}: {len(self):,} operations)"
 
-    def to_csv(self) -> str:
-        """A line for each operation; times in seconds, parts as `path_parts` and causes."""
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each operation; times in seconds, parts as `path_parts` and causes.
+
+        Also written to `path`, where it is given.
+        """
         head = ("rank", "operation", "line", "what", "bound_by", "begin_s", "end_s",
                 *(f"{part}_s" for part in self.parts))  # fmt: skip
         columns = zip(
@@ -170,7 +173,7 @@ class CriticalPath:
             (rank, number, line, what, bound, begin, end, *parts)
             for rank, number, (line, what), bound, begin, end, parts in columns
         )
-        return csv_text(chain([head], rows))
+        return kept(csv_text(chain([head], rows)), path)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -432,25 +435,31 @@ class ScheduleExplanation(DelayByCause):
             "order of competing operations: that without noise",
         ]  # fmt: skip
 
-    def operations_to_csv(self) -> str:
-        """A line for each operation that is on any critical path, as `operation_rows`."""
+    def operations_to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each operation that is on any critical path, as `operation_rows`.
+
+        Also written to `path`, where it is given.
+        """
         head = ("rank", "operation", "line", "what", "share", "share_low", "share_high", "time_s",
                 "noise_free")  # fmt: skip
         rows = [
             (rank, number, line, what, *ends(share), time, int(quiet))
             for rank, number, line, what, share, time, quiet in self.operation_rows()
         ]
-        return csv_text([head, *rows])
+        return kept(csv_text([head, *rows]), path)
 
-    def ranks_to_csv(self) -> str:
-        """A line for each rank: what it did with its time, and how often it is on the path."""
+    def ranks_to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each rank: what it did with its time, and how often it is on the path.
+
+        Also written to `path`, where it is given.
+        """
         head = (*RANK_COLUMNS, "path_share", "path_share_low", "path_share_high", "path_time_s",
                 "path_noise_s")  # fmt: skip
         rows = [
             (*row, *ends(path.share), path.time, path.noise)
             for row, path in zip(self.rank_rows(), self.path_rank_rows(), strict=True)
         ]
-        return csv_text([head, *rows])
+        return kept(csv_text([head, *rows]), path)
 
     def plot_paths(self, path: str | Path | None = None) -> Figure:
         """In what share of realizations operations are on the path: ranks over time, and ranks.

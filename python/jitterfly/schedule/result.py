@@ -19,7 +19,7 @@ from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
-from ..result_table import ResultTable, aligned, csv_text, ends, show_time
+from ..result_table import ResultTable, aligned, csv_text, ends, kept, show_time
 from ..slowdown import in_words
 from ..stats import Estimate
 from ..units import from_ticks, show_seconds, to_ticks
@@ -335,14 +335,21 @@ class ScheduleResult(ResultTable):
             "takes it)"
         ]
 
-    def to_csv(self) -> str:
-        """A line for each realization: its number, run time in seconds, and last rank."""
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each realization: its number, run time in seconds, and last rank.
+
+        Also written to `path`, where it is given.
+        """
         numbers = range(self.first_realization, self.first_realization + len(self.ticks))
         rows = zip(numbers, self.samples.tolist(), self.last_rank.tolist(), strict=True)
-        return csv_text(chain([("realization", "run_time_s", "last_rank")], rows))
+        text = csv_text(chain([("realization", "run_time_s", "last_rank")], rows))
+        return kept(text, path)
 
-    def marks_to_csv(self) -> str:
-        """A line for each mark: when it is reached, and the time since the one before, seconds."""
+    def marks_to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each mark: when it is reached, and the time since the one before, seconds.
+
+        Also written to `path`, where it is given.
+        """
         names = [
             f"{what}{end}_s" for what in ("mean", "p50", "p99") for end in ("", "_low", "_high")
         ]
@@ -350,7 +357,7 @@ class ScheduleResult(ResultTable):
                 *(f"since_{name}" for name in names))  # fmt: skip
         rows = [(name, quiet, step, *ends(*estimates))
                 for name, quiet, step, *estimates in self.mark_rows()]  # fmt: skip
-        return csv_text([head, *rows])
+        return kept(csv_text([head, *rows]), path)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The share of realizations that takes longer; written to `path`, too, where it is given.
