@@ -90,7 +90,7 @@ def _something_else(text: str) -> str:
     """What a text is that is none of TOML, where it is a file of ours, or a schedule; else ""."""
     if text.startswith("# jitterfly noise"):
         return (
-            "this is a noise file, no study or case: --noise takes it, and `jitterfly noise show` "
+            "this is a noise file, no study or case: `noise` takes it, and `jitterfly noise show` "
             "says what is in it"
         )
     if re.match(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*num_ranks\b", text, re.DOTALL):
