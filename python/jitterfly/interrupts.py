@@ -19,8 +19,9 @@ def is_command() -> bool:
         return False  # a worker has the words of the command as well
     started = sys.argv[0]
     if started == "-m":  # Python has not found the module yet
-        options = sys.orig_argv
-        return any(options[i : i + 2] == ["-m", "jitterfly"] for i in range(len(options)))
+        # Of `-m mpi4py.futures -m jitterfly` the first is started, and its workers import us.
+        first = sys.orig_argv.index("-m") if "-m" in sys.orig_argv else 0
+        return sys.orig_argv[first + 1 : first + 2] == ["jitterfly"]
     return os.path.basename(started) == "jitterfly"  # noqa: PTH119 (pathlib takes 10 ms to load)
 
 

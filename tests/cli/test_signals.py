@@ -69,3 +69,32 @@ def test_a_program_that_imports_the_package_is_left_alone(name):
         "assert before == [signal.getsignal(number) for number in (2, 15)]\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["-m", "jitterfly", "--version"], (130, "jitterfly: stopped\n")),
+        (["-m", "mpi4py", "-m", "jitterfly"], "KeyboardInterrupt\n"),
+    ],
+)
+def test_as_a_module(words, expected, tmp_path, monkeypatch):
+    """Python says which module it starts; what imports the package besides is another program."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Press:\n"
+        "    def find_spec(self, module, *_):\n"
+        "        if module == 'jitterfly.fields':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Press())\n"
+    )
+    (tmp_path / "mpi4py").mkdir()
+    (tmp_path / "mpi4py" / "__init__.py").write_text("")
+    (tmp_path / "mpi4py" / "__main__.py").write_text("import jitterfly\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    if isinstance(expected, tuple):
+        assert (done.returncode, done.stderr) == expected
+    else:
+        assert done.stderr.endswith(expected)
