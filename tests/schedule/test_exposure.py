@@ -132,3 +132,13 @@ def test_short_receives_are_told_once(two, tmp_path):
     (tmp_path / "long.goal").write_text(text)
     jf.simulate_schedule("long.goal", "L=1us,o=0", realizations=2)  # warnings are errors
     assert exposure.short_receives(two) == ""
+
+
+@pytest.mark.filterwarnings("default::jitterfly.ScarceRecordingWarning")
+def test_short_memory_is_left_to_the_run(two, tmp_path, monkeypatch):
+    """What only warns takes none that the run could need."""
+    file = recording(tmp_path / "a.noise", 8)
+    assert exposure.doubts(two, jf.LogGOPS("1us", 0), [jf.TraceNoise(file=file)])
+    monkeypatch.setattr("jitterfly.memory.available_bytes", lambda: 10**6)
+    assert exposure.doubts(two, jf.LogGOPS("1us", 0), [jf.TraceNoise(file=file)]) == ()
+    assert exposure.short_receives(two) == ""

@@ -27,6 +27,7 @@ _KIND, _SIZE, _PEER, _TAG, _LINE = 0, 1, 2, 3, 6  # columns of operations_of
 _SEND, _RECEIVE, _CALCULATION = 1, 2, 3
 _TOGETHER = 2**17  # operations
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio
+_BYTES_OF_OPERATION = 200  # while it is looked at
 _BYTES_TO_SORT = 400  # of a message and its receive
 
 Integers = npt.NDArray[np.int64]
@@ -53,10 +54,18 @@ def _batches(schedule: Schedule) -> Iterator[tuple[Integers, Integers, Integers]
             last += 1
         starts = np.array(begins[first : last + 1], dtype=np.int64) - begins[first]
         counts = np.diff(starts)
-        rows = np.concatenate([mapped.operations_of(rank) for rank in range(first, last)])
+        each = [mapped.operations_of(rank) for rank in range(first, last)]
+        rows = (each[0] if len(each) == 1 else np.concatenate(each)).view(np.int64)
         numbers = np.arange(len(rows)) - np.repeat(starts[:-1], counts)
-        yield np.repeat(np.arange(first, last), counts), numbers, rows.astype(np.int64)
+        yield np.repeat(np.arange(first, last), counts), numbers, rows
         first = last
+
+
+def _has_room(schedule: Schedule) -> bool:
+    """Whether memory allows to look at the operations: those of a rank are copied at once."""
+    available = memory.available_bytes()
+    largest = int(np.diff(np.array(schedule._mapped.begins, dtype=np.int64)).max(initial=0))
+    return available is None or _BYTES_OF_OPERATION * max(largest, _TOGETHER) <= available
 
 
 def cpu_time(
@@ -103,7 +112,7 @@ def doubts(
     """What measured noise leaves open, in words: see `TraceNoise.doubts`."""
     placed = place_noise(tuple(noise), network, schedule.ranks)
     recorded = [one for one in placed if isinstance(one, TraceNoise) and one.file is not None]
-    if not recorded:
+    if not recorded or not _has_room(schedule):
         return ()
     times = cpu_time(schedule, network, speed)
     text: list[str] = []
@@ -138,7 +147,7 @@ def short_receives(schedule: Schedule) -> str:
     k-th smallest receive is smaller than the k-th smallest message, one is too short whoever takes
     what.
     """
-    if not schedule.messages or _sizes_agree(schedule):
+    if not schedule.messages or not _has_room(schedule) or _sizes_agree(schedule):
         return ""
     available = memory.available_bytes()
     if available is not None and _BYTES_TO_SORT * schedule.messages > available:
