@@ -158,7 +158,8 @@ FLOORS = (
      "measured noise_files steps cycle"),
     ("estimates and intervals", "stats notebook result_table"),
     ("the engine, as Python calls it", "engine info"),
-    ("values and files", "fields units syntax renames files memory progress launchers special"),
+    ("values and files", "fields units syntax renames files memory progress launchers special "
+     "interrupts"),
 )  # fmt: skip
 
 

@@ -12,6 +12,9 @@
 (1000, 11)
 """
 
+from . import interrupts  # noqa: F401  (it acts before all that takes time to import)
+
+# isort: split
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +52,7 @@ from .schedule import (
     Schedule,
     ScheduleExplanation,
     ScheduleResult,
+    ShortReceiveWarning,
     explain_schedule,
     simulate_schedule,
 )
@@ -88,6 +92,7 @@ __all__ = [
     "Schedule",
     "ScheduleExplanation",
     "ScheduleResult",
+    "ShortReceiveWarning",
     "SinceArrival",
     "Slowdown",
     "SlowdownTable",

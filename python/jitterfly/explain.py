@@ -28,7 +28,7 @@ from .engine import core
 from .fields import MOST_THREADS
 from .noise import Noise
 from .program import compile_case
-from .result_table import ResultTable, aligned, csv_text, ends
+from .result_table import ResultTable, aligned, csv_text, ends, kept
 from .simulate import check_run, check_times, no_memory, reporting
 from .stats import Estimate
 from .steps import ASK, COPY
@@ -257,6 +257,11 @@ class DelayByCause(ResultTable):
         """What ranks wait for, but for others that had not sent, in words."""
         return "messages"
 
+    @property
+    def time_of_ranks(self) -> str:
+        """Whose time is shown for each rank, in words."""
+        return "mean time"
+
     def rank_lines(self) -> list[str]:
         """The table of ranks as text: those that wait least for others, and most."""
         head = ("rank", "arrives late", "own noise", "waits for others",
@@ -270,19 +275,23 @@ class DelayByCause(ResultTable):
                          " + ".join(map(show_seconds, quiet))))  # fmt: skip
         return aligned(rows, left=1)
 
+    def subtitle(self) -> list[str]:
+        """What a picture says below its title."""
+        return self.notes()
+
     def report(self) -> list[str]:
         """Title, tables of causes and of ranks, and notes as lines of text."""
         tables = [*self.lines(), "", *self.rank_lines()]
         return [self.title(), "", *tables, "", *self.notes()]
 
-    def ranks_to_csv(self) -> str:
-        """A line for each rank."""
-        return csv_text([RANK_COLUMNS, *self.rank_rows()])
+    def ranks_to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each rank; also written to `path`, where it is given."""
+        return kept(csv_text([RANK_COLUMNS, *self.rank_rows()]), path)
 
-    def to_csv(self) -> str:
-        """A line for each cause."""
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each cause; also written to `path`, where it is given."""
         rows = [(row.cause, *ends(row.mean), row.share, row.largest) for row in self.rows()]
-        return csv_text([_COLUMNS, *rows])
+        return kept(csv_text([_COLUMNS, *rows]), path)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The delay by cause, from the quickest realizations to the slowest, and waits by rank.

@@ -14,13 +14,12 @@ from typing import Any, ClassVar
 from .fields import (
     Component,
     Given,
-    check_integer,
     frozen_dataclass,
     shorten,
     stacklevel_of_user,
 )
 from .steps import Costs
-from .syntax import read_network
+from .syntax import read_network, read_size
 from .units import (
     LongTimeWarning,
     Seconds,
@@ -198,8 +197,9 @@ class LogGOPS(Network, kind="loggops"):
         ``"50GB/s"`` or ``"400Gb/s"``, both of which are ``"0.02ns"``.
     O : float or str
         CPU overhead per byte, seconds per byte, from 0.
-    S : int, optional
-        Largest message, in bytes, that is sent without rendezvous. None: no limit. A collective
+    S : int or str, optional
+        Largest message, in bytes, that is sent without rendezvous, also as text: ``"64KiB"``. None:
+        no limit. A collective
         does not model rendezvous: a larger message is an error.
     gamma : float or str
         CPU time to combine a byte, seconds per byte, from 0.
@@ -240,12 +240,12 @@ class LogGOPS(Network, kind="loggops"):
     g: ShortSeconds = ShortSeconds(0.0)
     G: SecondsPerByte = SecondsPerByte(0.0)
     O: SecondsPerByte = SecondsPerByte(0.0)  # noqa: E741 (the model's own letter)
-    S: int | None = None
+    S: Given[int | str | None, int | None] = Given("int | str | None", None)
     gamma: SecondsPerByte = SecondsPerByte(0.0)
 
     def __post_init__(self) -> None:
         if self.S is not None:
-            object.__setattr__(self, "S", check_integer(self.S, "S", 1, MOST_BYTES))
+            object.__setattr__(self, "S", read_size(self.S, "S", 1, MOST_BYTES))
 
     @property
     def largest_message(self) -> int:

@@ -7,9 +7,11 @@ import io
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import notebook
+from .files import write_whole
 from .stats import Estimate
 from .units import show_seconds
 
@@ -76,6 +78,13 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
+
+
+def kept(text: str, path: str | Path | None) -> str:
+    """The text of a table, also written to a file where one is given."""
+    if path is not None:
+        write_whole(Path(path), text.encode())
+    return text
 
 
 def ends(*estimates: Estimate) -> list[Any]:

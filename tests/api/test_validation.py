@@ -320,9 +320,10 @@ def test_forward_cost_without_forwards():
     )
 
 
-@pytest.mark.parametrize("value", [0, -1, True, 1.5, "8"])
+@pytest.mark.parametrize("value", [0, -1, True, 1.5, "8 s"])
 def test_s(value):
     check(lambda: jf.LogGOPS(L=0, o=0, S=value), "S must be an integer from 1 to 2^62", "got ")
+    assert jf.LogGOPS(L=0, o=0, S="64KiB") == jf.LogGOPS(L=0, o=0, S=2**16)
 
 
 def test_rendezvous():

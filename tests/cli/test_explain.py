@@ -110,3 +110,19 @@ def test_many_ranks_are_followed_in_fewer_realizations(capsys, monkeypatch):
         assert f"{count} realizations of so many ranks; --realizations takes more" in told.err
         assert f"\n{count} realizations, seed 0" in told.out
         assert as_json(capsys, "explain", *noise, "--realizations", "70")["realizations"] == 70
+
+
+@pytest.mark.parametrize(("option", "name"), [("--picture", "a.png"), ("--ranks-csv", "a.csv")])
+def test_a_full_disk_does_not_take_the_answer(option, name, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def full(source, target):
+        raise OSError(28, "No space left on device", str(source))
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    noise = "period=1ms,duration=25us,start=stationary"
+    words = ["--ranks", "8", "--noise", noise, "--realizations", "20"]
+    assert main(["explain", *words, option, name]) == 2
+    shown = capsys.readouterr()
+    assert shown.err.endswith(f"jitterfly: error: {name}: No space left on device\n")
+    assert "20 realizations, seed 0" in shown.out

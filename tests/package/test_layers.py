@@ -19,8 +19,9 @@ ROOT = Path(jitterfly.__file__).parent
 # From the lowest on; what stands later may import what stands before it. The face, `jitterfly`
 # itself, is above all but the command line.
 ORDER = """
-renames fields units launchers files memory progress special steps syntax engine info stats notebook
-result_table measured noise_files imbalance network hierarchy distributions algorithms congestion
+interrupts renames fields units launchers files memory progress special steps syntax engine info
+stats notebook result_table measured noise_files imbalance network hierarchy distributions
+algorithms congestion
 noise cycle case program noise_free rare_noise simulate goal slowdown explain schedule agreement
 theory observables inference studies advice store sweep results claims trace bench plots report cli
 __main__

@@ -369,3 +369,64 @@ def test_waits_for_an_own_cpu_are_named(tmp_path):
     path.write_text("num_ranks 1\nrank 0 {\na: calc 100000\nb: calc 10\nb requires a\n}\n")
     one = jf.explain_schedule(jf.Schedule.read(path), "L=1us,o=200ns", realizations=2)
     assert "  for messages  " in one.rank_lines()[0]
+
+
+@pytest.mark.parametrize("slowest", [None, 0.05])
+def test_notes_and_pictures_say_what_was_simulated(two, slowest):
+    """Of each source what stands for it; once, and not what tables alone are read with."""
+    found = noisy(slowest=slowest, speed=jf.imbalance.SlowRanks(1.5, ranks=1))
+    which = "the 10 slowest of 200 realizations" if slowest else "200 realizations"
+    question = [
+        "network: loggops, L = 1 µs, o = 200 ns",
+        "speed of the ranks: slow_ranks, factor = 1.5, ranks = [1]",
+        "noise.0: periodic, period = 100 µs, duration = 20 µs, start = stationary",
+    ]
+    assert found.notes()[:3] == question
+    assert found.notes()[3].startswith(f"{which}, seed 3; causes along the critical path")
+    for figure in (found.plot(), found.plot_paths()):
+        title, told = (text.get_text().replace("\n", " ") for text in figure.texts)
+        assert title == found.title()
+        assert told == "; ".join([*question, f"{which}, seed 3"])
+    quiet = jf.explain_schedule("two.goal", "L=1us,o=200ns", realizations=2)
+    assert "noise: none" in quiet.notes()
+
+
+def test_what_a_gap_is(tmp_path):
+    """With g = 0 the interface is still taken for further bytes of the message before."""
+    sends = "num_ranks 3\nrank 0 {\nsend 1001b to 1\nsend 1001b to 2\n}\n"
+    sends += "".join(f"rank {i} {{\nrecv 1001b from 0\n}}\n" for i in (1, 2))
+    path = tmp_path / "a.goal"
+    path.write_text(sends)
+    found = jf.explain_schedule(path, "L=1us,o=200ns,G=1ns", realizations=2)
+    parts = dict(zip(PATH_PARTS, found.critical_path().ticks.sum(axis=0).tolist(), strict=True))
+    assert parts["gap"] == 10**6
+    (note,) = [note for note in found.notes() if note.startswith("gap: ")]
+    assert "network interface, which a message takes for g and for its further bytes" in note
+    free = jf.explain_schedule(path, "L=1us,o=200ns", realizations=2)
+    assert not [note for note in free.notes() if note.startswith("gap: ")]
+
+
+def test_times_of_several_cpus_are_sums(tmp_path):
+    path = tmp_path / "cpus.goal"
+    path.write_text(
+        "num_ranks 1\nrank 0 {\na: calc 100000 cpu 0\nb: calc 10 cpu 1\nb requires a\n}\n"
+    )
+    found = jf.explain_schedule(path, "L=1us,o=200ns", realizations=2)
+    assert found.rank_rows()[0].end == pytest.approx(200.01e-6)
+    told = "of ranks: times are those of all their 2 CPUs together, up to 2 times the run time"
+    assert told in found.notes()
+    assert found.plot().axes[1].get_ylabel() == "mean time,\nsum of 2 CPUs"
+
+
+def test_many_ranks_leave_room_for_their_label(tmp_path):
+    agg = pytest.importorskip("matplotlib.backends.backend_agg")
+    path, last = tmp_path / "many.goal", 200_000
+    idle = "".join(f"rank {i} {{\n}}\n" for i in range(last))
+    path.write_text(f"num_ranks {last + 1}\n{idle}rank {last} {{\ncalc 100\n}}\n")
+    figure = jf.explain_schedule(path, "L=1us,o=0", realizations=2).plot_paths()
+    canvas = agg.FigureCanvasAgg(figure)
+    canvas.draw()
+    panel, _, bar = figure.axes
+    assert panel.get_ylabel() == "rank"
+    label = panel.yaxis.label.get_window_extent(canvas.get_renderer())
+    assert label.x0 > bar.get_window_extent(canvas.get_renderer()).x1

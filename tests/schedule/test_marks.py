@@ -253,3 +253,58 @@ def test_command(ring, tmp_path, capsys):
     assert "--marks-csv needs --marks" in capsys.readouterr().err
     assert main([*words, "--marks", "missing.txt"]) == 2
     assert "missing.txt" in capsys.readouterr().err
+
+
+def test_marks_in_another_order(ring, tmp_path):
+    """The time from one to the next would be below 0, in every realization or in some."""
+    (tmp_path / "back.txt").write_text("a 0 r2\nb 0 r1\n")
+    with pytest.raises(ValueError, match=r"^marks: b is reached at 2 µs without noise, and a, "
+                       "which stands before it, at 9 µs: give marks in the order"):  # fmt: skip
+        jf.simulate_schedule(ring, "L=1us,o=0", marks="back.txt")
+    (tmp_path / "alike.txt").write_text("one 0 c\nother 1 c\n")
+    quiet = jf.simulate_schedule(ring, "L=1us,o=0", marks="alike.txt")
+    assert not [note for note in quiet.notes() if "is reached before" in note]
+    noise = jf.PeriodicNoise("20us", "2us", start="stationary")
+    found = jf.simulate_schedule(ring, "L=1us,o=0", noise, marks="alike.txt")
+    share = (found.iteration_ticks[:, 1] < 0).mean()
+    assert 0.02 < share < 0.3
+    assert [note for note in found.notes() if "is reached before" in note] == [
+        f"mark other is reached before one, which stands before it, in {share:.1%} of "
+        "realizations: the time between them is below 0 there"
+    ]
+
+
+@pytest.mark.parametrize("marks", [5, ["tag=7"], b"tag=7"])
+def test_marks_of_another_kind(marks, ring):
+    with pytest.raises(ValueError, match="marks must be a file, or text such as 'tag=7', got"):
+        jf.simulate_schedule(ring, "L=1us,o=0", marks=marks)
+
+
+def test_the_picture_has_the_names_of_marks(ring, tmp_path):
+    def labels(marks):
+        panel = jf.simulate_schedule(ring, "L=1us,o=0", marks=marks, realizations=5).plot().axes[1]
+        return dict(zip(panel.get_xticks(), (text.get_text() for text in panel.get_xticklabels()),
+                        strict=True))  # fmt: skip
+
+    assert labels("marks.txt") == {1: "first", 2: "second"}
+    assert set(labels("tag=7,kind=recv").values()) >= {"1", "2"}
+    long = "a_name_of_more_letters_than_have_room"
+    (tmp_path / "long.txt").write_text(f"{long} 0 r1\n{long}_$x$ 0 r2\n")
+    assert labels("long.txt") == dict.fromkeys((1, 2), f"{long[:23]}…")
+    (tmp_path / "calcs.goal").write_text(
+        "num_ranks 1\nrank 0 {\nl0: calc 5\n"
+        + "".join(f"l{i}: calc 5\nl{i} requires l{i - 1}\n" for i in range(1, 1000)) + "}\n"
+    )  # fmt: skip
+    (tmp_path / "all.txt").write_text("".join(f"iteration{i} 0 #{i}\n" for i in range(1000)))
+    found = jf.simulate_schedule("calcs.goal", "L=1us,o=0", marks="all.txt", realizations=5)
+    panel = found.plot().axes[1]
+    shown = [text.get_text() for text in panel.get_xticklabels()]
+    assert 3 < len(shown) < 12
+    assert (shown[0], shown[-1]) == ("iteration0", "iteration999")
+
+
+def test_few_realizations_have_no_interval_of_p99(ring):
+    noise = jf.PeriodicNoise("20us", "2us", start="stationary")
+    note = "too few realizations for an interval of p99: it takes 368"
+    assert note in jf.simulate_schedule(ring, "L=1us,o=0", noise, 367).notes()
+    assert note not in jf.simulate_schedule(ring, "L=1us,o=0", noise, 368).notes()

@@ -44,6 +44,8 @@ TWO = "num_ranks 2\nrank 0 {{\n{}\n}}\nrank 1 {{\n{}\n}}\n"
     [
         # o on both sides and L between.
         ("send 1b to 1", "recv 1b from 0", "L=1us,o=100ns", 1200),
+        # One of 0 bytes is as one of 1 byte (LogGOPSim charges -1 further bytes).
+        ("send 0b to 1", "recv 0b from 0", "L=1us,o=100ns,G=1ns,O=2ns", 1200),
         # Of 1000 bytes, 999 come later: 1 ns each.
         ("send 1000b to 1", "recv 1000b from 0", "L=1us,o=100ns,G=1ns", 2199),
         # The sender's CPU copies for 1998 ns, and the receiver's while the bytes come.
@@ -564,6 +566,8 @@ MESSAGE = TWO.format("send 8b to 1", "recv 8b from 0")
         (LONELY, jf.StepNoise("1us"), None),
         (MESSAGE, jf.PeriodicNoise("3us", "1us"), "(periodic) can hit nothing, .* does no work"),
         (MESSAGE, jf.StepNoise("1us", during="compute"), "(step) can hit nothing"),
+        (MESSAGE.replace("send", "calc 0\nsend"), jf.StepNoise("1us", during="compute"),
+         "(step) can hit nothing"),
         (MESSAGE, jf.MessageNoise("1us"), None),
         (MESSAGE, jf.NetworkJitter("1us", "1us"), None),
         (MESSAGE, jf.LateArrival("1us"), None),
@@ -581,6 +585,47 @@ def test_noise_without_effect_is_told(text, noise, why, tmp_path):
     if why is not None:
         assert re.match("noise.0 " + why.replace("(", "\\(").replace(")", "\\)"), told[0])
         assert "give" not in told[0]  # what a case would have in place of a schedule
+
+
+@pytest.mark.parametrize("order", ["noise-free", "arrival"])
+@pytest.mark.parametrize(("during", "expected"), [
+    ("all", (10.001, 0, 11.2)), ("compute", (10.001, 0, 1.2)), ("communication", (0.001, 0, 11.2)),
+])  # fmt: skip
+def test_steps_are_calculations_and_messages(order, during, expected, tmp_path):
+    """As docs/noise.md says: `calc 0` is no step; a case's compute phase is one as well."""
+    texts = ["num_ranks 1\nrank 0 {\ncalc 1\n}\n", "num_ranks 1\nrank 0 {\ncalc 0\n}\n", MESSAGE]
+    for text, us in zip(texts, expected, strict=True):
+        for at in ("receive", "send"):
+            noise = jf.StepNoise("10us", during=during, at=at)
+            schedule = schedule_of(text, tmp_path)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", jf.IneffectiveNoiseWarning)
+                found = jf.simulate_schedule(schedule, "L=1us,o=100ns", noise, 2, order=order)
+            assert found.ticks.tolist() == 2 * [round(us * 10**6)]
+    if during == "all":
+        noise = [jf.StepNoise("10us")]
+        for compute, us in (("1us", 10 + 1 + 11.2), (0, 11.2)):
+            case = jf.Case(2, network="L=1us,o=100ns", algorithm=jf.BinomialBroadcast(),
+                           message_bytes=1, compute_time=compute, noise=noise)  # fmt: skip
+            assert jf.simulate(case, 1).ticks[0, -1] == round(us * 10**6)
+
+
+def test_tables_are_written_as_well(tmp_path):
+    """Where a path is given, as pictures are."""
+    found = jf.simulate_schedule(
+        schedule_of(MESSAGE, tmp_path), "L=1us,o=100ns", NOISE, 5, marks=write_marks(tmp_path)
+    )
+    explained = jf.explain_schedule(found.schedule, "L=1us,o=100ns", NOISE, 5)
+    for method in (found.to_csv, found.marks_to_csv, explained.to_csv, explained.ranks_to_csv,
+                   explained.operations_to_csv, explained.critical_path().to_csv):  # fmt: skip
+        text = method(tmp_path / "a.csv")
+        assert text == method() == (tmp_path / "a.csv").read_text()
+        assert text.count("\n") > 1
+
+
+def write_marks(folder):
+    (folder / "marks.txt").write_text("all 1 #0\n")
+    return folder / "marks.txt"
 
 
 def test_a_late_rank_is_late_once(tmp_path):

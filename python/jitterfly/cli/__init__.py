@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed and the others were finished, `merge` found cells unfinished, a recording is not to be
     trusted.
     """
-    with Stopping() as stopping:
+    with Stopping(with_process=arguments is None) as stopping:
         return stopping.code(_run(arguments))
 
 

@@ -120,6 +120,9 @@ def _run(chosen: argparse.Namespace) -> None:
             phases(f"following {case.ranks:,} ranks", done, count)
 
         explanation = explain(case, realizations, seed, threads=threads, progress=show)
+    if not chosen.json:  # before the files, of which one may fail
+        head = [f"cell of the study: {where}", ""] if where else []
+        print("\n".join([*head, *explanation.report()]), flush=True)
     written = []
     if chosen.picture is not None:
         explanation.plot(chosen.picture)
@@ -142,10 +145,7 @@ def _run(chosen: argparse.Namespace) -> None:
             culprits=[{"rank": rank, "share": share} for rank, share in explanation.culprits()],
             written=written,
         )
-        return
-    head = [f"cell of the study: {where}", ""] if where else []
-    print("\n".join([*head, *explanation.report()]))
-    if written:
+    elif written:
         print("\nwritten: " + ", ".join(map(str, written)))
 
 

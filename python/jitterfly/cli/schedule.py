@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +89,16 @@ def check_case_options(chosen: argparse.Namespace) -> None:
 
 
 def check_study_options(chosen: argparse.Namespace) -> None:
-    """Raise ValueError where a study was given options of a schedule."""
+    """Raise ValueError where a study was given options of a schedule.
+
+    Of a pipe nobody knows what will come out of it.
+    """
+    given = any(getattr(chosen, name) != left_out for name, left_out in _OF_SCHEDULES.items())
+    if given and chosen.study.is_fifo():
+        raise ValueError(
+            f"{chosen.study} is a pipe, and a schedule must be a file, as it is read twice; write "
+            "what comes out of it to a file first"
+        )
     _refuse(chosen, _OF_SCHEDULES, "is for a schedule (APP.goal)", f"{chosen.study} is a study")
 
 
@@ -124,7 +135,6 @@ def _check_started_once() -> None:
 
 def run_schedule(chosen: argparse.Namespace) -> int:
     """Run the schedule that `chosen.study` names; the exit status."""
-    from ..noise import Noise
     from ..plots import draw
     from ..schedule import Schedule, simulate_schedule
 
@@ -137,7 +147,9 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS) or 1000
     seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
-    checks = integer(chosen.order_checks, "order_checks", 0, MOST_REALIZATIONS)
+    checks = integer(chosen.order_checks, "order-checks", 0, MOST_REALIZATIONS)
+    if chosen.backend == "cuda" and threads is not None:
+        raise ValueError("--threads is for the CPU backend, and --backend is cuda: give one")
     if checks is not None and chosen.order == "arrival":
         raise ValueError(
             "--order-checks is for --order noise-free, and --order is arrival: give one"
@@ -146,7 +158,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
         if chosen.marks is None:
             raise ValueError("--marks-csv needs --marks, which says what marks are")
         check_output(chosen.marks_csv)
-    noise = [Noise.from_dict(one, "--noise") for one in noises(chosen.noise or [])]
+    noise = _noise(chosen)
     speed = _speed(chosen)
     with show_phases(begun=started) as phases:
         phases(f"reading {chosen.study}")
@@ -157,26 +169,61 @@ def run_schedule(chosen: argparse.Namespace) -> int:
         def show(done: int, count: int) -> None:
             phases(f"simulating {count:,} realizations", done / count, 1.0)
 
-        result = simulate_schedule(
-            schedule, network, noise, realizations, seed, threads=threads, progress=show,
-            order=chosen.order or "noise-free", order_checks=checks, marks=chosen.marks,
-            speed=speed, backend=chosen.backend,
-        )  # fmt: skip
-        if chosen.picture is not None:
-            phases("drawing the picture")
-            result.plot(chosen.picture)
-    written = [] if chosen.picture is None else [chosen.picture]
-    if chosen.marks_csv is not None:
-        write_whole(chosen.marks_csv, result.marks_to_csv().encode())
-        written.append(chosen.marks_csv)
+        with _executing():
+            result = simulate_schedule(
+                schedule, network, noise, realizations, seed, threads=threads, progress=show,
+                order=chosen.order or "noise-free", order_checks=checks, marks=chosen.marks,
+                speed=speed, backend=chosen.backend,
+            )  # fmt: skip
+    if not chosen.json:  # before the files, of which one may fail
+        notes = [in_options(note) for note in result.notes()]
+        print("\n".join([result.title(), "", *result.lines(), "", *notes]), flush=True)
+    tables = {"marks_csv": lambda found: found.marks_to_csv()}
+    written = _write(chosen, result, {"picture": "plot"}, tables, started)
     if chosen.json:
         print_json("run", **contents(result), written=written)
-        return 0
-    notes = [in_options(note) for note in result.notes()]
-    print("\n".join([result.title(), "", *result.lines(), "", *notes]), flush=True)
-    if written:
+    elif written:
         print("\nwritten: " + ", ".join(map(str, written)))
     return 0
+
+
+@contextmanager
+def _executing() -> Iterator[None]:
+    """Without the warning of a scarce recording, which the notes of the answer have as well.
+
+    And Ctrl-C says that nothing is kept, as of a study something is.
+    """
+    from ..case import ScarceRecordingWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScarceRecordingWarning)
+        try:
+            yield
+        except KeyboardInterrupt as stop:
+            by = f"{stop}; " if str(stop) else ""
+            raise KeyboardInterrupt(f"{by}of a schedule nothing is kept") from None
+
+
+def _write(
+    chosen: argparse.Namespace,
+    answer: Any,
+    pictures: dict[str, str],
+    tables: dict[str, Callable[[Any], str]],
+    started: float,
+) -> list[Path]:
+    """Write the pictures and tables that options ask for; their paths."""
+    written = []
+    with show_phases(begun=started) as phases:
+        for name, draws in pictures.items():
+            if (path := getattr(chosen, name)) is not None:
+                phases("drawing the picture")
+                getattr(answer, draws)(path)
+                written.append(path)
+        for name, table in tables.items():
+            if (path := getattr(chosen, name)) is not None:
+                write_whole(path, table(answer).encode())
+                written.append(path)
+    return written
 
 
 def _question(answer: Any) -> dict[str, Any]:
@@ -190,6 +237,7 @@ def _question(answer: Any) -> dict[str, Any]:
         "noise": [one.to_dict() for one in answer.noise],
         "seed": answer.seed,
         "realizations": len(answer.ticks),
+        "doubts": list(answer.doubts),
     }  # fmt: skip
 
 
@@ -218,7 +266,6 @@ def contents(result: Any) -> dict[str, Any]:
 
 def explain_schedule(chosen: argparse.Namespace) -> None:
     """Explain the schedule that `chosen.file` names."""
-    from ..noise import Noise
     from ..plots import draw
     from ..schedule import Schedule
     from ..schedule import explain_schedule as explain
@@ -246,7 +293,7 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
     slowest = _share(chosen.slowest)
     if realizations is None:
         realizations = USUAL_EXPLAINED if slowest is None else 1000
-    noise = [Noise.from_dict(one, "--noise") for one in noises(chosen.noise or [])]
+    noise = _noise(chosen)
     speed = _speed(chosen)
     with show_phases(begun=started) as phases:
         phases(f"reading {chosen.file}")
@@ -257,25 +304,17 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
         def show(done: int, count: int) -> None:
             phases(f"following {schedule.ranks:,} ranks", done, count)
 
-        explanation = explain(
-            schedule, network, noise, realizations, seed, slowest=slowest, threads=threads,
-            progress=show, speed=speed,
-        )  # fmt: skip
-        written = []
-        for name, draws in pictures.items():
-            if getattr(chosen, name) is not None:
-                phases("drawing the picture")
-                getattr(explanation, draws)(getattr(chosen, name))
-                written.append(getattr(chosen, name))
-        for name, table in tables.items():
-            if getattr(chosen, name) is not None:
-                write_whole(getattr(chosen, name), table(explanation).encode())
-                written.append(getattr(chosen, name))
+        with _executing():
+            explanation = explain(
+                schedule, network, noise, realizations, seed, slowest=slowest, threads=threads,
+                progress=show, speed=speed,
+            )  # fmt: skip
+    if not chosen.json:  # before the files, of which one may fail
+        print("\n".join(explanation.report()), flush=True)
+    written = _write(chosen, explanation, pictures, tables, started)
     if chosen.json:
         print_json("explain", **_explained(explanation), written=written)
-        return
-    print("\n".join(explanation.report()))
-    if written:
+    elif written:
         print("\nwritten: " + ", ".join(map(str, written)))
 
 
@@ -287,6 +326,17 @@ def _network(chosen: argparse.Namespace) -> Any:
     if chosen.network is None:
         return USUAL_NETWORK
     return Network.from_dict(read_network(chosen.network, "--network"), "--network")
+
+
+def _noise(chosen: argparse.Namespace) -> list[Any]:
+    from ..noise import Noise
+
+    tables = noises(chosen.noise or [])
+    if any(table.get("kind") == "congestion" for table in tables):
+        raise ValueError(
+            "--noise: kind=congestion is not for a schedule, whose messages have no routes"
+        )
+    return [Noise.from_dict(one, "--noise") for one in tables]
 
 
 def _speed(chosen: argparse.Namespace) -> Any:

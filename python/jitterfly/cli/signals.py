@@ -11,26 +11,32 @@ import time
 from types import FrameType
 from typing import Any
 
+from ..interrupts import stop_at_once
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # A launcher may pass on a signal that this process has had already: that is no second request.
 _SAME = 0.5
 
 
 class Stopping:
-    """While it is entered, the first signal raises KeyboardInterrupt, and the second one kills.
+    """While it is entered, the first signal raises KeyboardInterrupt, and the second one ends.
 
     What catches KeyboardInterrupt, to keep what there is and to say so, so serves both signals.
     In a thread other than the main one nothing is changed: Python handles no signal there.
+
+    Where the process ends `with_process`, nothing is left for a signal to stop: one more, while
+    Python clears up, would show a traceback or change the exit code.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_process: bool = False) -> None:
+        self.with_process = with_process
         self.by: int | None = None
         self.at = 0.0
         self.before: dict[int, Any] = {}
 
     def __enter__(self) -> Stopping:
         # A signal that is ignored (`nohup`, a background job of a script) stays so.
-        usual = (signal.SIG_DFL, signal.default_int_handler)
+        usual = (signal.SIG_DFL, signal.default_int_handler, stop_at_once)
         for number in _SIGNALS:
             handler = signal.getsignal(number)
             if handler in usual:
@@ -43,6 +49,8 @@ class Stopping:
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self.before.items():
+            if self.with_process:
+                handler = signal.SIG_DFL if self.by is None else signal.SIG_IGN
             signal.signal(number, handler)
 
     def _stop(self, number: int, _: FrameType | None) -> None:
@@ -51,8 +59,7 @@ class Stopping:
             self.by, self.at = number, now
             raise KeyboardInterrupt(*(["SIGTERM"] if number == signal.SIGTERM else []))
         if now - self.at > _SAME:
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
+            os._exit(128 + number)
 
     def code(self, code: int) -> int:
         """The exit code of a command that ended with `code`: 143 in place of 130 after SIGTERM."""

@@ -23,12 +23,14 @@ from ..engine import core
 from ..fields import NO_DEFAULT, Component, Given, check_numbers, shorten
 from ..syntax import share_of_text
 from ..units import (
+    LONGEST_SECONDS,
     TICKS_PER_SECOND,
     Seconds,
     Time,
     exact,
     from_ticks,
     is_long_number,
+    parse_seconds,
     show_seconds,
     to_ticks,
     warn_of_long,
@@ -454,13 +456,16 @@ def keep_number(distribution: object, field: str, value: Time) -> None:
     vars(distribution)["_long_number"] = (field, value)
 
 
+_TAIL = "the rarest delay (of probability 2^-64)"
+
+
 def check_tail(ticks: float, owner: str, *, longest: bool = False) -> None:
     """Raise ValueError if the rarest delay is too long for a table; `longest` could cut it."""
     if not ticks < LARGEST:
         limit = show_seconds(float(from_ticks(LARGEST)))
         advice = "; give longest, at which its tail is cut" if longest else ""
         raise ValueError(
-            f"the rarest delay (of probability 2^-64) must be below {limit}, "
+            f"{_TAIL} must be below {limit}, "
             f"got {ticks / TICKS_PER_SECOND:.3g} s{advice} (in {owner})"
         )
 
@@ -490,11 +495,27 @@ def read_distribution(
         return Distribution.from_dict(value, name)
     try:
         return plain(value)  # type: ignore[call-arg]
-    except ValueError:
+    except ValueError as error:
+        shown = shorten(value)
+        if _TAIL in str(error):  # it is a time, and this distribution of it has too long a tail
+            why = str(error).partition(" (in ")[0]
+            raise ValueError(
+                f"{name} is too long for {plain.__name__}: {why}, of {shown}"
+            ) from None
         raise ValueError(
             f"{name} must be a time in seconds, or a distribution such as Exponential(mean='10us'),"
-            f" got {shorten(value)}"
+            f" got {shown}{_range_of(value)}"
         ) from None
+
+
+def _range_of(value: Any) -> str:
+    """What times there are, where a value is a time that is out of range."""
+    try:
+        parse_seconds(value, "")
+    except ValueError as error:
+        if "a number or text with a unit" not in str(error):
+            return f"; times are from 0 to {LONGEST_SECONDS:.3g} s"
+    return ""
 
 
 def number_alone(table: Any) -> Any:

@@ -31,7 +31,9 @@ class StepNoise(Noise, kind="step"):
 
     A step is taking a message that brings a level, or sending the original message of a round; and
     the compute phase of a cycle, if there is one (`compute_time` above 0). A step of the collective
-    is delayed even where it costs no time otherwise.
+    is delayed even where it costs no time otherwise. In a schedule (`simulate_schedule`) the steps
+    are each ``calc`` of more than 0 ns, and each message that is taken, or sent. Messages alone are
+    delayed with ``during="communication"``.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ class StepNoise(Noise, kind="step"):
     at : "receive" or "send"
         Which steps of a round: taking a message (the original, or a copy that is adopted), or
         sending the original. Copies and forwards are sent without a delay of their own. The
-        compute phase is delayed in either case.
+        compute phase (of a schedule: each ``calc``) is delayed in either case.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which ranks share their draws: none, all, or nodes of so many consecutive ranks (the last
         one may have fewer).

@@ -56,7 +56,7 @@ def draw(found: DelayByCause) -> Figure:
     panel.set_ylabel("delay on the critical path")
     style.unit_axis(panel, "s")
     handles += _draw_ranks(axes[1, 0], found)
-    style.finish(figure, found.title(), found.notes(), handles)
+    style.finish(figure, found.title(), found.subtitle(), handles)
     return figure
 
 
@@ -81,7 +81,7 @@ def _draw_ranks(panel: Axes, found: DelayByCause) -> list[Patch]:
     panel.set_xlim(-0.5, len(found.by_rank) - 0.5)
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.set_xlabel("rank")
-    panel.set_ylabel("mean time")
+    panel.set_ylabel(found.time_of_ranks)
     style.unit_axis(panel, "s")
     return handles
 

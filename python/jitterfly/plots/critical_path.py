@@ -26,11 +26,7 @@ def draw(found: ScheduleExplanation) -> Figure:
     axes = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [3, 1]})
     _draw_map(figure, axes[0], found)
     handles = _draw_ranks(axes[1], found)
-    which = f"{len(found.ticks):,} realizations"
-    if len(found.ticks) < found.simulated:
-        which = f"the {len(found.ticks):,} slowest of {found.simulated:,} realizations"
-    told = [f"{which}, seed {found.seed}", found.notes()[2]]
-    style.finish(figure, found.title(), told, handles)
+    style.finish(figure, found.title(), found.subtitle(), handles)
     return figure
 
 
@@ -54,7 +50,8 @@ def _draw_map(figure: Figure, panel: Axes, found: ScheduleExplanation) -> None:
         interpolation="nearest", extent=(0, end, -0.5, ranks - 0.5),
     )  # fmt: skip
     panel.grid(False)
-    bar = figure.colorbar(image, ax=panel, location="left", pad=0.12)
+    letters = max(len(str(ranks)) - 4, 0)  # beyond what has room beside the bar in any case
+    bar = figure.colorbar(image, ax=panel, location="left", pad=0.12 + 0.014 * letters)
     bar.set_label("share of realizations\non whose critical path it is")
     panel.yaxis.set_major_locator(MaxNLocator(integer=True))
     panel.set_ylabel("rank")

@@ -69,8 +69,12 @@ def _draw_iterations(panel: Axes, result: ScheduleResult) -> list[Any]:
     quiet = np.diff(from_ticks(result.marks_noise_free), prepend=0.0)
     panel.step(edges, stairs(quiet), where="post", color=style.GREY, linewidth=0.8)  # fmt: skip
     panel.set_xlim(edges[0], edges[-1])
-    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    panel.set_xlabel("mark")
+    numbers = tuple(str(i + 1) for i in range(len(result.marks)))
+    if result.marks == numbers:
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        panel.set_xlabel("mark")
+    else:
+        style.name_axis(panel, result.marks, "mark")
     panel.set_ylabel("time since the\nmark before it")
     style.unit_axis(panel, "s")
     return [band, mean]

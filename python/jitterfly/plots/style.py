@@ -64,6 +64,7 @@ def lines_of(text: str) -> int:
 
 _LETTER = 0.075  # inches, of a tick's text
 _LINE = 0.16  # inches, the height of one
+_LONG_NAME, _MOST_NAMES = 24, 100
 
 
 class InUnit(Formatter):
@@ -121,6 +122,24 @@ def place_axis(axes: Axes, along: AxisScale, name: str) -> None:
     shown = _apart([inches * p for p in positions], [_letters(t) * _LETTER for t in texts])
     axes.xaxis.set_major_locator(FixedLocator([positions[i] for i in shown]))
     axes.set_xticks([positions[i] for i in shown], [texts[i] for i in shown])
+
+
+def name_axis(axes: Axes, names: Sequence[str], what: str) -> None:
+    """The x axis of things with names, at 1, 2, ...: as many names as have room."""
+    axes.set_xlabel(what, parse_math=False)
+    axes.xaxis.set_minor_locator(NullLocator())
+    short = [name if len(name) <= _LONG_NAME else f"{name[: _LONG_NAME - 1]}…" for name in names]
+    inches = inches_across(axes) / len(names)
+    every = max(1, len(names) // _MOST_NAMES)  # what has no room in any case is not looked at
+    places = [*range(0, len(names), every)]
+    if places[-1] != len(names) - 1:
+        places[-1] = len(names) - 1
+    widths = [len(short[i]) * _LETTER for i in places]
+    shown = [places[i] for i in _apart([inches * i for i in places], widths)]
+    axes.xaxis.set_major_locator(FixedLocator([i + 1 for i in shown]))
+    axes.set_xticks([i + 1 for i in shown], [short[i] for i in shown])
+    for label in axes.get_xticklabels():
+        label.set_parse_math(False)
 
 
 def _letters(text: str) -> int:

@@ -5,6 +5,7 @@ who made it wait.
 """
 
 from .explain import CriticalPath, ScheduleExplanation, explain_schedule
+from .exposure import ShortReceiveWarning
 from .order import OrderCheck
 from .result import ScheduleResult
 from .schedule import Schedule
@@ -16,6 +17,7 @@ __all__ = [
     "Schedule",
     "ScheduleExplanation",
     "ScheduleResult",
+    "ShortReceiveWarning",
     "explain_schedule",
     "simulate_schedule",
 ]

@@ -27,8 +27,9 @@ from ..imbalance import Speed
 from ..info import processors
 from ..network import LogGOPS
 from ..noise import Noise
-from ..result_table import aligned, csv_text, ends
+from ..result_table import aligned, csv_text, ends, kept
 from ..simulate import check_times
+from ..slowdown import in_words
 from ..stats import Estimate
 from ..stats.sampling_distributions import clopper_pearson
 from ..units import from_ticks, show_seconds
@@ -51,6 +52,11 @@ _STEP = 5  # words of a step before its causes
 _RANK_PARTS = 6
 _SHOWN = 8  # rows of a table
 _KINDS = {1: "send", 2: "recv", 3: "calc"}
+_GAP = PATH_PARTS.index("gap")
+_OF_GAPS = (
+    "gap: waits for a network interface, which a message takes for g and for its further bytes, "
+    "(n - 1) G"
+)
 
 Ticks = npt.NDArray[np.int64]
 
@@ -151,8 +157,11 @@ class CriticalPath:
         which = "without noise" if self.realization is None else f"realization {self.realization}"
         return f"CriticalPath({which}: {len(self):,} operations)"
 
-    def to_csv(self) -> str:
-        """A line for each operation; times in seconds, parts as `path_parts` and causes."""
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each operation; times in seconds, parts as `path_parts` and causes.
+
+        Also written to `path`, where it is given.
+        """
         head = ("rank", "operation", "line", "what", "bound_by", "begin_s", "end_s",
                 *(f"{part}_s" for part in self.parts))  # fmt: skip
         columns = zip(
@@ -165,7 +174,7 @@ class CriticalPath:
             (rank, number, line, what, bound, begin, end, *parts)
             for rank, number, (line, what), bound, begin, end, parts in columns
         )
-        return csv_text(chain([head], rows))
+        return kept(csv_text(chain([head], rows)), path)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,12 +205,13 @@ class ScheduleExplanation(DelayByCause):
     path_ticks : int array, shape (n, 5)
         What the path's own part, the last column of `ticks`, is made of, and adds up to: more
         calculations, CPU time of messages (o and O), latency (L), waits for further bytes (G) and
-        for gaps (g) than on the path without noise; negative where there is less. `path_parts` has
-        their names.
+        for a network interface that another message takes (gap: g and (n - 1) G) than on the path
+        without noise; negative where there is less. `path_parts` has their names.
     by_rank, by_rank_on_time : float array, shape (ranks, 6)
         What each rank did with its time, on the critical path or not, in ticks: the mean over the
         realizations, and without noise. See `jitterfly.explain`; of a rank with several CPUs the
-        sums of all, and waits for its other CPUs are among those for messages.
+        sums of all (CPU times, which may exceed the run time), and waits for its other CPUs are
+        among those for messages.
     last_rank : int array, shape (n,)
         The rank that is last; of several the first.
     longest, longest_rank, longest_cause : int array, shape (n,)
@@ -221,6 +231,8 @@ class ScheduleExplanation(DelayByCause):
         Some of them once more, in the order of arrival; None where memory was too short.
     rank_path_time, rank_path_noise : float array, shape (ranks,)
         For how much of the run time, and what of that is noise, in ticks: means.
+    doubts : tuple of str
+        What measured noise leaves open, as of `ScheduleResult`.
     """
 
     schedule: Schedule
@@ -239,6 +251,7 @@ class ScheduleExplanation(DelayByCause):
     _compiled: CompiledSchedule = field(repr=False)
     speed: Speed | None = None
     order_check: OrderCheck | None = None
+    doubts: tuple[str, ...] = ()
 
     path_parts: ClassVar[tuple[str, ...]] = PATH_PARTS
 
@@ -363,6 +376,12 @@ class ScheduleExplanation(DelayByCause):
         """
         return "messages, own CPUs" if self.schedule.cpus > 1 else "messages"
 
+    @property
+    def time_of_ranks(self) -> str:
+        """Whose time is shown for each rank, in words: that of all its CPUs together."""
+        cpus = self.schedule.cpus
+        return f"mean time,\nsum of {cpus} CPUs" if cpus > 1 else "mean time"
+
     def title(self) -> str:
         """What was simulated, and the delay in all."""
         return f"{self.schedule.name}: {self.schedule.summary()}: {self._delay_in_words()}"
@@ -389,20 +408,37 @@ class ScheduleExplanation(DelayByCause):
         tables = [*self.lines(), "", *self.rank_lines(), "", *self.path_lines()]
         return [self.title(), "", *tables, "", *self.notes()]
 
+    def _question_in_words(self) -> list[str]:
+        """Machine and noise: of each source what its cause in the tables stands for."""
+        noise = [f"noise.{i}: {in_words(one)}" for i, one in enumerate(self.noise)]
+        return [*machine_in_words(self.network, self.speed), *(noise or ["noise: none"])]
+
+    def _realizations_in_words(self) -> str:
+        n = len(self.ticks)
+        if n < self.simulated:
+            return f"the {n:,} slowest of {self.simulated:,} realizations, seed {self.seed}"
+        return f"{n:,} realizations, seed {self.seed}"
+
+    def subtitle(self) -> list[str]:
+        """What pictures say below their title: network, speed, noise, and which realizations."""
+        return [*self._question_in_words(), self._realizations_in_words()]
+
     def notes(self) -> list[str]:
         """Which realizations, how often which rank is to blame, and what the numbers are."""
-        n = len(self.ticks)
-        which = f"{n:,} realizations, seed {self.seed}"
-        if n < self.simulated:
-            which = f"the {n:,} slowest of {self.simulated:,} realizations, seed {self.seed}"
+        cpus = self.schedule.cpus
         return [
             *self._order_warning(),
-            *machine_in_words(self.network, self.speed),
-            f"{which}; causes along the critical path of the last rank add up to its delay in each",
+            *self._question_in_words(),
+            f"{self._realizations_in_words()}; causes along the critical path of the last rank add "
+            "up to its delay in each",
             self._culprits_in_words(),
+            *self.doubts,
             OF_RANKS,
+            *([f"of ranks: times are those of all their {cpus} CPUs together, up to {cpus} times "
+               "the run time"] if cpus > 1 else []),
+            *([_OF_GAPS] if self.parts_on_path[:, _GAP].any() else []),
             "order of competing operations: that without noise",
-        ]
+        ]  # fmt: skip
 
     def _order_warning(self) -> list[str]:
         if self.order_check is None:
@@ -413,25 +449,31 @@ class ScheduleExplanation(DelayByCause):
         )
         return self.order_check.warning(float(from_ticks(self.completion).mean()), advice)
 
-    def operations_to_csv(self) -> str:
-        """A line for each operation that is on any critical path, as `operation_rows`."""
+    def operations_to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each operation that is on any critical path, as `operation_rows`.
+
+        Also written to `path`, where it is given.
+        """
         head = ("rank", "operation", "line", "what", "share", "share_low", "share_high", "time_s",
                 "noise_free")  # fmt: skip
         rows = [
             (rank, number, line, what, *ends(share), time, int(quiet))
             for rank, number, line, what, share, time, quiet in self.operation_rows()
         ]
-        return csv_text([head, *rows])
+        return kept(csv_text([head, *rows]), path)
 
-    def ranks_to_csv(self) -> str:
-        """A line for each rank: what it did with its time, and how often it is on the path."""
+    def ranks_to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each rank: what it did with its time, and how often it is on the path.
+
+        Also written to `path`, where it is given.
+        """
         head = (*RANK_COLUMNS, "path_share", "path_share_low", "path_share_high", "path_time_s",
                 "path_noise_s")  # fmt: skip
         rows = [
             (*row, *ends(path.share), path.time, path.noise)
             for row, path in zip(self.rank_rows(), self.path_rank_rows(), strict=True)
         ]
-        return csv_text([head, *rows])
+        return kept(csv_text([head, *rows]), path)
 
     def plot_paths(self, path: str | Path | None = None) -> Figure:
         """In what share of realizations operations are on the path: ranks over time, and ranks.
@@ -626,6 +668,7 @@ def _explanation(
         _compiled=prepared.compiled,
         speed=prepared.speed,
         order_check=check,
+        doubts=prepared.doubts,
     )
 
 

@@ -8,7 +8,7 @@ the messages of its iterations.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ..fields import shorten
 from ..files import open_input
+from ..units import from_ticks, show_seconds
 from .schedule import Schedule
 
 NO_MARK = 2**32 - 1
@@ -53,9 +54,25 @@ def read_marks(schedule: Schedule, text: str | Path) -> Marks:
     ValueError
         What is wrong, with the line of the file.
     """
+    if not isinstance(text, (str, Path)):
+        raise ValueError(f"marks must be a file, or text such as 'tag=7', got {shorten(text)}")
     if isinstance(text, str) and _PATTERN.fullmatch(text):
         return _by_tag(schedule, text)
     return _from_file(schedule, Path(text))
+
+
+def check_marks(names: Sequence[str], reached: Sequence[int]) -> None:
+    """Raise ValueError where marks stand in another order than they are reached without noise.
+
+    The time since the mark before would be below 0.
+    """
+    for i in range(1, len(names)):
+        if reached[i] < reached[i - 1]:
+            before, after = (show_seconds(float(from_ticks(reached[j]))) for j in (i - 1, i))
+            raise ValueError(
+                f"marks: {names[i]} is reached at {after} without noise, and {names[i - 1]}, which "
+                f"stands before it, at {before}: give marks in the order in which they are reached"
+            )
 
 
 def _by_tag(schedule: Schedule, text: str) -> Marks:

@@ -19,7 +19,7 @@ from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
-from ..result_table import ResultTable, aligned, csv_text, ends, show_time
+from ..result_table import ResultTable, aligned, csv_text, ends, kept, show_time
 from ..slowdown import in_words
 from ..stats import Estimate
 from ..units import from_ticks, show_seconds, to_ticks
@@ -63,6 +63,9 @@ class ScheduleResult(ResultTable):
         The same without noise.
     backend : "cpu" or "cuda"
         That was used. Results do not depend on it.
+    doubts : tuple of str
+        What measured noise leaves open, such as that the recording is short beside the CPU time of
+        all ranks.
     """
 
     schedule: Schedule
@@ -85,6 +88,7 @@ class ScheduleResult(ResultTable):
     )
     speed: Speed | None = None
     backend: str = "cpu"
+    doubts: tuple[str, ...] = ()
 
     @cached_property
     def samples(self) -> npt.NDArray[np.float64]:
@@ -240,8 +244,25 @@ class ScheduleResult(ResultTable):
                     "amplification, which compares with that, says little"
                 )
             text.append(told)
+        text += self.doubts
+        if stats.quantile(self.samples, 0.99).too_small:
+            needed = stats.realizations_needed(0.99, 0.95)
+            text.append(f"too few realizations for an interval of p99: it takes {needed}")
+        text += self._swapped_in_words()
         text += self._order_in_words()
         return text
+
+    def _swapped_in_words(self) -> list[str]:
+        """A line where noise makes a mark be reached before the one that stands before it."""
+        swapped = (self.iteration_ticks[:, 1:] < 0).mean(axis=0)
+        if not swapped.any():
+            return []
+        most = int(np.argmax(swapped))
+        return [
+            f"mark {self.marks[most + 1]} is reached before {self.marks[most]}, which stands "
+            f"before it, in {swapped[most]:.1%} of realizations: the time between them is below 0 "
+            "there"
+        ]
 
     def _amplification_in_words(self, amplified: Estimate) -> str:
         if not self.noise_free:
@@ -277,14 +298,21 @@ class ScheduleResult(ResultTable):
             return [f"{told}; whether that matters was not checked (`order_checks`)"]
         return [f"{told}; {check.in_words(len(self.ticks))}"]
 
-    def to_csv(self) -> str:
-        """A line for each realization: its number, run time in seconds, and last rank."""
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each realization: its number, run time in seconds, and last rank.
+
+        Also written to `path`, where it is given.
+        """
         numbers = range(self.first_realization, self.first_realization + len(self.ticks))
         rows = zip(numbers, self.samples.tolist(), self.last_rank.tolist(), strict=True)
-        return csv_text(chain([("realization", "run_time_s", "last_rank")], rows))
+        text = csv_text(chain([("realization", "run_time_s", "last_rank")], rows))
+        return kept(text, path)
 
-    def marks_to_csv(self) -> str:
-        """A line for each mark: when it is reached, and the time since the one before, seconds."""
+    def marks_to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each mark: when it is reached, and the time since the one before, seconds.
+
+        Also written to `path`, where it is given.
+        """
         names = [
             f"{what}{end}_s" for what in ("mean", "p50", "p99") for end in ("", "_low", "_high")
         ]
@@ -292,7 +320,7 @@ class ScheduleResult(ResultTable):
                 *(f"since_{name}" for name in names))  # fmt: skip
         rows = [(name, quiet, step, *ends(*estimates))
                 for name, quiet, step, *estimates in self.mark_rows()]  # fmt: skip
-        return csv_text([head, *rows])
+        return kept(csv_text([head, *rows]), path)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The share of realizations that takes longer; written to `path`, too, where it is given.

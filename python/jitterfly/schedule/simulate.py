@@ -16,12 +16,13 @@ from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks, check_speed
 from ..info import processors
 from ..network import LogGOPS, Network, check_network
-from ..noise import Congestion, Noise, SpeedNoise
+from ..noise import Congestion, Noise, SpeedNoise, StepNoise
 from ..noise.source import ExposedWork, check_sources
 from ..simulate import check_times
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
 from .compile import CompiledSchedule, compile_schedule, levels_of
-from .marks import read_marks
+from .exposure import doubts, warn_of_doubts, warn_of_short_receives
+from .marks import check_marks, read_marks
 from .order import (
     arrival_bytes,
     bytes_to_check,
@@ -49,6 +50,7 @@ class Prepared(NamedTuple):
     compiled: CompiledSchedule
     marks: tuple[str, ...]
     speed: Speed | None
+    doubts: tuple[str, ...]
 
 
 def prepare(
@@ -74,7 +76,7 @@ def prepare(
         check_ranks(schedule.ranks)
     if schedule.operations:
         work = [
-            _exposed_work(schedule, network, of_speeds=isinstance(source, SpeedNoise))
+            _exposed_work(schedule, network, positive=isinstance(source, (SpeedNoise, StepNoise)))
             for source in sources
         ]
         warn_of_idle_sources(sources, work, schedule.ranks, remedies=False)
@@ -101,9 +103,14 @@ def prepare(
     for source in sources:
         source.check_length(plan.completion)
     names = () if kept is None else kept.names
+    check_marks(names, plan.reached)
+    open_questions = doubts(schedule, network, sources, speed)
+    warn_of_doubts(open_questions)
+    warn_of_short_receives(schedule)
     return Prepared(
-        schedule, network, sources, realizations, seed, first_realization, compiled, names, speed
-    )
+        schedule, network, sources, realizations, seed, first_realization, compiled, names, speed,
+        open_questions,
+    )  # fmt: skip
 
 
 def simulate_schedule(
@@ -134,7 +141,8 @@ def simulate_schedule(
         with rendezvous. ``gamma`` must be left out: a schedule says what is combined.
     noise : str, Noise or list of them
         A file of measured noise, text such as ``"period=1ms,duration=10us"``, or sources. All but
-        `Congestion`. `SpeedNoise` lengthens ``calc``.
+        `Congestion`. `SpeedNoise` lengthens ``calc``; `StepNoise` delays each ``calc`` above 0 ns
+        as well as messages, unless it has ``during="communication"``.
     realizations, seed, threads, progress, first_realization
         As in `simulate`.
     order : "noise-free" or "arrival"
@@ -179,18 +187,23 @@ def simulate_schedule(
         A source can hit nothing, such as `MessageNoise` where there are no messages.
     IneffectiveSpeedWarning
         There is a `speed`, and nothing to calculate.
+    ScarceRecordingWarning
+        A noise file is short beside the CPU time of all ranks that it can hit, or has few detours.
+    ShortReceiveWarning
+        Receives have fewer bytes than their messages, which count with the bytes of their sends.
 
     Notes
     -----
     The rules are LogGOPSim's (Hoefler, Schneider & Lumsdaine, HPDC 2010), n being the bytes of a
-    message. A send takes its CPU for o + (n - 1) O, and the way out for g + (n - 1) G from o before
-    its first byte has left, which it has after o. That byte arrives L later, and is taken when CPU
-    and way in are free, posted or not: for o, and until (n - 1) O of CPU time are done and the
-    bytes are there, (n - 1) G later. The way in is taken for g + (n - 1) G. A receive is posted at
-    no cost. With more than S bytes, a send is done when its receive is posted and its message
-    begins to be taken. A message is taken by the CPU and the interface with the numbers that its
-    send names. On a `Hierarchy`, L, o, g, G, O and S of a message are those of the level that it
-    crosses, for both of its ranks.
+    message; of one of 0 bytes, n - 1 counts as 0 (LogGOPSim charges -1 further bytes). A send takes
+    its CPU for o + (n - 1) O, and the way out for g + (n - 1) G from o before its first byte has
+    left, which it has after o. That byte arrives L later, and is taken when CPU and way in are
+    free, posted or not: for o, and until (n - 1) O of CPU time are done and the bytes are there,
+    (n - 1) G later. The way in is taken for g + (n - 1) G. A receive is posted at no cost. With
+    more than S bytes, a send is done when its receive is posted and its message begins to be taken.
+    A message is taken by the CPU and the interface with the numbers that its send names. On a
+    `Hierarchy`, L, o, g, G, O and S of a message are those of the level that it crosses, for both
+    of its ranks.
 
     Where several operations or messages compete for a CPU, LogGOPSim executes them in the order of
     arrival; of one instant, sends before receives before calculations, then as they stand in the
@@ -200,12 +213,12 @@ def simulate_schedule(
     `ScheduleResult.order_check` says. With ``order="arrival"`` each realization has its own order.
     Which message a receive takes is that of the run without noise in any case.
 
-    Noise of a rank takes all its CPUs. Draws of `StepNoise`, `MessageNoise` and `NetworkJitter` are
-    numbered by the operations of a rank, in their order in the file; of messages, by the receive.
-    ``during="compute"`` is ``calc``, "communication" are sends and messages taken. Other than in
-    LogGOPSim, noise that hits a send delays its message. A schedule has no cycles: `LateArrival`
-    makes a rank begin late, once, whatever its `each` is; the rank is not done before that, also
-    where it has no operations.
+    Noise of a rank takes all its CPUs. A rank sends no messages to itself. Draws of `StepNoise`,
+    `MessageNoise` and `NetworkJitter` are numbered by the operations of a rank, in their order in
+    the file; of messages, by the receive. ``during="compute"`` is ``calc``, "communication" are
+    sends and messages taken. Other than in LogGOPSim, noise that hits a send delays its message. A
+    schedule has no cycles: `LateArrival` makes a rank begin late, once, whatever its `each` is; the
+    rank is not done before that, also where it has no operations.
 
     Examples
     --------
@@ -234,7 +247,7 @@ def simulate_schedule(
         schedule, network, noise, realizations, seed, threads, progress, first_realization, marks,
         speed, requested,
     )  # fmt: skip
-    schedule, network, sources, realizations, seed, first_realization, compiled, names, _ = prepared
+    schedule, network, sources, realizations, seed, first_realization, compiled, *_ = prepared
     plan, program = compiled
     if order_checks is None:
         order_checks = usual_checks(schedule.operations)
@@ -274,11 +287,12 @@ def simulate_schedule(
         order=order,
         order_check=check_order(schedule, compiled, seed, numbers, fair),
         unchecked=memory.show_bytes(needed) if unchecked else "",
-        marks=names,
+        marks=prepared.marks,
         mark_ticks=np.ascontiguousarray(raw[:, 2:]),
         marks_noise_free=np.array(plan.reached, dtype=np.int64),
         speed=speed,
         backend=engine,
+        doubts=prepared.doubts,
     )
 
 
@@ -336,17 +350,19 @@ def _calculates(schedule: Schedule, rank: int) -> bool:
 
 
 def _exposed_work(
-    schedule: Schedule, network: LogGOPS | Hierarchy, *, of_speeds: bool = False
+    schedule: Schedule, network: LogGOPS | Hierarchy, *, positive: bool = False
 ) -> ExposedWork:
-    """What noise can hit in a schedule; a calculation counts as work however short it is."""
+    """What noise can hit in a schedule; a calculation counts as work however short it is.
+
+    `positive`: not one of 0 ns, which an interval of noise can hold up, and a delay or a speed not.
+    """
     sizes = schedule.message_sizes
     longest = int(sizes.max(initial=1)) - 1
     levels = levels_of(network)
     cpu = max(to_ticks(one.o) + to_ticks(exact(one.O) * longest) for one in levels)
     way = max(to_ticks(one.L) + to_ticks(exact(one.G) * longest) for one in levels)
     there = schedule.messages > 0
-    # A factor lengthens no calculation of 0 ns, which delays of steps do hit.
-    compute = schedule._mapped.longest_calculation if of_speeds else schedule.calculations
+    compute = schedule._mapped.longest_calculation if positive else schedule.calculations
     return ExposedWork(
         compute=compute,
         communication=cpu if there else 0,

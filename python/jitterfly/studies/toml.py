@@ -7,6 +7,7 @@ Some studies come with the package: those of the papers, and examples with their
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -80,9 +81,24 @@ def read_toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except ValueError as error:  # tomllib's own, and an integer of thousands of digits
-        raise ValueError(f"not valid TOML: {error}") from None
+        raise ValueError(_something_else(text) or f"not valid TOML: {error}") from None
     except RecursionError:
         raise ValueError("not valid TOML: nested too deeply") from None
+
+
+def _something_else(text: str) -> str:
+    """What a text is that is none of TOML, where it is a file of ours, or a schedule; else ""."""
+    if text.startswith("# jitterfly noise"):
+        return (
+            "this is a noise file, no study or case: `noise` takes it, and `jitterfly noise show` "
+            "says what is in it"
+        )
+    if re.match(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*num_ranks\b", text, re.DOTALL):
+        return (
+            "this is a schedule of an application (GOAL), which must be a file, as it is read "
+            "twice; write what comes out of the pipe to a file first"
+        )
+    return ""
 
 
 Choices = Mapping[str, Sequence[str]]

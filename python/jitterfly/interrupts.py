@@ -1,0 +1,48 @@
+"""Ctrl-C (SIGINT) and SIGTERM while the command loads: a line and its exit code, no traceback.
+
+NumPy and this package take most of a second to import, in which nothing has been begun that must be
+ended in order. A program that imports the package is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+
+def is_command() -> bool:
+    """Whether this process is the command: `jitterfly`, or `python -m jitterfly`."""
+    processes = sys.modules.get("multiprocessing.process")
+    if not sys.argv or (processes is not None and processes.parent_process() is not None):
+        return False  # a worker has the words of the command as well
+    started = sys.argv[0]
+    if started == "-m":  # Python has not found the module yet
+        # Of `-m mpi4py.futures -m jitterfly` the first is started, and its workers import us.
+        first = sys.orig_argv.index("-m") if "-m" in sys.orig_argv else 0
+        return sys.orig_argv[first + 1 : first + 2] == ["jitterfly"]
+    return os.path.basename(started) == "jitterfly"  # noqa: PTH119 (pathlib takes 10 ms to load)
+
+
+def stop_at_once(number: int, _: FrameType | None = None) -> None:
+    """End the process, and say so: with 130 after Ctrl-C, with 143 after SIGTERM."""
+    try:
+        os.write(2, b"jitterfly: stopped%s\n" % (b": SIGTERM" * (number == signal.SIGTERM)))
+    finally:
+        os._exit(128 + number)
+
+
+def stop_while_loading() -> None:
+    """Answer both signals so until `cli.signals.Stopping` does; one that is ignored stays so."""
+    if not is_command():
+        return
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            try:
+                signal.signal(number, stop_at_once)
+            except ValueError:  # not the main thread
+                return
+
+
+stop_while_loading()

@@ -1,0 +1,130 @@
+"""Commands on schedules: files that can not be written, what options and errors say."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jitterfly.cli import main
+
+TWO = """num_ranks 2
+rank 0 {
+a: calc 500000
+b: send 8b to 1 tag 7
+b requires a
+}
+rank 1 {
+a: calc 499000
+b: recv 8b from 0 tag 7
+c: calc 100
+c requires b
+}
+"""
+NOISE = "period=100us,duration=20us,start=stationary"
+
+
+@pytest.fixture
+def two(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.goal").write_text(TWO)
+    return tmp_path / "two.goal"
+
+
+def refused(capsys, *words):
+    assert main([*map(str, words)]) == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith("jitterfly: error: ") or "\njitterfly: error: " in shown.err
+    return shown.err.splitlines()[-1].removeprefix("jitterfly: error: ")
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "name"),
+    [
+        ("run", "--picture", "a.png"),
+        ("run", "--marks-csv", "a.csv"),
+        ("explain", "--picture", "a.png"),
+        ("explain", "--path-picture", "a.svg"),
+        ("explain", "--ranks-csv", "a.csv"),
+        ("explain", "--operations-csv", "a.csv"),
+        ("explain", "--path-csv", "a.csv"),
+    ],
+)
+def test_a_full_disk_does_not_take_the_answer(command, option, name, two, capsys, monkeypatch):
+    """It comes after the work, and the answer is on standard output by then."""
+
+    def full(source, target):
+        raise OSError(28, "No space left on device", str(source))
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    words = [command, "two.goal", "--noise", NOISE, "--realizations", "20", option, name]
+    if command == "run":
+        words += ["--marks", "tag=7"]
+    assert main(words) == 2
+    shown = capsys.readouterr()
+    assert shown.err.endswith(f"jitterfly: error: {name}: No space left on device\n")
+    assert "20 realizations, seed 0" in shown.out
+    assert "written" not in shown.out
+    assert [path.name for path in Path.cwd().iterdir()] == ["two.goal"]
+
+
+@pytest.mark.parametrize("command", ["run", "explain"])
+@pytest.mark.parametrize("by", [(), ("SIGTERM",)])
+def test_of_a_schedule_nothing_is_kept(command, by, two, capsys, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt(*by)
+
+    monkeypatch.setattr("jitterfly.schedule.simulate.prepare", stopped)
+    monkeypatch.setattr("jitterfly.schedule.explain.prepare", stopped)
+    assert main([command, "two.goal", "--noise", NOISE]) == 130
+    told = "".join(f"{one}; " for one in by)
+    line = f"jitterfly: stopped: {told}of a schedule nothing is kept\n"
+    assert capsys.readouterr().err.endswith(line)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--order-checks", "-1"], "--order-checks must be an integer from 0 to 2^32, got -1"),
+        (["--backend", "cuda", "--threads", "1"],
+         "--threads is for the CPU backend, and --backend is cuda: give one"),
+        (["--noise", "kind=congestion"],
+         "--noise: kind=congestion is not for a schedule, whose messages have no routes"),
+        (["--noise", "kind=renewal,gap=100000s,duration=1us"],
+         "--noise: gap is too long for Exponential: the rarest delay (of probability 2^-64) must "
+         "be below 1.153e+06 s, got 4.51e+06 s, of '100000s' (in RenewalNoise)"),
+        (["--noise", "kind=renewal,gap=1e9s,duration=1us"], "times are from 0 to 4.61e+06 s"),
+        (["--noise", "kind=renewal,gap=x,duration=1us"], "got 'x' (in RenewalNoise)"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_as_it_is_given(words, told, two, capsys):
+    assert told in refused(capsys, "run", "two.goal", *words)
+    if words[0] == "--noise":
+        assert told in refused(capsys, "explain", "two.goal", *words)
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "trace"])
+def test_a_noise_file_is_no_study(command, two, capsys):
+    Path("a.noise").write_text('# jitterfly noise 1\n# source.tool = "x"\n5 7\n')
+    told = refused(capsys, command, "a.noise")
+    assert "a.noise: this is a noise file, no study or case: --noise takes it" in told
+
+
+@pytest.mark.parametrize("options", [[], ["--noise", NOISE]])
+def test_a_schedule_from_a_pipe(options, two):
+    """It is read twice: to see what it is, and to translate it."""
+    done = subprocess.run([sys.executable, "-m", "jitterfly", "run", "/dev/stdin", *options],
+                          input=TWO, capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 2
+    assert "must be a file, as it is read twice; write what comes out of" in done.stderr
+
+
+def test_sizes_of_rendezvous(two, capsys):
+    """Sizes are written alike everywhere."""
+    for size in ("1KiB", "1024", "1K"):
+        assert main(["run", "two.goal", "--network", f"L=1us,o=0,S={size}", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["network"]["S"] == 1024
+    assert "S must be an integer from 1 to 2^62, such as 8, 8K or 1KiB" in refused(
+        capsys, "run", "two.goal", "--network", "L=1us,o=0,S=x"
+    )

@@ -1,0 +1,100 @@
+"""Ctrl-C and SIGTERM while a command loads, and when it is done: exit code, no traceback."""
+
+import subprocess
+import sys
+
+import pytest
+
+# A signal comes at an import (by a finder), at the command, or at the end of the process (atexit).
+PROGRAM = """
+import atexit, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the shell put us behind
+name, number, times = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+sys.argv = ["/somewhere/jitterfly", "--version"]
+
+class Press:
+    def find_spec(self, module, *_):
+        if module == name:
+            press()
+
+def press():
+    global times
+    while times > 0:
+        times -= 1
+        os.kill(os.getpid(), number)
+
+sys.meta_path.insert(0, Press())
+if name == "command":
+    from jitterfly.cli.signals import Stopping
+    import jitterfly.cli.parser as parser
+    def stopped(arguments):
+        try:
+            press()
+        finally:
+            press()
+    parser.parse = stopped
+from jitterfly.cli import main
+if name == "exit":
+    atexit.register(press)
+sys.exit(main())
+"""
+
+
+def stopped(name, number, times=1):
+    done = subprocess.run([sys.executable, "-c", PROGRAM, name, str(number), str(times)],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("name", ["numpy", "jitterfly.fields", "jitterfly.cli.parser", "command"])
+def test_while_it_loads(name, times):
+    """It takes most of a second, and that showed the import that was under way."""
+    assert stopped(name, 2, times) == (130, "jitterfly: stopped\n")
+    assert stopped(name, 15, times) == (143, "jitterfly: stopped: SIGTERM\n")
+
+
+def test_when_all_is_done():
+    """Nothing is left that could be stopped in order: the signal ends it without a word."""
+    assert stopped("exit", 2) == (-2, "")
+
+
+@pytest.mark.parametrize("name", ["script.py", "pytest", "jitterfly.py"])
+def test_a_program_that_imports_the_package_is_left_alone(name):
+    program = (
+        f"import signal, sys; sys.argv = [{name!r}]\n"
+        "before = [signal.getsignal(number) for number in (2, 15)]\n"
+        "import jitterfly\n"
+        "assert before == [signal.getsignal(number) for number in (2, 15)]\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["-m", "jitterfly", "--version"], (130, "jitterfly: stopped\n")),
+        (["-m", "mpi4py", "-m", "jitterfly"], "KeyboardInterrupt\n"),
+    ],
+)
+def test_as_a_module(words, expected, tmp_path, monkeypatch):
+    """Python says which module it starts; what imports the package besides is another program."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Press:\n"
+        "    def find_spec(self, module, *_):\n"
+        "        if module == 'jitterfly.fields':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Press())\n"
+    )
+    (tmp_path / "mpi4py").mkdir()
+    (tmp_path / "mpi4py" / "__init__.py").write_text("")
+    (tmp_path / "mpi4py" / "__main__.py").write_text("import jitterfly\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    if isinstance(expected, tuple):
+        assert (done.returncode, done.stderr) == expected
+    else:
+        assert done.stderr.endswith(expected)
