@@ -232,6 +232,19 @@ void bind_schedule(py::module_& m) {
       .def_property_readonly("slots", [](const PlannedSchedule& p) { return p.plan.slots; })
       .def_property_readonly("links", [](const PlannedSchedule& p) { return p.plan.links; })
       .def_property_readonly("bytes", [](const PlannedSchedule& p) { return p.plan.bytes(); })
+      .def_property_readonly(
+          "cpu_time",
+          [](const PlannedSchedule& p) {
+            return py::make_tuple(p.plan.compute, p.plan.communication);
+          },
+          "Ticks of calculations, and of messages, of all ranks together; without noise.")
+      .def_property_readonly(
+          "short_receives",
+          [](const PlannedSchedule& p) {
+            const schedule::ShortReceives& r = p.plan.short_receives;
+            return py::make_tuple(r.count, r.rank, r.operation, r.sent);
+          },
+          "How many; rank and number of the first, and bytes of its message.")
       .def_property_readonly("completion",
                              [](const PlannedSchedule& p) { return p.plan.completion; })
       .def_property_readonly("last_rank",

@@ -312,6 +312,13 @@ class ArrivalRun {
       leave(*queue, free);
     }
     note(event.rank, event.operation, at, cpu.busy);
+    if constexpr (kRecords) {
+      const auto taken = static_cast<double>(cpu.busy - at);
+      if (o.kind == kCalculate)
+        record_->compute += taken;
+      else
+        record_->communication += 2 * taken;  // to take the message takes the same
+    }
     const bool waits = o.kind == kSend && needs_rendezvous(o, event.rank);
     std::uint32_t start_slot = 0, done_slot = 0;
     if constexpr (kRecords) record_operation(event, o, waits, start_slot, done_slot);
@@ -412,6 +419,8 @@ class ArrivalRun {
     const Operation& send = s_.rank(message.rank).operations[message.operation];
     if (kRecords) {
       record_->receive_of[number(message.rank, message.operation)] = receive;
+      if (s_.rank(rank).operations[receive].size < send.size)
+        record_->short_receives.add(rank, receive, send.size);
       note(rank, receive, message.begin, message.end);
     }
     if (needs_rendezvous(send, message.rank))

@@ -55,6 +55,21 @@ struct Network {
 // fractional bits (noise/speed.h); or empty.
 using Factors = std::vector<std::uint64_t>;
 
+// Receives that have fewer bytes than the message that they take, and the first of them.
+struct ShortReceives {
+  std::uint64_t count = 0;
+  std::uint32_t rank = 0, operation = 0;
+  std::uint64_t sent = 0;  // bytes of its message
+
+  void add(std::uint32_t of_rank, std::uint32_t number, std::uint64_t bytes) {
+    if (count++ == 0 || of_rank < rank || (of_rank == rank && number < operation)) {
+      rank = of_rank;
+      operation = number;
+      sent = bytes;
+    }
+  }
+};
+
 struct Plan {
   std::vector<Action> actions;
   std::vector<std::uint32_t> words;  // of the actions: see actions.h
@@ -66,7 +81,10 @@ struct Plan {
   std::vector<std::uint32_t> receive_of;
   Marks marks;                // whose times are the first slots
   std::vector<Tick> reached;  // when each is reached, without noise
-  Tick completion = 0;        // of the last CPU
+  // CPU time of all ranks without noise, in ticks: of calculations, and of messages at both ends.
+  double compute = 0, communication = 0;
+  ShortReceives short_receives;
+  Tick completion = 0;  // of the last CPU
   std::uint32_t last_rank = 0;
   // bytes_of: of each message cost, Network::bytes.
   PlanView view(const std::vector<ByteCost>& bytes_of) const {

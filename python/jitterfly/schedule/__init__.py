@@ -4,8 +4,8 @@
 who made it wait.
 """
 
+from .doubts import ShortReceiveWarning
 from .explain import CriticalPath, ScheduleExplanation, explain_schedule
-from .exposure import ShortReceiveWarning
 from .order import OrderCheck
 from .result import ScheduleResult
 from .schedule import Schedule

@@ -52,7 +52,6 @@ class Schedule:
         self.name = name
         self._mapped = mapped
         self._path = path  # of a text: where its labels stand
-        self._checked_receives, self._short_receives = False, ""  # see exposure.py
 
     @classmethod
     def read(cls, path: str | Path) -> Schedule:

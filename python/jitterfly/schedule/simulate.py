@@ -21,7 +21,7 @@ from ..noise.source import ExposedWork, check_sources
 from ..simulate import check_times
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
 from .compile import CompiledSchedule, compile_schedule, levels_of
-from .exposure import doubts, warn_of_doubts, warn_of_short_receives
+from .doubts import doubts, warn_of_doubts, warn_of_short_receives
 from .marks import check_marks, read_marks
 from .order import (
     arrival_bytes,
@@ -104,9 +104,9 @@ def prepare(
         source.check_length(plan.completion)
     names = () if kept is None else kept.names
     check_marks(names, plan.reached)
-    open_questions = doubts(schedule, network, sources, speed)
+    open_questions = doubts(schedule, network, sources, plan)
     warn_of_doubts(open_questions)
-    warn_of_short_receives(schedule)
+    warn_of_short_receives(schedule, plan)
     return Prepared(
         schedule, network, sources, realizations, seed, first_realization, compiled, names, speed,
         open_questions,

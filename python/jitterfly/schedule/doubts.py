@@ -1,0 +1,62 @@
+"""Warnings of a schedule: recordings that are short beside its CPU time, and short receives."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from ..case import ScarceRecordingWarning, place_noise
+from ..engine import core
+from ..fields import stacklevel_of_user
+from ..hierarchy import Hierarchy
+from ..network import LogGOPS
+from ..noise import Noise, TraceNoise
+from ..units import TICKS_PER_SECOND
+from .schedule import Schedule
+
+
+class ShortReceiveWarning(UserWarning):
+    """A receive of a schedule has fewer bytes than the message that it takes."""
+
+
+def doubts(
+    schedule: Schedule,
+    network: LogGOPS | Hierarchy,
+    noise: Sequence[Noise],
+    plan: core.SchedulePlan,
+) -> tuple[str, ...]:
+    """What measured noise leaves open, in words: see `TraceNoise.doubts`."""
+    placed = place_noise(tuple(noise), network, schedule.ranks)
+    recorded = [one for one in placed if isinstance(one, TraceNoise) and one.file is not None]
+    times = dict(zip(("compute", "communication"), plan.cpu_time, strict=True))
+    text: list[str] = []
+    for one in recorded:
+        met = sum(ticks for phase, ticks in times.items() if one.during in ("all", phase))
+        text += one.doubts(schedule.ranks, met / TICKS_PER_SECOND / schedule.ranks)
+    return tuple(text)
+
+
+def warn_of_doubts(text: Sequence[str]) -> None:
+    """Warn of what the measured noise of a schedule leaves open."""
+    for one in text:
+        warnings.warn(one, ScarceRecordingWarning, stacklevel=stacklevel_of_user())
+
+
+def warn_of_short_receives(schedule: Schedule, plan: core.SchedulePlan) -> None:
+    """Warn once of all receives that have fewer bytes than the messages that they take.
+
+    Longer ones are usual: MPI's are as long as their buffers.
+    """
+    count, rank, number, sent = plan.short_receives
+    if not count:
+        return
+    _, size, source, _, _, _, line = map(int, schedule._mapped.operation(rank, number))
+    where = f"line {line:,}" if line else f"number {number:,}"
+    several = "1 receive has" if count == 1 else f"{count:,} receives have"
+    warnings.warn(
+        f"{schedule.name}: {several} fewer bytes than the message to take: the first is that of "
+        f"rank {rank:,}, {where}, recv {size:,}b from {source:,}, for a message of {sent:,} bytes; "
+        "a message counts with the bytes of its send",
+        ShortReceiveWarning,
+        stacklevel=stacklevel_of_user(),
+    )
