@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import notebook
 from ..result_table import ResultTable, aligned, csv_text
-from ..slowdown import in_words, start_notes
+from ..slowdown import start_notes
 from ..stats import Estimate
 from ..units import show_seconds, show_size
 from .candidates import LIBRARIES, known
@@ -347,17 +347,6 @@ def _plain_estimate(estimate: Estimate) -> dict[str, Any]:
             ("high", float(estimate.high)),
         )
     }
-
-
-def setting_in_words(question: Question) -> list[str]:
-    """Network, noise and message program in words, without what has its usual value."""
-    noise = "; ".join(map(in_words, question.noise)) or "none"
-    parts = [f"network {in_words(question.network)}", f"noise {noise}"]
-    if question.cycles > 1:
-        parts.append(f"the last of {question.cycles:,} in a row")
-    if question.compute_time:
-        parts.append(f"{show_seconds(question.compute_time)} of computing before each")
-    return parts
 
 
 def certainty_lines(advice: Advice) -> list[str]:
