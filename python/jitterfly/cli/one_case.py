@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..case import MOST_CYCLES, Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
-from ..network import Network
 from ..syntax import read_count, read_network
 from ..trace import MOST_RANKS, check_size
 from .options import (
@@ -18,6 +18,7 @@ from .options import (
     algorithm,
     check_units,
     integer,
+    network_of,
     noises,
     pairs,
     size,
@@ -150,25 +151,26 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[Case, int, str]:
     raise AssertionError("every combination of labels is a cell")
 
 
+def _check_one_description(chosen: argparse.Namespace, names: Sequence[str]) -> None:
+    """Raise unless a file describes the case alone, or the options `names` do."""
+    given = [name for name in names if getattr(chosen, name) is not None]
+    if chosen.file is not None and given:
+        option = given[0].replace("_", "-")
+        raise ValueError(f"--{option} and FILE.toml both describe a case: give one")
+    if chosen.file is None and chosen.at:
+        raise ValueError("--at chooses a cell of a study: give STUDY.toml")
+
+
 def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
     """The case, the seed of its study, and which cell of it."""
-    from ..slowdown import USUAL_NETWORK
-
-    given = [name for name in _CASE_OPTIONS if getattr(chosen, name) is not None]
+    _check_one_description(chosen, _CASE_OPTIONS)
     if chosen.file is not None:
-        if given:
-            option = given[0].replace("_", "-")
-            raise ValueError(f"--{option} and FILE.toml both describe a case: give one")
         return read_case(chosen.file, chosen.at or [])
-    if chosen.at:
-        raise ValueError("--at chooses a cell of a study: give STUDY.toml")
     if chosen.ranks is None:
         raise ValueError("give FILE.toml, or --ranks: neither is given")
     if chosen.noise is None and chosen.arrival is None and chosen.speed is None:
         raise ValueError("give what delays: --noise, --arrival or --speed; or FILE.toml")
-    network: Network = USUAL_NETWORK
-    if chosen.network is not None:
-        network = Network.from_dict(read_network(chosen.network, "--network"), "--network")
+    network = network_of(chosen)
     ranks = read_count(chosen.ranks, "--ranks", 1, 2**30)
     message_bytes = 8 if chosen.bytes is None else size(chosen.bytes, "bytes")
     table: dict[str, Any] = {
@@ -242,17 +244,12 @@ def add_trace(commands: Any) -> None:
 
 
 def _run_trace(chosen: argparse.Namespace) -> None:
-    given = [name for name in _TRACE_OPTIONS if getattr(chosen, name) is not None]
+    _check_one_description(chosen, _TRACE_OPTIONS)
     seed = 0
     if chosen.file is not None:
-        if given:
-            option = given[0].replace("_", "-")
-            raise ValueError(f"--{option} and FILE.toml both describe a case: give one")
         case, seed, _ = read_case(chosen.file, chosen.at or [])
-    elif chosen.at:
-        raise ValueError("--at chooses a cell of a study: give STUDY.toml")
     else:
-        case = _case_of_options(chosen)
+        case = _trace_case(chosen)
     if chosen.seed is not None:
         seed = check_integer(value(chosen.seed), "--seed", 0, MOST_SEED)
     realization = chosen.realization
@@ -282,23 +279,23 @@ def _given(chosen: argparse.Namespace, name: str, default: str) -> str:
     return default if text is None else text
 
 
-def _case_of_options(chosen: argparse.Namespace) -> Case:
+def _trace_case(chosen: argparse.Namespace) -> Case:
     ranks = check_power_of_two(value(_given(chosen, "ranks", "16")), "--ranks", MOST_RANKS)
-    algorithm: dict[str, Any] = {
+    butterfly: dict[str, Any] = {
         "kind": "butterfly",
         "exchanges_after": value(_given(chosen, "exchanges_after", "0")),
     }
     # Two ranks have no level inside the butterfly.
     copied = _given(chosen, "copy_levels", "all" if ranks > 2 else "none")
     if copied == "all":
-        algorithm["copy_levels"] = "all"
+        butterfly["copy_levels"] = "all"
     elif copied != "none":
         levels = [value(level) for level in copied.split(",")]
         if not all(isinstance(level, int) for level in levels):
             raise ValueError(
                 f"--copy-levels must be all, none, or levels such as 1,3; got {shorten(copied)}"
             )
-        algorithm["copy_levels"] = levels
+        butterfly["copy_levels"] = levels
     noise: list[dict[str, Any]] = []
     if chosen.noise != ["none"]:
         noise += noises([_TRACE_NOISE] if chosen.noise is None else chosen.noise)
@@ -307,7 +304,7 @@ def _case_of_options(chosen: argparse.Namespace) -> Case:
     network = read_network(_given(chosen, "network", _TRACE_NETWORK), "--network")
     table: dict[str, Any] = {
         "ranks": ranks,
-        "algorithm": algorithm,
+        "algorithm": butterfly,
         "network": network,
         "noise": noise,
     }

@@ -18,6 +18,7 @@ from .options import (
     check_units,
     integer,
     naming_options,
+    network_of,
     noises,
     number,
     size,
@@ -90,16 +91,13 @@ def add_parser(commands: Any) -> None:
 def _run(chosen: argparse.Namespace) -> int:
     from ..case import MOST_CYCLES, Case
     from ..inference.noise_limit import has_unknown, noise_limit
-    from ..network import Network
     from ..noise import Noise
     from ..plots import draw
-    from ..slowdown import USUAL_NETWORK, USUAL_REALIZATIONS, slowdown
-    from ..syntax import read_network, read_ranks
+    from ..slowdown import USUAL_REALIZATIONS, slowdown
+    from ..syntax import read_ranks
 
     started = time.monotonic()
-    network: Network = USUAL_NETWORK
-    if chosen.network is not None:
-        network = Network.from_dict(read_network(chosen.network, "--network"), "--network")
+    network = network_of(chosen)
     if chosen.picture is not None:
         draw.check_path(chosen.picture)  # before the work, not after
     if chosen.out is None and chosen.force:
