@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .output import add_json, print_json, written
-from .run import check_study, contents, show
+from .run import RUN_FILES, check_study, contents, show
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -227,7 +227,6 @@ def _merge(chosen: argparse.Namespace) -> int:
     done = sum(store.complete(cell) for cell in store.cells)
     missing = missing_shards(sources) if done < len(store.cells) else []
     if chosen.json:
-        names = ["summary.csv", "records/", "store.json", "study.toml"]
         print_json(
             "merge",
             path=chosen.out,
@@ -235,7 +234,7 @@ def _merge(chosen: argparse.Namespace) -> int:
             finished=done,
             cells=len(store.cells),
             missing=missing,
-            written=written(chosen.out, names),
+            written=written(chosen.out, RUN_FILES),
         )
     else:
         print(f"joined into {chosen.out}: {done} of {len(store.cells)} cells finished")

@@ -24,6 +24,8 @@ workers:
                    A Slurm array job sets this by itself (SLURM_ARRAY_TASK_ID, _COUNT)
 All of them give the same samples, to the last bit.
 """
+RUN_FILES = ("summary.csv", "records/", "store.json", "study.toml")
+"""What a run leaves in its directory, besides pictures."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -207,7 +209,7 @@ def _run(chosen: argparse.Namespace) -> int:
     if given["shard"] is None:
         warn_without_matplotlib()
     store = run_study(study, out, stream=progress_stream(), **given, **options(chosen))
-    names = ["summary.csv", "records/", "store.json", "study.toml"]
+    names = list(RUN_FILES)
     if chosen.json:
         names += [f"{study.name}.png"] if draw.can_draw() and given["shard"] is None else []
         print_json("run", **contents(store), written=written(store.path, names))
