@@ -392,7 +392,7 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None = None) -> list[str]:
+def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None) -> list[str]:
     """The candidates of one cell, the best first."""
     where = f"{cell.ranks:,} ranks, {show_size(cell.message_bytes)}"
     if cell.outcome in (NOBODY, NOT_RUN):
@@ -545,7 +545,7 @@ def _short_verdict(cell: AdviceCell) -> str:
     return verdict(cell)
 
 
-def candidates_list(collective: str, own: Sequence[str] = ()) -> list[str]:
+def candidates_list(collective: str, own: Sequence[str]) -> list[str]:
     """The candidates of a collective, a line for each; `own` are names of the user's."""
     rows: list[tuple[str, ...]] = [("candidate", "what it does", *LIBRARIES)]
     for name, candidate in known(collective).items():

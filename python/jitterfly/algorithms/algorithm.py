@@ -399,12 +399,10 @@ def fold_out(ranks: int, size: int, *, occupies: bool = True) -> list[Step]:
     return [message(Range(0, ranks - power, power), FOLD_OUT, size, "fold out", occupies=occupies)]
 
 
-def gather_up(ranks: int, size: int, *, combine: bool, first: int = 0) -> list[Step]:
+def gather_up(ranks: int, size: int, *, combine: bool) -> list[Step]:
     """A binomial tree towards rank 0: strides 1, 2, 4, ... (as MPICH)."""
     return [
-        message(
-            BinomialTree(1 << r, ranks, down=False), first + r, size, f"up {r + 1}", combine=combine
-        )
+        message(BinomialTree(1 << r, ranks, down=False), r, size, f"up {r + 1}", combine=combine)
         for r in range(rounds_of(ranks))
     ]
 

@@ -38,8 +38,8 @@ _MOST_IN_FULL = 4  # parts; of more, each has one line
 _MOST_ROWS = 12
 
 
-def rank_interval(q: float, total: int, level: float = LEVEL) -> tuple[int, int]:
-    """Ranks (from 1) between which the q quantile of a resample lies with probability `level`.
+def rank_interval(q: float, total: int) -> tuple[int, int]:
+    """Ranks (from 1) between which the q quantile of a resample lies with probability `LEVEL`.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def rank_interval(q: float, total: int, level: float = LEVEL) -> tuple[int, int]
     (41, 61)
     """
     rank = quantile_rank(total, q)
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    tails = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     if total < _MOST_EXACT:
         shares = betaincinv(rank, total - rank + 1, tails)
     else:  # where betaincinv fails, its normal limit is exact enough
@@ -56,16 +56,16 @@ def rank_interval(q: float, total: int, level: float = LEVEL) -> tuple[int, int]
     return int(low), int(high)
 
 
-def is_carried(q: float, total: int, level: float = LEVEL) -> bool:
-    """Whether so many events bound their q quantile from above at this level.
+def is_carried(q: float, total: int) -> bool:
+    """Whether so many events bound their q quantile from above at `LEVEL`.
 
-    They do not where all of them may lie below it, with a probability above (1 - level) / 2.
+    They do not where all of them may lie below it, with a probability above (1 - LEVEL) / 2.
     For q from 1/2.
     """
-    return total >= realizations_needed(q, level)
+    return total >= realizations_needed(q, LEVEL)
 
 
-def mean_interval(values: Floats, level: float = LEVEL) -> tuple[float, float]:
+def mean_interval(values: Floats) -> tuple[float, float]:
     """Interval of the mean, by the percentiles of its bootstrap distribution.
 
     The 2000 largest values are drawn; what is below them is bounded by them, and the sum of so many
@@ -80,23 +80,21 @@ def mean_interval(values: Floats, level: float = LEVEL) -> tuple[float, float]:
     if len(rest):
         left = total - drawn
         sums += rng.normal(left * rest.mean(), np.sqrt(left) * rest.std())
-    return _percentiles(sums / total, level)
+    return _percentiles(sums / total)
 
 
-def weighted_mean_interval(
-    values: Floats, counts: npt.NDArray[np.int64], level: float = LEVEL
-) -> tuple[float, float]:
+def weighted_mean_interval(values: Floats, counts: npt.NDArray[np.int64]) -> tuple[float, float]:
     """The same for values that come so often each."""
     total = int(counts.sum())
     values, counts = values[counts > 0], counts[counts > 0]
     rng = np.random.default_rng(SEED)
     shares = counts / total
     means = [rng.multinomial(total, shares) @ values / total for _ in range(RESAMPLES)]
-    return _percentiles(np.array(means), level)
+    return _percentiles(np.array(means))
 
 
-def _percentiles(means: Floats, level: float) -> tuple[float, float]:
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+def _percentiles(means: Floats) -> tuple[float, float]:
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 

@@ -257,8 +257,8 @@ def fitting(
 def with_sentences(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
-    width: int = WIDTH,
-    most: int | None = None,
+    width: int,
+    most: int | None,
 ) -> str:
     """`aligned` in lines of at most `width` letters: the last column goes on below itself.
 
@@ -266,7 +266,7 @@ def with_sentences(
 
     Parameters
     ----------
-    most : int, optional
+    most : int or None
         Rows that are shown, the first ones; None shows all. How many are left out is said.
     """
     shown = rows if most is None else rows[:most]
