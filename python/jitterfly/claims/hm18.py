@@ -152,9 +152,6 @@ def _explained(
                    NUMBER, "the paper's wording: the L of the allreduce is not given")  # fmt: skip
 
 
-if TYPE_CHECKING:
-    from ..results import CellResults, Results
-
 _CLOCK = 1.4e9
 _NODES = 24
 _CYCLES = {"min": 19_670, "mean": 29_621, "max": 2_474_458}  # of 100,000 barriers
@@ -242,9 +239,6 @@ def _why(cell: CellResults) -> str:
         "% at best"
     )
 
-
-if TYPE_CHECKING:
-    from ..results import CellResults
 
 _ROUNDED = 1e-3  # L is fitted, in units of 10 ns
 _ROUNDS = 5  # of a barrier on 24 nodes
