@@ -67,6 +67,11 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def seed_in_files(seed: int) -> int | str:
+    """A seed for NetCDF and Parquet, whose integers end below 2^63: a larger one is text."""
+    return seed if seed < 2**63 else str(seed)
+
+
 def check_integer(value: Any, name: str, low: int, high: int) -> int:
     """An int from `low` to `high`; bool, float and text are errors."""
     number = as_integer(value)

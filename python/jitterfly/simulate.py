@@ -29,6 +29,7 @@ from .fields import (
     check_choice,
     check_integer,
     frozen_dataclass,
+    seed_in_files,
     summary,
 )
 from .noise import Congestion, LateArrival, SpeedNoise
@@ -182,7 +183,7 @@ class Result:
             name: (["realization", *shape], arrange_observations(self.case, self.samples), about),
             "noise_free": ([*shape], arrange_observations(self.case, self.noise_free), quiet),
         }
-        seed = self.seed if self.seed < 2**63 else str(self.seed)  # what files can hold
+        seed = seed_in_files(self.seed)
         attributes = {"case": summary(self.case), "seed": seed, "backend": self.backend}
         dataset: xarray.Dataset = xr.Dataset(data, coordinates, attributes)
         return dataset

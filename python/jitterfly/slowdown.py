@@ -28,6 +28,7 @@ from .renames import names_old_arguments
 from .result_table import ResultTable, aligned, csv_text, ends, show_time
 from .simulate import Result, simulate_checked
 from .stats import Estimate
+from .stats.estimates import check_confidence
 from .syntax import read_count, read_ranks
 from .units import TICKS_PER_SECOND, Seconds, Time, show_seconds, show_size
 
@@ -310,7 +311,7 @@ def check_question(
     """
     realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
     seed = read_count(seed, "seed", 0, MOST_SEED)
-    stats.mean([0.0], confidence)  # what it must be
+    check_confidence(confidence)
     network, algorithm = check_network(network), algorithm or Butterfly()
     cases = [
         Case(count, algorithm=algorithm, network=network, noise=noise,
