@@ -252,16 +252,16 @@ def slowdown_percent(
             "unperturbed must be of perturbed.case.unperturbed(), and the rule one of "
             f"{', '.join(SLOWED)}"
         )
-    same: list[Callable[[CongestionResult], int]] = [
-        lambda r: r.seed,
-        lambda r: r.first_realization,
-        lambda r: len(r.samples),
-    ]
-    if any(get(perturbed) != get(unperturbed) for get in same):
+    if _run_of(perturbed) != _run_of(unperturbed):
         raise ValueError("perturbed and unperturbed must be of the same seed and realizations")
     found = stats.ratio(perturbed.samples, unperturbed.samples, confidence)
     percent = {name: 100 * getattr(found, name) for name in ("value", "low", "high")}
     return dataclasses.replace(found, **percent)
+
+
+def _run_of(result: CongestionResult) -> tuple[int, int, int]:
+    """What two results must share to be of the same placements."""
+    return result.seed, result.first_realization, len(result.samples)
 
 
 def bisection_bandwidth(
@@ -391,13 +391,10 @@ def route_messages(
     return [level.w for level in _unpack(raw, [len(level) for level in messages]).levels]
 
 
-def compile_congestion(
-    case: CongestionCase, whole: bool = False, only: int | None = None
-) -> core.CongestionProgram:
+def compile_congestion(case: CongestionCase, only: int | None = None) -> core.CongestionProgram:
     """The engine's program.
 
-    `whole`: with a counter for every edge, needed or not. `only`: with the pattern's messages of
-    one level; the other levels are there without them.
+    `only`: with the pattern's messages of one level; the other levels are there without them.
     """
     levels = case.levels()
     if only is not None:
@@ -409,8 +406,7 @@ def compile_congestion(
         2**number - 1 if case.pattern == "tree" and full[number] else NO_MESSAGE
         for number in range(len(levels))
     ]
-    return _program(case.network, levels, int(case.ranks or 0), case.z, case.perturbation, chain,
-                    whole)  # fmt: skip
+    return _program(case.network, levels, int(case.ranks or 0), case.z, case.perturbation, chain)
 
 
 def _program(
@@ -420,7 +416,6 @@ def _program(
     ranks: int,
     perturbation: str = "none",
     chain: Sequence[int] | None = None,
-    whole: bool = False,
 ) -> core.CongestionProgram:
     """Of messages between `ranks` ranks; on the other `used` hosts is the perturbing pattern."""
     pairs = np.concatenate([*levels, np.zeros((0, 2), np.uint32)])
@@ -434,7 +429,7 @@ def _program(
         receivers=np.ascontiguousarray(pairs[:, 1]),
         chain=np.array([NO_MESSAGE] * len(levels) if chain is None else chain, np.uint32),
     )
-    network.give(program, whole)
+    network.give(program)
     return program
 
 

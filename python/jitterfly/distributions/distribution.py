@@ -310,7 +310,7 @@ class Distribution(Component, ABC):
 
     def table(self) -> core.Delay:
         """The table in the engine, which all its draws come from."""
-        return _delay(self)
+        return self.integers().delay()
 
     def residual(self) -> DelayTable:
         """What is left of it at a random moment inside."""
@@ -354,11 +354,6 @@ def _members(value: Any, where: str) -> Any:
 @lru_cache(maxsize=256)
 def _integers(distribution: Distribution) -> DelayTable:
     return distribution.make_table()
-
-
-@lru_cache(maxsize=256)
-def _delay(distribution: Distribution) -> core.Delay:
-    return distribution.integers().delay()
 
 
 @lru_cache(maxsize=256)
