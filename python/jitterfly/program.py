@@ -17,6 +17,7 @@ from .steps import (
     FORWARD,
     LISTED,
     MESSAGE,
+    START,
     Listed,
     MessageCosts,
     Step,
@@ -24,8 +25,6 @@ from .steps import (
 )
 from .units import to_ticks
 
-START = "start"
-"""The label of the row in which ranks begin the collective."""
 OVER_RANKS = ("spread", "arrival", "rounds")
 """What is observed as latest, earliest and mean over the ranks."""
 _ROUND, _FLAGS, _DRAW, _ROW, _MAP, _WORK, _DELAY = range(1, 8)
@@ -156,7 +155,7 @@ def rows_of_steps(case: Case, every_row: bool) -> npt.NDArray[np.int32]:
     steps = case.lowered.steps
     taken = np.tile(np.array(_observed(case, steps, every_row)), (case.cycles, 1))
     if every_row:  # later collectives start where the cycle before ended: no row of their own
-        taken[1:] &= np.array([step.label != "start" for step in steps])
+        taken[1:] &= np.array([step.label != START for step in steps])
     numbers = np.cumsum(taken.ravel(), dtype=np.int32).reshape(taken.shape) - 1
     return np.where(taken, numbers, -1).astype(np.int32)
 

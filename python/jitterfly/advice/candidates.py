@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..algorithms import Algorithm, is_kind_of
+from ..algorithms.algorithm import COLLECTIVES
 from ..fields import check_choice, did_you_mean, shorten
 from ..hierarchy import Hierarchy
 from ..network import Network
@@ -22,10 +23,6 @@ _MOST_LINK_SHARE = 0.05  # of a round: copies need not wait for a message that o
 
 Maker = Callable[[int, Network, int], Algorithm]
 """From ranks, a network and the bytes of a message to an algorithm."""
-
-COLLECTIVES = (
-    "allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall",
-)  # fmt: skip
 
 LIBRARIES = ("Open MPI", "MPICH", "NCCL")
 """Libraries whose names of an algorithm are listed."""

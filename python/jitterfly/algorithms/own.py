@@ -22,6 +22,7 @@ from ..steps import (
     power_below,
 )
 from .algorithm import (
+    COLLECTIVES,
     Algorithm,
     all_sent_first,
     block_bytes,
@@ -46,10 +47,6 @@ __all__ = [
     "segments_of",
 ]
 
-GOALS = (
-    "allreduce", "barrier", "allgather", "alltoall", "reduce_scatter", "broadcast", "reduce",
-)  # fmt: skip
-"""Collectives that `check_collective` knows."""
 _MOST_RANKS = 2**12  # a set of ranks for each rank takes memory
 _SHOWN = 5
 
@@ -92,7 +89,7 @@ def check_collective(
         ...
     ValueError: BinomialBroadcast is no allreduce on 2 ranks: rank 0 ends without that of rank 1
     """
-    check_choice(collective, "collective", GOALS)
+    check_choice(collective, "collective", COLLECTIVES)
     for count in [ranks] if isinstance(ranks, int) else ranks:
         check_integer(count, "ranks", 1, _MOST_RANKS)
         has = _spread(algorithm, count, message_bytes)
