@@ -15,7 +15,7 @@ from typing import NamedTuple
 from .case import Case, delays
 from .cycle import Cycle
 from .noise import Noise
-from .noise.source import Exposure, Hits
+from .noise.source import Exposure, Hits, name_in_case
 from .program import message_count
 from .stats import ENOUGH_EVENTS
 from .steps import EXCHANGE, MESSAGE
@@ -48,7 +48,7 @@ class SourceHits(NamedTuple):
     @property
     def name(self) -> str:
         """As in a study and in messages: `noise.1 (step)`."""
-        return f"noise.{self.place} ({self.noise.kind})"
+        return name_in_case(self.place, self.noise.kind)
 
     @property
     def most(self) -> float:
@@ -126,7 +126,7 @@ def _are_same(one: Noise, other: Noise) -> bool:
 
 def expectation(source: SourceHits, realizations: int, words: str = "") -> str:
     """How often a source is expected to hit so many realizations; `words` describe it."""
-    name = f"noise.{source.place} ({words})" if words else source.name
+    name = name_in_case(source.place, words) if words else source.name
     count = realizations * source.as_long
     times = f"{count:.2g} times in {realizations:,} realizations"
     return f"hits as long as those of {name} are expected {times}"

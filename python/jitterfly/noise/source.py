@@ -286,6 +286,11 @@ class ComparedByValue:
         return hash(self._key())
 
 
+def name_in_case(place: int, kind: str) -> str:
+    """A source in messages and tables, by its place in ``case.noise``: `noise.1 (step)`."""
+    return f"noise.{place} ({kind})"
+
+
 def check_sources(values: Any) -> tuple[Noise, ...]:
     """The noise of a case: any number of sources of any kinds.
 
