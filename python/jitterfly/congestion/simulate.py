@@ -11,11 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import memory, notebook, stats
-from ..engine import BackendError, backend_named, check_run, core, reporting, takes_gpu, warn_of_cpu
+from ..engine import (
+    BackendError,
+    backend_named,
+    check_draw,
+    check_run,
+    core,
+    reporting,
+    takes_gpu,
+    warn_of_cpu,
+)
 from ..fields import (
-    MOST_REALIZATIONS,
-    MOST_SEED,
-    check_integer,
     check_numbers,
     frozen_dataclass,
     shorten,
@@ -340,8 +346,7 @@ def congestion_realization(
     >>> len(found.levels), found.levels[0].own, len(found.levels[0].pairs)
     (7, 1, 73)
     """
-    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
-    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    seed, realization = check_draw(seed, realization)
     raw = core.congestion_capture(compile_congestion(case), seed, realization, None)
     return _unpack(raw, [len(level) for level in case.levels()])
 
@@ -382,8 +387,7 @@ def route_messages(
     """
     hosts = _check_hosts(host_of_rank, network.hosts)
     messages = check_levels(list(levels), len(hosts))
-    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
-    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    seed, realization = check_draw(seed, realization)
     idle = np.setdiff1d(np.arange(network.hosts), hosts)
     placement = np.concatenate([hosts, idle]).astype(np.uint32)
     program = _program(network, messages, len(hosts), len(hosts))
