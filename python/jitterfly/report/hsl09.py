@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import textwrap
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -57,10 +58,10 @@ TITLES = {
 }
 SEED = 0
 _POINTS = "points.npz"
-_NOTES = (
+_NOTE = (
     "HSL09 publishes ranges of axes only, no values of curves: a range is taken as that of the "
     "values. Its networks are not public: fat trees of 24-port switches take their place. "
-    "Slowdown: 100 % is none. z: ranks of the collective. Intervals: 95 % each, paired.",
+    "Slowdown: 100 % is none. z: ranks of the collective. Intervals: 95 % each, paired."
 )
 
 
@@ -122,7 +123,7 @@ def section(
         pictures=_pictures(figure, points, folder),
         tables=(_table(points),),
         facts=said,
-        notes=_NOTES,
+        notes=(_NOTE,),
     )
     return built, points, anew
 
@@ -291,11 +292,7 @@ def network_study(
 
 def findings(points: Sequence[FigurePoint]) -> str:
     """Each claim and, below it, what was found; then the maps."""
-    lines = [
-        "HSL09 publishes ranges of axes only, no values of curves: a range is taken as that of the",
-        "values. Its networks are not public: fat trees of 24-port switches take their place.",
-        "Slowdown: 100 % is none. z: ranks of the collective. Intervals: 95 % each, paired.",
-    ]
+    lines = textwrap.wrap(_NOTE, 90)
     for judged in judge_points(points):
         lines += ["", *claim_lines([judged])]
     mine = [point for point in points if point.setting.figure == MAPS]

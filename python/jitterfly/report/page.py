@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from ..claims.claim import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS, whose_limits
-from .comparison import HEADER, TITLE
+from .comparison import HEADER, TITLE, limit_text
 from .document import Claim, Facts, Part, Picture, Report, Section, Table
 
 # A browser that obeys it loads nothing at all: pictures are in the file.
@@ -167,7 +167,7 @@ def _part_row(content: Section, claim: Claim, part: Part) -> Html:
         tag("td", part.where),
         tag("td", part.part),
         tag("td", part.found),
-        tag("td", f"{part.limit} ({part.whose})" if part.whose else ""),
+        tag("td", limit_text(part.limit, part.whose)),
         tag("td", verdict(part.verdict)),
         tag("td", part.why),
     )
