@@ -112,7 +112,7 @@ class Collectives:
         row: dict[str, float | int] = dict(known)
         for name, word in zip(names, words, strict=True):
             if name in _INTEGERS:
-                row[name] = self.text.integer(line, word, name, high=2**48)
+                row[name] = self.text.integer(line, word, name, high=MOST_COUNT)
             elif name:
                 seconds = self.text.number(line, word, f"{name} (us)") / 1e6
                 if not 0 <= seconds <= MOST_TIME:
@@ -208,7 +208,7 @@ def cpu_noise(
         "longest": time(longest, "the longest noise"),
         "worst": None if worst is None else time(worst, "the worst noise"),
         "counts": {
-            kind: text.integer(line, word, kind, high=2**48) for kind, word in counts.items()
+            kind: text.integer(line, word, kind, high=MOST_COUNT) for kind, word in counts.items()
         },
     }
     try:
