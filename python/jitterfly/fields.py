@@ -67,6 +67,29 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "cell"), counted(2000, "cell")
+    ('1 cell', '2,000 cells')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def first_few(names: Sequence[str], most: int) -> str:
+    """The first names of a list, and how many more there are.
+
+    Examples
+    --------
+    >>> first_few(["a", "b", "c", "d"], 2), first_few(["a"], 2)
+    ('a, b and 2 more', 'a')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def seed_in_files(seed: int) -> int | str:
     """A seed for NetCDF and Parquet, whose integers end below 2^63: a larger one is text."""
     return seed if seed < 2**63 else str(seed)

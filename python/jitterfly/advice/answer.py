@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import notebook
+from ..fields import counted
 from ..result_table import ResultTable, aligned, csv_text
 from ..slowdown import start_notes
 from ..stats import Estimate
@@ -358,9 +359,9 @@ def certainty_lines(advice: Advice) -> list[str]:
         return ["without noise: exact" + (f"; {ended}" if advice.ended != DECIDED else "")]
     share = f"{100 * question.confidence:.10g} %"
     parts = [
-        _count(len(advice.cells), "cell"),
-        _count(len(question.chosen()), "candidate"),
-        f"at most {_count(len(question.looks()), 'look')}",
+        counted(len(advice.cells), "cell"),
+        counted(len(question.chosen()), "candidate"),
+        f"at most {counted(len(question.looks()), 'look')}",
     ]
     return [
         f"{share} for all of it together (paired on the same noise; {', '.join(parts)})",
@@ -386,10 +387,6 @@ def _tolerance_notes(advice: Advice) -> list[str]:
         f"{show_seconds(share * time)}{what}: for {within:.4g} % of that set `within` to "
         f"{within * share:.2g}%"
     ]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None) -> list[str]:

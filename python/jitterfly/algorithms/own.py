@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ..fields import check_choice, check_integer
+from ..fields import check_choice, check_integer, first_few
 from ..steps import (
     EXCHANGE,
     MESSAGE,
@@ -98,10 +98,9 @@ def check_collective(
         for rank in range(1 if collective == "reduce" else count):
             if missing := needed & ~has[rank]:
                 names = [str(other) for other in range(count) if missing >> other & 1]
-                more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
                 raise ValueError(
                     f"{type(algorithm).__name__} is no {collective} on {count} ranks: "
-                    f"rank {rank} ends without that of rank {', '.join(names[:_SHOWN])}{more}"
+                    f"rank {rank} ends without that of rank {first_few(names, _SHOWN)}"
                 )
 
 

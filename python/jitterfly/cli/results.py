@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..fields import first_few
 from .output import add_json, print_json, written
 from .run import RUN_FILES, check_study, contents, show
 
@@ -242,8 +243,7 @@ def _merge(chosen: argparse.Namespace) -> int:
         if not chosen.json:
             print(f"jitterfly plot {chosen.out} draws the picture and prints the table")
         return 0
-    why = ", ".join(missing[:5]) + (f" and {len(missing) - 5:,} more" if len(missing) > 5 else "")
-    why = f"{why} is missing" if len(missing) == 1 else f"{why} are missing"
+    why = f"{first_few(missing, 5)} {'is' if len(missing) == 1 else 'are'} missing"
     print(
         f"jitterfly: {len(store.cells) - done} of {len(store.cells)} cells are not finished: "
         f"{why if missing else 'run the study again to finish them'}",

@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
+from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, counted
 from . import schedule
 from .options import add_backend, integer
 from .output import add_json, print_json, progress_stream, tell, warn_without_matplotlib, written
@@ -280,22 +280,19 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
         took = "not known: every cell is too large to be tried"
     else:
         took = f"about {show(costs.seconds, show_time)} in one process, from nothing ({rate})"
+    what = study.name if shard is None else f"{study.name}, shard {shard}"
     lines = [
-        f"{study.name}{'' if shard is None else f', shard {shard}'}: {_count(costs.cells, 'cell')}",
+        f"{what}: {counted(costs.cells, 'cell')}",
         f"realizations  {show(costs.realizations, lambda n: f'{n:,.0f}')}",
         f"work          {show(costs.work, lambda n: f'{n:.3g}')} rank-rounds",
         f"time          {took}",
         f"disk          about {show(costs.disk, lambda n: show_bytes(round(n)))}, "
-        f"records in at most {_count(costs.files, 'file')}",
+        f"records in at most {counted(costs.files, 'file')}",
         f"memory        about {show_bytes(round(costs.memory))}",
     ]
     if study.targets:
         lines.append("from: every target is met at the first look; to: the budget is spent")
     print("\n".join([*lines, "nothing was written"]))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def contents(store: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
+from ..fields import counted
 from ..stats import realizations_needed
 from ..stats.sampling_distributions import quantile_rank
 from ..units import TICKS_PER_SECOND, from_ticks, show_seconds
@@ -340,18 +341,18 @@ def _in_full(facts: Facts, name: str) -> list[str]:
         label = f"p{100 * quantile['q']:g}"
         if quantile["value"] is None:
             text.append(
-                f"  {label:6} unknown: {_counted(facts['count'])} cannot carry it "
+                f"  {label:6} unknown: {counted(facts['count'], 'event')} cannot carry it "
                 f"({quantile['needs']:,} could)"
             )
             continue
         interval = _shown_interval(quantile["interval"])
         text.append(
             f"  {label:6} {_shown_value(quantile['value']):<20} {interval:<24} "
-            f"{_counted(quantile['events'])} at or above"
+            f"{counted(quantile['events'], 'event')} at or above"
         )
     text.append(
         f"  max    {_shown_value(facts['largest']):<20} "
-        f"{'':24} {_counted(facts['largest_events'])}; a longer run finds longer ones"
+        f"{'':24} {counted(facts['largest_events'], 'event')}; a longer run finds longer ones"
     )
     return text + _period_lines(facts)
 
@@ -359,7 +360,7 @@ def _in_full(facts: Facts, name: str) -> list[str]:
 def _what_it_holds(facts: Facts) -> str:
     count = f"{facts['count']:,}"
     if facts["kind"] == "detours":
-        known = [f"{_counted(facts['count'], 'detour')} in {facts['seconds']:.4g} s"]
+        known = [f"{counted(facts['count'], 'detour')} in {facts['seconds']:.4g} s"]
         if facts["threshold"]:
             known.append(f"none below {show_seconds(facts['threshold'], 3)} recorded")
         if facts["resolution"]:
@@ -367,7 +368,7 @@ def _what_it_holds(facts: Facts) -> str:
         return "; ".join(known)
     if facts["kind"] == "detour histogram":
         seconds = facts["seconds"]
-        return f"{_counted(facts['count'], 'detour')} in " + (
+        return f"{counted(facts['count'], 'detour')} in " + (
             f"{seconds:.4g} s of CPU time" if seconds else "a time that is not known"
         )
     if facts["kind"] == "latency histogram":
@@ -387,7 +388,9 @@ def _rates(facts: Facts) -> str:
         sure = f" [{low:.3g}, {high:.3g}]" if facts["count"] >= LEAST_EVENTS else ""
         parts.append(f"share of the CPU {100 * facts['share']:.3g} %{sure}")
     if facts.get("overflow"):
-        parts.append(f"{_counted(facts['overflow'])} beyond the last bin, so the mean is not known")
+        parts.append(
+            f"{counted(facts['overflow'], 'event')} beyond the last bin, so the mean is not known"
+        )
     return "; ".join(parts)
 
 
@@ -442,7 +445,3 @@ def _shown_interval(bounds: list[float]) -> str:
 
 def _range(low: float, high: float) -> str:
     return f"{show_seconds(low)} to {show_seconds(high)}"
-
-
-def _counted(count: int, name: str = "event") -> str:
-    return f"{count:,} {name}{'' if count == 1 else 's'}"

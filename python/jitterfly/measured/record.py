@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from .. import launchers
 from ..engine import core
-from ..fields import check_integer, show_number
+from ..fields import check_integer, counted, show_number
 from ..info import __version__
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds
 from . import host
@@ -326,8 +326,7 @@ def _notes_on_cpu(
             "counter's rate is not constant"
         )
     if recording["full"]:
-        detours = len(recording["detours"])
-        count = f"{detours:,} detour{'s' * (detours != 1)}"
+        count = counted(len(recording["detours"]), "detour")
         text.append(
             f"CPU {cpu}: the buffer was full after {count} in {seconds:.3g} s, "
             "which ended the recording there; a higher threshold needs less"
@@ -342,7 +341,7 @@ def _notes_on_cpu(
             f"CPU {cpu}: {recording['faults']} page faults in the loop are among the detours"
         )
     if recording["preemptions"]:
-        count = f"{recording['preemptions']:,} time{'s' * (recording['preemptions'] != 1)}"
+        count = counted(recording["preemptions"], "time")
         busy = _busy_share(recording)
         share = f", for about {busy:.0%} of the time" if busy > _BUSY_SHOWN else ""
         text.append(

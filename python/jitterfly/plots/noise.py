@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
+from ..fields import counted
 from ..measured.measurements import (
     CollectiveTable,
     CpuNoise,
@@ -89,7 +90,7 @@ def _detours(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) 
         _join(axes, column, limits)
     count = sum(len(part.starts) for part in measured.parts if isinstance(part, Detours))
     subtitle = [
-        f"{count:,} detour{'s' * (count != 1)}",
+        counted(count, "detour"),
         *_cut(measured, parts),
         *_subtitle(measured),
     ]

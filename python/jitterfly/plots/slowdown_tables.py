@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
+from ..fields import counted
 from ..result_table import show_time
 from ..simulate import Result
 from ..slowdown import SlowdownTable, in_words, repetition, show_ratio
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from ..inference import NoiseLimitTable
 
 _MOST_TICKS = 12
-_FACTOR = 8  # from which on times are on a logarithmic axis
 _AROUND = 1.3  # times the largest value is the end of a logarithmic axis
 _ROOM = 0.04  # of the axis, on either side
 _MOST_BINS = 100
@@ -61,12 +61,12 @@ def draw_table(found: SlowdownTable) -> Figure:
              for one in (row.noise_free, row.p50.value, row.p99.value, row.mean.value,
                          row.mean.low, row.mean.high) if math.isfinite(one)]  # fmt: skip
     low, high = min(times), max(times)
-    if low > 0 and high > _FACTOR * low:
+    if style.wants_log(times):
         top.set_ylim(low / _AROUND, high * _AROUND)
         style.log_axis(top, "s")
     else:  # from 0 where times differ by much, else around them
         room = 0.1 * (high - low) or 0.1 * high or 1e-6
-        top.set_ylim(0 if high > _FACTOR / 2 * low else max(low - room, 0), high + room)
+        top.set_ylim(0 if high > style.LOG_FROM / 2 * low else max(low - room, 0), high + room)
         style.unit_axis(top, "s")
     top.set_ylabel("completion")
     bottom.set_ylabel("mean / without noise")
@@ -94,7 +94,7 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
     ends = [float(end) for one in named.values() for end in (one.low, one.high)]
     least, most = float(times.min()), float(times.max())
     low, high = min(quiet, least), max([quiet, most, *filter(math.isfinite, ends)])
-    logarithmic = low > 0 and high > _FACTOR * low
+    logarithmic = style.wants_log([low, high])
     if logarithmic:
         room = (high / low) ** _ROOM
         left, right = low / room, high * room
@@ -151,7 +151,7 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
         f"bars and brackets: {100 * row.mean.confidence:g} % intervals",
         "arrows: no end is known" if any(not math.isfinite(end) for end in ends) else "",
     ]
-    where = f" on {row.ranks:,} rank{'s' * (row.ranks != 1)}"
+    where = f" on {counted(row.ranks, 'rank')}"
     style.finish(figure, found.title(where), told, handles)
     return figure
 
