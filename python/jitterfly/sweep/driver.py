@@ -311,6 +311,24 @@ class CellsFailed(RuntimeError):
         )
 
 
+def _checked_workers(
+    executor: Executor | None, workers: str | int | None, backend: str, threads: int | None
+) -> tuple[str | int | None, str]:
+    """Workers and backend as they are meant; raises ValueError where they do not fit together."""
+    backend = backend_named(backend)
+    if executor is not None and workers is not None:
+        raise ValueError("workers must be None where an executor is given")
+    if executor is None:
+        workers = executors.check_workers(workers, backend, threads)
+    if executor is None and workers != "mpi":
+        check_backend(backend, threads)
+    else:  # elsewhere there may be other devices than here
+        check_choice(backend, "backend", BACKENDS)
+        if threads is not None:
+            check_integer(threads, "threads", 1, MOST_THREADS)
+    return workers, backend
+
+
 def run(
     study: Study | str | Path,
     out: str | Path,
@@ -382,18 +400,8 @@ def run(
     Stopped
         Ctrl-C. What was run is on disk; the same call goes on from there.
     """
-    backend = backend_named(backend)
     check_choice(on_error, "on_error", ("stop", "finish"))
-    if executor is not None and workers is not None:
-        raise ValueError("workers must be None where an executor is given")
-    if executor is None:
-        workers = executors.check_workers(workers, backend, threads)
-    if executor is None and workers != "mpi":
-        check_backend(backend, threads)
-    else:  # elsewhere there may be other devices than here
-        check_choice(backend, "backend", BACKENDS)
-        if threads is not None:
-            check_integer(threads, "threads", 1, MOST_THREADS)
+    workers, backend = _checked_workers(executor, workers, backend, threads)
     if isinstance(study, (str, Path)):
         study = load_study(study)
     if not isinstance(study, Study):
