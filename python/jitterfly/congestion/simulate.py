@@ -159,11 +159,7 @@ def simulate_congestion(
 
     everything = bool(histogram) or case.rule not in DELAYS
     synchronous = case.rule == "level_sync"
-    programs = [compile_congestion(case)] if histogram or not synchronous else []
-    if synchronous:
-        # A level alone, after levels without messages of the pattern: the last ready time is its
-        # largest w, under the traffic of that level.
-        programs += [compile_congestion(case, only=level) for level in range(len(case.levels()))]
+    programs = _programs(case, histogram)
 
     def run(program: core.CongestionProgram, chosen: str, report: Any) -> Any:
         in_flight = program.memory(int(threads or 0)) if chosen == "cpu" else 0
@@ -217,6 +213,17 @@ def simulate_congestion(
         samples=samples,
         histogram=bins.astype(np.int64) if histogram else None,
     )
+
+
+def _programs(case: CongestionCase, histogram: bool) -> list[core.CongestionProgram]:
+    """The engine's programs, whose samples add up; of "level_sync", first one for the histogram."""
+    synchronous = case.rule == "level_sync"
+    programs = [compile_congestion(case)] if histogram or not synchronous else []
+    if synchronous:
+        # A level alone, after levels without messages of the pattern: the last ready time is its
+        # largest w, under the traffic of that level.
+        programs += [compile_congestion(case, only=level) for level in range(len(case.levels()))]
+    return programs
 
 
 def _samples(words: npt.NDArray[np.int64], rule: str) -> npt.NDArray[np.float64]:
