@@ -16,6 +16,7 @@ from ..fields import counted
 from ..result_table import show_time
 from ..simulate import Result
 from ..slowdown import SlowdownTable, in_words, repetition, show_ratio
+from ..stats import Estimate
 from ..units import show_seconds, show_size
 from . import style
 
@@ -97,35 +98,19 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
     logarithmic = style.wants_log([low, high])
     if logarithmic:
         room = (high / low) ** _ROOM
-        left, right = low / room, high * room
-        edges = np.geomspace(least, most, _bins(times) + 1)
-        width = edges[0] * (room - 1)
+        left, right, width = low / room, high * room, least * (room - 1)
     else:
         room = _ROOM * (high - low or high or 1e-6)  # all alike, or no time at all
-        left, right = low - room, high + room
-        edges = np.linspace(least, most, _bins(times) + 1)
-        width = room
-    edges[[0, -1]] = least, most  # geomspace may round them
-    if least == most:  # all alike: one bar, in whose middle the lines are
-        edges = least + 0.2 * width * np.array([-0.5, 0.5])
+        left, right, width = low - room, high + room, room
+    edges = _edges(times, logarithmic, width)
     figure, axes = style.new_figure([0.8, 2.2], 1, sharey=False)
     marks, panel = axes[:, 0]
     counts, _ = np.histogram(times, edges)
     bars = panel.stairs(counts, edges, fill=True, color=_BARS, label="realizations")
     handles: list[Any] = [bars]
     for place, ((name, one), look) in enumerate(zip(named.items(), style.SERIES[:3], strict=True)):
-        value = float(one.value)
-        # One beyond the axis ends there.
-        away = [[value - max(end, left) if end < value else end - value] if math.isfinite(end)
-                else [0.0] for end in (float(one.low), float(one.high))]  # fmt: skip
-        marks.errorbar([value], [-place], xerr=away, color=look.color, marker=look.marker,
-                       markersize=4, capsize=3)  # fmt: skip
-        for end, edge in ((one.low, left), (one.high, right)):
-            if not math.isfinite(end):
-                marks.annotate("", (edge, -place), (value, -place), arrowprops={
-                    "arrowstyle": "->", "color": look.color, "linestyle": (0, (3, 2)),
-                    "shrinkA": 0, "shrinkB": 0})  # fmt: skip
-        panel.axvline(value, color=look.color, linestyle=look.line, linewidth=1.2)
+        _draw_interval(marks, -place, one, (left, right), look)
+        panel.axvline(float(one.value), color=look.color, linestyle=look.line, linewidth=1.2)
         handles.append(Line2D([], [], color=look.color, marker=look.marker, linestyle=look.line,
                               markersize=4, label=f"{name} {show_time(one)}"))  # fmt: skip
     for axis in (marks, panel):
@@ -154,6 +139,34 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
     where = f" on {counted(row.ranks, 'rank')}"
     style.finish(figure, found.title(where), told, handles)
     return figure
+
+
+def _edges(times: npt.NDArray[np.float64], logarithmic: bool, width: float) -> Any:
+    """The edges of the bars; `width` is that of the axis around one that stands alone."""
+    least, most = float(times.min()), float(times.max())
+    if least == most:  # all alike: one bar, in whose middle the lines are
+        return least + 0.2 * width * np.array([-0.5, 0.5])
+    edges = (np.geomspace if logarithmic else np.linspace)(least, most, _bins(times) + 1)
+    edges[[0, -1]] = least, most  # geomspace may round them
+    return edges
+
+
+def _draw_interval(
+    axes: Axes, place: float, one: Estimate, ends: tuple[float, float], look: style.Look
+) -> None:
+    """A value with its interval in its row; an arrow where an end is not known."""
+    left, right = ends
+    value = float(one.value)
+    # One beyond the axis ends there.
+    away = [[value - max(end, left) if end < value else end - value] if math.isfinite(end)
+            else [0.0] for end in (float(one.low), float(one.high))]  # fmt: skip
+    axes.errorbar([value], [place], xerr=away, color=look.color, marker=look.marker,
+                  markersize=4, capsize=3)  # fmt: skip
+    for end, edge in ((one.low, left), (one.high, right)):
+        if not math.isfinite(end):
+            axes.annotate("", (edge, place), (value, place), arrowprops={
+                "arrowstyle": "->", "color": look.color, "linestyle": (0, (3, 2)),
+                "shrinkA": 0, "shrinkB": 0})  # fmt: skip
 
 
 def draw_limits(found: NoiseLimitTable) -> Figure:
