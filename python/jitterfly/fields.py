@@ -475,9 +475,9 @@ def _plain(value: Any) -> Any:
 
 
 Array = npt.NDArray[np.float64]
-Floats = Sequence[float] | npt.NDArray[Any]
+FloatsLike = Sequence[float] | npt.NDArray[Any]
 """What is taken where an array of numbers is asked for."""
-Integers = Sequence[int] | npt.NDArray[Any]
+IntegersLike = Sequence[int] | npt.NDArray[Any]
 Taken = TypeVar("Taken")
 Held = TypeVar("Held")
 NO_DEFAULT: Any = object()
@@ -518,14 +518,14 @@ class Given(Generic[Taken, Held]):
         instance.__dict__[self._name] = value
 
 
-class IntegerArray(Given[Integers, npt.NDArray[np.int64]]):
+class IntegerArray(Given[IntegersLike, npt.NDArray[np.int64]]):
     """A required array of integers."""
 
     def __init__(self) -> None:
         super().__init__("array of int")
 
 
-class FloatArray(Given[Floats, Array]):
+class FloatArray(Given[FloatsLike, Array]):
     """A required array of numbers."""
 
     def __init__(self) -> None:

@@ -267,10 +267,10 @@ def observation_names(case: Case) -> list[str]:
             names.append(row.name)
     if case.observe in ("completion", "rank 0"):
         return names
-    return [f"{name}: {what}" for name in names for what in _OVER_RANKS]
+    return [f"{name}: {what}" for name in names for what in _STATISTICS]
 
 
-_OVER_RANKS = ("max", "min", "mean")
+_STATISTICS = ("max", "min", "mean")
 
 
 def start_name(case: Case, cycle: int) -> str:
@@ -291,7 +291,7 @@ def observation_shape(case: Case) -> dict[str, list[int] | list[str]]:
         else:
             shape |= {"T": redundancies} if len(redundancies) > 1 else {}
     if case.observe in OVER_RANKS:
-        shape["over_ranks"] = list(_OVER_RANKS)
+        shape["over_ranks"] = list(_STATISTICS)
     return shape
 
 
@@ -303,10 +303,10 @@ def arrange_observations(case: Case, values: npt.NDArray[np.float64]) -> npt.NDA
     shape = [len(coordinates) for coordinates in observation_shape(case).values()]
     outer = values.shape[:-1]
     if case.observe == "rounds" and case.cycles > 1:
-        columns = values.reshape(*outer, -1, len(_OVER_RANKS))
+        columns = values.reshape(*outer, -1, len(_STATISTICS))
         rows, steps = shape[0] * shape[1], shape[1]
         there = [row for row in range(rows) if row < steps or row % steps]
-        whole = np.full((*outer, rows, len(_OVER_RANKS)), np.nan)
+        whole = np.full((*outer, rows, len(_STATISTICS)), np.nan)
         whole[..., there, :] = columns
         values = whole
     return values.reshape(*outer, *shape)

@@ -154,7 +154,7 @@ def _size(text: str | None) -> tuple[float, float] | None:
 
 def _compare(chosen: argparse.Namespace) -> None:
     from ..results.compare import Side, compare
-    from ..results.text_table import aligned, telling
+    from ..results.text_table import aligned_table, telling
     from ..store import Store
 
     sides = []
@@ -186,7 +186,7 @@ def _compare(chosen: argparse.Namespace) -> None:
         for verdict in comparison
     ]
     print(f"A = {chosen.a}\nB = {chosen.b}\n")
-    print(aligned(header, rows))
+    print(aligned_table(header, rows))
     print(
         "\nThe intervals of B / A hold for all rows together with 95 %; a winner has one without 1."
         "\nP(B faster) counts ties as half."

@@ -257,7 +257,7 @@ def _list(as_json: bool) -> None:
 def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: bool) -> None:
     """Print what a run would take, for `--dry-run`."""
     from ..memory import show_bytes
-    from ..progress import show_rate, show_time
+    from ..progress import show_duration, show_rate
     from ..sweep.driver import overridden
     from ..sweep.forecast import forecast
 
@@ -279,7 +279,7 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
     if costs.seconds is None:
         took = "not known: every cell is too large to be tried"
     else:
-        took = f"about {show(costs.seconds, show_time)} in one process, from nothing ({rate})"
+        took = f"about {show(costs.seconds, show_duration)} in one process, from nothing ({rate})"
     what = study.name if shard is None else f"{study.name}, shard {shard}"
     lines = [
         f"{what}: {counted(costs.cells, 'cell')}",

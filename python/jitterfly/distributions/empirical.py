@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import noise_files
-from ..fields import Floats, Given, shorten
+from ..fields import FloatsLike, Given, shorten
 from ..units import (
     LONGEST_SECONDS,
     TICKS_PER_SECOND,
@@ -70,7 +70,7 @@ class Empirical(Distribution, kind="empirical"):
     samples: Given[Times | None, tuple[float, ...] | None] = Given(_TIMES, None)
     low: Given[Times | None, tuple[float, ...] | None] = Given(_TIMES, None)
     high: Given[Times | None, tuple[float, ...] | None] = Given(_TIMES, None)
-    count: Given[Floats | None, tuple[int, ...] | None] = Given("list of int | None", None)
+    count: Given[FloatsLike | None, tuple[int, ...] | None] = Given("list of int | None", None)
     file: str | None = None
     part: int | str | None = None
     longest: OptionalSeconds = OptionalSeconds()

@@ -18,7 +18,7 @@ from .. import noise_files
 from ..distributions.distribution import LARGEST
 from ..fields import (
     Array,
-    Floats,
+    FloatsLike,
     Given,
     check_choice,
     check_integer,
@@ -122,10 +122,10 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
 
     file: str | None = None
     part: int | Literal["each"] | None = None
-    starts: Given[Floats | None, Array | None] = Given("array of float | None", None)
-    durations: Given[Floats | None, Array | None] = Given("array of float | None", None)
+    starts: Given[FloatsLike | None, Array | None] = Given("array of float | None", None)
+    durations: Given[FloatsLike | None, Array | None] = Given("array of float | None", None)
     length: OptionalSeconds = OptionalSeconds()
-    offset: Given[Floats | float | str, Array | float | str] = Given(
+    offset: Given[FloatsLike | float | str, Array | float | str] = Given(
         "float | str | array of float", "random"
     )
     shared: Shared = False

@@ -39,7 +39,7 @@ from ..congestion.study import (
 from ..fields import check_choice
 from ..files import write_whole
 from ..plots.draw import can_draw, drawing, save
-from ..progress import Tell, show_time
+from ..progress import Tell, show_duration
 from ..result_table import csv_text
 from ..studies import STREAM_VERSION
 from ..sweep.executors import backend_of, check_workers
@@ -75,7 +75,7 @@ def add(out: Path, figure: str, tally: Tally, tell: Tell, options: Mapping[str, 
     ran = time.monotonic() - started if anew else 0.0
     seconds = add_time(out, added.name, ran, anew=anew)
     tally.add_points(points, SEED, seconds)
-    return replace(added, facts=(*added.facts, ("time", show_time(seconds))))
+    return replace(added, facts=(*added.facts, ("time", show_duration(seconds))))
 
 
 def section(
