@@ -35,9 +35,9 @@ class SourceHits(NamedTuple):
     hits : Hits or None
         None where they can not be told simply.
     as_long : float
-        Expected hits of all sources of the case whose hits last as long as its own, or longer.
-        Longer ones that are rare, too, show in a sample how sure its mean is; those that meet every
-        realization do not, and hide shorter ones unsaid.
+        Expected hits, over all sources, that last at least as long as this one's. If longer hits
+        are rare, the sample itself shows how sure its mean is; if they meet every realization, they
+        hide shorter ones.
     """
 
     place: int

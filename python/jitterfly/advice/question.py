@@ -231,10 +231,8 @@ def _widening(x: Floats, error: float, seen: float) -> float:
 _FIRST_LOOK = 32
 _USUAL_REALIZATIONS = 10_000
 _MOST_SECONDS = 1e9
-_STATEMENTS_OF_ONE, _STATEMENTS_OF_TWO = (
-    2,
-    4,
-)  # ends of intervals at a look: of a statistic; of a ratio and a difference
+# Ends of intervals at a look: of a statistic; of a ratio and a difference.
+_STATEMENTS_OF_ONE, _STATEMENTS_OF_TWO = 2, 4
 _TAIL_TIMES = 8  # of what the tail's interval takes at least
 
 

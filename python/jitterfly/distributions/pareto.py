@@ -72,12 +72,10 @@ class Pareto(Distribution, kind="pareto"):
         a, least = self.shape, self.scale
         if self.longest is None:
             return least * a / (a - 1) if a > 1 else np.inf
-        log_ratio = np.log(
-            self.longest / least
-        )  # scale * (1 + integral of x^-a from 1 to longest/scale)
-        return float(
-            least * (1 + (log_ratio if a == 1 else np.expm1((1 - a) * log_ratio) / (1 - a)))
-        )
+        # scale * (1 + integral of x^-a from 1 to longest / scale)
+        log_ratio = np.log(self.longest / least)
+        integral = log_ratio if a == 1 else np.expm1((1 - a) * log_ratio) / (1 - a)
+        return float(least * (1 + integral))
 
     def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
         array = times(t)

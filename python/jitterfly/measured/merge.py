@@ -24,8 +24,8 @@ def merge(recordings: Sequence[tuple[str, Measured]]) -> Measured:
     -------
     Measured
         The parts' CPUs are named NODE:CPU. `source` says which nodes and files; what each file
-        notes has the names of the nodes before it. Where one is not to be trusted, all of it is
-        not, and "untrusted" says which.
+        notes has the names of the nodes before it. If one recording is untrusted, so is the merged
+        one; "untrusted" says which.
 
     Raises
     ------

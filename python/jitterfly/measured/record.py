@@ -31,9 +31,8 @@ Moment = tuple[int, int, int]
 
 _RATES_AGREE = 1e-5  # two calibrations: beyond what their errors explain
 _RARE_ITERATION = 1e-3  # share of the iterations below which one of that length is not a usual one
-_WITHIN_A_STEP = (
-    3  # a usual iteration of more than so many of the smallest: that one was within a step
-)
+# A usual iteration is longer than so many of the smallest: that one was within a step.
+_WITHIN_A_STEP = 3
 _STEADY = 0.01  # of a frequency
 _MOSTLY = 0.5  # of the time
 _BUSY = 0.1  # of the time that other threads ran: it is load
@@ -49,9 +48,8 @@ _POLL_SECONDS = 0.1  # seconds between two looks at Ctrl-C
 _COARSE = 1000  # ps, of a counter whose steps are worth telling
 _TRIES = 4  # recordings, each with a higher threshold, until the buffer is enough
 _EARLY = 0.5  # of the time asked for: a buffer that is full before that ends no useful recording
-_LOW_QUANTILE = (
-    0.01  # quantile of iterations with work, where the counter's steps blur the smallest
-)
+# Quantile of iterations with work, where the counter's steps blur the smallest.
+_LOW_QUANTILE = 0.01
 Progress = Callable[[float, int], object]
 
 

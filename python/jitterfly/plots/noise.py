@@ -366,9 +366,8 @@ def _highest(axes: Axes, events: int) -> float:
 
 def _mark_quantiles(axes: Axes, quantiles: Sequence[dict[str, Any]]) -> None:
     """Quantiles on the line, and above it the number of events that they rest on."""
-    places: dict[
-        float, tuple[tuple[str, ...], str, int]
-    ] = {}  # of a coarse histogram, several are in one bin
+    # Of a coarse histogram, several are in one bin.
+    places: dict[float, tuple[tuple[str, ...], str, int]] = {}
     for quantile in quantiles:
         if quantile["q"] in _NAMED and quantile["value"] is not None:
             known = quantile["value"]

@@ -97,7 +97,7 @@ _INTEGERS = ("ranks", "bytes", "iterations")
 
 
 class Collectives:
-    """Collects rows; an operation whose rows lack a column, even one of them, has none of it."""
+    """Collects rows. A column that any row of an operation lacks is left out."""
 
     def __init__(self, text: Text) -> None:
         self.text = text
