@@ -470,6 +470,24 @@ def check_longest(longest: float | None, least: float, name: str, owner: str) ->
         check_tail(to_ticks(longest), owner)
 
 
+def check_cut(
+    longest: float | None, least: float, name: str, owner: str, rarest: Callable[[], float]
+) -> None:
+    """Raise ValueError unless a tail ends: at `longest`, above `least`, or else by itself.
+
+    `rarest` gives the rarest delay of the tail, in ticks.
+    """
+    check_longest(longest, least, name, owner)
+    if longest is None:
+        with np.errstate(over="ignore"):
+            check_tail(rarest(), owner, longest=True)
+
+
+def cut_in_words(longest: float | None) -> str:
+    """The end of a distribution's name, which says where its tail is cut."""
+    return "" if longest is None else f", at most {show_seconds(longest)}"
+
+
 def cut(ticks: npt.NDArray[np.float64], longest: float | None) -> npt.NDArray[np.float64]:
     """Delays with a tail that ends at `longest` seconds."""
     return ticks if longest is None else np.minimum(ticks, to_ticks(longest))
