@@ -181,7 +181,7 @@ def events(text: Text, notes: list[str]) -> Iterator[Event]:
 
 def ticks(seconds: str, fraction: str) -> int:
     """Of digits before and after the point."""
-    return int(seconds) * 10**12 + int(fraction) * 10 ** (12 - len(fraction))
+    return int(seconds) * TICKS_PER_SECOND + int(fraction) * 10 ** (12 - len(fraction))
 
 
 def cpu_noise(
