@@ -502,6 +502,7 @@ class Given(Generic[Taken, Held]):
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
+        # What help() shows for a parameter: what may be passed.
         owner.__annotations__[name] = self._shown
         self.__doc__ = self._shown
 
