@@ -18,7 +18,7 @@ from . import interrupts  # noqa: F401  (it acts before all that takes time to i
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import algorithms, congestion, distributions, imbalance, noise, notebook, stats, theory
+from . import algorithms, congestion, distributions, imbalance, noise, stats, theory
 from .advice import Advice, advise
 from .agreement import Agreement, compare_measured
 from .algorithms import *  # noqa: F403
@@ -136,9 +136,6 @@ __all__ += distributions.__all__
 __all__ += noise.__all__
 
 _LOADED_WHEN_ASKED_FOR = ("inference", "measured", "plots")
-
-
-notebook.load_with(lambda name: import_module(f".{name}", __name__))
 
 
 if not TYPE_CHECKING:  # which would know every name else

@@ -24,6 +24,7 @@ from .noise_free import noise_free_ticks, noise_only_delays
 from .result_table import ResultTable, aligned, csv_text, ends, show_time
 from .simulate import simulate
 from .stats import Estimate
+from .stats.estimates import check_confidence
 from .syntax import read_count
 from .units import from_ticks, show_seconds
 
@@ -231,7 +232,7 @@ def compare_measured(
     """
     check_case(case)
     realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
-    stats.mean([0.0], confidence)  # what it must be, before anything runs
+    check_confidence(confidence)
     chosen = _Chosen(collective, ranks, message_bytes)
     content = _read(measured, check_choice(unit, "unit", tuple(UNITS)), case, chosen)
 

@@ -23,7 +23,14 @@ from .hierarchy import Hierarchy
 from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed, scaled
 from .network import MOST_BYTES, LogGOPS, Network, NetworkOrText, check_network
 from .noise import Congestion, Noise, SpeedNoise, TraceNoise
-from .noise.source import ExposedWork, check_sources, content_of, longest_work, names_level
+from .noise.source import (
+    ExposedWork,
+    check_sources,
+    content_of,
+    longest_work,
+    name_in_case,
+    names_level,
+)
 from .renames import to_stored
 from .steps import ASK, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs, Step
 from .syntax import read_count, read_network, read_noises, read_size
@@ -590,7 +597,7 @@ def warn_of_idle_sources(
             message = _hits_nothing(i, noise.kind, f", so it is without effect: {reason}", ranks)
             warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
         elif unused := noise.ignores(ranks):
-            message = f"noise.{i} ({noise.kind}): {unused}"
+            message = f"{name_in_case(i, noise.kind)}: {unused}"
             warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
 
 
@@ -662,4 +669,4 @@ def warn_of_unused_costs(cases: Iterable[Case]) -> None:
 
 def _hits_nothing(place: int, kind: str, why: str, ranks: int) -> str:
     alone = "" if ranks > 1 else " (one rank exchanges nothing)"
-    return f"noise.{place} ({kind}) can hit nothing{why}{alone}"
+    return f"{name_in_case(place, kind)} can hit nothing{why}{alone}"

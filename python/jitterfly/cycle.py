@@ -214,7 +214,7 @@ class CostTable(NamedTuple):
 class Cycle:
     """The steps of one cycle, the same for each, and the costs of their messages.
 
-    All that a case asks of its algorithm and its network: who has the cycle needs neither.
+    It holds all that a case needs from its algorithm and its network.
 
     Attributes
     ----------

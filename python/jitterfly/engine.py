@@ -295,6 +295,14 @@ def check_run(
     return realizations, seed, first_realization
 
 
+def check_draw(seed: int, realization: int) -> tuple[int, int]:
+    """Seed and number of the one realization that is looked into."""
+    return (
+        check_integer(seed, "seed", 0, MOST_SEED),
+        check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1),
+    )
+
+
 @contextmanager
 def reporting(
     progress: Callable[[int, int], object] | None, realizations: int, backend: str

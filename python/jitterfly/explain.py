@@ -27,6 +27,7 @@ from .case import Case, check_case, delays, warn_of_misses, warn_of_unused_costs
 from .engine import core
 from .fields import MOST_THREADS
 from .noise import Noise
+from .noise.source import name_in_case
 from .program import compile_case
 from .result_table import ResultTable, aligned, csv_text, ends, kept
 from .simulate import check_run, check_times, no_memory, reporting
@@ -365,7 +366,7 @@ class Explanation(DelayByCause):
 
         The path, and which late ranks are on it, depend on all noise.
         """
-        can = {f"noise.{i} ({noise.kind})": noise.random and delays(noise, self.case)
+        can = {name_in_case(i, noise.kind): noise.random and delays(noise, self.case)
                for i, noise in enumerate(self.case.noise)}  # fmt: skip
         return {cause: can.get(cause, any(can.values())) for cause in self.causes}
 
@@ -502,7 +503,7 @@ def _explanation(
         columns.append(by_cause[:, 0])
     for i, (noise, cause) in enumerate(zip(case.noise, causes_of(case.noise), strict=True)):
         place[cause] = len(causes)
-        causes.append(f"noise.{i} ({noise.kind})")
+        causes.append(name_in_case(i, noise.kind))
         columns.append(by_cause[:, cause])
     causes.append(PATH)
     columns.append(path.sum(axis=1))

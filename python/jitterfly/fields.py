@@ -67,6 +67,34 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "cell"), counted(2000, "cell")
+    ('1 cell', '2,000 cells')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def first_few(names: Sequence[str], most: int) -> str:
+    """The first names of a list, and how many more there are.
+
+    Examples
+    --------
+    >>> first_few(["a", "b", "c", "d"], 2), first_few(["a"], 2)
+    ('a, b and 2 more', 'a')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def seed_in_files(seed: int) -> int | str:
+    """A seed for NetCDF and Parquet, whose integers end below 2^63: a larger one is text."""
+    return seed if seed < 2**63 else str(seed)
+
+
 def check_integer(value: Any, name: str, low: int, high: int) -> int:
     """An int from `low` to `high`; bool, float and text are errors."""
     number = as_integer(value)
@@ -447,9 +475,9 @@ def _plain(value: Any) -> Any:
 
 
 Array = npt.NDArray[np.float64]
-Floats = Sequence[float] | npt.NDArray[Any]
+FloatsLike = Sequence[float] | npt.NDArray[Any]
 """What is taken where an array of numbers is asked for."""
-Integers = Sequence[int] | npt.NDArray[Any]
+IntegersLike = Sequence[int] | npt.NDArray[Any]
 Taken = TypeVar("Taken")
 Held = TypeVar("Held")
 NO_DEFAULT: Any = object()
@@ -474,6 +502,7 @@ class Given(Generic[Taken, Held]):
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
+        # What help() shows for a parameter: what may be passed.
         owner.__annotations__[name] = self._shown
         self.__doc__ = self._shown
 
@@ -490,14 +519,14 @@ class Given(Generic[Taken, Held]):
         instance.__dict__[self._name] = value
 
 
-class IntegerArray(Given[Integers, npt.NDArray[np.int64]]):
+class IntegerArray(Given[IntegersLike, npt.NDArray[np.int64]]):
     """A required array of integers."""
 
     def __init__(self) -> None:
         super().__init__("array of int")
 
 
-class FloatArray(Given[Floats, Array]):
+class FloatArray(Given[FloatsLike, Array]):
     """A required array of numbers."""
 
     def __init__(self) -> None:

@@ -16,10 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-#: The ending of names that are not meant to stay.
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
+#: The ending of names that are not meant to stay.
 TEMPORARY = ".tmp"
-
 
 #: Bytes of a text that people write, such as a study. Longer ones are refused.
 MOST_TEXT = 2**24

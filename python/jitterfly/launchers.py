@@ -68,11 +68,10 @@ def world_size(environment: Mapping[str, str] | None = None) -> int | None:
     return next(_numbers(environment, *(launcher.size for launcher in _LAUNCHERS)), None)
 
 
-def world_variables(environment: Mapping[str, str] | None = None) -> list[str]:
+def world_variables() -> list[str]:
     """The variables in which a launcher says how many processes it started."""
-    environment = os.environ if environment is None else environment
     names = dict.fromkeys(launcher.size for launcher in _LAUNCHERS)
-    return [name for name in names if name in environment]
+    return [name for name in names if name in os.environ]
 
 
 def local_rank(environment: Mapping[str, str] | None = None) -> int | None:

@@ -1,7 +1,7 @@
 """Display of results in Jupyter notebooks (HTML, PNG), and conversion to pandas and matplotlib.
 
 Results come before pictures and tables of them: no package of results imports `plots`. Their
-methods ask here for a picture; the package's face says how modules are loaded when one is drawn.
+methods ask here for a picture, and the module that draws is loaded by its name when one is drawn.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import io
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from html import escape
 from importlib import import_module
@@ -28,13 +28,10 @@ MOST_ROWS = 20
 _EXTRAS = {"matplotlib": "plot", "shtab": "completion"}
 """Which of jitterfly's extras holds a package; the others are in `data`."""
 
-_load: Callable[[str], Any]
 
-
-def load_with(load: Callable[[str], Any]) -> None:
-    """Say how a module of this package is loaded by its name, such as "plots.draw"."""
-    global _load
-    _load = load
+def _load(name: str) -> Any:
+    """A module of this package by its name, such as "plots.draw"."""
+    return import_module(f".{name}", __package__)
 
 
 def package(name: str) -> Any:

@@ -17,6 +17,7 @@ from .steps import (
     FORWARD,
     LISTED,
     MESSAGE,
+    START,
     Listed,
     MessageCosts,
     Step,
@@ -24,8 +25,6 @@ from .steps import (
 )
 from .units import to_ticks
 
-START = "start"
-"""The label of the row in which ranks begin the collective."""
 OVER_RANKS = ("spread", "arrival", "rounds")
 """What is observed as latest, earliest and mean over the ranks."""
 _ROUND, _FLAGS, _DRAW, _ROW, _MAP, _WORK, _DELAY = range(1, 8)
@@ -156,7 +155,7 @@ def rows_of_steps(case: Case, every_row: bool) -> npt.NDArray[np.int32]:
     steps = case.lowered.steps
     taken = np.tile(np.array(_observed(case, steps, every_row)), (case.cycles, 1))
     if every_row:  # later collectives start where the cycle before ended: no row of their own
-        taken[1:] &= np.array([step.label != "start" for step in steps])
+        taken[1:] &= np.array([step.label != START for step in steps])
     numbers = np.cumsum(taken.ravel(), dtype=np.int32).reshape(taken.shape) - 1
     return np.where(taken, numbers, -1).astype(np.int32)
 
@@ -268,10 +267,10 @@ def observation_names(case: Case) -> list[str]:
             names.append(row.name)
     if case.observe in ("completion", "rank 0"):
         return names
-    return [f"{name}: {what}" for name in names for what in _OVER_RANKS]
+    return [f"{name}: {what}" for name in names for what in _STATISTICS]
 
 
-_OVER_RANKS = ("max", "min", "mean")
+_STATISTICS = ("max", "min", "mean")
 
 
 def start_name(case: Case, cycle: int) -> str:
@@ -292,7 +291,7 @@ def observation_shape(case: Case) -> dict[str, list[int] | list[str]]:
         else:
             shape |= {"T": redundancies} if len(redundancies) > 1 else {}
     if case.observe in OVER_RANKS:
-        shape["over_ranks"] = list(_OVER_RANKS)
+        shape["over_ranks"] = list(_STATISTICS)
     return shape
 
 
@@ -304,10 +303,10 @@ def arrange_observations(case: Case, values: npt.NDArray[np.float64]) -> npt.NDA
     shape = [len(coordinates) for coordinates in observation_shape(case).values()]
     outer = values.shape[:-1]
     if case.observe == "rounds" and case.cycles > 1:
-        columns = values.reshape(*outer, -1, len(_OVER_RANKS))
+        columns = values.reshape(*outer, -1, len(_STATISTICS))
         rows, steps = shape[0] * shape[1], shape[1]
         there = [row for row in range(rows) if row < steps or row % steps]
-        whole = np.full((*outer, rows, len(_OVER_RANKS)), np.nan)
+        whole = np.full((*outer, rows, len(_STATISTICS)), np.nan)
         whole[..., there, :] = columns
         values = whole
     return values.reshape(*outer, *shape)

@@ -132,7 +132,7 @@ class Phases(ProgressLine):
         if not 0 < done < total:
             return ""
         left = (now - self.phase_begun) * (total - done) / done
-        return f": {100 * done / total:.0f} %, {show_time(left)} left"
+        return f": {100 * done / total:.0f} %, {show_duration(left)} left"
 
 
 def _terminal_size(stream: TextIO) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _terminal_size(stream: TextIO) -> dict[str, Any]:
     return {"dynamic_ncols": True} if known else {"ncols": 80, "nrows": 24, "dynamic_ncols": False}
 
 
-def show_time(seconds: float) -> str:
+def show_duration(seconds: float) -> str:
     """`42 s`, `3 min 05 s`, `2 h 10 min`."""
     whole = round(seconds)
     if whole < 60:

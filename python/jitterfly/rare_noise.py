@@ -15,7 +15,7 @@ from typing import NamedTuple
 from .case import Case, delays
 from .cycle import Cycle
 from .noise import Noise
-from .noise.source import Exposure, Hits
+from .noise.source import Exposure, Hits, name_in_case
 from .program import message_count
 from .stats import ENOUGH_EVENTS
 from .steps import EXCHANGE, MESSAGE
@@ -35,9 +35,9 @@ class SourceHits(NamedTuple):
     hits : Hits or None
         None where they can not be told simply.
     as_long : float
-        Expected hits of all sources of the case whose hits last as long as its own, or longer.
-        Longer ones that are rare, too, show in a sample how sure its mean is; those that meet every
-        realization do not, and hide shorter ones unsaid.
+        Expected hits, over all sources, that last at least as long as this one's. If longer hits
+        are rare, the sample itself shows how sure its mean is; if they meet every realization, they
+        hide shorter ones.
     """
 
     place: int
@@ -48,7 +48,7 @@ class SourceHits(NamedTuple):
     @property
     def name(self) -> str:
         """As in a study and in messages: `noise.1 (step)`."""
-        return f"noise.{self.place} ({self.noise.kind})"
+        return name_in_case(self.place, self.noise.kind)
 
     @property
     def most(self) -> float:
@@ -126,7 +126,7 @@ def _are_same(one: Noise, other: Noise) -> bool:
 
 def expectation(source: SourceHits, realizations: int, words: str = "") -> str:
     """How often a source is expected to hit so many realizations; `words` describe it."""
-    name = f"noise.{source.place} ({words})" if words else source.name
+    name = name_in_case(source.place, words) if words else source.name
     count = realizations * source.as_long
     times = f"{count:.2g} times in {realizations:,} realizations"
     return f"hits as long as those of {name} are expected {times}"

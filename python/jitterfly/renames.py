@@ -86,7 +86,7 @@ def renamed_key(key: Any, allowed: Collection[str]) -> str:
 
 
 def renamed_kind(kind: Any, allowed: Collection[str]) -> str:
-    """The same of a kind."""
+    """As `renamed_key`, for a kind."""
     new = _KINDS.get(kind) if isinstance(kind, str) else None
     return f"kind `{kind}` is called `{new}` since {SINCE}" if new in allowed else ""
 
@@ -97,7 +97,7 @@ def figure_from_study(kind: str) -> str:
 
 
 def renamed_option(option: str, allowed: Collection[str]) -> str:
-    """The same of an option of the command line."""
+    """As `renamed_key`, for an option of the command line."""
     new = "--" + _FIELDS.get(option.removeprefix("--").replace("-", "_"), "").replace("_", "-")
     return f"; {option} is called {new} since {SINCE}" if new in allowed else ""
 

@@ -18,17 +18,17 @@ from . import memory, notebook, stats
 from .case import Case, check_case, warn_of_doubts, warn_of_misses, warn_of_unused_costs
 from .engine import (
     backend_named,
+    check_draw,
     check_run,
     choose_backend,
     core,
     reporting,
 )
 from .fields import (
-    MOST_REALIZATIONS,
-    MOST_SEED,
     check_choice,
     check_integer,
     frozen_dataclass,
+    seed_in_files,
     summary,
 )
 from .noise import Congestion, LateArrival, SpeedNoise
@@ -182,7 +182,7 @@ class Result:
             name: (["realization", *shape], arrange_observations(self.case, self.samples), about),
             "noise_free": ([*shape], arrange_observations(self.case, self.noise_free), quiet),
         }
-        seed = self.seed if self.seed < 2**63 else str(self.seed)  # what files can hold
+        seed = seed_in_files(self.seed)
         attributes = {"case": summary(self.case), "seed": seed, "backend": self.backend}
         dataset: xarray.Dataset = xr.Dataset(data, coordinates, attributes)
         return dataset
@@ -389,8 +389,7 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
     """
     warn_of_misses(check_case(case))
     warn_of_unused_costs([case])
-    seed = check_integer(seed, "seed", 0, MOST_SEED)
-    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+    seed, realization = check_draw(seed, realization)
     needed = case.ranks * (row_count(case, every_row=True) * 16 + 24)
     memory.check_memory(needed, f"all ready times of {case.ranks} ranks", memory.available_bytes())
     program = compile_case(case, every_row=True)
@@ -428,8 +427,7 @@ def noise_phases(
         range.
     """
     check_case(case)
-    seed = check_integer(seed, "seed", 0, MOST_SEED)
-    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+    seed, realization = check_draw(seed, realization)
     number = _periodic_number(case, source)
     memory.check_memory(
         case.ranks * 16, f"the phases of {case.ranks} ranks", memory.available_bytes()
@@ -503,8 +501,7 @@ def noise_intervals(
     check_case(case)
     rank = check_integer(rank, "rank", 0, case.ranks - 1)
     end = to_ticks(parse_seconds(until, "until"), "until")
-    seed = check_integer(seed, "seed", 0, MOST_SEED)
-    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+    seed, realization = check_draw(seed, realization)
     check_choice(phase, "phase", ("communication", "compute"))
     program, horizon = compile_case(case), end
     while True:

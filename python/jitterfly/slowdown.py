@@ -17,7 +17,7 @@ from . import notebook, stats
 from .algorithms import Algorithm, Butterfly
 from .case import Case, check_exposed, delays, doubts, warn_of_unused_costs
 from .distributions import Constant, Distribution
-from .fields import MOST_REALIZATIONS, MOST_SEED, Component, shorten, summary
+from .fields import MOST_REALIZATIONS, MOST_SEED, Component, counted, shorten, summary
 from .hierarchy import Hierarchy
 from .network import LogGOPS, Network, check_network
 from .noise import Noise, SpeedNoise, TraceNoise
@@ -28,6 +28,7 @@ from .renames import names_old_arguments
 from .result_table import ResultTable, aligned, csv_text, ends, show_time
 from .simulate import Result, simulate_checked
 from .stats import Estimate
+from .stats.estimates import check_confidence
 from .syntax import read_count, read_ranks
 from .units import TICKS_PER_SECOND, Seconds, Time, show_seconds, show_size
 
@@ -310,7 +311,7 @@ def check_question(
     """
     realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
     seed = read_count(seed, "seed", 0, MOST_SEED)
-    stats.mean([0.0], confidence)  # what it must be
+    check_confidence(confidence)
     network, algorithm = check_network(network), algorithm or Butterfly()
     cases = [
         Case(count, algorithm=algorithm, network=network, noise=noise,
@@ -354,7 +355,7 @@ def steady_notes(case: Case, simulated: float) -> list[str]:
     if not case.compute_time or not simulated or longest <= simulated / _LONG_RUN:
         return []
     needed = math.ceil(_LONG_RUN * longest / (simulated / case.cycles))
-    count = f"{case.cycles:,} cycle{'s' * (case.cycles != 1)}"
+    count = counted(case.cycles, "cycle")
     return [
         f"simulated: {show_seconds(simulated, 3)} of the machine's time ({count}), and noise that "
         f"lasts {show_seconds(longest, 3)} can be under way at its start, which counts for more "

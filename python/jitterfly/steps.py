@@ -204,6 +204,9 @@ COMPUTE, ENTER, EXCHANGE, FORWARD, OBSERVE, MESSAGE = range(6)
 (with the redundant copy inside the butterfly), forward after the butterfly, look at the result,
 messages by a partner map."""
 
+START = "start"
+"""Label of the step, and of its row, after which ranks begin the collective."""
+
 COPY = 1
 """Flag of EXCHANGE round r: redundant copies of level r + 1 go to the mirrors."""
 FINAL = 2

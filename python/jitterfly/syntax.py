@@ -273,7 +273,7 @@ def read_noise(value: Any, name: str = "noise") -> Any:
     return {"kind": "trace" if "file" in table else "periodic"} | table
 
 
-def read_noises(value: Any, name: str = "noise") -> Any:
+def read_noises(value: Any) -> Any:
     """The list of a case's noise with its texts read; one text is a list of one.
 
     Examples
@@ -285,7 +285,7 @@ def read_noises(value: Any, name: str = "noise") -> Any:
         value = [value]
     if not isinstance(value, (list, tuple)):
         return value
-    return [read_noise(part, f"{name}[{i}]") for i, part in enumerate(value)]
+    return [read_noise(part, f"noise[{i}]") for i, part in enumerate(value)]
 
 
 def read_values(values: Any, path: str, name: str) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .fields import shorten, stacklevel_of_user
+from .fields import NO_DEFAULT, Given, shorten, stacklevel_of_user
 
 TICKS_PER_SECOND = 10**12
 LONGEST_TICKS = 2**62  # half of int64: one addition of two times can not overflow
@@ -32,7 +32,6 @@ _TEXT = re.compile(
 )
 _UNITS = "s, ms, us, µs, ns, ps"
 _LONGEST_TEXT = 1000  # characters; Python refuses to read integers of more than 4300 digits
-_REQUIRED: Any = object()
 
 BYTES = {
     "B": 1,
@@ -272,7 +271,7 @@ def show_size(count: int) -> str:
     return f"{count:,} B"
 
 
-class Seconds:
+class Seconds(Given[Time, float]):
     """A field of a dataclass that takes a `Time` and holds seconds as a float.
 
     A descriptor, so that a type checker knows both: what may be passed, and what is read.
@@ -287,22 +286,14 @@ class Seconds:
     _positive = False
     _short = False
 
-    def __init__(self, default: Time = _REQUIRED) -> None:
-        self._default = default
+    def __init__(self, default: Time = NO_DEFAULT) -> None:
+        super().__init__("float | str", default)
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-        # What help() shows for a parameter: what may be passed.
-        owner.__annotations__[name] = "float | str"
+        super().__set_name__(owner, name)
         self.__doc__ = "Seconds, as float."
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> float:
-        if instance is not None:
-            value: float = instance.__dict__[self._name]
-            return value
-        if self._default is _REQUIRED:  # this is how dataclass asks whether there is a default
-            raise AttributeError(self._name)
-        return parse_seconds(self._default, self._name)
+        if self._default is not NO_DEFAULT:
+            self._default = parse_seconds(self._default, name)
 
     def __set__(self, instance: object, value: Time) -> None:
         try:
@@ -330,21 +321,16 @@ class ShortSeconds(Seconds):
     _short = True
 
 
-class OptionalSeconds:
+class OptionalSeconds(Given[Time | None, float | None]):
     """A field of a dataclass that takes a `Time` above 0 or None, and holds seconds or None."""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-        self._owner = owner.__name__
-        # What help() shows for a parameter: what may be passed.
-        owner.__annotations__[name] = "float | str | None"
-        self.__doc__ = "Seconds, as float, or None."
+    def __init__(self) -> None:
+        super().__init__("float | str | None", None)
 
-    def __get__(self, instance: object | None, owner: type | None = None) -> float | None:
-        if instance is None:  # this is how dataclass asks for the default
-            return None
-        value: float | None = instance.__dict__[self._name]
-        return value
+    def __set_name__(self, owner: type, name: str) -> None:
+        super().__set_name__(owner, name)
+        self._owner = owner.__name__
+        self.__doc__ = "Seconds, as float, or None."
 
     def __set__(self, instance: object, value: Time | None) -> None:
         try:

@@ -36,7 +36,7 @@ def test_congestion_is_the_largest_load_on_the_route(tree, pattern):
         found = jc.congestion_realization(case, number, 3)
         for level, messages in enumerate(found.levels):
             both = congestion.loads(case, level, number, 3)
-            assert [len(up) for up, _ in both] == congestion.links(tree)
+            assert [len(up) for up, _ in both] == tree.links()
             flat = np.concatenate([side for pair in both for side in pair])
             assert len(flat) == tree.edges
             ends = found.host_of_rank[messages.pairs]

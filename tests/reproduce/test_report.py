@@ -9,7 +9,7 @@ import pytest
 from support.example_report import PNG, REPORT, STEEP, SVG
 
 from jitterfly.report.comparison import TITLE, contents, markdown, to_json, update, verdicts
-from jitterfly.report.document import Part, Picture, Report
+from jitterfly.report.document import PartRow, Picture, Report
 from jitterfly.report.page import Html, page, tag, text
 
 VOID = {"img", "link", "meta"}
@@ -168,7 +168,7 @@ def test_verdicts_are_counted():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Part("", "", "holds", ""), "verdict must be one of"),
+        (lambda: PartRow("", "", "holds", ""), "verdict must be one of"),
         (lambda: replace(STEEP.parts[0], whose="theirs"), "whose must be one of"),
         (lambda: Picture(SVG, "image/gif", ""), "media must be one of"),
     ],

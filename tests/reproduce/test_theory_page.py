@@ -64,11 +64,11 @@ def test_other_sizes_are_asked_for(made, small, monkeypatch):
 @pytest.mark.full_scale
 def test_other_sizes_are_made_anew(made, small, tmp_path, monkeypatch, capsys):
     shutil.copytree(made, tmp_path / "new" / "theory")
-    before = theory.section(tmp_path / "new", quick=True)
+    before = theory.section(tmp_path / "new", quick=True, tell=print)
     monkeypatch.setattr(theory, "QUICK", dataclasses.replace(SMALL, one=61))
     assert main(["theory", "--out", str(tmp_path / "new")]) == 0
     assert "the largest of N: exponential" in capsys.readouterr().err
-    assert before.tables != theory.section(tmp_path / "new", quick=True).tables
+    assert before.tables != theory.section(tmp_path / "new", quick=True, tell=print).tables
 
 
 def test_a_damaged_file_is_no_reason_to_fail(tmp_path):

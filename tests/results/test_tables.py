@@ -13,7 +13,7 @@ from jitterfly.cli import main
 from jitterfly.cli.output import terminal_width
 from jitterfly.results import Results, tables
 from jitterfly.results.status import status
-from jitterfly.results.text_table import MOST_OF_ALL, MOST_ROWS, aligned, fitting
+from jitterfly.results.text_table import MOST_OF_ALL, MOST_ROWS, aligned_table, fitting
 from jitterfly.store import Store
 from jitterfly.studies import parse_study
 from jitterfly.sweep import run
@@ -204,7 +204,7 @@ def test_long_headers_are_broken_and_stand_over_their_columns():
         "a name of many words\nmean",
         "other words here",
     ]
-    text = aligned(header, [["2", "1.25", "1.30 ± 0.01", "7"]])
+    text = aligned_table(header, [["2", "1.25", "1.30 ± 0.01", "7"]])
     assert text == (
         "          a name of many    other\n"
         "              words         words\n"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jitterfly.observables import CellData, Column, Family, Form, Measure, Target, Ticks, decide
-from jitterfly.observables.targets import LEAST_EVENTS
+from jitterfly.observables.targets import ENOUGH_EVENTS
 from jitterfly.stats import sequential
 
 COLUMNS = (Column("", "a"), Column("", "b"))
@@ -179,7 +179,7 @@ def test_no_mean_of_a_few_events():
     for target in ("mean of completion ± 1 %", "mean of gain ± 1 %"):
         decision = decided([target], raw=rare(1 / 2000))
         assert decision.met
-        assert decision.realizations * (1 / 2000) > 0.7 * LEAST_EVENTS
+        assert decision.realizations * (1 / 2000) > 0.7 * ENOUGH_EVENTS
         short = decided([target], raw=rare(1 / 2000), limit=10_000)
         assert not short.met
         assert "rare events" in short.states[0].why

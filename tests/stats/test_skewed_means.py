@@ -14,7 +14,7 @@ import jitterfly as jf
 from jitterfly import stats
 from jitterfly.advice import question
 from jitterfly.observables import CellData, Column, Family, Form, Measure, Observed, Ticks
-from jitterfly.observables.targets import LEAST_EVENTS
+from jitterfly.observables.targets import ENOUGH_EVENTS
 
 DRAWS = 4000
 SAMPLES = {  # of a shape, with its mean; Student's interval covers 92, 88, 79 and 79 % of 30
@@ -82,7 +82,7 @@ def test_events_are_those_of_studies():
     each = [[stats.effective_events(x[:, i, j]) for j in range(2)] for i in range(3)]
     np.testing.assert_allclose(events, each, rtol=1e-12)
     assert stats.mean(x[:, 0, 0]).events == pytest.approx(events[0, 0], rel=1e-12)
-    assert LEAST_EVENTS == question.ENOUGH_EVENTS == stats.ENOUGH_EVENTS == 30
+    assert ENOUGH_EVENTS == question.ENOUGH_EVENTS == stats.ENOUGH_EVENTS == 30
 
 
 def test_paired_differences_say_so_too():

@@ -4,7 +4,7 @@ import struct
 import zlib
 
 from jitterfly.claims import CANNOT_TELL, DIFFERS, OURS, REPRODUCED, WORDS
-from jitterfly.report.document import Claim, Part, Picture, Report, Section, Table
+from jitterfly.report.document import ClaimRow, PartRow, Picture, Report, Section, Table
 
 SVG = b"""<svg xmlns="http://www.w3.org/2000/svg" width="640" height="400" viewBox="0 0 640 400">
 <rect width="640" height="400" fill="#ffffff"/>
@@ -33,12 +33,12 @@ TABLE = Table(
     ("Every mean has its 95 % interval.",),
 )
 
-STEEP = Claim(
+STEEP = ClaimRow(
     "M4",
     "MS12 Fig. 12",
     "T_comm / D = 1e-2: far better for 2^7 ... 2^14 & <steep> above",
     (
-        Part(
+        PartRow(
             'caption: P = 1 ms, "D" = 10 us',
             '"far better"',
             REPRODUCED,
@@ -46,7 +46,7 @@ STEEP = Claim(
             "above 1",
             WORDS,
         ),
-        Part(
+        PartRow(
             'caption: P = 1 ms, "D" = 10 us',
             '"rises <steeply>"',
             DIFFERS,
@@ -55,7 +55,7 @@ STEEP = Claim(
             WORDS,
             "our reading",
         ),
-        Part(
+        PartRow(
             "text: P = 10 ms, D = 100 us",
             '"rises <steeply>"',
             CANNOT_TELL,
@@ -93,11 +93,11 @@ REPORT = Report(
             "ms12_maps",
             "MS12 Figs. 8-11: maps",
             claims=(
-                Claim(
+                ClaimRow(
                     "M3",
                     "MS12 Fig. 8-11",
                     "gain large for T_comm < D/10",
-                    (Part("", "gain large", REPRODUCED, "3 [2.9, 3.1]", "above 1", WORDS),),
+                    (PartRow("", "gain large", REPRODUCED, "3 [2.9, 3.1]", "above 1", WORDS),),
                 ),
             ),
             pictures=(Picture(PNG, "image/png", 'A "map" of the gain', width=800.0),),

@@ -23,7 +23,7 @@ from jitterfly.stats.sequential import grid_up
 from jitterfly.store import Store
 from jitterfly.sweep import Stopped, run
 from jitterfly.sweep.batches import CellRun, Pace
-from jitterfly.sweep.driver import Progress, show_rate, show_time
+from jitterfly.sweep.driver import RunProgressLine, show_duration, show_rate
 from jitterfly.sweep.executors import InProcess
 
 
@@ -313,7 +313,7 @@ def test_the_bar_never_goes_back():
     cell = SimpleNamespace(index=0, variants=(0,), work=1)
     one = SimpleNamespace(cell=cell, done=False, decision=None, expected=lambda: next(expected))
     shown = []
-    with Progress([one], Terminal()) as progress:
+    with RunProgressLine([one], Terminal()) as progress:
         for _ in range(3):
             progress.step(one, 5)
             progress._show()
@@ -338,7 +338,7 @@ def test_the_time_left_counts_small_cells(monkeypatch):
         return run
 
     runs = [cell(0, 2**20), *(cell(i, 1) for i in range(1, 1000))]
-    with Progress(runs, io.StringIO()) as progress:
+    with RunProgressLine(runs, io.StringIO()) as progress:
         for run in runs[:500]:
             now += 1
             run.done = True
@@ -375,7 +375,7 @@ def test_a_width_is_said_once(tmp_path):
 
 
 def test_times_and_rates_for_people():
-    assert [show_time(t) for t in (0.2, 42, 185, 7800)] == [
+    assert [show_duration(t) for t in (0.2, 42, 185, 7800)] == [
         "0 s",
         "42 s",
         "3 min 05 s",
@@ -400,14 +400,14 @@ def test_progress_says_how_far_targets_are(tmp_path):
             return super().submit(fn, *args, **kwargs)
 
     watching = Watching()
-    before = Progress.__enter__
+    before = RunProgressLine.__enter__
 
     def enter(self):
         watching.progress = self
         return before(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Progress, "__enter__", enter)
+        patch.setattr(RunProgressLine, "__enter__", enter)
         run(
             sweep_cases.study(),
             tmp_path / "out",

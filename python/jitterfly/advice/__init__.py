@@ -5,15 +5,9 @@ what it found there, `search` goes through all cells, `answer` is what comes out
 for an MPI library.
 """
 
-from .answer import (
-    DECIDED,
-    Advice,
-    candidates_list,
-    certainty_lines,
-    setting_in_words,
-)
+from .answer import DECIDED, Advice, candidates_list, certainty_lines
 from .candidates import COLLECTIVES, Candidate, algorithm_named, known, register
-from .question import Question, load_question, own_names, read_question
+from .question import Question, load_question, own_names, read_question, setting_in_words
 from .ranking import AdviceCell, RankedCandidate
 from .search import Progress, advise, search
 from .tuning import (

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import notebook
+from ..fields import counted
 from ..result_table import ResultTable, aligned, csv_text
-from ..slowdown import in_words, start_notes
+from ..slowdown import start_notes
 from ..stats import Estimate
 from ..units import show_seconds, show_size
 from .candidates import LIBRARIES, known
@@ -349,17 +350,6 @@ def _plain_estimate(estimate: Estimate) -> dict[str, Any]:
     }
 
 
-def setting_in_words(question: Question) -> list[str]:
-    """Network, noise and message program in words, without what has its usual value."""
-    noise = "; ".join(map(in_words, question.noise)) or "none"
-    parts = [f"network {in_words(question.network)}", f"noise {noise}"]
-    if question.cycles > 1:
-        parts.append(f"the last of {question.cycles:,} in a row")
-    if question.compute_time:
-        parts.append(f"{show_seconds(question.compute_time)} of computing before each")
-    return parts
-
-
 def certainty_lines(advice: Advice) -> list[str]:
     """How sure it is, and why it ended."""
     question = advice.question
@@ -369,9 +359,9 @@ def certainty_lines(advice: Advice) -> list[str]:
         return ["without noise: exact" + (f"; {ended}" if advice.ended != DECIDED else "")]
     share = f"{100 * question.confidence:.10g} %"
     parts = [
-        _count(len(advice.cells), "cell"),
-        _count(len(question.chosen()), "candidate"),
-        f"at most {_count(len(question.looks()), 'look')}",
+        counted(len(advice.cells), "cell"),
+        counted(len(question.chosen()), "candidate"),
+        f"at most {counted(len(question.looks()), 'look')}",
     ]
     return [
         f"{share} for all of it together (paired on the same noise; {', '.join(parts)})",
@@ -399,11 +389,7 @@ def _tolerance_notes(advice: Advice) -> list[str]:
     ]
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None = None) -> list[str]:
+def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None) -> list[str]:
     """The candidates of one cell, the best first."""
     where = f"{cell.ranks:,} ranks, {show_size(cell.message_bytes)}"
     if cell.outcome in (NOBODY, NOT_RUN):
@@ -556,7 +542,7 @@ def _short_verdict(cell: AdviceCell) -> str:
     return verdict(cell)
 
 
-def candidates_list(collective: str, own: Sequence[str] = ()) -> list[str]:
+def candidates_list(collective: str, own: Sequence[str]) -> list[str]:
     """The candidates of a collective, a line for each; `own` are names of the user's."""
     rows: list[tuple[str, ...]] = [("candidate", "what it does", *LIBRARIES)]
     for name, candidate in known(collective).items():

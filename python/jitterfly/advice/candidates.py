@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..algorithms import Algorithm, is_kind_of
+from ..algorithms.algorithm import COLLECTIVES
 from ..fields import check_choice, did_you_mean, shorten
 from ..hierarchy import Hierarchy
 from ..network import Network
@@ -22,10 +23,6 @@ _MOST_LINK_SHARE = 0.05  # of a round: copies need not wait for a message that o
 
 Maker = Callable[[int, Network, int], Algorithm]
 """From ranks, a network and the bytes of a message to an algorithm."""
-
-COLLECTIVES = (
-    "allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall",
-)  # fmt: skip
 
 LIBRARIES = ("Open MPI", "MPICH", "NCCL")
 """Libraries whose names of an algorithm are listed."""
@@ -296,6 +293,13 @@ def _check_free_links(network: Network, size: int) -> None:
 
 
 def _register_all() -> None:
+    _register_plain()
+    for candidate in [*_with_copies(), *_in_two_stages(), *_only_if_named()]:
+        register("allreduce", candidate)
+    _register_linear()
+
+
+def _register_plain() -> None:
     for collective, names in _PLAIN.items():
         for name, plain in names.items():
             called = {library: word for library, word in zip(LIBRARIES, plain.called, strict=True)
@@ -309,7 +313,11 @@ def _register_all() -> None:
                     called=called,
                 ),
             )
-    copies = [
+
+
+def _with_copies() -> list[Candidate]:
+    """The butterfly, and what it can do against noise by sending more than it must."""
+    return [
         # The schedule of recursive_doubling in an engine of its own, which knows no gap between
         # messages: considered only if it is named.
         Candidate(
@@ -341,7 +349,11 @@ def _register_all() -> None:
             summary="butterfly; a rank that waits as long as a message takes asks for a copy",
         ),
     ]
-    two_stages = [
+
+
+def _in_two_stages() -> list[Candidate]:
+    """Within nodes, and between their leaders."""
+    return [
         Candidate(
             f"hierarchical{suffix}",
             _hierarchical(leaders),
@@ -355,17 +367,28 @@ def _register_all() -> None:
             ("all", "_all_leaders", "a part of the vector between each of all ranks"),
         )
     ]
-    for candidate in [*copies, *two_stages]:
-        register("allreduce", candidate)
-    register(
-        "allreduce",
+
+
+def _only_if_named() -> list[Candidate]:
+    """Others, which are candidates only if they are named."""
+    return [
         Candidate(  # MPICH's has a radix of its own, which a tuning file would have to name
             "recursive_multiplying",
             _algorithm_of_kind("recursive_multiplying_allreduce"),
             usual=False,
             summary="whole vectors among 4 ranks in a round: the fewest rounds, more messages",
         ),
-    )
+        Candidate(
+            "double_binary_tree",
+            _in_segments("double_binary_tree_allreduce", "512KiB"),
+            usual=False,
+            summary="up and down two binary trees, half of the vector each, in parts of 512 KiB",
+            called={"NCCL": "Tree"},
+        ),
+    ]
+
+
+def _register_linear() -> None:
     # Open MPI's has all messages under way, MPICH's 32 unless it is told another number.
     for name, window, words, called in (
         ("linear", MOST_WINDOW, "all at once", {"Open MPI": "1 linear"}),
@@ -380,16 +403,6 @@ def _register_all() -> None:
                 called=called,
             ),
         )
-    register(
-        "allreduce",
-        Candidate(
-            "double_binary_tree",
-            _in_segments("double_binary_tree_allreduce", "512KiB"),
-            usual=False,
-            summary="up and down two binary trees, half of the vector each, in parts of 512 KiB",
-            called={"NCCL": "Tree"},
-        ),
-    )
 
 
 def _linear(window: int) -> Maker:

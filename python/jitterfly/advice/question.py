@@ -40,12 +40,13 @@ from ..noise import Noise
 from ..noise.source import check_sources
 from ..noise_files import files_from
 from ..observables import quantile_share
+from ..slowdown import in_words
 from ..stats import ENOUGH_EVENTS, PairedQuantiles
 from ..stats.ratios import fieller_ratio
 from ..stats.sampling_distributions import binomial_ranks, student_t
 from ..studies.toml import tomllib
 from ..syntax import read_bytes, read_count, read_noises, read_ranks, read_share
-from ..units import Seconds
+from ..units import Seconds, show_seconds
 from .candidates import COLLECTIVES, Candidate, choose_candidates
 
 Floats = npt.NDArray[np.float64]
@@ -230,10 +231,8 @@ def _widening(x: Floats, error: float, seen: float) -> float:
 _FIRST_LOOK = 32
 _USUAL_REALIZATIONS = 10_000
 _MOST_SECONDS = 1e9
-_STATEMENTS_OF_ONE, _STATEMENTS_OF_TWO = (
-    2,
-    4,
-)  # ends of intervals at a look: of a statistic; of a ratio and a difference
+# Ends of intervals at a look: of a statistic; of a ratio and a difference.
+_STATEMENTS_OF_ONE, _STATEMENTS_OF_TWO = 2, 4
 _TAIL_TIMES = 8  # of what the tail's interval takes at least
 
 
@@ -508,3 +507,14 @@ def _with_objects(table: Mapping[str, Any], key: str) -> dict[str, Any]:
             for i, part in enumerate(parts)
         ]
     return values
+
+
+def setting_in_words(question: Question) -> list[str]:
+    """Network, noise and message program in words, without what has its usual value."""
+    noise = "; ".join(map(in_words, question.noise)) or "none"
+    parts = [f"network {in_words(question.network)}", f"noise {noise}"]
+    if question.cycles > 1:
+        parts.append(f"the last of {question.cycles:,} in a row")
+    if question.compute_time:
+        parts.append(f"{show_seconds(question.compute_time)} of computing before each")
+    return parts

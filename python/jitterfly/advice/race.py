@@ -295,9 +295,8 @@ class Race:
         ceiling, ceiling_of = self._ceilings[-1] if self._ceilings else (math.inf, "")
         for group in sorted(sharing_simulations(self.left), key=_least_noise_free):
             for candidate in group:
-                (
-                    slow if candidate.never_early and candidate.noise_free > ceiling else racing
-                ).append(candidate)
+                too_slow = candidate.never_early and candidate.noise_free > ceiling
+                (slow if too_slow else racing).append(candidate)
             here = [candidate for candidate in group if candidate in racing]
             if here:
                 done = 0
@@ -327,14 +326,10 @@ class Race:
         self.look = number
         self._ceilings.append((ceiling, ceiling_of))
         for candidate in slow:
-            candidate.dropped, candidate.slower_than, candidate.dropped_by_bound = (
-                number,
-                ceiling_of,
-                True,
-            )
-        best = min(
-            racing, key=lambda candidate: (self.value(candidate), candidate.noise_free)
-        )  # the first of `left`
+            candidate.dropped, candidate.slower_than = number, ceiling_of
+            candidate.dropped_by_bound = True
+        # Of equal ones the first of `left`.
+        best = min(racing, key=lambda candidate: (self.value(candidate), candidate.noise_free))
         for candidate in racing:
             if candidate is not best and self.statistic.above(
                 candidate.samples[:count], best.samples[:count], self.error,

@@ -316,9 +316,8 @@ def _compared(
     moved = race.moved(candidate, other)
     ratio = race.statistic.ratio(a, b, race.error, race.within, moved)
     apart = race.statistic.difference(a, b, race.error, moved)
-    if (
-        candidate.dropped_by_bound
-    ):  # it was simulated until its noise-free time was told to be above the other's
+    # It was simulated until its noise-free time was told to be above the other's.
+    if candidate.dropped_by_bound:
         ceiling = race.ceiling_at(candidate.dropped)
         ratio = _at_least(ratio, candidate.noise_free / ceiling)
         apart = _at_least(apart, candidate.noise_free - ceiling)

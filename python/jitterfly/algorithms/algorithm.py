@@ -27,6 +27,7 @@ from ..steps import (
     OBSERVE,
     RECEIVES_ONLY,
     SENDS_ONLY,
+    START,
     Asking,
     BinomialTree,
     Costs,
@@ -41,9 +42,12 @@ from ..steps import (
 from ..syntax import read_size
 from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
 
+COLLECTIVES = (
+    "allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall",
+)  # fmt: skip
+"""What an algorithm can do, as `check_collective` and `advise` call it."""
 MessagePairs = npt.NDArray[np.uint32]
 MOST_ROUNDS = 30
-_START = "start"  # label of the step after which a collective begins
 MOST_LISTED_RANKS = 2**22
 """Of an algorithm whose messages are listed, which takes memory: of more ranks, more than most
 machines have."""
@@ -163,8 +167,8 @@ def checked_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[
     steps = algorithm.steps(ranks, message_bytes)
     if not isinstance(steps, (list, tuple)) or not all(isinstance(step, Step) for step in steps):
         wrong = f"got {shorten(steps)}"
-    elif not any(step.label == _START for step in steps):
-        wrong = f"none of these {len(steps)} is labelled {_START!r}, so that it has no beginning"
+    elif not any(step.label == START for step in steps):
+        wrong = f"none of these {len(steps)} is labelled {START!r}, so that it has no beginning"
     elif not any(step.redundancy == 0 for step in steps):
         wrong = f"none of these {len(steps)} completes the collective (redundancy = 0)"
     else:
@@ -376,7 +380,7 @@ def all_sent_first(messages: list[Step]) -> list[Step]:
 
 def collective(messages: list[Step]) -> list[Step]:
     """With the row "start" before them; the last one completes the collective."""
-    start = Step(OBSERVE, label="start")
+    start = Step(OBSERVE, label=START)
     if not messages:
         return [start._replace(redundancy=0)]
     return [start, *messages[:-1], messages[-1]._replace(redundancy=0)]
@@ -399,12 +403,10 @@ def fold_out(ranks: int, size: int, *, occupies: bool = True) -> list[Step]:
     return [message(Range(0, ranks - power, power), FOLD_OUT, size, "fold out", occupies=occupies)]
 
 
-def gather_up(ranks: int, size: int, *, combine: bool, first: int = 0) -> list[Step]:
+def gather_up(ranks: int, size: int, *, combine: bool) -> list[Step]:
     """A binomial tree towards rank 0: strides 1, 2, 4, ... (as MPICH)."""
     return [
-        message(
-            BinomialTree(1 << r, ranks, down=False), first + r, size, f"up {r + 1}", combine=combine
-        )
+        message(BinomialTree(1 << r, ranks, down=False), r, size, f"up {r + 1}", combine=combine)
         for r in range(rounds_of(ranks))
     ]
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from ..fields import check_integer, frozen_dataclass, shorten
 from ..network import Network
-from ..steps import ASK, COPY, ENTER, EXCHANGE, FINAL, Asking, Costs, Step, power_below
+from ..steps import ASK, COPY, ENTER, EXCHANGE, FINAL, START, Asking, Costs, Step, power_below
 from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
 from .algorithm import MOST_ROUNDS, Forwarding, collective, fold_in, fold_out
 
@@ -140,7 +140,7 @@ class Butterfly(Forwarding, kind="butterfly"):
         outside = fold_out(ranks, message_bytes, occupies=False)
         last = power_below(ranks).bit_length() - 1
         alone = last == 0
-        rounds = [Step(ENTER, 0, FINAL if alone else 0, "" if inside else "start")]
+        rounds = [Step(ENTER, 0, FINAL if alone else 0, "" if inside else START)]
         for level in range(1, last + 1):
             flags = (FINAL if level == last else 0) | (COPY if level in copied else 0)
             flags |= ASK if level in asked else 0

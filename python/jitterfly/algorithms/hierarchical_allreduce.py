@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..fields import Given, check_integer, frozen_dataclass
-from ..steps import Listed, PairArray, Step, power_below, rounds_of
+from ..steps import Listed, PairArray, Range, Step, Xor, power_below, rounds_of
 from .algorithm import MOST_ROUNDS, Algorithm, block_bytes, check_ranks, collective, message
 
 
@@ -109,12 +109,11 @@ def _within_nodes(ranks: int, width: int, leader: int, stride: int) -> PairArray
 def _recursive_doubling(nodes: int) -> list[tuple[PairArray, str, bool]]:
     """Sending and receiving node of each message, step by step; and whether they combine."""
     power = power_below(nodes)
-    beyond, inside = np.arange(power, nodes), np.arange(power)
-    fold = np.stack([beyond, beyond - power], axis=1)
     steps = [
-        (np.stack([inside, inside ^ (1 << r)], axis=1), f"round {r + 1}", True)
+        (Xor(1 << r, power).pair_array(nodes), f"round {r + 1}", True)
         for r in range(power.bit_length() - 1)
     ]
-    if len(beyond):
+    if nodes > power:
+        fold = Range(power, nodes, -power).pair_array(nodes)
         steps = [(fold, "fold in", True), *steps, (fold[:, ::-1], "fold out", False)]
     return steps

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ..fields import check_choice, check_integer
+from ..fields import check_choice, check_integer, first_few
 from ..steps import (
     EXCHANGE,
     MESSAGE,
@@ -22,6 +22,7 @@ from ..steps import (
     power_below,
 )
 from .algorithm import (
+    COLLECTIVES,
     Algorithm,
     all_sent_first,
     block_bytes,
@@ -46,10 +47,6 @@ __all__ = [
     "segments_of",
 ]
 
-GOALS = (
-    "allreduce", "barrier", "allgather", "alltoall", "reduce_scatter", "broadcast", "reduce",
-)  # fmt: skip
-"""Collectives that `check_collective` knows."""
 _MOST_RANKS = 2**12  # a set of ranks for each rank takes memory
 _SHOWN = 5
 
@@ -92,7 +89,7 @@ def check_collective(
         ...
     ValueError: BinomialBroadcast is no allreduce on 2 ranks: rank 0 ends without that of rank 1
     """
-    check_choice(collective, "collective", GOALS)
+    check_choice(collective, "collective", COLLECTIVES)
     for count in [ranks] if isinstance(ranks, int) else ranks:
         check_integer(count, "ranks", 1, _MOST_RANKS)
         has = _spread(algorithm, count, message_bytes)
@@ -101,10 +98,9 @@ def check_collective(
         for rank in range(1 if collective == "reduce" else count):
             if missing := needed & ~has[rank]:
                 names = [str(other) for other in range(count) if missing >> other & 1]
-                more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
                 raise ValueError(
                     f"{type(algorithm).__name__} is no {collective} on {count} ranks: "
-                    f"rank {rank} ends without that of rank {', '.join(names[:_SHOWN])}{more}"
+                    f"rank {rank} ends without that of rank {first_few(names, _SHOWN)}"
                 )
 
 

@@ -206,7 +206,15 @@ def core_limit(
         name = "vector instructions" if times[0] > times[1] else "instructions"
         rates[name] = 1 / max(times)
         limit["instructions"] = counted | {"rank_rounds_per_second": 1 / max(times)}
-    for name, moved, rate in bytes_limits(case, per_rank, capacity["levels"]):
+    _add_bytes(limit, rates, bytes_limits(case, per_rank, capacity["levels"]))
+    return limit
+
+
+def _add_bytes(
+    limit: dict[str, Any], rates: dict[str, float], levels: list[tuple[str, float, float]]
+) -> None:
+    """Add what bytes allow to a limit; the smallest of all rates is then the limit."""
+    for name, moved, rate in levels:
         rates[f"bytes, {name}"] = rate
         limit["bytes"].append({"level": name, "bytes_per_rank_round": moved,
                                "rank_rounds_per_second": rate})  # fmt: skip
@@ -214,7 +222,6 @@ def core_limit(
     if limit["instructions"]:
         limit["by"] = min(rates, key=rates.__getitem__)
         limit["rank_rounds_per_second"] = rates[limit["by"]]
-    return limit
 
 
 def gpu_capacity(device: dict[str, Any], driver: Any = None) -> dict[str, Any]:
@@ -274,11 +281,5 @@ def gpu_limit(
         rates["instructions"] = capacity["instructions"] / instructions
         limit["instructions"] = {"all": instructions, "vector": None, "ranks": case.ranks,
                                  "rank_rounds_per_second": rates["instructions"]}  # fmt: skip
-    for name, moved, rate in bytes_limits(case, per_rank, capacity["levels"]):
-        rates[f"bytes, {name}"] = rate
-        limit["bytes"].append({"level": name, "bytes_per_rank_round": moved,
-                               "rank_rounds_per_second": rate})  # fmt: skip
-    if instructions:
-        limit["by"] = min(rates, key=rates.__getitem__)
-        limit["rank_rounds_per_second"] = rates[limit["by"]]
+    _add_bytes(limit, rates, bytes_limits(case, per_rank, capacity["levels"]))
     return limit

@@ -149,6 +149,18 @@ def below(found: Estimate, limit: float) -> bool | None:
     return True if found.high < limit else False if found.low >= limit else None
 
 
+def up_to(found: Estimate, limit: float) -> bool | None:
+    """Whether a value is at most a limit, if its interval says so."""
+    return True if found.high <= limit else below(found, limit)
+
+
+def exceeds(one: Estimate, other: Estimate) -> bool | None:
+    """Whether a value is larger than another, if their intervals do not meet."""
+    if one.low > other.high:
+        return True
+    return False if one.high < other.low else None
+
+
 def between(found: Estimate, low: float, high: float) -> bool | None:
     """Whether a value is from `low` to `high`, if its interval says so."""
     if found.low >= low and found.high <= high:

@@ -17,7 +17,7 @@ from ..results.figures import named
 from ..results.text_table import interval, show, show_ranks
 from ..stats import Estimate
 from ..units import TICKS_PER_SECOND, show_seconds
-from .claim import OURS, WORDS, Finding, above, below, between, every, of_independent
+from .claim import OURS, WORDS, Finding, above, between, every, of_independent, up_to
 
 if TYPE_CHECKING:
     from ..results import CellResults, Panel, Results
@@ -128,12 +128,8 @@ def _first(where: str, part: str, first: Estimate, found: str) -> Finding:
     more = above(first, 1.0)
     if more is False:
         return Finding(where, part, False, found, "above 1", WORDS)
-    holds = every([more, _upto(first, _LITTLE)])
+    holds = every([more, up_to(first, _LITTLE)])
     return Finding(where, part, holds, found, f"above 1, up to {_LITTLE:g}", OURS)
-
-
-def _upto(found: Estimate, limit: float) -> bool | None:
-    return True if found.high <= limit else below(found, limit)
 
 
 def _percent(share: Estimate) -> str:

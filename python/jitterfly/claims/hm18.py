@@ -51,7 +51,7 @@ def _quiet(name: str, cells: list[CellResults]) -> Finding:
         return Finding(name, _QUIET, None, "no cell with p = 0")
     misses = []
     for cell in cells:
-        step, _ = step_and_delay(cell)
+        step, _ = step_and_longest_delay(cell)
         mean = cell.facts[name].mean
         expected = math.log2(cell.ranks) * step
         misses.append(max(abs(float(end) - expected) for end in (mean.low, mean.high)))
@@ -94,7 +94,7 @@ def _cost(name: str, cells: list[CellResults], limit: float) -> tuple[str, Estim
     if not within:
         return None
     cell = max(within, key=lambda s: (s.ranks, probability(s)))
-    quiet = math.log2(cell.ranks) * step_and_delay(cell)[0]
+    quiet = math.log2(cell.ranks) * step_and_longest_delay(cell)[0]
     mean = cell.facts[name].mean
     value, low, high = (float(x) / quiet for x in (mean.value, mean.low, mean.high))
     ratio = Estimate(value, low, high, mean.confidence, mean.realizations)
@@ -125,7 +125,7 @@ def _explained(
     part = f"{kind} {show_seconds(seconds, 3)}"
     if len(known) < 2:
         return Finding(where, part, None, f"fewer than two p at {TABLE_RANKS} ranks")
-    step, delay = step_and_delay(known[0])
+    step, delay = step_and_longest_delay(known[0])
     k = math.log2(TABLE_RANKS)
     most = k * (step + delay)
     if seconds > most:
@@ -151,9 +151,6 @@ def _explained(
                    "of the allreduce too, which is not known here", "some p of the model gives it",
                    NUMBER, "the paper's wording: the L of the allreduce is not given")  # fmt: skip
 
-
-if TYPE_CHECKING:
-    from ..results import CellResults, Results
 
 _CLOCK = 1.4e9
 _NODES = 24
@@ -199,7 +196,7 @@ def _least(where: str, seen: float, found: float) -> Finding:
 
 def _mean(where: str, what: str, seen: float, cell: CellResults, name: str, remark: str) -> Finding:
     mean = cell.facts[name].mean
-    sources = len(_steps_and_delays(cell)[1])
+    sources = len(_step_and_acting_delays(cell)[1])
     cycles = f" {_CYCLES['mean']:,} cycles =" if what == "mean" else ""
     holds: bool | None = bool(mean.low <= seen <= mean.high)
     if mean.too_small or (not holds and sources > 1):
@@ -217,7 +214,7 @@ def _mean(where: str, what: str, seen: float, cell: CellResults, name: str, rema
 
 def _largest(where: str, seen: float, found: float, cell: CellResults) -> Finding:
     """No more than the longest delay and all short ones can be reached: else a number decides."""
-    step, delays = _steps_and_delays(cell)
+    step, delays = _step_and_acting_delays(cell)
     most = _ROUNDS * (step + max(delays))
     part = f"max {_CYCLES['max']:,} cycles = {show_seconds(seen, 4)} of 100,000 barriers"
     told = f"{show_seconds(found, 4)} of {cell.realizations:,} barriers"
@@ -231,7 +228,7 @@ def _largest(where: str, seen: float, found: float, cell: CellResults) -> Findin
 
 
 def _why(cell: CellResults) -> str:
-    _, delays = _steps_and_delays(cell)
+    _, delays = _step_and_acting_delays(cell)
     if len(delays) == 1:
         return "our reading: one source of delays; a second, rarer and longer one is needed"
     rare = min(source.probability for source in _step_noise(cell))
@@ -243,9 +240,6 @@ def _why(cell: CellResults) -> str:
     )
 
 
-if TYPE_CHECKING:
-    from ..results import CellResults
-
 _ROUNDED = 1e-3  # L is fitted, in units of 10 ns
 _ROUNDS = 5  # of a barrier on 24 nodes
 
@@ -254,7 +248,7 @@ def _step_noise(cell: CellResults) -> list[StepNoise]:
     return [source for source in cell.first_case.noise if isinstance(source, StepNoise)]
 
 
-def _steps_and_delays(cell: CellResults) -> tuple[float, list[float]]:
+def _step_and_acting_delays(cell: CellResults) -> tuple[float, list[float]]:
     """A round of a barrier, and the longest delay of each source that acts; seconds."""
     case = cell.first_case
     costs = case.costs
@@ -268,7 +262,7 @@ def probability(cell: CellResults) -> float:
     return float(cell.coordinates["probability"])
 
 
-def step_and_delay(cell: CellResults) -> tuple[float, float]:
+def step_and_longest_delay(cell: CellResults) -> tuple[float, float]:
     """L and D of the study's case, seconds."""
     case = cell.first_case
     delays = [source.delay.longest_ticks() for source in _step_noise(cell)]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..congestion.study import HALF, FigurePoint
 from ..stats import Estimate
 from ..stats.sampling_distributions import student_t
-from .claim import AXIS, NUMBER, OURS, WORDS, Claim, Finding, above, between, every
+from .claim import AXIS, NUMBER, OURS, WORDS, Claim, Finding, above, between, every, exceeds
 
 _STRAIGHT = 0.1  # of the rise from the smallest size to the largest
 _SAMPLES = 128  # of each point of slide 8
@@ -99,7 +99,7 @@ def _systems(points: Sequence[FigurePoint]) -> list[Finding]:
         same = [point for point in points if point.how == how]
         halves = {p.case.ratio: p for p in same if p.setting.network == HALF}
         others = [p for p in same if p.setting.network != HALF and p.case.ratio in halves]
-        worse = [_order(point.slowdown, halves[point.case.ratio].slowdown) for point in others]
+        worse = [exceeds(halves[point.case.ratio].slowdown, point.slowdown) for point in others]
         worst = {
             ratio: max((p for p in others if p.case.ratio == ratio), key=_slow, default=None)
             for ratio in halves
@@ -197,7 +197,7 @@ def _reading(line: Sequence[FigurePoint], low: float, high: float) -> str:
 def _growing(
     where: str, line: Sequence[FigurePoint], what: str, at: Callable[[FigurePoint], str]
 ) -> Finding:
-    parts = [_order(a.slowdown, b.slowdown) for a, b in pairwise(line)]
+    parts = [exceeds(b.slowdown, a.slowdown) for a, b in pairwise(line)]
     ends = f"{_percent(line[0].slowdown)} at {at(line[0])}"
     if len(line) > 1:
         ends += f", {_percent(line[-1].slowdown)} at {at(line[-1])}"
@@ -247,12 +247,6 @@ def _logarithmic(where: str, line: Sequence[FigurePoint]) -> Finding:
         return Finding(where, "logarithmic in size", False, found, "grows with the size", WORDS)
     allowed = "10 % of the rise are allowed"
     return Finding(where, "logarithmic in size", holds, found, allowed, OURS)
-
-
-def _order(smaller: Estimate, larger: Estimate) -> bool | None:
-    if larger.low > smaller.high:
-        return True
-    return False if larger.high < smaller.low else None
 
 
 def _slow(point: FigurePoint) -> float:

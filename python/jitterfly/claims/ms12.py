@@ -33,7 +33,9 @@ from .claim import (
     above,
     below,
     every,
+    exceeds,
     of_independent,
+    up_to,
 )
 
 if TYPE_CHECKING:
@@ -116,7 +118,7 @@ def fig05(results: Results) -> list[Finding]:
             Finding(
                 where,
                 '"large below", larger than anywhere with T_comm > D',
-                _larger(corner.found, beyond.found),
+                exceeds(corner.found, beyond.found),
                 f"shortest message, most ranks: {corner.in_words(block.name)}; with T_comm > D "
                 f"at most {beyond.in_words(block.name)}",
                 "above every cell with T_comm > D",
@@ -204,7 +206,7 @@ def _corner(block: Block, cells: Sequence[JudgedCell]) -> Finding:
     return Finding(
         block.where,
         part,
-        _larger(corner.found, other.found),
+        exceeds(corner.found, other.found),
         f"{corner.in_words(block.name)}; at the other corners at most {other.in_words(block.name)}",
         "above the other corners of the map",
         WORDS,
@@ -515,7 +517,7 @@ def _axis(block: Block, name: str, end: float, figure: str, toward: int = 1) -> 
     if not cells:
         return Finding(block.where, part, None, "no cell has data")
     peak = largest(cells)
-    holds = True if peak.found.high <= end else below(peak.found, end)
+    holds = up_to(peak.found, end)
     over = [cell for cell in cells if cell.found.low > end]
     found, why = f"at most {peak.in_words(block.name)}", ""
     if over:
@@ -574,17 +576,6 @@ def _peak(block: Block, name: str, region: Region, part: str) -> Finding:
     if not inside or not outside:
         return Finding(block.where, part, None, "no cells on both sides")
     best, other = largest(inside), largest(outside)
-    holds = None
-    if best.found.low > other.found.high:
-        holds = True
-    elif other.found.low > best.found.high:
-        holds = False
+    holds = exceeds(best.found, other.found)
     found = f"inside {best.in_words(block.name)}, outside {other.in_words(block.name)}"
     return Finding(block.where, part, holds, found, "the largest value lies inside", WORDS)
-
-
-def _larger(one: Estimate, other: Estimate) -> bool | None:
-    """Whether a value is larger than another, if their intervals do not meet."""
-    if one.low > other.high:
-        return True
-    return False if one.high < other.low else None

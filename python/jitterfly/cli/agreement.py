@@ -9,8 +9,7 @@ from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer
 from ..syntax import read_count
-from .explain import add_case_options, case_of
-from .one_case import add_case
+from .one_case import add_case, add_case_options, case_of
 from .options import add_backend, integer, size, value
 from .output import add_json, print_json, show_phases
 

@@ -10,38 +10,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..case import MOST_CYCLES, Case
+from ..case import Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from ..files import check_output, write_whole
-from ..network import Network
 from ..program import rank_rounds
-from ..syntax import read_count, read_network
 from . import schedule
-from .one_case import add_case, read_case
-from .options import (
-    add_algorithm,
-    algorithm,
-    check_units,
-    integer,
-    noises,
-    pairs,
-    size,
-    tell_understood,
-)
+from .one_case import add_case, add_case_options, case_of
+from .options import integer
 from .output import add_json, print_json, show_phases, tell
 
-_CASE_OPTIONS = (
-    "noise",
-    "arrival",
-    "speed",
-    "ranks",
-    "network",
-    "algorithm",
-    "collective",
-    "bytes",
-    "cycles",
-    "compute_time",
-)
 _USUAL_REALIZATIONS = 1000
 _LEAST_REALIZATIONS = 30
 _USUAL_ROUNDS = 2e8  # of ranks in all realizations: about a minute on two cores
@@ -73,24 +50,6 @@ def add_parser(commands: Any) -> None:
     schedule.add_explain_options(parser)
     add_json(parser)
     parser.set_defaults(run=_run)
-
-
-def add_case_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that describe a case in place of a file."""
-    add = parser.add_argument
-    add("--noise", metavar="FILE|K=V,...", action="append", help="may be given several times")
-    add("--arrival", metavar="K=V,...", help="how late ranks are: kind=one_late,delay=1ms,rank=7; "
-        "kind=ramp,longest=1ms; kind=file,file=late.txt")  # fmt: skip
-    add("--speed", metavar="K=V,...", help="ranks that take longer, also in a schedule: "
-        "kind=slow_ranks,factor=1.2,ranks=3 17; kind=slow_nodes,factor=1.2,node_ranks=8; "
-        "kind=drawn,sigma=0.05")  # fmt: skip
-    add("--ranks", metavar="N")
-    add("--network", metavar="K=V,...", help="default L=1us,o=200ns,G=0.1ns; or levels: "
-        "'8: L=300ns,o=100ns; L=1us,o=200ns'")  # fmt: skip
-    add_algorithm(parser)
-    add("--bytes", metavar="N", help="message size (default 8)")
-    add("--cycles", metavar="N", help="collectives in a row (default 1); the last one's end counts")
-    add("--compute-time", metavar="TIME", help="CPU time of a compute phase before each")
 
 
 def _run(chosen: argparse.Namespace) -> None:
@@ -156,45 +115,3 @@ def _realizations_for(case: Case) -> int:
     if chosen < _USUAL_REALIZATIONS:
         tell(f"jitterfly: {chosen} realizations of so many ranks; --realizations takes more")
     return chosen
-
-
-def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
-    """The case, the seed of its study, and which cell of it."""
-    from ..slowdown import USUAL_NETWORK
-
-    given = [name for name in _CASE_OPTIONS if getattr(chosen, name) is not None]
-    if chosen.file is not None:
-        if given:
-            option = given[0].replace("_", "-")
-            raise ValueError(f"--{option} and FILE.toml both describe a case: give one")
-        return read_case(chosen.file, chosen.at or [])
-    if chosen.at:
-        raise ValueError("--at chooses a cell of a study: give STUDY.toml")
-    if chosen.ranks is None:
-        raise ValueError("give FILE.toml, or --ranks: neither is given")
-    if chosen.noise is None and chosen.arrival is None and chosen.speed is None:
-        raise ValueError("give what delays: --noise, --arrival or --speed; or FILE.toml")
-    network: Network = USUAL_NETWORK
-    if chosen.network is not None:
-        network = Network.from_dict(read_network(chosen.network, "--network"), "--network")
-    ranks = read_count(chosen.ranks, "--ranks", 1, 2**30)
-    message_bytes = 8 if chosen.bytes is None else size(chosen.bytes, "bytes")
-    table: dict[str, Any] = {
-        "ranks": ranks,
-        "network": network.to_dict(),
-        "algorithm": algorithm(chosen, [ranks], network, message_bytes).to_dict(),
-        "noise": noises(chosen.noise or []),
-        "message_bytes": message_bytes,
-    }
-    for name in ("arrival", "speed"):
-        if getattr(chosen, name) is not None:
-            table[name] = pairs(getattr(chosen, name), name)
-    if chosen.cycles is not None:
-        table["cycles"] = integer(chosen.cycles, "cycles", 1, MOST_CYCLES)
-    check_units(chosen, ["compute_time"])
-    if chosen.compute_time is not None:
-        table["compute_time"] = chosen.compute_time
-    case = Case.from_dict(table)
-    own_network = chosen.network is not None
-    tell_understood(case.network, case.noise, own_network, case.algorithm, chosen.algorithm)
-    return case, 0, ""

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ..fields import shorten
+from ..fields import check_choice, shorten
 from ..result_table import csv_text
 from ..syntax import read_count, read_noise
 from .options import announce_simulation, check_units, naming_options, number, size, value
@@ -99,8 +99,6 @@ def _run_fit(chosen: argparse.Namespace) -> None:
             unit=chosen.unit,
         )
     if chosen.series is not None:
-        from ..fields import check_choice
-
         check_choice(chosen.series, "--series", [curve.name for curve in curves])
         curves = [curve for curve in curves if curve.name == chosen.series]
     two = chosen.model == "two-bernoulli"
@@ -334,10 +332,14 @@ def _run_budget(chosen: argparse.Namespace) -> None:
         warn_without_matplotlib()
     with naming_options(*_BUDGET_PARAMETERS), show_phases() as phases, watching(phases):
         answer = budget(question, **options)
-    if chosen.json:
+
+    def make_curves() -> list[list[Any]]:
         with show_phases() as phases, watching(phases):
             phases("the curve over D")
-            curves = curves_over_delays(question, options["confidence"])
+            return curves_over_delays(question, options["confidence"])
+
+    if chosen.json:
+        curves = make_curves()
         names = [] if chosen.out is None else _write_budget(answer, curves, chosen.out)
         rows = [
             dict(zip(_BUDGET_COLUMNS, row, strict=True)) for row in _budget_rows([answer], curves)
@@ -346,9 +348,7 @@ def _run_budget(chosen: argparse.Namespace) -> None:
         print_json("budget", answer=rows[0], over_delays=rows[1:], written=paths)
         return
     print("\n".join(answer.report()), flush=True)
-    with show_phases() as phases, watching(phases):
-        phases("the curve over D")
-        curves = curves_over_delays(question, options["confidence"])
+    curves = make_curves()
     few = [curve[:: max(len(curve) // _PRINTED_ROWS, 1)] for curve in curves]
     print("\n" + "\n".join(delays_table(few)))
     if chosen.out is not None:

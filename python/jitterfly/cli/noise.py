@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -130,7 +131,7 @@ def _add_import(commands: Any) -> None:
 
 
 def _run_import(chosen: argparse.Namespace) -> None:
-    from ..measured.description import describe, description_lines
+    from ..measured.description import describe
     from ..measured.selection import select_detours
 
     measured = _load(chosen)
@@ -144,12 +145,8 @@ def _run_import(chosen: argparse.Namespace) -> None:
         return
     _warn_of_distrust(measured)
     print(f"{chosen.file}: {_title(measured)}")
-    for key in ("machine", "kernel", "date", "command"):
-        if key in measured.source:
-            print(f"{key}: {measured.source[key]}")
-    print("\n".join(description_lines(measured)))
-    for note in measured.notes:
-        print(f"note: {in_options(note)}")
+    _print_source(measured, ("machine", "kernel", "date", "command"))
+    _print_description(measured)
     written, line = _write_noise_file(chosen, measured)
     print(line)
     for out in written:
@@ -160,6 +157,22 @@ def _json_facts(measured: Measured, facts: dict[str, Any]) -> dict[str, Any]:
     """What `describe` gives, for `print_json`; on standard error why it is not to be trusted."""
     _warn_of_distrust(measured, sys.stderr)
     return {"untrusted": measured.source.get("untrusted"), **facts}
+
+
+def _print_source(measured: Measured, keys: Sequence[str]) -> None:
+    """What is known of where it comes from."""
+    for key in keys:
+        if key in measured.source:
+            print(f"{key}: {measured.source[key]}")
+
+
+def _print_description(measured: Measured, facts: dict[str, Any] | None = None) -> None:
+    """The lines of `description_lines`, then what a reader of the file noted."""
+    from ..measured.description import description_lines
+
+    print("\n".join(description_lines(measured, facts)))
+    for note in measured.notes:
+        print(f"note: {in_options(note)}")
 
 
 def _title(measured: Measured) -> str:
@@ -182,7 +195,7 @@ def _write_noise_file(chosen: argparse.Namespace, measured: Measured) -> tuple[l
                 f"--out: a noise file holds detours or histograms, and {chosen.file} holds neither"
             )
         return [], "not written as a noise file: it holds neither detours nor a histogram"
-    out = chosen.out or Path(_noise_file_name(chosen.file))
+    out = chosen.out or Path(f"{_stem(chosen.file)}.noise")
     check_output(out)
     if out.exists() and not chosen.force:
         if _holds_the_same(out, measured):
@@ -194,8 +207,9 @@ def _write_noise_file(chosen: argparse.Namespace, measured: Measured) -> tuple[l
     return [out], f"written: {out}"
 
 
-def _noise_file_name(path: Path) -> str:
-    return f"{path.stem if path.suffix in _SUFFIXES else path.name}.noise"
+def _stem(path: Path) -> str:
+    """The name of a file without its suffix, where that is one of measurements."""
+    return path.stem if path.suffix in _SUFFIXES else path.name
 
 
 def _is_noise_file(path: Path) -> bool:
@@ -352,7 +366,8 @@ def _run_record(chosen: argparse.Namespace) -> int:
         _warn_of_distrust(measured)
         print(f"written: {out}", flush=True)  # before what takes a moment more
         if first:
-            _print_recording(measured)
+            _print_source(measured, _RECORD_FACTS)
+            _print_description(measured)
     if "stopped" in measured.source:
         raise KeyboardInterrupt(f"{measured.source['stopped']}; what there is, is in {out}")
     if "untrusted" in measured.source:
@@ -366,17 +381,6 @@ def _run_record(chosen: argparse.Namespace) -> int:
         every = chosen.out.with_stem(f"{chosen.out.stem}_rank*") if chosen.out else "*_rank*.noise"
         print(f"next, when all have written: jitterfly noise merge ALL.noise {every}")
     return 0
-
-
-def _print_recording(measured: Measured) -> None:
-    from ..measured.description import description_lines
-
-    for key in _RECORD_FACTS:
-        if key in measured.source:
-            print(f"{key}: {measured.source[key]}")
-    print("\n".join(description_lines(measured)))
-    for note in measured.notes:
-        print(f"note: {in_options(note)}")
 
 
 def _file_of_task(out: Path, rank: int, count: int) -> Path:
@@ -424,7 +428,7 @@ def _add_merge(commands: Any) -> None:
 
 def _run_merge(chosen: argparse.Namespace) -> None:
     from ..measured import load, noisefile
-    from ..measured.description import describe, description_lines
+    from ..measured.description import describe
     from ..measured.merge import merge
 
     out = chosen.out
@@ -442,9 +446,7 @@ def _run_merge(chosen: argparse.Namespace) -> None:
     _warn_of_distrust(merged)
     count, nodes = len(merged.parts), len(merged.source["nodes"].split(", "))
     print(f"written: {out}: {count} parts of {nodes} node{'s' * (nodes != 1)}")
-    print("\n".join(description_lines(merged)))
-    for note in merged.notes:
-        print(f"note: {in_options(note)}")
+    _print_description(merged)
     print(f"next: jitterfly slowdown --noise {shlex.quote(str(out))},part=each --ranks 64..8192")
 
 
@@ -469,11 +471,10 @@ def _add_show(commands: Any) -> None:
 
 
 def _run_show(chosen: argparse.Namespace) -> None:
-    from ..measured.description import describe, description_lines
+    from ..measured.description import describe
     from ..plots.draw import check_path
 
-    name = chosen.file.stem if chosen.file.suffix in _SUFFIXES else chosen.file.name
-    out = chosen.out or Path(f"{name}.png")
+    out = chosen.out or Path(f"{_stem(chosen.file)}.png")
     check_path(out)
     measured = _load(chosen)
     facts = describe(measured)
@@ -487,9 +488,7 @@ def _run_show(chosen: argparse.Namespace) -> None:
         return
     _warn_of_distrust(measured)
     print(f"{chosen.file}: {measured.format}")
-    print("\n".join(description_lines(measured, facts)))
-    for note in measured.notes:
-        print(f"note: {in_options(note)}")
+    _print_description(measured, facts)
     print(f"written: {out}")
 
 

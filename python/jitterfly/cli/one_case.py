@@ -1,28 +1,48 @@
-"""Commands `jitterfly trace` (picture of one realization) and `jitterfly export-goal`.
-
-The case comes from a file (a case, or a cell of a study), for a trace also from options.
-"""
+"""The case of a command, from a file (cell of a study) or options; `trace` and `export-goal`."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..case import Case
+from ..case import MOST_CYCLES, Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
-from ..syntax import read_network
+from ..syntax import read_count, read_network
 from ..trace import MOST_RANKS, check_size
-from .options import integer, noises, pairs, size, tell_understood, value
+from .options import (
+    add_algorithm,
+    algorithm,
+    check_units,
+    integer,
+    network_of,
+    noises,
+    pairs,
+    size,
+    tell_understood,
+    value,
+)
 from .output import add_json, print_json
 
 if TYPE_CHECKING:
-    from ..case import Case
     from ..studies import Study
 
 _CASE_OPTIONS = (
+    "noise",
+    "arrival",
+    "speed",
+    "ranks",
+    "network",
+    "algorithm",
+    "collective",
+    "bytes",
+    "cycles",
+    "compute_time",
+)
+_TRACE_OPTIONS = (
     "ranks",
     "copy_levels",
     "exchanges_after",
@@ -54,6 +74,24 @@ def add_case(parser: argparse.ArgumentParser, count: str | None = None) -> None:
         help="cell of the study, e.g. ranks=16 or variant=redundant; once for each axis; "
         "an axis that is left out is at its first value",
     )
+
+
+def add_case_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that describe a case in place of a file."""
+    add = parser.add_argument
+    add("--noise", metavar="FILE|K=V,...", action="append", help="may be given several times")
+    add("--arrival", metavar="K=V,...", help="how late ranks are: kind=one_late,delay=1ms,rank=7; "
+        "kind=ramp,longest=1ms; kind=file,file=late.txt")  # fmt: skip
+    add("--speed", metavar="K=V,...", help="ranks that take longer, also in a schedule: "
+        "kind=slow_ranks,factor=1.2,ranks=3 17; kind=slow_nodes,factor=1.2,node_ranks=8; "
+        "kind=drawn,sigma=0.05")  # fmt: skip
+    add("--ranks", metavar="N")
+    add("--network", metavar="K=V,...", help="default L=1us,o=200ns,G=0.1ns; or levels: "
+        "'8: L=300ns,o=100ns; L=1us,o=200ns'")  # fmt: skip
+    add_algorithm(parser)
+    add("--bytes", metavar="N", help="message size (default 8)")
+    add("--cycles", metavar="N", help="collectives in a row (default 1); the last one's end counts")
+    add("--compute-time", metavar="TIME", help="CPU time of a compute phase before each")
 
 
 def read_case(path: Path, at: list[str]) -> tuple[Case, int, str]:
@@ -113,6 +151,49 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[Case, int, str]:
     raise AssertionError("every combination of labels is a cell")
 
 
+def _check_one_description(chosen: argparse.Namespace, names: Sequence[str]) -> None:
+    """Raise unless a file describes the case alone, or the options `names` do."""
+    given = [name for name in names if getattr(chosen, name) is not None]
+    if chosen.file is not None and given:
+        option = given[0].replace("_", "-")
+        raise ValueError(f"--{option} and FILE.toml both describe a case: give one")
+    if chosen.file is None and chosen.at:
+        raise ValueError("--at chooses a cell of a study: give STUDY.toml")
+
+
+def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
+    """The case, the seed of its study, and which cell of it."""
+    _check_one_description(chosen, _CASE_OPTIONS)
+    if chosen.file is not None:
+        return read_case(chosen.file, chosen.at or [])
+    if chosen.ranks is None:
+        raise ValueError("give FILE.toml, or --ranks: neither is given")
+    if chosen.noise is None and chosen.arrival is None and chosen.speed is None:
+        raise ValueError("give what delays: --noise, --arrival or --speed; or FILE.toml")
+    network = network_of(chosen)
+    ranks = read_count(chosen.ranks, "--ranks", 1, 2**30)
+    message_bytes = 8 if chosen.bytes is None else size(chosen.bytes, "bytes")
+    table: dict[str, Any] = {
+        "ranks": ranks,
+        "network": network.to_dict(),
+        "algorithm": algorithm(chosen, [ranks], network, message_bytes).to_dict(),
+        "noise": noises(chosen.noise or []),
+        "message_bytes": message_bytes,
+    }
+    for name in ("arrival", "speed"):
+        if getattr(chosen, name) is not None:
+            table[name] = pairs(getattr(chosen, name), name)
+    if chosen.cycles is not None:
+        table["cycles"] = integer(chosen.cycles, "cycles", 1, MOST_CYCLES)
+    check_units(chosen, ["compute_time"])
+    if chosen.compute_time is not None:
+        table["compute_time"] = chosen.compute_time
+    case = Case.from_dict(table)
+    own_network = chosen.network is not None
+    tell_understood(case.network, case.noise, own_network, case.algorithm, chosen.algorithm)
+    return case, 0, ""
+
+
 def add_trace(commands: Any) -> None:
     """Add the command to argparse's."""
     trace = commands.add_parser(
@@ -163,17 +244,12 @@ def add_trace(commands: Any) -> None:
 
 
 def _run_trace(chosen: argparse.Namespace) -> None:
-    given = [name for name in _CASE_OPTIONS if getattr(chosen, name) is not None]
+    _check_one_description(chosen, _TRACE_OPTIONS)
     seed = 0
     if chosen.file is not None:
-        if given:
-            option = given[0].replace("_", "-")
-            raise ValueError(f"--{option} and FILE.toml both describe a case: give one")
         case, seed, _ = read_case(chosen.file, chosen.at or [])
-    elif chosen.at:
-        raise ValueError("--at chooses a cell of a study: give STUDY.toml")
     else:
-        case = _case_of_options(chosen)
+        case = _trace_case(chosen)
     if chosen.seed is not None:
         seed = check_integer(value(chosen.seed), "--seed", 0, MOST_SEED)
     realization = chosen.realization
@@ -203,23 +279,23 @@ def _given(chosen: argparse.Namespace, name: str, default: str) -> str:
     return default if text is None else text
 
 
-def _case_of_options(chosen: argparse.Namespace) -> Case:
+def _trace_case(chosen: argparse.Namespace) -> Case:
     ranks = check_power_of_two(value(_given(chosen, "ranks", "16")), "--ranks", MOST_RANKS)
-    algorithm: dict[str, Any] = {
+    butterfly: dict[str, Any] = {
         "kind": "butterfly",
         "exchanges_after": value(_given(chosen, "exchanges_after", "0")),
     }
     # Two ranks have no level inside the butterfly.
     copied = _given(chosen, "copy_levels", "all" if ranks > 2 else "none")
     if copied == "all":
-        algorithm["copy_levels"] = "all"
+        butterfly["copy_levels"] = "all"
     elif copied != "none":
         levels = [value(level) for level in copied.split(",")]
         if not all(isinstance(level, int) for level in levels):
             raise ValueError(
                 f"--copy-levels must be all, none, or levels such as 1,3; got {shorten(copied)}"
             )
-        algorithm["copy_levels"] = levels
+        butterfly["copy_levels"] = levels
     noise: list[dict[str, Any]] = []
     if chosen.noise != ["none"]:
         noise += noises([_TRACE_NOISE] if chosen.noise is None else chosen.noise)
@@ -228,7 +304,7 @@ def _case_of_options(chosen: argparse.Namespace) -> Case:
     network = read_network(_given(chosen, "network", _TRACE_NETWORK), "--network")
     table: dict[str, Any] = {
         "ranks": ranks,
-        "algorithm": algorithm,
+        "algorithm": butterfly,
         "network": network,
         "noise": noise,
     }

@@ -16,7 +16,7 @@ from ..fields import check_integer, shorten
 from ..measured import FormatError
 from ..network import Network
 from ..noise import Noise
-from ..syntax import is_number, read_count, read_noise, read_pairs, read_size
+from ..syntax import is_number, read_count, read_network, read_noise, read_pairs, read_size
 from ..units import warn_of_long
 from .output import in_options, tell
 
@@ -163,6 +163,15 @@ def algorithm(
         return algorithm_named(
             "butterfly" if name is None else name, collective, ranks, network, message_bytes
         )
+
+
+def network_of(chosen: argparse.Namespace) -> Network:
+    """What `--network` says, or the usual network where it is not given."""
+    from ..slowdown import USUAL_NETWORK
+
+    if chosen.network is None:
+        return USUAL_NETWORK
+    return Network.from_dict(read_network(chosen.network, "--network"), "--network")
 
 
 def announce_simulation(rounds: float) -> None:

@@ -20,7 +20,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -219,7 +219,7 @@ def tell(text: str) -> None:
     print(text, file=progress_stream(), flush=True)
 
 
-def written(out: Path, names: list[str]) -> list[str]:
+def written(out: Path, names: Iterable[str]) -> list[str]:
     """Paths of files in a directory, for `print_json`."""
     return [str(out / name) for name in names]
 

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..fields import first_few
 from .output import add_json, print_json, written
-from .run import check_study, contents, show
+from .run import RUN_FILES, check_study, contents, show
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -153,7 +154,7 @@ def _size(text: str | None) -> tuple[float, float] | None:
 
 def _compare(chosen: argparse.Namespace) -> None:
     from ..results.compare import Side, compare
-    from ..results.text_table import aligned, telling
+    from ..results.text_table import aligned_table, telling
     from ..store import Store
 
     sides = []
@@ -185,7 +186,7 @@ def _compare(chosen: argparse.Namespace) -> None:
         for verdict in comparison
     ]
     print(f"A = {chosen.a}\nB = {chosen.b}\n")
-    print(aligned(header, rows))
+    print(aligned_table(header, rows))
     print(
         "\nThe intervals of B / A hold for all rows together with 95 %; a winner has one without 1."
         "\nP(B faster) counts ties as half."
@@ -227,7 +228,6 @@ def _merge(chosen: argparse.Namespace) -> int:
     done = sum(store.complete(cell) for cell in store.cells)
     missing = missing_shards(sources) if done < len(store.cells) else []
     if chosen.json:
-        names = ["summary.csv", "records/", "store.json", "study.toml"]
         print_json(
             "merge",
             path=chosen.out,
@@ -235,7 +235,7 @@ def _merge(chosen: argparse.Namespace) -> int:
             finished=done,
             cells=len(store.cells),
             missing=missing,
-            written=written(chosen.out, names),
+            written=written(chosen.out, RUN_FILES),
         )
     else:
         print(f"joined into {chosen.out}: {done} of {len(store.cells)} cells finished")
@@ -243,8 +243,7 @@ def _merge(chosen: argparse.Namespace) -> int:
         if not chosen.json:
             print(f"jitterfly plot {chosen.out} draws the picture and prints the table")
         return 0
-    why = ", ".join(missing[:5]) + (f" and {len(missing) - 5:,} more" if len(missing) > 5 else "")
-    why = f"{why} is missing" if len(missing) == 1 else f"{why} are missing"
+    why = f"{first_few(missing, 5)} {'is' if len(missing) == 1 else 'are'} missing"
     print(
         f"jitterfly: {len(store.cells) - done} of {len(store.cells)} cells are not finished: "
         f"{why if missing else 'run the study again to finish them'}",

@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
+from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, counted
 from . import schedule
 from .options import add_backend, integer
 from .output import add_json, print_json, progress_stream, tell, warn_without_matplotlib, written
@@ -24,6 +24,8 @@ workers:
                    A Slurm array job sets this by itself (SLURM_ARRAY_TASK_ID, _COUNT)
 All of them give the same samples, to the last bit.
 """
+RUN_FILES = ("summary.csv", "records/", "store.json", "study.toml")
+"""What a run leaves in its directory, besides pictures."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -207,7 +209,7 @@ def _run(chosen: argparse.Namespace) -> int:
     if given["shard"] is None:
         warn_without_matplotlib()
     store = run_study(study, out, stream=progress_stream(), **given, **options(chosen))
-    names = ["summary.csv", "records/", "store.json", "study.toml"]
+    names = list(RUN_FILES)
     if chosen.json:
         names += [f"{study.name}.png"] if draw.can_draw() and given["shard"] is None else []
         print_json("run", **contents(store), written=written(store.path, names))
@@ -255,7 +257,7 @@ def _list(as_json: bool) -> None:
 def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: bool) -> None:
     """Print what a run would take, for `--dry-run`."""
     from ..memory import show_bytes
-    from ..progress import show_rate, show_time
+    from ..progress import show_duration, show_rate
     from ..sweep.driver import overridden
     from ..sweep.forecast import forecast
 
@@ -277,23 +279,20 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
     if costs.seconds is None:
         took = "not known: every cell is too large to be tried"
     else:
-        took = f"about {show(costs.seconds, show_time)} in one process, from nothing ({rate})"
+        took = f"about {show(costs.seconds, show_duration)} in one process, from nothing ({rate})"
+    what = study.name if shard is None else f"{study.name}, shard {shard}"
     lines = [
-        f"{study.name}{'' if shard is None else f', shard {shard}'}: {_count(costs.cells, 'cell')}",
+        f"{what}: {counted(costs.cells, 'cell')}",
         f"realizations  {show(costs.realizations, lambda n: f'{n:,.0f}')}",
         f"work          {show(costs.work, lambda n: f'{n:.3g}')} rank-rounds",
         f"time          {took}",
         f"disk          about {show(costs.disk, lambda n: show_bytes(round(n)))}, "
-        f"records in at most {_count(costs.files, 'file')}",
+        f"records in at most {counted(costs.files, 'file')}",
         f"memory        about {show_bytes(round(costs.memory))}",
     ]
     if study.targets:
         lines.append("from: every target is met at the first look; to: the budget is spent")
     print("\n".join([*lines, "nothing was written"]))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def contents(store: Any) -> dict[str, Any]:

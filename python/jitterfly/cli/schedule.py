@@ -13,7 +13,7 @@ from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from ..files import check_output, write_whole
-from .options import integer, noises, pairs, tell_understood
+from .options import integer, network_of, noises, pairs, tell_understood
 from .output import in_options, print_json, show_phases
 
 EPILOG = """\
@@ -141,7 +141,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     _refuse(chosen, _OF_STUDIES, "is for a study", f"{chosen.study} is a schedule")
     _check_started_once()
     started = time.monotonic()
-    network = _network(chosen)
+    network: Any = network_of(chosen)
     if chosen.picture is not None:
         draw.check_path(chosen.picture)  # before the work, not after
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS) or 1000
@@ -274,7 +274,7 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
     none = dict.fromkeys(_OF_CASES)
     _refuse(chosen, none, "is for a case", f"{chosen.file} is a schedule")
     started = time.monotonic()
-    network = _network(chosen)
+    network: Any = network_of(chosen)
     pictures = {"picture": "plot", "path_picture": "plot_paths"}
     tables: dict[str, Callable[[Any], str]] = {
         "ranks_csv": lambda explanation: explanation.ranks_to_csv(),
@@ -316,16 +316,6 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
         print_json("explain", **_explained(explanation), written=written)
     elif written:
         print("\nwritten: " + ", ".join(map(str, written)))
-
-
-def _network(chosen: argparse.Namespace) -> Any:
-    from ..network import Network
-    from ..slowdown import USUAL_NETWORK
-    from ..syntax import read_network
-
-    if chosen.network is None:
-        return USUAL_NETWORK
-    return Network.from_dict(read_network(chosen.network, "--network"), "--network")
 
 
 def _noise(chosen: argparse.Namespace) -> list[Any]:

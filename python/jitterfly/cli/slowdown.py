@@ -7,10 +7,12 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..case import MOST_CYCLES, Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from ..files import make_directory
+from ..progress import Phases
 from .options import (
     add_algorithm,
     add_backend,
@@ -18,6 +20,7 @@ from .options import (
     check_units,
     integer,
     naming_options,
+    network_of,
     noises,
     number,
     size,
@@ -87,41 +90,102 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(run=_run)
 
 
+class _Question(NamedTuple):
+    """What is asked: how slow a case is, or with `at_most` which noise keeps its slowdown at that.
+
+    Attributes
+    ----------
+    case : Case
+        On the most ranks; of its noise what is known.
+    ranks : list of int
+    tables : list of dict
+        The noise as it was given.
+    at_most : float or None
+    realizations, seed : int
+    """
+
+    case: Case
+    ranks: list[int]
+    tables: list[dict[str, Any]]
+    at_most: float | None
+    realizations: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Of the files of its answer."""
+        return "slowdown" if self.at_most is None else "noise_limit"
+
+    def fields(self) -> dict[str, Any]:
+        """As the JSON of the answer has it."""
+        case, known = self.case, self.at_most is None
+        fields: dict[str, Any] = {
+            "noise": [one.to_dict() for one in case.noise] if known else self.tables,
+            "network": case.network.to_dict(),
+            "algorithm": case.algorithm.to_dict(),
+            "message_bytes": case.message_bytes,
+            "cycles": case.cycles,
+            "compute_time": case.compute_time,
+            "seed": self.seed,
+            "ranks": self.ranks,
+            "realizations": self.realizations,
+        }
+        return fields if known else fields | {"at_most": self.at_most}
+
+
 def _run(chosen: argparse.Namespace) -> int:
-    from ..case import MOST_CYCLES, Case
-    from ..inference.noise_limit import has_unknown, noise_limit
-    from ..network import Network
-    from ..noise import Noise
     from ..plots import draw
-    from ..slowdown import USUAL_NETWORK, USUAL_REALIZATIONS, slowdown
-    from ..syntax import read_network, read_ranks
 
     started = time.monotonic()
-    network: Network = USUAL_NETWORK
-    if chosen.network is not None:
-        network = Network.from_dict(read_network(chosen.network, "--network"), "--network")
     if chosen.picture is not None:
         draw.check_path(chosen.picture)  # before the work, not after
     if chosen.out is None and chosen.force:
         raise ValueError("--force is for --out DIR, which is not given")
+    question = _question(chosen)
+    threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
+    before = None
+    if chosen.out is not None:
+        make_directory(chosen.out, "--out")
+        before = check_out(
+            chosen.out, question.name, question.fields(), chosen.force, ("realizations",)
+        )
+        warn_without_matplotlib()
+    with show_phases(begun=started) as phases:
+        answer = _answer(question, chosen, threads, phases)
+    if not chosen.json:
+        print("\n".join(answer.report()), flush=True)
+    content = {**question.fields(), "stopped": answer.stopped,
+               "rows": list(map(_row, answer.rows))}  # fmt: skip
+    written: list[Path] = []
+    if answer.stopped and _has_more(before, answer):
+        print(f"jitterfly: {chosen.out} keeps its earlier answer, which has more ranks; --force "
+              "replaces it", file=sys.stderr)  # fmt: skip
+    else:
+        with show_phases(begun=started) as phases:
+            if chosen.picture is not None or (chosen.out is not None and draw.can_draw()):
+                phases("drawing the picture")
+            written = _write(answer, question.name, content, chosen)
+    if chosen.json:
+        print_json("slowdown", **content, written=written)
+    elif written:
+        print(f"\nwritten: {', '.join(map(str, written))}")
+    return 130 if answer.stopped else 0
+
+
+def _question(chosen: argparse.Namespace) -> _Question:
+    from ..inference.noise_limit import has_unknown
+    from ..noise import Noise
+    from ..slowdown import USUAL_REALIZATIONS
+    from ..syntax import read_ranks
+
+    network = network_of(chosen)
     ranks = sorted(read_ranks(chosen.ranks, "--ranks"))
     check_units(chosen, ["compute_time"])
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
-    threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
     message_bytes = size(chosen.bytes, "bytes")
     tables = noises(chosen.noise)
-    unknown = any(map(has_unknown, tables))
-    at_most = None if chosen.at_most is None else number(chosen.at_most, "at-most")
-    if unknown != (at_most is not None):
-        raise ValueError(
-            "--at-most X and one --noise with duration=max or period=min go together: the largest "
-            f"noise that keeps the slowdown X; got {'no --at-most' if unknown else 'no such noise'}"
-        )
-    if at_most is not None and at_most <= 1:
-        meant = f" ({100 * at_most:g} % slower is {1 + at_most:g})" if 0 < at_most < 1 else ""
-        raise ValueError(f"--at-most must be above 1, got {at_most:g}{meant}")
-    name = "slowdown" if at_most is None else "noise_limit"
+    at_most = _at_most(chosen, any(map(has_unknown, tables)))
     case = Case(
         ranks[-1],
         algorithm=algorithm(chosen, ranks, network, message_bytes),
@@ -131,70 +195,57 @@ def _run(chosen: argparse.Namespace) -> int:
         cycles=integer(chosen.cycles, "cycles", 1, MOST_CYCLES) or 1,
         compute_time=chosen.compute_time,
     )
-    asked: dict[str, Any] = {
-        "noise": tables if unknown else [one.to_dict() for one in case.noise],
-        "network": case.network.to_dict(),
-        "algorithm": case.algorithm.to_dict(),
+    return _Question(case, ranks, tables, at_most, realizations or USUAL_REALIZATIONS, seed)
+
+
+def _at_most(chosen: argparse.Namespace, unknown: bool) -> float | None:
+    """The slowdown after `--at-most`; `unknown` is whether a noise has what it is to find."""
+    at_most = None if chosen.at_most is None else number(chosen.at_most, "at-most")
+    if unknown != (at_most is not None):
+        raise ValueError(
+            "--at-most X and one --noise with duration=max or period=min go together: the largest "
+            f"noise that keeps the slowdown X; got {'no --at-most' if unknown else 'no such noise'}"
+        )
+    if at_most is not None and at_most <= 1:
+        meant = f" ({100 * at_most:g} % slower is {1 + at_most:g})" if 0 < at_most < 1 else ""
+        raise ValueError(f"--at-most must be above 1, got {at_most:g}{meant}")
+    return at_most
+
+
+def _answer(
+    question: _Question, chosen: argparse.Namespace, threads: int | None, phases: Phases
+) -> SlowdownTable | NoiseLimitTable:
+    """Simulate; what the options were read as is told once all of it is checked."""
+    from ..inference.noise_limit import noise_limit
+    from ..slowdown import slowdown
+
+    case = question.case
+    understood = False
+
+    def show(done: float, _: int, count: int) -> None:
+        nonlocal understood
+        if not understood:  # all is checked by now
+            understood = True
+            given = chosen.network is not None
+            tell_understood(case.network, case.noise, given, case.algorithm, chosen.algorithm)
+        phases(f"simulating {count:,} ranks", done % 1, 1.0)
+
+    options: dict[str, Any] = {
+        "network": case.network,
+        "algorithm": case.algorithm,
         "message_bytes": case.message_bytes,
         "cycles": case.cycles,
         "compute_time": case.compute_time,
-        "seed": seed,
-        "ranks": ranks,
-        "realizations": realizations or USUAL_REALIZATIONS,
+        "realizations": question.realizations,
+        "seed": question.seed,
+        "backend": chosen.backend,
+        "threads": threads,
+        "progress": show,
     }
-    if unknown:
-        asked["at_most"] = at_most
-    before = None
-    if chosen.out is not None:
-        make_directory(chosen.out, "--out")
-        before = check_out(chosen.out, name, asked, chosen.force, ("realizations",))
-        warn_without_matplotlib()
-    understood = False
-    with show_phases(begun=started) as phases:
-
-        def show(done: float, _: int, count: int) -> None:
-            nonlocal understood
-            if not understood:  # all is checked by now
-                understood = True
-                given = chosen.network is not None
-                tell_understood(network, case.noise, given, case.algorithm, chosen.algorithm)
-            phases(f"simulating {count:,} ranks", done % 1, 1.0)
-
-        options: dict[str, Any] = {
-            "network": network,
-            "algorithm": case.algorithm,
-            "message_bytes": case.message_bytes,
-            "cycles": case.cycles,
-            "compute_time": case.compute_time,
-            "realizations": asked["realizations"],
-            "seed": seed,
-            "backend": chosen.backend,
-            "threads": threads,
-            "progress": show,
-        }
-        answer: SlowdownTable | NoiseLimitTable
-        if at_most is None:
-            answer = slowdown(case.noise, ranks, **options)
-        else:
-            with naming_options("noise"):
-                answer = noise_limit(tables, ranks, at_most=at_most, **options)
-    if not chosen.json:
-        print("\n".join(answer.report()), flush=True)
-    content = {**asked, "stopped": answer.stopped, "rows": list(map(_row, answer.rows))}
-    written: list[Path] = []
-    if answer.stopped and _has_more(before, answer):
-        print(f"jitterfly: {chosen.out} keeps its earlier answer, which has more ranks; --force "
-              "replaces it", file=sys.stderr)  # fmt: skip
-    else:
-        with show_phases(begun=started) as phases:
-            if chosen.picture is not None or (chosen.out is not None and draw.can_draw()):
-                phases("drawing the picture")
-            written = _write(answer, name, content, chosen)
-    if chosen.json:
-        print_json("slowdown", **content, written=written)
-    elif written:
-        print(f"\nwritten: {', '.join(map(str, written))}")
-    return 130 if answer.stopped else 0
+    if question.at_most is None:
+        return slowdown(case.noise, question.ranks, **options)
+    with naming_options("noise"):
+        return noise_limit(question.tables, question.ranks, at_most=question.at_most, **options)
 
 
 def _row(row: Any) -> dict[str, Any]:

@@ -11,11 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import memory, notebook, stats
-from ..engine import BackendError, backend_named, check_run, core, reporting, takes_gpu, warn_of_cpu
+from ..engine import (
+    BackendError,
+    backend_named,
+    check_draw,
+    check_run,
+    core,
+    reporting,
+    takes_gpu,
+    warn_of_cpu,
+)
 from ..fields import (
-    MOST_REALIZATIONS,
-    MOST_SEED,
-    check_integer,
     check_numbers,
     frozen_dataclass,
     shorten,
@@ -153,11 +159,7 @@ def simulate_congestion(
 
     everything = bool(histogram) or case.rule not in DELAYS
     synchronous = case.rule == "level_sync"
-    programs = [compile_congestion(case)] if histogram or not synchronous else []
-    if synchronous:
-        # A level alone, after levels without messages of the pattern: the last ready time is its
-        # largest w, under the traffic of that level.
-        programs += [compile_congestion(case, only=level) for level in range(len(case.levels()))]
+    programs = _programs(case, histogram)
 
     def run(program: core.CongestionProgram, chosen: str, report: Any) -> Any:
         in_flight = program.memory(int(threads or 0)) if chosen == "cpu" else 0
@@ -213,6 +215,17 @@ def simulate_congestion(
     )
 
 
+def _programs(case: CongestionCase, histogram: bool) -> list[core.CongestionProgram]:
+    """The engine's programs, whose samples add up; of "level_sync", first one for the histogram."""
+    synchronous = case.rule == "level_sync"
+    programs = [compile_congestion(case)] if histogram or not synchronous else []
+    if synchronous:
+        # A level alone, after levels without messages of the pattern: the last ready time is its
+        # largest w, under the traffic of that level.
+        programs += [compile_congestion(case, only=level) for level in range(len(case.levels()))]
+    return programs
+
+
 def _samples(words: npt.NDArray[np.int64], rule: str) -> npt.NDArray[np.float64]:
     """What the engine's words say by a rule; of "level_sync", for one level."""
     if rule == "bandwidth":
@@ -252,16 +265,16 @@ def slowdown_percent(
             "unperturbed must be of perturbed.case.unperturbed(), and the rule one of "
             f"{', '.join(SLOWED)}"
         )
-    same: list[Callable[[CongestionResult], int]] = [
-        lambda r: r.seed,
-        lambda r: r.first_realization,
-        lambda r: len(r.samples),
-    ]
-    if any(get(perturbed) != get(unperturbed) for get in same):
+    if _run_of(perturbed) != _run_of(unperturbed):
         raise ValueError("perturbed and unperturbed must be of the same seed and realizations")
     found = stats.ratio(perturbed.samples, unperturbed.samples, confidence)
     percent = {name: 100 * getattr(found, name) for name in ("value", "low", "high")}
     return dataclasses.replace(found, **percent)
+
+
+def _run_of(result: CongestionResult) -> tuple[int, int, int]:
+    """What two results must share to be of the same placements."""
+    return result.seed, result.first_realization, len(result.samples)
 
 
 def bisection_bandwidth(
@@ -340,8 +353,7 @@ def congestion_realization(
     >>> len(found.levels), found.levels[0].own, len(found.levels[0].pairs)
     (7, 1, 73)
     """
-    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
-    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    seed, realization = check_draw(seed, realization)
     raw = core.congestion_capture(compile_congestion(case), seed, realization, None)
     return _unpack(raw, [len(level) for level in case.levels()])
 
@@ -382,8 +394,7 @@ def route_messages(
     """
     hosts = _check_hosts(host_of_rank, network.hosts)
     messages = check_levels(list(levels), len(hosts))
-    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
-    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    seed, realization = check_draw(seed, realization)
     idle = np.setdiff1d(np.arange(network.hosts), hosts)
     placement = np.concatenate([hosts, idle]).astype(np.uint32)
     program = _program(network, messages, len(hosts), len(hosts))
@@ -391,13 +402,10 @@ def route_messages(
     return [level.w for level in _unpack(raw, [len(level) for level in messages]).levels]
 
 
-def compile_congestion(
-    case: CongestionCase, whole: bool = False, only: int | None = None
-) -> core.CongestionProgram:
+def compile_congestion(case: CongestionCase, only: int | None = None) -> core.CongestionProgram:
     """The engine's program.
 
-    `whole`: with a counter for every edge, needed or not. `only`: with the pattern's messages of
-    one level; the other levels are there without them.
+    `only`: with the pattern's messages of one level; the other levels are there without them.
     """
     levels = case.levels()
     if only is not None:
@@ -409,8 +417,7 @@ def compile_congestion(
         2**number - 1 if case.pattern == "tree" and full[number] else NO_MESSAGE
         for number in range(len(levels))
     ]
-    return _program(case.network, levels, int(case.ranks or 0), case.z, case.perturbation, chain,
-                    whole)  # fmt: skip
+    return _program(case.network, levels, int(case.ranks or 0), case.z, case.perturbation, chain)
 
 
 def _program(
@@ -420,7 +427,6 @@ def _program(
     ranks: int,
     perturbation: str = "none",
     chain: Sequence[int] | None = None,
-    whole: bool = False,
 ) -> core.CongestionProgram:
     """Of messages between `ranks` ranks; on the other `used` hosts is the perturbing pattern."""
     pairs = np.concatenate([*levels, np.zeros((0, 2), np.uint32)])
@@ -434,7 +440,7 @@ def _program(
         receivers=np.ascontiguousarray(pairs[:, 1]),
         chain=np.array([NO_MESSAGE] * len(levels) if chain is None else chain, np.uint32),
     )
-    network.give(program, whole)
+    network.give(program)
     return program
 
 

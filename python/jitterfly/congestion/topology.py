@@ -121,7 +121,7 @@ class FatTree(Topology, kind="fat_tree"):
                 f"with routing {self.routing!r} the least common multiple of the links above a "
                 f"host must be at most {show_bound(MOST_HOSTS)}, got {math.lcm(*above)}"
             )
-        if 2 * sum(self._links()) >= 2**31:
+        if 2 * sum(self.links()) >= 2**31:
             raise ValueError("the tree must have fewer than 2^31 directed links")
 
     @classmethod
@@ -157,7 +157,7 @@ class FatTree(Topology, kind="fat_tree"):
     @property
     def edges(self) -> int:
         """Directed links: two for each cable."""
-        return 2 * sum(self._links())
+        return 2 * sum(self.links())
 
     @property
     def routing_name(self) -> str:
@@ -167,8 +167,8 @@ class FatTree(Topology, kind="fat_tree"):
     def _cables(self) -> tuple[int, ...]:
         return tuple(self.p or ())
 
-    def _links(self) -> list[int]:
-        """Cables between levels l and l + 1."""
+    def links(self) -> list[int]:
+        """Cables above each level of nodes, from the hosts on."""
         return [
             self.hosts // math.prod(self.m[:level]) * math.prod(self.w[: level + 1]) * cables
             for level, cables in enumerate(self._cables)

@@ -312,7 +312,7 @@ class Distribution(Component, ABC):
 
     def table(self) -> core.Delay:
         """The table in the engine, which all its draws come from."""
-        return _delay(self)
+        return self.integers().delay()
 
     def residual(self) -> DelayTable:
         """What is left of it at a random moment inside."""
@@ -356,11 +356,6 @@ def _members(value: Any, where: str) -> Any:
 @lru_cache(maxsize=256)
 def _integers(distribution: Distribution) -> DelayTable:
     return distribution.make_table()
-
-
-@lru_cache(maxsize=256)
-def _delay(distribution: Distribution) -> core.Delay:
-    return distribution.integers().delay()
 
 
 @lru_cache(maxsize=256)
@@ -478,6 +473,24 @@ def check_longest(longest: float | None, least: float, name: str, owner: str) ->
                 f"longest must be above {name} = {least} s, got {longest} (in {owner})"
             )
         check_tail(to_ticks(longest), owner)
+
+
+def check_cut(
+    longest: float | None, least: float, name: str, owner: str, rarest: Callable[[], float]
+) -> None:
+    """Raise ValueError unless a tail ends: at `longest`, above `least`, or else by itself.
+
+    `rarest` gives the rarest delay of the tail, in ticks.
+    """
+    check_longest(longest, least, name, owner)
+    if longest is None:
+        with np.errstate(over="ignore"):
+            check_tail(rarest(), owner, longest=True)
+
+
+def cut_in_words(longest: float | None) -> str:
+    """The end of a distribution's name, which says where its tail is cut."""
+    return "" if longest is None else f", at most {show_seconds(longest)}"
 
 
 def cut(ticks: npt.NDArray[np.float64], longest: float | None) -> npt.NDArray[np.float64]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import noise_files
-from ..fields import Floats, Given, shorten
+from ..fields import FloatsLike, Given, shorten
 from ..units import (
     LONGEST_SECONDS,
     TICKS_PER_SECOND,
@@ -70,7 +70,7 @@ class Empirical(Distribution, kind="empirical"):
     samples: Given[Times | None, tuple[float, ...] | None] = Given(_TIMES, None)
     low: Given[Times | None, tuple[float, ...] | None] = Given(_TIMES, None)
     high: Given[Times | None, tuple[float, ...] | None] = Given(_TIMES, None)
-    count: Given[Floats | None, tuple[int, ...] | None] = Given("list of int | None", None)
+    count: Given[FloatsLike | None, tuple[int, ...] | None] = Given("list of int | None", None)
     file: str | None = None
     part: int | str | None = None
     longest: OptionalSeconds = OptionalSeconds()
@@ -186,9 +186,9 @@ def _read_seconds(values: Any, name: str) -> tuple[float, ...]:
 def _to_ticks(values: Sequence[float]) -> Ticks:
     """Seconds to ticks, each rounded as any time is."""
     array = np.array(values)
-    found = np.rint(array * 1e12)
+    found = np.rint(array * TICKS_PER_SECOND)
     # Far from the half between two ticks a product of floats rounds as the decimal value does.
-    unsure = np.abs(np.abs(array * 1e12 - found) - 0.5) < 1e-2
+    unsure = np.abs(np.abs(array * TICKS_PER_SECOND - found) - 0.5) < 1e-2
     for i in np.flatnonzero(unsure | (found > 2**52) | ((found == 0) & (array > 0))):
         found[i] = to_ticks(float(array[i]), "samples")
     return found.astype(np.int64)
@@ -283,8 +283,8 @@ def _table_of_histograms(
     last = max((int(part.high[-1]) for part in parts if len(part.high)), default=0)
     if beyond and (longest is None or to_ticks(longest) <= last):
         raise ValueError(
-            f"file: {file} has {beyond} events above its last bin, {last / 1e12} s: give longest, "
-            "above that, for how long they may be"
+            f"file: {file} has {beyond} events above its last bin, {last / TICKS_PER_SECOND} s: "
+            "give longest, above that, for how long they may be"
         )
     if not beyond and longest is not None:
         raise ValueError(f"longest must be left out: {file} has no events above its last bin")

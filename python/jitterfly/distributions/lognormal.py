@@ -13,10 +13,10 @@ from .distribution import (
     Distribution,
     PositiveTypicalTime,
     as_ticks,
-    check_longest,
+    check_cut,
     check_number,
-    check_tail,
     cut,
+    cut_in_words,
     levels,
     times,
 )
@@ -53,18 +53,14 @@ class Lognormal(Distribution, kind="lognormal"):
     def __post_init__(self) -> None:
         to_ticks(self.median, "median", positive=True)
         object.__setattr__(self, "sigma", check_number(self.sigma, "sigma", 0, 100, "Lognormal"))
-        check_longest(self.longest, self.median, "median", "Lognormal")
-        if self.longest is None:
-            with np.errstate(over="ignore"):
-                rarest = as_ticks(self.median) * np.exp(
-                    -self.sigma * special.ndtri(distribution.RAREST)
-                )
-            check_tail(rarest, "Lognormal", longest=True)
+        check_cut(self.longest, self.median, "median", "Lognormal",
+                  lambda: as_ticks(self.median)
+                  * np.exp(-self.sigma * special.ndtri(distribution.RAREST)))  # fmt: skip
 
     @property
     def name(self) -> str:
-        cut_text = "" if self.longest is None else f", at most {show_seconds(self.longest)}"
-        return f"lognormal, median {show_seconds(self.median)}, sigma {self.sigma:g}{cut_text}"
+        text = f"lognormal, median {show_seconds(self.median)}, sigma {self.sigma:g}"
+        return text + cut_in_words(self.longest)
 
     def expected(self) -> float:
         mean = self.median * np.exp(self.sigma**2 / 2)

@@ -12,10 +12,10 @@ from .distribution import (
     Distribution,
     PositiveTypicalTime,
     as_ticks,
-    check_longest,
+    check_cut,
     check_number,
-    check_tail,
     cut,
+    cut_in_words,
     levels,
     times,
 )
@@ -57,27 +57,23 @@ class Pareto(Distribution, kind="pareto"):
         to_ticks(self.scale, "scale", positive=True)
         shape = check_number(self.shape, "shape", 0, 1000, "Pareto")
         object.__setattr__(self, "shape", shape)
-        check_longest(self.longest, self.scale, "scale", "Pareto")
-        if self.longest is None:
-            with np.errstate(over="ignore"):
-                rarest = as_ticks(self.scale) * np.power(distribution.RAREST, -1 / shape)
-            check_tail(rarest, "Pareto", longest=True)
+        check_cut(self.longest, self.scale, "scale", "Pareto",
+                  lambda: as_ticks(self.scale)
+                  * np.power(distribution.RAREST, -1 / shape))  # fmt: skip
 
     @property
     def name(self) -> str:
-        cut_text = "" if self.longest is None else f", at most {show_seconds(self.longest)}"
-        return f"Pareto, from {show_seconds(self.scale)}, shape {self.shape:g}{cut_text}"
+        text = f"Pareto, from {show_seconds(self.scale)}, shape {self.shape:g}"
+        return text + cut_in_words(self.longest)
 
     def expected(self) -> float:
         a, least = self.shape, self.scale
         if self.longest is None:
             return least * a / (a - 1) if a > 1 else np.inf
-        log_ratio = np.log(
-            self.longest / least
-        )  # scale * (1 + integral of x^-a from 1 to longest/scale)
-        return float(
-            least * (1 + (log_ratio if a == 1 else np.expm1((1 - a) * log_ratio) / (1 - a)))
-        )
+        # scale * (1 + integral of x^-a from 1 to longest / scale)
+        log_ratio = np.log(self.longest / least)
+        integral = log_ratio if a == 1 else np.expm1((1 - a) * log_ratio) / (1 - a)
+        return float(least * (1 + integral))
 
     def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
         array = times(t)

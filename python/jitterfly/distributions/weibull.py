@@ -13,10 +13,10 @@ from .distribution import (
     Distribution,
     PositiveTypicalTime,
     as_ticks,
-    check_longest,
+    check_cut,
     check_number,
-    check_tail,
     cut,
+    cut_in_words,
     levels,
     times,
 )
@@ -58,16 +58,14 @@ class Weibull(Distribution, kind="weibull"):
         to_ticks(self.scale, "scale", positive=True)
         shape = check_number(self.shape, "shape", 0.01, 1000, "Weibull")
         object.__setattr__(self, "shape", shape)
-        check_longest(self.longest, self.scale, "scale", "Weibull")
-        if self.longest is None:
-            with np.errstate(over="ignore"):
-                rarest = as_ticks(self.scale) * np.power(-np.log(distribution.RAREST), 1 / shape)
-            check_tail(rarest, "Weibull", longest=True)
+        check_cut(self.longest, self.scale, "scale", "Weibull",
+                  lambda: as_ticks(self.scale)
+                  * np.power(-np.log(distribution.RAREST), 1 / shape))  # fmt: skip
 
     @property
     def name(self) -> str:
-        cut_text = "" if self.longest is None else f", at most {show_seconds(self.longest)}"
-        return f"Weibull, scale {show_seconds(self.scale)}, shape {self.shape:g}{cut_text}"
+        text = f"Weibull, scale {show_seconds(self.scale)}, shape {self.shape:g}"
+        return text + cut_in_words(self.longest)
 
     def expected(self) -> float:
         mean = self.scale * special.gamma(1 + 1 / self.shape)

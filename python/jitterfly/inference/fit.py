@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 FITS, NO_FIT, NOT_TESTED = "fit", "no fit", "not tested"
+WITHOUT_ERRORS = (
+    "no errors are given and none can be estimated: the ranges hold all that fits as well to 0.1 %"
+)
 _NO_NOISE = 1e-6  # of the latency: less noise is none
 
 SIGNIFICANCE = 1e-3
@@ -145,13 +148,23 @@ class Fit(Report):
     @property
     def intervals(self) -> bool:
         """Whether the bounds are confidence intervals."""
-        return self.verdict != NO_FIT and (self.freedom > 0 or self.curve.error is not None)
+        return has_intervals(self.verdict, self.freedom, self.curve)
 
     @property
     def quiet(self) -> bool:
         """Whether the best fit has no noise, so that its p means nothing."""
         noise = self.predicted - self.curve.rounds * self.step.value
         return bool((noise < _NO_NOISE * self.predicted).all())
+
+
+def has_intervals(verdict: str, freedom: int, curve: Curve) -> bool:
+    """Whether bounds are confidence intervals: errors are given, or estimated from the misfit."""
+    return verdict != NO_FIT and (freedom > 0 or curve.error is not None)
+
+
+def relative_misfit(curve: Curve, predicted: Floats) -> float:
+    """The root mean square of measured over predicted latency, less 1."""
+    return float(np.sqrt(np.mean((curve.latency / np.maximum(predicted, 1e-15) - 1) ** 2)))
 
 
 def chance_of_misfit(least: float, freedom: int, curve: Curve) -> float:
@@ -281,7 +294,7 @@ def _search(
     limit = misfit_limit(float(misfits[at]), freedom, curve, confidence)
     p = np.exp(grid)
     predicted = k * steps[at] + scales[at] * model.extra(k, p[at : at + 1])[0]
-    misfit = float(np.sqrt(np.mean((y / np.maximum(predicted, 1e-15) - 1) ** 2)))
+    misfit = relative_misfit(curve, predicted)
     chance = chance_of_misfit(float(misfits[at]), freedom, curve)
     ranges = _profile_ranges(sums, limit, known, misfits)
     within = np.flatnonzero(misfits <= limit)
@@ -433,8 +446,7 @@ def _about_intervals(fitted: Fit) -> list[str]:
         lines = [f"{share} intervals: profile likelihood, errors estimated from the misfit and "
                  "taken as an equal share of each latency; better give them"]  # fmt: skip
     else:
-        lines = ["no errors are given and none can be estimated: the ranges hold all that fits as "
-                 "well to 0.1 %"]  # fmt: skip
+        lines = [WITHOUT_ERRORS]
     if math.isinf(fitted.delay.high):
         lines.append("D has no upper end: longer and rarer noise fits as well; what the curve "
                      "knows is p D")  # fmt: skip

@@ -84,9 +84,9 @@ class Curve(Dataclass):
 
     ranks: IntegerArray
     latency: FloatArray
-    error: Given[fields.Floats | None, Floats | None] = Given("array of float | None", None)
-    low: Given[fields.Floats | None, Floats | None] = Given("array of float | None", None)
-    high: Given[fields.Floats | None, Floats | None] = Given("array of float | None", None)
+    error: Given[fields.FloatsLike | None, Floats | None] = Given("array of float | None", None)
+    low: Given[fields.FloatsLike | None, Floats | None] = Given("array of float | None", None)
+    high: Given[fields.FloatsLike | None, Floats | None] = Given("array of float | None", None)
     name: str = ""
     notes: tuple[str, ...] = field(default=())
 

@@ -25,10 +25,13 @@ from .fit import (
     NO_FIT,
     NOT_TESTED,
     RARE_HITS,
+    WITHOUT_ERRORS,
     Bounds,
     chance_of_misfit,
+    has_intervals,
     judged_fit,
     misfit_limit,
+    relative_misfit,
     shown_amount,
 )
 from .models import ASSUMED, Model, make_model
@@ -107,7 +110,7 @@ class TwoSourceFit(Report):
     @property
     def intervals(self) -> bool:
         """Whether the bounds are confidence intervals."""
-        return self.verdict != NO_FIT and (self.freedom > 0 or self.curve.error is not None)
+        return has_intervals(self.verdict, self.freedom, self.curve)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each of `bounds`: parameter, value, low, high, given, determined.
@@ -158,10 +161,7 @@ class TwoSourceFit(Report):
         if self.intervals:
             lines.append(f"  {share} intervals: profile likelihood")
         else:
-            lines.append(
-                "  no errors are given and none can be estimated: the ranges hold all that fits as "
-                "well to 0.1 %"
-            )
+            lines.append(f"  {WITHOUT_ERRORS}")
         lost = [_NAMES[name][1] for name in self.undetermined]
         kept = [
             _NAMES[name][1]
@@ -357,7 +357,7 @@ def _fitted(
         bounds[load] = Bounds(float(values[at] * p[i, j]), float(ends[0]), float(ends[1]))
     predicted = curve.rounds * values[0] + values[1] * grid.extra[i]
     predicted = predicted + values[2] * grid.extra[len(grid.p) + j]
-    misfit = float(np.sqrt(np.mean((curve.latency / np.maximum(predicted, 1e-15) - 1) ** 2)))
+    misfit = relative_misfit(curve, predicted)
     chi2 = float(grid.misfit[i, j])
     chance = chance_of_misfit(chi2, freedom, curve)
     return TwoSourceFit(

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
+from ..fields import counted
 from ..stats import realizations_needed
 from ..stats.sampling_distributions import quantile_rank
 from ..units import TICKS_PER_SECOND, from_ticks, show_seconds
@@ -38,8 +39,8 @@ _MOST_IN_FULL = 4  # parts; of more, each has one line
 _MOST_ROWS = 12
 
 
-def rank_interval(q: float, total: int, level: float = LEVEL) -> tuple[int, int]:
-    """Ranks (from 1) between which the q quantile of a resample lies with probability `level`.
+def rank_interval(q: float, total: int) -> tuple[int, int]:
+    """Ranks (from 1) between which the q quantile of a resample lies with probability `LEVEL`.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def rank_interval(q: float, total: int, level: float = LEVEL) -> tuple[int, int]
     (41, 61)
     """
     rank = quantile_rank(total, q)
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    tails = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     if total < _MOST_EXACT:
         shares = betaincinv(rank, total - rank + 1, tails)
     else:  # where betaincinv fails, its normal limit is exact enough
@@ -56,16 +57,16 @@ def rank_interval(q: float, total: int, level: float = LEVEL) -> tuple[int, int]
     return int(low), int(high)
 
 
-def is_carried(q: float, total: int, level: float = LEVEL) -> bool:
-    """Whether so many events bound their q quantile from above at this level.
+def is_carried(q: float, total: int) -> bool:
+    """Whether so many events bound their q quantile from above at `LEVEL`.
 
-    They do not where all of them may lie below it, with a probability above (1 - level) / 2.
+    They do not where all of them may lie below it, with a probability above (1 - LEVEL) / 2.
     For q from 1/2.
     """
-    return total >= realizations_needed(q, level)
+    return total >= realizations_needed(q, LEVEL)
 
 
-def mean_interval(values: Floats, level: float = LEVEL) -> tuple[float, float]:
+def mean_interval(values: Floats) -> tuple[float, float]:
     """Interval of the mean, by the percentiles of its bootstrap distribution.
 
     The 2000 largest values are drawn; what is below them is bounded by them, and the sum of so many
@@ -80,23 +81,21 @@ def mean_interval(values: Floats, level: float = LEVEL) -> tuple[float, float]:
     if len(rest):
         left = total - drawn
         sums += rng.normal(left * rest.mean(), np.sqrt(left) * rest.std())
-    return _percentiles(sums / total, level)
+    return _percentiles(sums / total)
 
 
-def weighted_mean_interval(
-    values: Floats, counts: npt.NDArray[np.int64], level: float = LEVEL
-) -> tuple[float, float]:
+def weighted_mean_interval(values: Floats, counts: npt.NDArray[np.int64]) -> tuple[float, float]:
     """The same for values that come so often each."""
     total = int(counts.sum())
     values, counts = values[counts > 0], counts[counts > 0]
     rng = np.random.default_rng(SEED)
     shares = counts / total
     means = [rng.multinomial(total, shares) @ values / total for _ in range(RESAMPLES)]
-    return _percentiles(np.array(means), level)
+    return _percentiles(np.array(means))
 
 
-def _percentiles(means: Floats, level: float) -> tuple[float, float]:
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+def _percentiles(means: Floats) -> tuple[float, float]:
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 
@@ -342,18 +341,18 @@ def _in_full(facts: Facts, name: str) -> list[str]:
         label = f"p{100 * quantile['q']:g}"
         if quantile["value"] is None:
             text.append(
-                f"  {label:6} unknown: {_counted(facts['count'])} cannot carry it "
+                f"  {label:6} unknown: {counted(facts['count'], 'event')} cannot carry it "
                 f"({quantile['needs']:,} could)"
             )
             continue
         interval = _shown_interval(quantile["interval"])
         text.append(
             f"  {label:6} {_shown_value(quantile['value']):<20} {interval:<24} "
-            f"{_counted(quantile['events'])} at or above"
+            f"{counted(quantile['events'], 'event')} at or above"
         )
     text.append(
         f"  max    {_shown_value(facts['largest']):<20} "
-        f"{'':24} {_counted(facts['largest_events'])}; a longer run finds longer ones"
+        f"{'':24} {counted(facts['largest_events'], 'event')}; a longer run finds longer ones"
     )
     return text + _period_lines(facts)
 
@@ -361,7 +360,7 @@ def _in_full(facts: Facts, name: str) -> list[str]:
 def _what_it_holds(facts: Facts) -> str:
     count = f"{facts['count']:,}"
     if facts["kind"] == "detours":
-        known = [f"{_counted(facts['count'], 'detour')} in {facts['seconds']:.4g} s"]
+        known = [f"{counted(facts['count'], 'detour')} in {facts['seconds']:.4g} s"]
         if facts["threshold"]:
             known.append(f"none below {show_seconds(facts['threshold'], 3)} recorded")
         if facts["resolution"]:
@@ -369,7 +368,7 @@ def _what_it_holds(facts: Facts) -> str:
         return "; ".join(known)
     if facts["kind"] == "detour histogram":
         seconds = facts["seconds"]
-        return f"{_counted(facts['count'], 'detour')} in " + (
+        return f"{counted(facts['count'], 'detour')} in " + (
             f"{seconds:.4g} s of CPU time" if seconds else "a time that is not known"
         )
     if facts["kind"] == "latency histogram":
@@ -389,7 +388,9 @@ def _rates(facts: Facts) -> str:
         sure = f" [{low:.3g}, {high:.3g}]" if facts["count"] >= LEAST_EVENTS else ""
         parts.append(f"share of the CPU {100 * facts['share']:.3g} %{sure}")
     if facts.get("overflow"):
-        parts.append(f"{_counted(facts['overflow'])} beyond the last bin, so the mean is not known")
+        parts.append(
+            f"{counted(facts['overflow'], 'event')} beyond the last bin, so the mean is not known"
+        )
     return "; ".join(parts)
 
 
@@ -444,7 +445,3 @@ def _shown_interval(bounds: list[float]) -> str:
 
 def _range(low: float, high: float) -> str:
     return f"{show_seconds(low)} to {show_seconds(high)}"
-
-
-def _counted(count: int, name: str = "event") -> str:
-    return f"{count:,} {name}{'' if count == 1 else 's'}"

@@ -8,7 +8,7 @@ parameters (`LogGPTable`).
 from __future__ import annotations
 
 import dataclasses
-import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -462,7 +462,7 @@ class LogGPTable(Compared):
     def facts(self) -> dict[str, Any]:
         """All columns, for programs; NaN becomes None."""
         return {
-            name: json.loads(json.dumps(getattr(self, name).tolist()).replace("NaN", "null"))
+            name: [None if math.isnan(one) else one for one in getattr(self, name).tolist()]
             for name in self.__dataclass_fields__
         }
 

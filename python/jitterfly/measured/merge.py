@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..fields import first_few
 from ..info import __version__
 from .measurements import Detours, Measured
 
@@ -23,8 +24,8 @@ def merge(recordings: Sequence[tuple[str, Measured]]) -> Measured:
     -------
     Measured
         The parts' CPUs are named NODE:CPU. `source` says which nodes and files; what each file
-        notes has the names of the nodes before it. Where one is not to be trusted, all of it is
-        not, and "untrusted" says which.
+        notes has the names of the nodes before it. If one recording is untrusted, so is the merged
+        one; "untrusted" says which.
 
     Raises
     ------
@@ -73,11 +74,6 @@ def merge(recordings: Sequence[tuple[str, Measured]]) -> Measured:
         source,
         (
             "the recordings began one by one: times of different nodes do not belong together",
-            *(f"{_names(names)}: {note}" for note, names in notes.items()),
+            *(f"{first_few(names, _SHOWN)}: {note}" for note, names in notes.items()),
         ),
     )
-
-
-def _names(nodes: list[str]) -> str:
-    more = f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else ""
-    return ", ".join(nodes[:_SHOWN]) + more

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_integer
+from ..fields import check_integer, counted
 from ..units import Time, parse_seconds, show_seconds
 from .formats import Options, Text, netgauge_loggp, open_text
 from .formats.columns import Row, number_rows
@@ -287,4 +287,4 @@ def _imb_rows(text: Text) -> Iterator[Row]:
 
 
 def _bytes(count: float) -> str:
-    return f"{int(count):,} byte{'s' * (int(count) != 1)}"
+    return counted(int(count), "byte")

@@ -25,9 +25,8 @@ from ..units import TICKS_PER_SECOND
 from .measurements import Detours
 
 HIGHEST = 10_000.0  # Hz; ticks of operating systems have 100 to 1,000
-SAMPLES = (
-    4  # bins for a cycle of the highest frequency: what is folded onto it is weak, see `power`
-)
+# Bins for a cycle of the highest frequency: what is folded onto it is weak, see `power`.
+SAMPLES = 4
 PADDING = 2  # so that a line between two bins loses 6 % at most
 _MOST_BINS = 2**20  # of one segment: 26 s at 10 kHz, so lines of 0.04 Hz
 _MOST_SEGMENTS = 16  # those of longer measurements are spread over the time

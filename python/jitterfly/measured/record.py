@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from .. import launchers
 from ..engine import core
-from ..fields import check_integer, show_number
+from ..fields import check_integer, counted, show_number
 from ..info import __version__
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds
 from . import host
@@ -31,9 +31,8 @@ Moment = tuple[int, int, int]
 
 _RATES_AGREE = 1e-5  # two calibrations: beyond what their errors explain
 _RARE_ITERATION = 1e-3  # share of the iterations below which one of that length is not a usual one
-_WITHIN_A_STEP = (
-    3  # a usual iteration of more than so many of the smallest: that one was within a step
-)
+# A usual iteration is longer than so many of the smallest: that one was within a step.
+_WITHIN_A_STEP = 3
 _STEADY = 0.01  # of a frequency
 _MOSTLY = 0.5  # of the time
 _BUSY = 0.1  # of the time that other threads ran: it is load
@@ -49,9 +48,8 @@ _POLL_SECONDS = 0.1  # seconds between two looks at Ctrl-C
 _COARSE = 1000  # ps, of a counter whose steps are worth telling
 _TRIES = 4  # recordings, each with a higher threshold, until the buffer is enough
 _EARLY = 0.5  # of the time asked for: a buffer that is full before that ends no useful recording
-_LOW_QUANTILE = (
-    0.01  # quantile of iterations with work, where the counter's steps blur the smallest
-)
+# Quantile of iterations with work, where the counter's steps blur the smallest.
+_LOW_QUANTILE = 0.01
 Progress = Callable[[float, int], object]
 
 
@@ -326,8 +324,7 @@ def _notes_on_cpu(
             "counter's rate is not constant"
         )
     if recording["full"]:
-        detours = len(recording["detours"])
-        count = f"{detours:,} detour{'s' * (detours != 1)}"
+        count = counted(len(recording["detours"]), "detour")
         text.append(
             f"CPU {cpu}: the buffer was full after {count} in {seconds:.3g} s, "
             "which ended the recording there; a higher threshold needs less"
@@ -342,7 +339,7 @@ def _notes_on_cpu(
             f"CPU {cpu}: {recording['faults']} page faults in the loop are among the detours"
         )
     if recording["preemptions"]:
-        count = f"{recording['preemptions']:,} time{'s' * (recording['preemptions'] != 1)}"
+        count = counted(recording["preemptions"], "time")
         busy = _busy_share(recording)
         share = f", for about {busy:.0%} of the time" if busy > _BUSY_SHOWN else ""
         text.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..units import Time, parse_seconds, show_seconds, to_ticks
+from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, to_ticks
 from .measurements import Detours, Measured
 
 
@@ -44,7 +44,7 @@ def select_detours(
         parts.append(replace(part, starts=part.starts[kept], durations=part.durations[kept],
                              threshold=threshold))  # fmt: skip
     told = [
-        f"{word} than {show_seconds(ticks / 1e12)}"
+        f"{word} than {show_seconds(ticks / TICKS_PER_SECOND)}"
         for word, ticks in (("shorter", low), ("longer", high))
         if ticks is not None
     ]

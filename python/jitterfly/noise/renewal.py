@@ -102,8 +102,9 @@ class RenewalNoise(Noise, kind="renewal"):
         if self.intervals_in(longest) > _MOST_INTERVALS / 2:
             every = (self.gap.mean_ticks() + self.duration.mean_ticks()) / TICKS_PER_SECOND
             raise ValueError(
-                f"gap and duration must be longer: the case may last {longest / 1e12:.3g} s, and a "
-                f"rank has an interval every {every:.3g} s (in RenewalNoise)"
+                "gap and duration must be longer: the case may last "
+                f"{longest / TICKS_PER_SECOND:.3g} s, and a rank has an interval every "
+                f"{every:.3g} s (in RenewalNoise)"
             )
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:

@@ -28,11 +28,22 @@ Shared = int | str | bool
 
 
 class ExposedWork(NamedTuple):
-    """What noise can hit in one cycle.
+    """What noise can hit in one cycle of a rank; times in ticks.
 
-    In ticks of a rank: CPU work of the compute phase and of the collective, and the way of a
-    message (0: there is none). How many messages a rank takes, forwards aside. What would give the
-    CPU work in the collective, for messages about that. And what of that work is combining.
+    Attributes
+    ----------
+    compute : int
+        CPU work of the compute phase.
+    communication : int
+        CPU work of the collective.
+    transit : int
+        How long a message is on its way; 0 where there is none.
+    exchanges : int
+        How many messages the rank takes, without those of forwards.
+    remedy : str
+        What would give the collective CPU work, for warnings that it has none.
+    combining : int
+        The longest time in which a message is combined.
     """
 
     compute: int
@@ -54,9 +65,9 @@ class Exposure(NamedTuple):
     compute : float
         CPU time of a rank's compute phases, on average over the ranks.
     work : float
-        CPU time of a rank's messages, likewise.
+        CPU time of a rank's messages, on average over the ranks.
     stretches : float
-        Into how many stretches waiting may cut that work, likewise.
+        Into how many stretches waiting may cut that work, on average over the ranks.
     rounds : tuple of (int, int, int or None)
         Of each step of a cycle that has messages: messages sent (and taken) at a time, how often in
         a row, and their way. None: their ways differ.
@@ -201,16 +212,22 @@ class Noise(Component, ABC):
     def longest_delay(self, work: int) -> int:
         """How long intervals may delay `work` ticks of CPU work, in ticks.
 
-        A bound, but for what happens once in 10^12 times where durations are drawn.
+        An upper bound, exceeded once in 10^12 times at most.
         """
         return 0
 
     def longest_step_delay(self) -> int:
-        """How many ticks are added to the work of a step; likewise."""
+        """How many ticks are added to the work of a step.
+
+        An upper bound, exceeded once in 10^12 times at most.
+        """
         return 0
 
     def longest_arrival(self) -> int:
-        """How late a rank may begin a cycle, in ticks; likewise."""
+        """How late a rank may begin a cycle, in ticks.
+
+        An upper bound, exceeded once in 10^12 times at most.
+        """
         return 0
 
     def longest_under_way(self) -> float:
@@ -237,7 +254,7 @@ class Noise(Component, ABC):
     def longest_slowed(self, work: int, *, ever: bool = False) -> int:
         """How long a rank may compute or combine what takes `work` ticks at its usual speed.
 
-        Likewise; with `ever` a bound without exceptions.
+        An upper bound, exceeded once in 10^12 times at most; with `ever` never.
         """
         return work
 
@@ -246,7 +263,10 @@ class Noise(Component, ABC):
         return 0
 
     def longest_message_delay(self, transit: int) -> int:
-        """How long a message that takes `transit` ticks is delayed, in ticks; likewise."""
+        """How long a message that takes `transit` ticks is delayed, in ticks.
+
+        An upper bound, exceeded once in 10^12 times at most.
+        """
         return 0
 
     def longest_wait(self, load: int) -> int:
@@ -284,6 +304,11 @@ class ComparedByValue:
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+
+def name_in_case(place: int, kind: str) -> str:
+    """A source in messages and tables, by its place in ``case.noise``: `noise.1 (step)`."""
+    return f"noise.{place} ({kind})"
 
 
 def check_sources(values: Any) -> tuple[Noise, ...]:

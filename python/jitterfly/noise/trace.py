@@ -16,7 +16,16 @@ import numpy.typing as npt
 
 from .. import noise_files
 from ..distributions.distribution import LARGEST
-from ..fields import Array, Floats, Given, check_choice, check_integer, check_numbers, shorten
+from ..fields import (
+    Array,
+    FloatsLike,
+    Given,
+    check_choice,
+    check_integer,
+    check_numbers,
+    counted,
+    shorten,
+)
 from ..units import (
     TICKS_PER_SECOND,
     OptionalSeconds,
@@ -113,10 +122,10 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
 
     file: str | None = None
     part: int | Literal["each"] | None = None
-    starts: Given[Floats | None, Array | None] = Given("array of float | None", None)
-    durations: Given[Floats | None, Array | None] = Given("array of float | None", None)
+    starts: Given[FloatsLike | None, Array | None] = Given("array of float | None", None)
+    durations: Given[FloatsLike | None, Array | None] = Given("array of float | None", None)
     length: OptionalSeconds = OptionalSeconds()
-    offset: Given[Floats | float | str, Array | float | str] = Given(
+    offset: Given[FloatsLike | float | str, Array | float | str] = Given(
         "float | str | array of float", "random"
     )
     shared: Shared = False
@@ -292,8 +301,8 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
                 else "has few detours"
             )
             text.append(
-                f"{name}: the recording ({show_seconds(length, 3)}, {count:,} "
-                f"detour{'s' * (count != 1)}) {beside}: its longest detours decide, and no "
+                f"{name}: the recording ({show_seconds(length, 3)}, "
+                f"{counted(count, 'detour')}) {beside}: its longest detours decide, and no "
                 "interval tells how rare they are; record longer or on more CPUs"
             )
         told = [note for note in measured.notes if LOAD_NOTE in note and "%" in note]

@@ -249,7 +249,7 @@ class Measure:
     lower_bound : float, optional
         What no realization can lie below, in `unit`: the interval of the mean ends there.
     noise_free : float, optional
-        What a realization is that no noise meets, in `unit`.
+        The value of a realization that no noise met, in `unit`.
     """
 
     name: str

@@ -21,6 +21,7 @@ from ..noise_free import (
     noise_only_delays,
 )
 from ..program import OVER_RANKS, completions, observation_names, start_name
+from ..units import TICKS_PER_SECOND
 from .measure import Column, Family, Form, Measure
 from .statistics import quantile_share
 
@@ -181,9 +182,6 @@ def _check_number(value: Any, name: str, low: int, high: int, words: tuple[str, 
         raise ValueError(f"{rule}; got {shorten(value)}") from None
 
 
-SECOND = 10**12  # ticks
-
-
 class Observable(Component, ABC):
     """Base of all observables.
 
@@ -328,8 +326,8 @@ def in_seconds(
     name: str, form: Form, lower_bound: int | None = None, noise_free: int | None = None
 ) -> Measure:
     """A time; `lower_bound` and `noise_free` in ticks, as the form."""
-    least, quiet = (None if x is None else x / SECOND for x in (lower_bound, noise_free))
-    return Measure(name, form, SECOND, "s", lower_bound=least, noise_free=quiet)
+    least, quiet = (None if x is None else x / TICKS_PER_SECOND for x in (lower_bound, noise_free))
+    return Measure(name, form, TICKS_PER_SECOND, "s", lower_bound=least, noise_free=quiet)
 
 
 def read_side(value: Any, name: str, *, quiet: bool = False) -> Select | str:

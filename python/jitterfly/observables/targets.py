@@ -13,7 +13,7 @@ from ..case import Case
 from ..fields import is_number, shorten
 from ..rare_noise import SourceHits, expectation, expected_hits, hidden
 from ..stats import Estimate, sequential
-from ..stats.estimates import ENOUGH_EVENTS as LEAST_EVENTS
+from ..stats.estimates import ENOUGH_EVENTS
 from ..units import parse_seconds
 from .measure import Family, Form
 from .statistics import Observed, check_statistic, quantile_share
@@ -312,12 +312,12 @@ def _state(
         why = f"too few realizations for an interval of {target.statistic}"
     elif error > _wanted_half_width(target):
         why = f"± {_show_half_width(target, error)}"
-    elif _wants_events(target, observed, noisy) and observed.events < LEAST_EVENTS:
+    elif _wants_events(target, observed, noisy) and observed.events < ENOUGH_EVENTS:
         why = f"the mean rests on about {observed.events:.0f} rare events"
     unseen = ""
     if unmet:
         rarest = min(unmet, key=lambda source: source.as_long)
-        unseen = f"{expectation(rarest, observed.realizations)}, {LEAST_EVENTS} wanted"
+        unseen = f"{expectation(rarest, observed.realizations)}, {ENOUGH_EVENTS} wanted"
         why = f"{why}; {unseen}" if why else unseen
     return TargetState(target, not why, error, estimate, why, unseen)
 
@@ -410,8 +410,8 @@ def _realizations_needed(
     if _wants_events(target, observed, noisy):
         if observed.events < _TELLING_EVENTS:
             return n * min(2 * _TELLING_EVENTS / max(observed.events, 1), _UNKNOWN), False
-        needed = _ROUGH_MARGIN * n * LEAST_EVENTS / observed.events
-    needed = max([needed, *(_MARGIN * LEAST_EVENTS / source.as_long for source in unmet)])
+        needed = _ROUGH_MARGIN * n * ENOUGH_EVENTS / observed.events
+    needed = max([needed, *(_MARGIN * ENOUGH_EVENTS / source.as_long for source in unmet)])
     q = quantile_share(target.statistic)
     if q is not None and n * min(q, 1 - q) < _TELLING_TAIL:
         return _TELLING_TAIL / min(q, 1 - q), False

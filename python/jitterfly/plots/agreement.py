@@ -41,7 +41,7 @@ def _quantiles(panel: Axes, found: Agreement) -> list[Line2D]:
                        [[x[1] - x[0]], [x[2] - x[1]]], color=other.color, marker=other.marker,
                        markersize=4, capsize=2)  # fmt: skip
         panel.annotate(row.what, (x[1], y[1]), (5, -9), textcoords="offset points", fontsize=8)
-    if ends[0] > 0 and ends[1] > 8 * ends[0]:
+    if style.wants_log(ends):
         style.log_axis(panel, "s")
         style.log_axis(panel, "s", "x")
     else:

@@ -232,19 +232,10 @@ def loads(case: CongestionCase, level: int, realization: int = 0, seed: int = 0)
     edges = tree.routes(ends[:, 0], ends[:, 1], keys).ravel()
     counts = np.bincount(edges[edges < tree.edges].astype(np.int64), minlength=tree.edges)
     result, begin = [], 0
-    for size in links(tree):
+    for size in tree.links():
         result.append((counts[begin : begin + size], counts[begin + size : begin + 2 * size]))
         begin += 2 * size
     return result
-
-
-def links(tree: FatTree) -> list[int]:
-    """Cables above each level of nodes, from the hosts on."""
-    cables = tree.p or (1,) * len(tree.m)
-    return [
-        tree.hosts // math.prod(tree.m[:level]) * math.prod(tree.w[: level + 1]) * cables[level]
-        for level in range(len(tree.m))
-    ]
 
 
 def draw_loads(case: CongestionCase, level: int, realization: int = 0, seed: int = 0) -> Figure:

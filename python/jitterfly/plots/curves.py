@@ -197,13 +197,11 @@ def _panel(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], crowded: 
 
 
 def _scale(row: list[Axes], cells: list[CurvePanel], unit: str) -> None:
-    """Logarithmic where values are positive and span more than a factor of 8."""
+    """Logarithmic where the values of a row span much."""
     facts = [f for cell in cells for line in cell.lines.values() for f in line if f is not None]
     if any(f.is_set for f in facts):
         return
-    values = np.array([v for f in facts for v in (float(f.mean.value), *(f.quantiles or ()))])
-    values = values[np.isfinite(values)]
-    if len(values) and values.min() > 0 and values.max() / values.min() > 8:
+    if style.wants_log([v for f in facts for v in (float(f.mean.value), *(f.quantiles or ()))]):
         for axes in row:
             style.log_axis(axes, unit)
     else:

@@ -222,7 +222,7 @@ def _histogram_line(
         histogram = observed.data.histogram(observed.measure)
         values, counts = histogram.middles() / histogram_scale(observed.measure), histogram.counts
     low, high = float(values.min()), float(values.max())
-    if low > 0 and high > 8 * low:
+    if style.wants_log([low, high]):
         edges = np.geomspace(low, high * (1 + 1e-9), _BINS + 1)
         axes.set_xscale("log")
     else:

@@ -48,6 +48,14 @@ def can_draw() -> bool:
     return True
 
 
+def _kind_to_draw(results: Results, kind: str | None, observable: str | None) -> str:
+    """The kind that was asked for, or the study's own, once it is sure that it can be drawn."""
+    check_figure(results.study, kind, observable)
+    if not any(cell.realizations for cell in results.cells):
+        raise results.study.error("nothing to draw: no cell has any data yet")
+    return kind or figure_of(results.study)
+
+
 def draw(
     results: Results,
     path: Path,
@@ -78,11 +86,7 @@ def draw(
         The file can not be written.
     """
     check_path(path)
-    study = results.study
-    check_figure(study, kind, observable)
-    if not any(cell.realizations for cell in results.cells):
-        raise study.error("nothing to draw: no cell has any data yet")
-    name = kind or figure_of(study)
+    name = _kind_to_draw(results, kind, observable)
     module = importlib.import_module(f".{DRAWN_IN[name]}", __package__)
     from .style import figure_options
 
@@ -103,10 +107,7 @@ def figure(
     from .style import figure_options
 
     results = Results(store)
-    if not any(cell.realizations for cell in results.cells):
-        raise results.study.error("nothing to draw: no cell has any data yet")
-    check_figure(results.study, kind, observable)
-    name = kind or figure_of(results.study)
+    name = _kind_to_draw(results, kind, observable)
     with figure_options(figsize, title):
         return notebook.picture(
             DRAWN_IN[name], results, observable, function=f"draw_{name}", path=path

@@ -115,11 +115,9 @@ def _line(axes: Axes, results: Results, panel: Panel, name: str, look: Any) -> N
 
 
 def _scale(results: Results, names: list[str], row: list[Axes], unit: str) -> None:
-    """Logarithmic where the values of a row are positive and span more than a factor of 8."""
+    """Logarithmic where the values of a row span much."""
     facts = [f for cell in results.cells for name in names if (f := cell.facts.get(name))]
-    values = np.array([float(f.mean.value) for f in facts])
-    values = values[np.isfinite(values)]
-    if len(values) and values.min() > 0 and values.max() > 8 * values.min():
+    if style.wants_log([float(f.mean.value) for f in facts]):
         for axes in row:
             style.log_axis(axes, unit)
     else:

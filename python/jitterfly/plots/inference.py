@@ -76,8 +76,7 @@ def _latencies(axes: Axes, fit: Fit) -> list[Line2D]:
     handles.append(Line2D([], [], color=looks[1].dark, marker="o", linestyle="",
                           label=f"measured{bars}"))  # fmt: skip
     _rank_axis(axes, low, high)
-    values = np.concatenate([curve.latency, fit.latency(k)])
-    if values.max() > 8 * values.min() > 0:
+    if style.wants_log(np.concatenate([curve.latency, fit.latency(k)])):
         style.log_axis(axes, "s")
     else:
         axes.set_ylim(bottom=0)

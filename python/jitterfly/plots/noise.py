@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
+from ..fields import counted
 from ..measured.measurements import (
     CollectiveTable,
     CpuNoise,
@@ -82,14 +83,14 @@ def _detours(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) 
     limits: list[tuple[float, float]] = [(np.inf, 0.0)] * 3
     for column, (part, part_facts) in enumerate(zip(parts, facts, strict=False)):
         draw_timeline(axes[0, column], part)
-        draw_events(axes[1, column], part.durations / 1e12, part_facts)
+        draw_events(axes[1, column], part.durations / TICKS_PER_SECOND, part_facts)
         draw_periodogram(axes[2, column], part, part_facts)
         if len(measured.parts) > 1:
             style.panel_title(axes[0, column], _name(part, column))
         _join(axes, column, limits)
     count = sum(len(part.starts) for part in measured.parts if isinstance(part, Detours))
     subtitle = [
-        f"{count:,} detour{'s' * (count != 1)}",
+        counted(count, "detour"),
         *_cut(measured, parts),
         *_subtitle(measured),
     ]
@@ -158,11 +159,11 @@ def _join(axes: Any, column: int, limits: list[tuple[float, float]]) -> None:
 def _name(part: Any, number: int) -> str:
     parts = [f"CPU {part.cpu}" if part.cpu else f"part {number + 1}"]
     if isinstance(part, Detours):
-        parts.append(f"{len(part.starts):,} in {show_seconds(part.length / 1e12, 3)}")
+        parts.append(f"{len(part.starts):,} in {show_seconds(part.length / TICKS_PER_SECOND, 3)}")
     elif part.observed is None:
         parts.append(f"{part.total:,}")
     else:
-        parts.append(f"{part.total:,} in {show_seconds(part.observed / 1e12, 3)}")
+        parts.append(f"{part.total:,} in {show_seconds(part.observed / TICKS_PER_SECOND, 3)}")
     return ": ".join(parts)
 
 
@@ -365,9 +366,8 @@ def _highest(axes: Axes, events: int) -> float:
 
 def _mark_quantiles(axes: Axes, quantiles: Sequence[dict[str, Any]]) -> None:
     """Quantiles on the line, and above it the number of events that they rest on."""
-    places: dict[
-        float, tuple[tuple[str, ...], str, int]
-    ] = {}  # of a coarse histogram, several are in one bin
+    # Of a coarse histogram, several are in one bin.
+    places: dict[float, tuple[tuple[str, ...], str, int]] = {}
     for quantile in quantiles:
         if quantile["q"] in _NAMED and quantile["value"] is not None:
             known = quantile["value"]

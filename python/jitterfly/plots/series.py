@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ..fields import Floats
+from ..fields import FloatsLike
 from ..results import CellResults, Results
 from ..results.main_numbers import RUNS, MainNumbers
 from ..stats import Estimate
@@ -34,7 +34,7 @@ ESTIMATE: dict[str, Any] = {"color": "black", "marker": "D", "markersize": 3, "l
 
 def draw_series(
     axes: Axes,
-    x: Floats,
+    x: FloatsLike,
     facts: Sequence[MainNumbers | None],
     look: Look,
     few: bool = True,
@@ -80,7 +80,7 @@ def draw_series(
         _draw_few(axes, x, facts, look)
 
 
-def draw_means(axes: Axes, x: Floats, means: Sequence[Estimate | None], **options: Any) -> None:
+def draw_means(axes: Axes, x: FloatsLike, means: Sequence[Estimate | None], **options: Any) -> None:
     """Values joined by a line, with error bars; over the whole height where one has no ends.
 
     An arrow stands for the end that is not known where the other one is.

@@ -12,9 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
+from ..fields import counted
 from ..result_table import show_time
 from ..simulate import Result
 from ..slowdown import SlowdownTable, in_words, repetition, show_ratio
+from ..stats import Estimate
 from ..units import show_seconds, show_size
 from . import style
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from ..inference import NoiseLimitTable
 
 _MOST_TICKS = 12
-_FACTOR = 8  # from which on times are on a logarithmic axis
 _AROUND = 1.3  # times the largest value is the end of a logarithmic axis
 _ROOM = 0.04  # of the axis, on either side
 _MOST_BINS = 100
@@ -61,12 +62,12 @@ def draw_table(found: SlowdownTable) -> Figure:
              for one in (row.noise_free, row.p50.value, row.p99.value, row.mean.value,
                          row.mean.low, row.mean.high) if math.isfinite(one)]  # fmt: skip
     low, high = min(times), max(times)
-    if low > 0 and high > _FACTOR * low:
+    if style.wants_log(times):
         top.set_ylim(low / _AROUND, high * _AROUND)
         style.log_axis(top, "s")
     else:  # from 0 where times differ by much, else around them
         room = 0.1 * (high - low) or 0.1 * high or 1e-6
-        top.set_ylim(0 if high > _FACTOR / 2 * low else max(low - room, 0), high + room)
+        top.set_ylim(0 if high > style.LOG_FROM / 2 * low else max(low - room, 0), high + room)
         style.unit_axis(top, "s")
     top.set_ylabel("completion")
     bottom.set_ylabel("mean / without noise")
@@ -94,38 +95,22 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
     ends = [float(end) for one in named.values() for end in (one.low, one.high)]
     least, most = float(times.min()), float(times.max())
     low, high = min(quiet, least), max([quiet, most, *filter(math.isfinite, ends)])
-    logarithmic = low > 0 and high > _FACTOR * low
+    logarithmic = style.wants_log([low, high])
     if logarithmic:
         room = (high / low) ** _ROOM
-        left, right = low / room, high * room
-        edges = np.geomspace(least, most, _bins(times) + 1)
-        width = edges[0] * (room - 1)
+        left, right, width = low / room, high * room, least * (room - 1)
     else:
         room = _ROOM * (high - low or high or 1e-6)  # all alike, or no time at all
-        left, right = low - room, high + room
-        edges = np.linspace(least, most, _bins(times) + 1)
-        width = room
-    edges[[0, -1]] = least, most  # geomspace may round them
-    if least == most:  # all alike: one bar, in whose middle the lines are
-        edges = least + 0.2 * width * np.array([-0.5, 0.5])
+        left, right, width = low - room, high + room, room
+    edges = _edges(times, logarithmic, width)
     figure, axes = style.new_figure([0.8, 2.2], 1, sharey=False)
     marks, panel = axes[:, 0]
     counts, _ = np.histogram(times, edges)
     bars = panel.stairs(counts, edges, fill=True, color=_BARS, label="realizations")
     handles: list[Any] = [bars]
     for place, ((name, one), look) in enumerate(zip(named.items(), style.SERIES[:3], strict=True)):
-        value = float(one.value)
-        # One beyond the axis ends there.
-        away = [[value - max(end, left) if end < value else end - value] if math.isfinite(end)
-                else [0.0] for end in (float(one.low), float(one.high))]  # fmt: skip
-        marks.errorbar([value], [-place], xerr=away, color=look.color, marker=look.marker,
-                       markersize=4, capsize=3)  # fmt: skip
-        for end, edge in ((one.low, left), (one.high, right)):
-            if not math.isfinite(end):
-                marks.annotate("", (edge, -place), (value, -place), arrowprops={
-                    "arrowstyle": "->", "color": look.color, "linestyle": (0, (3, 2)),
-                    "shrinkA": 0, "shrinkB": 0})  # fmt: skip
-        panel.axvline(value, color=look.color, linestyle=look.line, linewidth=1.2)
+        _draw_interval(marks, -place, one, (left, right), look)
+        panel.axvline(float(one.value), color=look.color, linestyle=look.line, linewidth=1.2)
         handles.append(Line2D([], [], color=look.color, marker=look.marker, linestyle=look.line,
                               markersize=4, label=f"{name} {show_time(one)}"))  # fmt: skip
     for axis in (marks, panel):
@@ -151,9 +136,37 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
         f"bars and brackets: {100 * row.mean.confidence:g} % intervals",
         "arrows: no end is known" if any(not math.isfinite(end) for end in ends) else "",
     ]
-    where = f" on {row.ranks:,} rank{'s' * (row.ranks != 1)}"
+    where = f" on {counted(row.ranks, 'rank')}"
     style.finish(figure, found.title(where), told, handles)
     return figure
+
+
+def _edges(times: npt.NDArray[np.float64], logarithmic: bool, width: float) -> Any:
+    """The edges of the bars; `width` is that of the axis around one that stands alone."""
+    least, most = float(times.min()), float(times.max())
+    if least == most:  # all alike: one bar, in whose middle the lines are
+        return least + 0.2 * width * np.array([-0.5, 0.5])
+    edges = (np.geomspace if logarithmic else np.linspace)(least, most, _bins(times) + 1)
+    edges[[0, -1]] = least, most  # geomspace may round them
+    return edges
+
+
+def _draw_interval(
+    axes: Axes, place: float, one: Estimate, ends: tuple[float, float], look: style.Look
+) -> None:
+    """A value with its interval in its row; an arrow where an end is not known."""
+    left, right = ends
+    value = float(one.value)
+    # One beyond the axis ends there.
+    away = [[value - max(end, left) if end < value else end - value] if math.isfinite(end)
+            else [0.0] for end in (float(one.low), float(one.high))]  # fmt: skip
+    axes.errorbar([value], [place], xerr=away, color=look.color, marker=look.marker,
+                  markersize=4, capsize=3)  # fmt: skip
+    for end, edge in ((one.low, left), (one.high, right)):
+        if not math.isfinite(end):
+            axes.annotate("", (edge, place), (value, place), arrowprops={
+                "arrowstyle": "->", "color": look.color, "linestyle": (0, (3, 2)),
+                "shrinkA": 0, "shrinkB": 0})  # fmt: skip
 
 
 def draw_limits(found: NoiseLimitTable) -> Figure:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullLocator
@@ -25,6 +26,8 @@ from ..results import CONVENTIONAL, REDUNDANT
 from ..results.study_axes import AxisScale
 from ..units import show_seconds
 
+LOG_FROM = 8
+"""Positive values that span more than this factor have a logarithmic axis."""
 _WIDE = "WF"  # East Asian characters that are as wide as two letters
 
 
@@ -221,15 +224,20 @@ def unit_axis(axes: Axes, unit: str) -> None:
     axes.yaxis.set_major_formatter(InUnit(unit))
 
 
+def wants_log(values: npt.ArrayLike) -> bool:
+    """Whether values need a logarithmic axis: they are positive and span more than `LOG_FROM`."""
+    known = np.asarray(values, dtype=float)
+    known = known[np.isfinite(known)]
+    return bool(len(known)) and 0 < LOG_FROM * known.min() < known.max()
+
+
 def value_axis(axes: Axes, unit: str, *, linear: bool = False) -> None:
-    """An x axis of values: logarithmic where they are positive and span more than a factor of 8.
+    """An x axis of values, logarithmic where they span much (`wants_log`).
 
     `linear`: never, as for a point in time.
     """
     values = np.concatenate([line.get_xdata(orig=False) for line in axes.lines] or [np.ones(1)])
-    values = np.asarray(values, dtype=float)
-    values = values[np.isfinite(values)]
-    if not linear and len(values) and values.min() > 0 and values.max() / values.min() > 8:
+    if not linear and wants_log(values):
         log_axis(axes, unit, "x")
         return
     low, high = axes.get_xlim()

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ..claims import count_by_ours, show_counts
+from ..claims import VERDICTS, count_by_ours, show_counts
 from .document import Report
 
 PARTS = "parts.json"
@@ -60,7 +60,7 @@ def update(kept: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 
 def verdicts(some: Mapping[str, Any]) -> dict[str, int]:
     """How many parts have each verdict."""
-    counts = {"reproduced": 0, "differs": 0, "cannot tell": 0}
+    counts = dict.fromkeys(VERDICTS, 0)
     for section in some["sections"].values():
         for claim in section["claims"]:
             for part in claim["parts"]:
@@ -68,9 +68,9 @@ def verdicts(some: Mapping[str, Any]) -> dict[str, int]:
     return counts
 
 
-def limit_text(part: Mapping[str, Any]) -> str:
-    """The limit of a part and whose it is."""
-    return f"{part['limit']} ({part['whose']})" if part["whose"] else ""
+def limit_text(limit: str, whose: str) -> str:
+    """The limit of a part and whose it is; "" where nothing can be compared."""
+    return f"{limit} ({whose})" if whose else ""
 
 
 def markdown(some: Mapping[str, Any]) -> str:
@@ -89,7 +89,8 @@ def markdown(some: Mapping[str, Any]) -> str:
             lines += [f"**{claim['name']}**, {claim['source']}: {_plain(claim['text'])}.", ""]
             lines += [_row(HEADER), _row(["---"] * len(HEADER))]
             for part in claim["parts"]:
-                row = [part["where"], part["part"], part["found"], limit_text(part),
+                limit = limit_text(part["limit"], part["whose"])
+                row = [part["where"], part["part"], part["found"], limit,
                        f"*{part['verdict']}*", part["why"]]  # fmt: skip
                 lines.append(_row([*map(_plain, row[:4]), row[4], _plain(row[5])]))
             lines.append("")

@@ -47,7 +47,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Part:
+class PartRow:
     """One part of a claim, for the setting `where` ("" where there is only one).
 
     `part` is what the paper says, `found` what came out, with intervals; `limit` what decides, and
@@ -69,13 +69,13 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Claim:
+class ClaimRow:
     """A claim of a paper, and its parts with what was found of each."""
 
     name: str
     source: str
     text: str
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PartRow, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -106,7 +106,7 @@ class Section:
     name: str
     title: str
     source: str = ""
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[ClaimRow, ...] = ()
     pictures: tuple[Picture, ...] = ()
     tables: tuple[Table, ...] = ()
     facts: Facts = ()
@@ -128,7 +128,7 @@ class Report:
     pending: tuple[str, ...] = ()
     introduction: str = ""
 
-    def parts(self) -> Iterator[tuple[Section, Claim, Part]]:
+    def parts(self) -> Iterator[tuple[Section, ClaimRow, PartRow]]:
         """Every part of every claim, with its claim and its study."""
         for section in self.sections:
             for claim in section.claims:

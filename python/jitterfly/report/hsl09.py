@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import textwrap
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +39,7 @@ from ..congestion.study import (
 from ..fields import check_choice
 from ..files import write_whole
 from ..plots.draw import can_draw, drawing, save
-from ..progress import Tell, show_time
+from ..progress import Tell, show_duration
 from ..result_table import csv_text
 from ..studies import STREAM_VERSION
 from ..sweep.executors import backend_of, check_workers
@@ -57,10 +58,10 @@ TITLES = {
 }
 SEED = 0
 _POINTS = "points.npz"
-_NOTES = (
+_NOTE = (
     "HSL09 publishes ranges of axes only, no values of curves: a range is taken as that of the "
     "values. Its networks are not public: fat trees of 24-port switches take their place. "
-    "Slowdown: 100 % is none. z: ranks of the collective. Intervals: 95 % each, paired.",
+    "Slowdown: 100 % is none. z: ranks of the collective. Intervals: 95 % each, paired."
 )
 
 
@@ -74,7 +75,7 @@ def add(out: Path, figure: str, tally: Tally, tell: Tell, options: Mapping[str, 
     ran = time.monotonic() - started if anew else 0.0
     seconds = add_time(out, added.name, ran, anew=anew)
     tally.add_points(points, SEED, seconds)
-    return replace(added, facts=(*added.facts, ("time", show_time(seconds))))
+    return replace(added, facts=(*added.facts, ("time", show_duration(seconds))))
 
 
 def section(
@@ -122,7 +123,7 @@ def section(
         pictures=_pictures(figure, points, folder),
         tables=(_table(points),),
         facts=said,
-        notes=_NOTES,
+        notes=(_NOTE,),
     )
     return built, points, anew
 
@@ -291,11 +292,7 @@ def network_study(
 
 def findings(points: Sequence[FigurePoint]) -> str:
     """Each claim and, below it, what was found; then the maps."""
-    lines = [
-        "HSL09 publishes ranges of axes only, no values of curves: a range is taken as that of the",
-        "values. Its networks are not public: fat trees of 24-port switches take their place.",
-        "Slowdown: 100 % is none. z: ranks of the collective. Intervals: 95 % each, paired.",
-    ]
+    lines = textwrap.wrap(_NOTE, 90)
     for judged in judge_points(points):
         lines += ["", *claim_lines([judged])]
     mine = [point for point in points if point.setting.figure == MAPS]

@@ -10,8 +10,8 @@ from itertools import groupby
 from pathlib import Path
 
 from ..claims.claim import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS, whose_limits
-from .comparison import HEADER, TITLE
-from .document import Claim, Facts, Part, Picture, Report, Section, Table
+from .comparison import HEADER, TITLE, limit_text
+from .document import ClaimRow, Facts, PartRow, Picture, Report, Section, Table
 
 # A browser that obeys it loads nothing at all: pictures are in the file.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -160,14 +160,14 @@ def _run_of(content: Section) -> Html:
     return tag("tr", tag("th", what, colspan=str(1 + len(HEADER)), scope="rowgroup"))
 
 
-def _part_row(content: Section, claim: Claim, part: Part) -> Html:
+def _part_row(content: Section, claim: ClaimRow, part: PartRow) -> Html:
     return tag(
         "tr",
         tag("th", tag("a", claim.name, href=f"#{content.name}-{claim.name}"), scope="row"),
         tag("td", part.where),
         tag("td", part.part),
         tag("td", part.found),
-        tag("td", f"{part.limit} ({part.whose})" if part.whose else ""),
+        tag("td", limit_text(part.limit, part.whose)),
         tag("td", verdict(part.verdict)),
         tag("td", part.why),
     )
@@ -235,7 +235,7 @@ def verdict(name: str) -> Html:
     )
 
 
-def counts(claim: Claim) -> Html:
+def counts(claim: ClaimRow) -> Html:
     """How many parts of a claim have each verdict, as labels."""
     labels = [
         tag(
@@ -316,7 +316,7 @@ def _pictures(pictures: Iterable[Picture]) -> Html:
     return tag("div", *shown, class_="pictures") if shown else Html()
 
 
-def _claim(content: Section, claim: Claim) -> Html:
+def _claim(content: Section, claim: ClaimRow) -> Html:
     by_place = groupby(claim.parts, key=lambda part: part.where)
     return tag(
         "article",
@@ -328,7 +328,7 @@ def _claim(content: Section, claim: Claim) -> Html:
     )
 
 
-def _claim_parts(where: str, parts: Iterable[Part]) -> Html:
+def _claim_parts(where: str, parts: Iterable[PartRow]) -> Html:
     title = tag("h4", where) if where else Html()
     rows = (
         tag(
@@ -343,7 +343,7 @@ def _claim_parts(where: str, parts: Iterable[Part]) -> Html:
     return tag("div", title, tag("ul", *rows, class_="parts"))
 
 
-def _limit(part: Part) -> Html:
+def _limit(part: PartRow) -> Html:
     """What decides, whose limit it is, and why a part is not reproduced."""
     note = f"Limit, {part.whose}: {part.limit}. " if part.whose else ""
     note += f"Why: {part.why}." if part.why else ""

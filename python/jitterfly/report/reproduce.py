@@ -15,7 +15,7 @@ from ..claims.verdicts import check_claims
 from ..fields import check_choice
 from ..files import write_whole
 from ..plots import draw
-from ..progress import show_time
+from ..progress import show_duration
 from ..results import Results
 from ..results.figures import check_figure
 from ..store import Store
@@ -206,7 +206,7 @@ class _Progress:
         seconds = add_time(self.out, store.study.name, ran, anew=not before)
         export(keep_numbers(store), store.path / "summary.csv")
         results = Results(store)
-        self._add(section(results, (("time", show_time(seconds)),)))
+        self._add(section(results, (("time", show_duration(seconds)),)))
         self.tally.add(results, seconds)
         if self.tally.few_runs is None and store.study.figure == "slowdown":
             self.tally.few_runs = few_runs_section(results)

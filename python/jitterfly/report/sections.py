@@ -15,7 +15,7 @@ from ..congestion.study import FigurePoint
 from ..files import write_whole
 from ..info import __version__, info
 from ..plots import draw
-from ..progress import show_time
+from ..progress import show_duration
 from ..results import CellResults, Results
 from ..results.figures import FewRunMeans, few_runs, figure_of, published_figures
 from ..results.main_numbers import RUNS, MainNumbers
@@ -23,7 +23,7 @@ from ..results.study_axes import axis_title
 from ..results.tables import SELECTION
 from ..results.text_table import interval, show_number, show_ranks
 from ..units import show_seconds
-from .document import Claim, Facts, Part, Picture, Report, Section, Table
+from .document import ClaimRow, Facts, PartRow, Picture, Report, Section, Table
 
 _LARGEST = 2**20  # bytes of a drawing; larger ones go into the page as pixels
 _MANY = 100  # cells of a map: each is drawn with its number, and together they are larger than that
@@ -51,13 +51,13 @@ def section(results: Results, facts: Facts = ()) -> Section:
     )
 
 
-def model_claim(judged: Judged) -> Claim:
+def model_claim(judged: Judged) -> ClaimRow:
     """A claim that was judged, as a report holds it."""
     parts = tuple(
-        Part(one.where, one.part, one.verdict, one.found, one.limit, one.whose, one.reason)
+        PartRow(one.where, one.part, one.verdict, one.found, one.limit, one.whose, one.reason)
         for one in judged.findings
     )
-    return Claim(judged.name, judged.claim.source, judged.claim.text, parts)
+    return ClaimRow(judged.name, judged.claim.source, judged.claim.text, parts)
 
 
 def about(results: Results) -> Facts:
@@ -301,7 +301,7 @@ class Tally:
             ("sizes", "quick" if self.quick else "full"),
             ("cells", f"{self.cells:,}"),
             ("realizations", f"{self.realizations:,}"),
-            ("total time", show_time(self.seconds)),
+            ("total time", show_duration(self.seconds)),
         )
 
 

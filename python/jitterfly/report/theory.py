@@ -283,11 +283,7 @@ _PICTURES = {
 }
 
 
-def _no_progress(_: str) -> None:
-    pass
-
-
-def section(out: Path, *, quick: bool, tell: Tell = _no_progress) -> Section:
+def section(out: Path, *, quick: bool, tell: Tell) -> Section:
     """The section on theory; its pictures and numbers are kept in `out`/theory and made once.
 
     Parameters
@@ -311,7 +307,7 @@ def section(out: Path, *, quick: bool, tell: Tell = _no_progress) -> Section:
     return Section("theory", "Theory", "HM18, AGV05, LogGP", (), pictures, (table,), (), _NOTES)
 
 
-def write(out: Path, *, quick: bool, tell: Tell = _no_progress) -> Path:
+def write(out: Path, *, quick: bool, tell: Tell) -> Path:
     """The section as a page of its own, `out`/theory.html."""
     if not draw.can_draw():
         raise ValueError(draw.MISSING)

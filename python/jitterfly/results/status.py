@@ -18,7 +18,7 @@ def show_error(state: TargetState | TargetProgress) -> str:
     )
 
 
-def show_target(state: TargetState | TargetProgress, unit: str = "") -> str:
+def show_target(state: TargetState | TargetProgress, unit: str) -> str:
     """`p99 of gain: met, ± 0.9 %: 1.3 [1.29, 1.31]`, or `not met, ± 2.65 %, 2 % wanted: ...`.
 
     Parameters

@@ -122,13 +122,18 @@ class AxisScale:
         """A value in a table or a sentence: `text` without signs of a formula."""
         text = self.text(value)
         exponent = self.scale == "log2" and not self.unit
-        return text.strip("$").replace("{", "").replace("}", "") if exponent else text
+        return without_formula(text) if exponent else text
 
     @property
     def ticks(self) -> tuple[list[float], list[str]]:
         """Positions and texts of at most about nine ticks."""
         shown = self.values if self.scale == "text" else self.values[:: -(-len(self.values) // 9)]
         return [self.position(value) for value in shown], [self.text(value) for value in shown]
+
+
+def without_formula(text: str) -> str:
+    """A text at a tick, such as $2^{10}$, without the signs that make it a formula."""
+    return text.strip("$").replace("{", "").replace("}", "")
 
 
 _T = TypeVar("_T")

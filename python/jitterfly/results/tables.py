@@ -340,7 +340,7 @@ def _matrices(results: Results) -> list[Table]:
     tables = []
     own = set(results.columns) - set(results.names)  # targets that are no observable's mean
     for grid in grids(results, x, y, results.columns):
-        columns = [text.strip("$").replace("{", "").replace("}", "") for text in grid.x_texts]
+        columns = [study_axes.without_formula(text) for text in grid.x_texts]
         for name in results.columns:
             rows = []
             for j in reversed(range(len(grid.y))):

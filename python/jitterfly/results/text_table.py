@@ -139,7 +139,9 @@ _NARROWEST = 20  # letters of a column of sentences
 _MOST_NAMES = 6  # of columns that are left out
 
 
-def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, prose: bool = False) -> str:
+def aligned_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, prose: bool = False
+) -> str:
     """A table for a terminal, numbers to the right.
 
     A header may have an upper line, which neighbours share if it is the same. Long headers are
@@ -208,7 +210,7 @@ def fitting(
     whole: str = "summary.csv has all",
     beside: Sequence[Sequence[str]] = (),
 ) -> str:
-    """`aligned` in lines of at most `width` letters and `most` rows, and what was left out.
+    """`aligned_table` in lines of at most `width` letters and `most` rows, and what was left out.
 
     Parameters
     ----------
@@ -239,7 +241,7 @@ def fitting(
             columns.remove(column)
     left = [i for i in range(len(header)) if i not in columns]
     lines = [
-        aligned(
+        aligned_table(
             [header[i] for i in columns],
             [[_cut(row[i], width // 2) for i in columns] for row in shown],
         )
@@ -257,16 +259,16 @@ def fitting(
 def with_sentences(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
-    width: int = WIDTH,
-    most: int | None = None,
+    width: int,
+    most: int | None,
 ) -> str:
-    """`aligned` in lines of at most `width` letters: the last column goes on below itself.
+    """`aligned_table` in lines of at most `width` letters: the last column goes on below itself.
 
     Each of its sentences, which line ends part, begins a line.
 
     Parameters
     ----------
-    most : int, optional
+    most : int or None
         Rows that are shown, the first ones; None shows all. How many are left out is said.
     """
     shown = rows if most is None else rows[:most]
@@ -278,7 +280,7 @@ def with_sentences(
         first, *rest = wrapped or [""]
         found.append([*row[:-1], first])
         found += [[*("" for _ in row[:-1]), line] for line in rest]
-    text = aligned(header, found, prose=True)
+    text = aligned_table(header, found, prose=True)
     more = len(rows) - len(shown)
     return f"{text}\n... {more:,} more rows" if more > 0 else text
 
@@ -292,7 +294,9 @@ def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 
 def _width(header: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequence[int]) -> int:
     """Of a table of some of the columns."""
-    chosen = aligned([header[i] for i in columns], [[row[i] for i in columns] for row in rows])
+    chosen = aligned_table(
+        [header[i] for i in columns], [[row[i] for i in columns] for row in rows]
+    )
     return max(map(len, chosen.splitlines()))
 
 

@@ -127,9 +127,9 @@ def mean(
         What no realization can lie below, such as the time without noise where noise only adds to
         it. The interval does not reach below it, and covers as often (`Estimate.bounded`).
     noise_free : array, shape (...), optional
-        What a realization is that no noise meets, where one source alone acts. Samples that are all
-        the same, but not this, were all met by it, as those that wait for the slowest of many slow
-        ranks.
+        The value of a realization that no noise met, where one source alone acts. Samples that are
+        all the same, but not this, were all met by it, as those that wait for the slowest of many
+        slow ranks.
 
     Returns
     -------

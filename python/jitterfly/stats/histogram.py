@@ -108,7 +108,7 @@ class Histogram:
         return OrderStatistic(low, (low + high) / 2, high)
 
     def middles(self) -> npt.NDArray[np.float64]:
-        """The value that is told for each bucket."""
+        """The value reported for each bucket."""
         number = np.abs(self.buckets.astype(np.int64))
         shift = np.maximum((number >> _BITS) - 1, 0)
         # As in `_edges`, of sizes up to 2^63.

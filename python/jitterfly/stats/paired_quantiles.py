@@ -55,13 +55,13 @@ class PairedQuantiles:
         self.error = error
 
     def above(self, factor: float = 1.0, plus: float = 0.0) -> bool:
-        """Whether the quantile of a is told to be above ``factor * that of b + plus``."""
+        """Whether the samples show a's quantile above ``factor * that of b + plus``."""
         if self.q < 0.5:
             return self._reference_b.under(self.b, lambda t: (t - plus) / factor)
         return self._reference_a.over(self.a, lambda t: factor * t + plus)
 
     def below(self, factor: float = 1.0, plus: float = 0.0) -> bool:
-        """Whether the quantile of a is told to be below ``factor * that of b + plus``."""
+        """Whether the samples show a's quantile below ``factor * that of b + plus``."""
         if self.q < 0.5:
             return self._reference_a.under(self.a, lambda t: factor * t + plus)
         return self._reference_b.over(self.b, lambda t: (t - plus) / factor)
@@ -121,11 +121,11 @@ class _ReferenceSample:
         self.upto = np.searchsorted(self.grid, b, side="left")  # b <= grid from here on
 
     def over(self, a: Floats, move: Callable[[Floats], Floats]) -> bool:
-        """Whether the quantile of a is told to be above that of b, moved."""
+        """Whether the samples show that the quantile of a is above that of b, moved."""
         return self._tells_more(self.below, np.searchsorted(move(self.grid), a, side="left"))
 
     def under(self, a: Floats, move: Callable[[Floats], Floats]) -> bool:
-        """Whether the quantile of a is told to be below that of b, moved."""
+        """Whether the samples show that the quantile of a is below that of b, moved."""
         return self._tells_more(np.searchsorted(move(self.grid), a, side="right"), self.upto)
 
     def _tells_more(self, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> bool:

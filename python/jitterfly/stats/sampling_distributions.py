@@ -6,7 +6,7 @@ They are for confidence intervals. Distributions to draw from are in `jitterfly.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
 from functools import lru_cache
 
 import numpy as np
@@ -47,8 +47,9 @@ def binomial_ranks(count: int, q: float, confidence: float) -> tuple[int | None,
     check_share(q)
     tail = (1 - confidence) / 2
     # Sample `rank` lies above the quantile when fewer than `rank` samples are at or below it.
-    low = _first_that_holds(count, lambda k: _binomial_cdf(k, count, q) > tail)
-    high = _first_that_holds(count, lambda k: _more_than(k, count, q) <= tail) + 1
+    ranks = range(count)
+    low = bisect_left(ranks, True, key=lambda k: _binomial_cdf(k, count, q) > tail)
+    high = bisect_left(ranks, True, key=lambda k: _more_than(k, count, q) <= tail) + 1
     return (low if low >= 1 else None), (high if high <= count else None)
 
 
@@ -60,18 +61,6 @@ def _binomial_cdf(k: int, count: int, q: float) -> float:
 def _more_than(k: int, count: int, q: float) -> float:
     """P(B > k)."""
     return float(special.betainc(k + 1, count - k, q)) if k < count else 0.0
-
-
-def _first_that_holds(count: int, holds: Callable[[int], bool]) -> int:
-    """The smallest k from 0 to `count` from which on `holds` is true."""
-    start, stop = 0, count
-    while start < stop:
-        middle = (start + stop) // 2
-        if holds(middle):
-            stop = middle
-        else:
-            start = middle + 1
-    return start
 
 
 def check_share(q: float) -> None:

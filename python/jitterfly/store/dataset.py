@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..fields import seed_in_files
 from ..notebook import package
 from .numbers import Numbers, Readable
 
@@ -92,12 +93,11 @@ def _attributes(about: dict[str, Any]) -> dict[str, Any]:
 
     `case` is the base case in JSON: network, algorithm and noise without what axes set.
     """
-    seed = about["seed"]
     return {
         "title": about["title"],
         "source": about["source"],
         "study": about["study"],
-        "seed": seed if seed < 2**63 else str(seed),  # what files can hold
+        "seed": seed_in_files(about["seed"]),
         "case": about["case"],
         "variants": about["variants"],
         "confidence": about["confidence"],

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from .. import notebook
 from ..algorithms import Butterfly
+from ..fields import seed_in_files
 from ..observables import STATISTICS, CellData, Decision, Family, Observed
 from ..progress import each
 from ..stats import Estimate
@@ -203,9 +204,8 @@ class Numbers:
     @property
     def origin(self) -> dict[str, Any]:
         """Columns of a file, alike in all rows: how to get these numbers again."""
-        seed = self.about["seed"]
         return {
-            "seed": seed if seed < 2**63 else str(seed),  # what files can hold
+            "seed": seed_in_files(self.about["seed"]),
             "version": self.about["versions"]["jitterfly"],
         }
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import notebook
-from ..fields import MOST_REALIZATIONS, check_choice
+from ..fields import MOST_REALIZATIONS, check_choice, first_few
 from ..files import replacing, synchronize
 from ..observables import CellData, Decision, Observed, Summary, Ticks, decide
 from ..progress import phase
@@ -340,6 +340,5 @@ def _hint(path: Path) -> str:
         return ""
     below = sorted(file.parent.name for file in path.glob(f"*/{metadata.META}"))
     if below:
-        more = f" and {len(below) - _MOST_NAMED:,} more" if len(below) > _MOST_NAMED else ""
-        return f"; runs below it: {', '.join(below[:_MOST_NAMED])}{more}"
+        return f"; runs below it: {first_few(below, _MOST_NAMED)}"
     return "; one that has just begun checks its cells first"

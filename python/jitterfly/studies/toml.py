@@ -259,8 +259,8 @@ def load_study(path: str | Path, *, full: bool = False, choose: Choices | None =
         return parse_study(text, full=full, where=str(path), choose=choose)
 
 
-def read_axis(name: str, data: Any, choose: Sequence[str] | None = None) -> Axis:
-    """The axis `name` of a study's TOML; `choose`: its points, instead of its own choice."""
+def read_axis(name: str, data: Any, choose: Sequence[str] | None) -> Axis:
+    """The axis `name` of a study's TOML; `choose`: its points, if not None."""
     table = Table(data, f"axes.{name}")
     chosen = table.take("choose", list, None)
     axis = _read_axis(name, table)

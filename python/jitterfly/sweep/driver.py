@@ -30,7 +30,7 @@ from typing import Any, TextIO
 from ..engine import BACKENDS, BackendError, backend_named, check_backend
 from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer, shorten
 from ..observables import Target
-from ..progress import ProgressLine, each, show_rate, show_time
+from ..progress import ProgressLine, each, show_duration, show_rate
 from ..store.cell_progress import ProgressWriter, is_finished
 from ..store.store import Store
 from ..studies import Cell, Study, load_study
@@ -114,7 +114,7 @@ class Shard:
         return out / f"shard-{self.index}-of-{self.count}"
 
 
-class Progress(ProgressLine):
+class RunProgressLine(ProgressLine):
     """Counts cells, realizations and work.
 
     The time left goes by work (rank-rounds), or by cells where that is longer: small cells take
@@ -181,9 +181,9 @@ class Progress(ProgressLine):
             return f"{self.cells_done}/{self.cells} cells, nothing to do"
         elapsed = max(self.elapsed, 1e-9)
         if self.work_done > 0 and self.cells_done < self.cells:
-            when = f"{show_time(elapsed * (1 / max(self._part(), 1e-9) - 1))} left"
+            when = f"{show_duration(elapsed * (1 / max(self._part(), 1e-9) - 1))} left"
         else:
-            when = show_time(elapsed)
+            when = show_duration(elapsed)
         rate = show_rate(self.realizations / elapsed)
         text = f"{self.cells_done}/{self.cells} cells, {when}, {rate} realizations/s"
         worst_run = worst(self.runs)
@@ -218,7 +218,7 @@ class Feed:
         self,
         store: Store,
         runs: Sequence[CellRun],
-        progress: Progress,
+        progress: RunProgressLine,
         on_error: str,
         writer: ProgressWriter | None = None,
     ):
@@ -316,6 +316,24 @@ class CellsFailed(RuntimeError):
         )
 
 
+def _checked_workers(
+    executor: Executor | None, workers: str | int | None, backend: str, threads: int | None
+) -> tuple[str | int | None, str]:
+    """Workers and backend as they are meant; raises ValueError where they do not fit together."""
+    backend = backend_named(backend)
+    if executor is not None and workers is not None:
+        raise ValueError("workers must be None where an executor is given")
+    if executor is None:
+        workers = executors.check_workers(workers, backend, threads)
+    if executor is None and workers != "mpi":
+        check_backend(backend, threads)
+    else:  # elsewhere there may be other devices than here
+        check_choice(backend, "backend", BACKENDS)
+        if threads is not None:
+            check_integer(threads, "threads", 1, MOST_THREADS)
+    return workers, backend
+
+
 def run(
     study: Study | str | Path,
     out: str | Path,
@@ -387,18 +405,8 @@ def run(
     Stopped
         Ctrl-C. What was run is on disk; the same call goes on from there.
     """
-    backend = backend_named(backend)
     check_choice(on_error, "on_error", ("stop", "finish"))
-    if executor is not None and workers is not None:
-        raise ValueError("workers must be None where an executor is given")
-    if executor is None:
-        workers = executors.check_workers(workers, backend, threads)
-    if executor is None and workers != "mpi":
-        check_backend(backend, threads)
-    else:  # elsewhere there may be other devices than here
-        check_choice(backend, "backend", BACKENDS)
-        if threads is not None:
-            check_integer(threads, "threads", 1, MOST_THREADS)
+    workers, backend = _checked_workers(executor, workers, backend, threads)
     if isinstance(study, (str, Path)):
         study = load_study(study)
     if not isinstance(study, Study):
@@ -427,7 +435,7 @@ def run(
                 ProgressWriter(store, [one.decision for one in runs]) if shard is None else None
             )
             try:
-                with store.writing(), Progress(runs, stream) as progress:
+                with store.writing(), RunProgressLine(runs, stream) as progress:
                     feed = Feed(store, runs, progress, on_error, writer)
                     if not all(one.done for one in runs):
                         with _opened(executor, workers, threads) as chosen:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from ...slowdown import in_words
-from ...units import show_seconds, show_size
-from ..question import Question
+from ...units import show_size
+from ..question import Question, setting_in_words
 from .choices import Decided, TuningChoice, choose
 
 
@@ -99,18 +98,12 @@ class TuningTable:
     def comments(self) -> list[str]:
         """What stands behind the choices: the question, and a line for each cell."""
         question = self.question
-        noise = "; ".join(map(in_words, question.noise)) or "none"
         text = [
             f"{question.collective}: smallest {question.statistic}, within "
             f"{100 * question.within:.10g} %, confidence {100 * question.confidence:.10g} %, seed "
             f"{question.seed}",
-            f"network {in_words(question.network)}",
-            f"noise {noise}",
+            *setting_in_words(question),
         ]
-        if question.cycles > 1:
-            text.append(f"the last of {question.cycles:,} in a row")
-        if question.compute_time:
-            text.append(f"{show_seconds(question.compute_time)} of computing before each")
         text += [
             f"{choice.ranks:,} ranks, {show_size(choice.message_bytes)}: {choice.comment()}"
             for choice in sorted(self.choices, key=lambda one: (one.ranks, one.message_bytes))

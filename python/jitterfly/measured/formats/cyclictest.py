@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ..measurements import Histogram, Measured
-from .rows import MOST_COLUMNS, Bins
+from .rows import MOST_COLUMNS, MOST_COUNT, Bins
 from .text import Options, Text
 
 NAME = "cyclictest"
@@ -113,4 +113,4 @@ def _counts(text: Text, words: list[str], threads: int) -> list[int]:
         return [0] * threads
     if len(words) < threads:
         raise text.error(None, f"totals and overflows must be {threads}, got {len(words)}")
-    return [text.integer(None, word, "a total", high=2**48) for word in words[:threads]]
+    return [text.integer(None, word, "a total", high=MOST_COUNT) for word in words[:threads]]

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..measurements import Measured, PerRankSamples
 from .columns import Row, clock_notes, number_rows
+from .rows import MOST_COUNT
 from .text import Options, Text
 
 NAME = "dissemination"
@@ -50,7 +51,7 @@ def read(text: Text, options: Options) -> Measured:
         raise text.error(len(text.lines), "has no row")
     sizes: dict[int, list[Row]] = {}
     for row in rows:
-        size = text.integer(row[0], row[1][0], "MessageSize", high=2**48)
+        size = text.integer(row[0], row[1][0], "MessageSize", high=MOST_COUNT)
         sizes.setdefault(size, []).append(row)
     parts = tuple(_part(text, size, sizes[size], columns, _UNITS[unit]) for size in sorted(sizes))
     notes = [

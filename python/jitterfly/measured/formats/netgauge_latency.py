@@ -11,6 +11,7 @@ import numpy as np
 
 from ..measurements import Latencies, Measured
 from .columns import Row, clock_notes, number_rows
+from .rows import MOST_COUNT
 from .text import Options, Text
 
 NAME = "netgauge_latency"
@@ -35,7 +36,7 @@ def read(text: Text, options: Options) -> Measured:
             continue
         size = known.get(words[0])
         if size is None:
-            size = known[words[0]] = text.integer(line, words[0], "size", high=2**48)
+            size = known[words[0]] = text.integer(line, words[0], "size", high=MOST_COUNT)
         sizes.setdefault(size, []).append((line, words))
     if not sizes:
         raise text.error(len(text.lines), "has no row")

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..measurements import LogGPTable, Measured
 from .columns import Row, number_rows
+from .rows import MOST_COUNT
 from .text import Options, Text
 
 NAME = "netgauge_loggp"
@@ -38,7 +39,7 @@ def read(text: Text, options: Options) -> Measured:
             continue
         if len(words) != 11:
             raise text.error(line, f"must have 11 columns, got {len(words)}")
-        size = text.integer(line, words[0], "size", high=2**48)
+        size = text.integer(line, words[0], "size", high=MOST_COUNT)
         if rows and size <= int(rows[-1][1][0]):
             raise text.error(line, f"sizes must rise, got {size} after {rows[-1][1][0]}")
         rows.append((line, words[:8]))

@@ -97,7 +97,7 @@ _INTEGERS = ("ranks", "bytes", "iterations")
 
 
 class Collectives:
-    """Collects rows; an operation whose rows lack a column, even one of them, has none of it."""
+    """Collects rows. A column that any row of an operation lacks is left out."""
 
     def __init__(self, text: Text) -> None:
         self.text = text
@@ -112,7 +112,7 @@ class Collectives:
         row: dict[str, float | int] = dict(known)
         for name, word in zip(names, words, strict=True):
             if name in _INTEGERS:
-                row[name] = self.text.integer(line, word, name, high=2**48)
+                row[name] = self.text.integer(line, word, name, high=MOST_COUNT)
             elif name:
                 seconds = self.text.number(line, word, f"{name} (us)") / 1e6
                 if not 0 <= seconds <= MOST_TIME:
@@ -181,7 +181,7 @@ def events(text: Text, notes: list[str]) -> Iterator[Event]:
 
 def ticks(seconds: str, fraction: str) -> int:
     """Of digits before and after the point."""
-    return int(seconds) * 10**12 + int(fraction) * 10 ** (12 - len(fraction))
+    return int(seconds) * TICKS_PER_SECOND + int(fraction) * 10 ** (12 - len(fraction))
 
 
 def cpu_noise(
@@ -208,7 +208,7 @@ def cpu_noise(
         "longest": time(longest, "the longest noise"),
         "worst": None if worst is None else time(worst, "the worst noise"),
         "counts": {
-            kind: text.integer(line, word, kind, high=2**48) for kind, word in counts.items()
+            kind: text.integer(line, word, kind, high=MOST_COUNT) for kind, word in counts.items()
         },
     }
     try:

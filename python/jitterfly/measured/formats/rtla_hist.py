@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from ...fields import first_few
 from ...units import TICKS_PER_SECOND, exact, show_seconds, to_ticks
 from ..measurements import MOST_TICKS, Histogram, Measured
 from .rows import MOST_COLUMNS, Bins
@@ -22,6 +23,7 @@ _LATENCY_NOTES: tuple[str, ...] = (
 _FIRST_LINE = re.compile(
     r"^[ \t]{0,40}# RTLA (osnoise|timerlat) histogram[ \t]{0,40}$", re.MULTILINE
 )
+_SHOWN = 8  # CPUs in a note
 _UNIT = re.compile(r"# Time unit is \w+ \((us|ns)\)")
 _DURATION = re.compile(r"# Duration: {0,20}([0-9]{1,6}) ([0-9]{2}):([0-9]{2}):([0-9]{2})")
 _COLUMN = re.compile(r"(CPU|IRQ|Thr|Usr)-([0-9]{1,6})")
@@ -113,23 +115,22 @@ def _bin_notes(
     above = [part for part in parts if part.overflow]
     if above:
         most = dict(zip((part.cpu for part in parts), table.longest, strict=False))
-        longest = ", ".join(most.get(part.cpu, "?")[:20] for part in above[:8])
+        longest = ", ".join(most.get(part.cpu, "?")[:20] for part in above[:_SHOWN])
         notes.append(
-            f"events lie above the last bin on CPU {_named(above)}; the longest about {longest} "
+            f"events lie above the last bin on CPU {_cpus(above)}; the longest about {longest} "
             f"{table.unit}"
         )
     counts = table.sums.get("count:") or [part.total for part in parts]
     odd = [part for part, count in zip(parts, counts, strict=True) if part.total != count]
     if odd:
-        notes.append(f"bins and `count:` hold different numbers of events on CPU {_named(odd)}")
+        notes.append(f"bins and `count:` hold different numbers of events on CPU {_cpus(odd)}")
     if table.missed:
         notes.append(f"rtla says: {table.missed}")
     return tuple(notes)
 
 
-def _named(parts: list[Histogram]) -> str:
-    rest = f" and {len(parts) - 8} more" if len(parts) > 8 else ""
-    return ", ".join(part.cpu for part in parts[:8]) + rest
+def _cpus(parts: list[Histogram]) -> str:
+    return first_few([part.cpu for part in parts], _SHOWN)
 
 
 class _HistogramFile:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ..measurements import CpuNoise, Measured
-from .rows import KINDS, cpu_noise
+from .rows import KINDS, MOST_COUNT, cpu_noise
 from .text import Options, Text
 
 NAME = "rtla_top"
@@ -62,7 +62,7 @@ def _row(text: Text, line: int, words: list[str]) -> CpuNoise:
         text,
         line,
         cpu=str(cpu),
-        periods=text.integer(line, match[1], "Period", low=1, high=2**48),
+        periods=text.integer(line, match[1], "Period", low=1, high=MOST_COUNT),
         runtime=words[2],
         noise=words[3],
         worst=words[5],
