@@ -215,8 +215,10 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
                 **common,
             )
         else:
-            starts, ends, length, _ = traces[0]
-            program.add_trace(starts, ends, length, offsets=self.offsets(ranks), **common)
+            trace = traces[0]
+            program.add_trace(
+                trace.starts, trace.ends, trace.length, offsets=self.offsets(ranks), **common
+            )
 
     def ignores(self, ranks: int) -> str:
         if self.part != "each":
@@ -257,9 +259,14 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
             if not (ranks and count):
                 continue
             duration = trace.busy / count
-            time = exposure.time_to_hit(self, duration, underway=True)
-            here = -(-ranks // sharing) * count * time / trace.length
-            hits, total = hits + here, total + here * duration
+            rate = -(-ranks // sharing) * count / trace.length
+
+            def intervals(before: float, rate: float = rate) -> float:
+                return rate * exposure.time_to_hit(self, before, underway=True)
+
+            here = Hits(intervals(duration), duration)
+            here = here.under_way(intervals, duration, trace.squares / (2 * trace.busy))
+            hits, total = hits + here.number, total + here.most
         return Hits(hits, total / hits if hits else 0.0)
 
     def longest_delay(self, work: int) -> int:
@@ -307,13 +314,15 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
 class Recording(NamedTuple):
     """Sorted intervals [start, end) with time between them, in ticks, and the length of it all.
 
-    `busy` is the time in intervals: kept, as it is asked for at each look at the data of a cell.
+    `busy` is the time in intervals, and `squares` the sum of their squares: kept, as they are asked
+    for at each look at the data of a cell.
     """
 
     starts: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
     length: int
     busy: int
+    squares: float
 
     def share(self) -> float:
         """Part of the time in intervals."""
@@ -400,7 +409,7 @@ def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[
         where = f"file: {file}, part {number}" if each else f"file: {file}"
         ends = one.starts + one.durations
         if each and not one.durations.any():  # a CPU that nothing interrupted
-            traces.append(Recording(one.starts[:0], ends[:0], one.length, 0))
+            traces.append(Recording(one.starts[:0], ends[:0], one.length, 0, 0.0))
         else:
             traces.append(_recording(one.starts, ends, one.length, where))
     if not any(len(trace.starts) for trace in traces):
@@ -430,7 +439,9 @@ def _recording(
     apart = starts[1:] > ends[:-1]
     begins = np.ascontiguousarray(starts[np.concatenate([[True], apart])])
     stops = np.ascontiguousarray(ends[np.concatenate([apart, [True]])])
-    trace = Recording(begins, stops, length, int((stops - begins).sum()))
+    durations = stops - begins
+    squares = float((durations.astype(np.float64) ** 2).sum())
+    trace = Recording(begins, stops, length, int(durations.sum()), squares)
     if trace.busy >= length:
         raise ValueError(f"{where}: the trace must leave the CPU some time")
     return trace
