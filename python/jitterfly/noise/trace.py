@@ -5,6 +5,7 @@ The trace is a measurement of noise here. `jitterfly.trace` is of messages: thos
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass
 from functools import lru_cache
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from .. import noise_files
 from ..distributions.distribution import LARGEST
 from ..fields import Array, Floats, Given, check_choice, check_integer, check_numbers, shorten
+from ..stats import ENOUGH_EVENTS
 from ..units import (
     TICKS_PER_SECOND,
     OptionalSeconds,
@@ -48,7 +50,6 @@ if TYPE_CHECKING:
     from ..measured import Detours
 
 _PART_TAKEN = 0.1  # of a recording, by a realization: above, its longest detours are in most
-_FEW_DETOURS = 30
 _WAYS = "one of file, (starts, durations and length) and trace"
 
 
@@ -290,18 +291,26 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         count = sum(len(trace.starts) for trace in traces)
         length = float(from_ticks(sum(trace.length for trace in traces)))
         taken = work * -(-ranks // node_ranks(self.shared, ranks))
+        events = _events_of_mean(traces, work)
+        short = _PART_TAKEN * length < taken
         text = []
-        if _PART_TAKEN * length < taken or count < _FEW_DETOURS:
-            beside = (
-                f"is short beside the {show_seconds(taken, 3)} of CPU time that a realization "
-                "takes from it"
-                if _PART_TAKEN * length < taken
-                else "has few detours"
-            )
+        if short or events < ENOUGH_EVENTS:
+            beside = "has few long detours" if count >= ENOUGH_EVENTS else "has few detours"
+            if short:
+                beside = (
+                    f"is short beside the {show_seconds(taken, 3)} of CPU time that a realization "
+                    "takes from it"
+                )
+            rests = ""
+            if events < ENOUGH_EVENTS:
+                rests = (
+                    f" (a mean delay rests on about {events:.0f} of them, and is uncertain by "
+                    f"about ± {100 / math.sqrt(events):.0f} % for that alone)"
+                )
             text.append(
                 f"{name}: the recording ({show_seconds(length, 3)}, {count:,} "
                 f"detour{'s' * (count != 1)}) {beside}: its longest detours decide, and no "
-                "interval tells how rare they are; record longer or on more CPUs"
+                f"interval tells how rare they are{rests}; record longer or on more CPUs"
             )
         told = [note for note in measured.notes if LOAD_NOTE in note and "%" in note]
         more = f" (and {len(told) - 1} more CPUs, see `jitterfly noise show`)" * (len(told) > 1)
@@ -327,6 +336,25 @@ class Recording(NamedTuple):
     def share(self) -> float:
         """Part of the time in intervals."""
         return self.busy / self.length
+
+
+def _events_of_mean(recordings: Sequence[Recording], work: float) -> float:
+    """On how many equally important detours the mean delay of a collective rests.
+
+    A detour of duration d delays a rank by d where it begins in one of the `work` seconds that a
+    realization has, and by d / 2 on average where it is under way at the start, in d seconds. So of
+    all places where a rank may begin, it adds c = d (work + d / 2) to the sum. Detours that come
+    independently of each other make that sum as uncertain as n equal ones, 1 / sqrt(n) of it, with
+    n = (sum of c)^2 / (sum of c^2) (Kish's effective sample size).
+
+    Where the work is short, c grows as d^2, and the longest detours weigh most. Where it is long,
+    as d. The sum counts short detours too much where most realizations meet them; but then the
+    recording is short beside the time that they take from it.
+    """
+    durations = np.concatenate([one.ends - one.starts for one in recordings])
+    seconds = durations / TICKS_PER_SECOND
+    added = seconds * (work + seconds / 2)
+    return round(float(added.sum() ** 2 / (added**2).sum()), 6)  # of equal ones, their number
 
 
 def _check_ways(given: Any, trace: Any) -> None:
