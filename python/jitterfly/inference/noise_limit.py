@@ -364,7 +364,7 @@ def noise_limit(
         return row_of(noisy, result, confidence)
 
     def hardly_met(case: Case, share: float, row: SlowdownRow) -> list[SourceHits]:
-        return unmet_of(case_of(case, share), row) if others else []
+        return unmet_of(case_of(case, share), row)
 
     try:
         for case in cases:
@@ -427,6 +427,8 @@ def _limit(
         return run(case, part * MOST_SHARE)
 
     def unmet(part: float) -> list[SourceHits]:
+        if len(case.noise) == 1:  # nothing hides it, and what it takes is not simulated once more
+            return []
         return hardly_met(case, part * MOST_SHARE, tried(part))
 
     def excess(end: str, lacks: float = 0.0) -> Callable[[float], float]:
