@@ -327,6 +327,7 @@ def _for_few_events(
     lack by no more than half of the `half_width` that is wanted of E[M].
     """
     two_hits = max(float(hit_table(question.rounds).above(1, guess)), 1e-12)
+    # The margin falls as 1 / (n - 1), so that of two realizations is n times that of n, about.
     widened = 2 * float(rare_event_margin(1e-9, 2, confidence)) / half_width
     wanted = math.ceil(min(ENOUGH_EVENTS / two_hits, widened))
     k = question.rounds
