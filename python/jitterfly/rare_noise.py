@@ -124,6 +124,25 @@ def _are_same(one: Noise, other: Noise) -> bool:
     return alike == other
 
 
+def unmet_sources(
+    case: Case, mean: float, half_width: float, realizations: int
+) -> list[SourceHits]:
+    """The hidden sources of which so many realizations expect too few hits for their mean.
+
+    Parameters
+    ----------
+    case : Case
+    mean, half_width : float
+        The mean completion, and half its interval, in ticks. Where that is not known, infinite or
+        NaN, the interval says itself that too little was met.
+    realizations : int
+    """
+    if not math.isfinite(half_width):
+        return []
+    sources = hidden(expected_hits(case, mean))
+    return [source for source in sources if source.is_unmet(realizations, half_width)]
+
+
 def expectation(source: SourceHits, realizations: int, words: str = "") -> str:
     """How often a source is expected to hit so many realizations; `words` describe it."""
     name = name_in_case(source.place, words) if words else source.name

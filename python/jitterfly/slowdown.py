@@ -23,7 +23,7 @@ from .network import LogGOPS, Network, check_network
 from .noise import Noise, SpeedNoise, TraceNoise
 from .noise.source import check_sources
 from .noise_free import has_one_random_source, noise_only_delays
-from .rare_noise import SourceHits, expectation, expected_hits, hidden
+from .rare_noise import SourceHits, expectation, unmet_sources
 from .renames import names_old_arguments
 from .result_table import ResultTable, aligned, csv_text, ends, show_time
 from .simulate import Result, simulate_checked
@@ -129,13 +129,13 @@ class SlowdownTable(ResultTable):
         unseen = [row.ranks for row in self.rows if row.mean.too_small]
         if unseen:
             text.append(
-                f"on {_show_ranks(unseen)} no realization was delayed: a mean that rests on "
+                f"on {show_ranks(unseen)} no realization was delayed: a mean that rests on "
                 "no event has no interval; take more realizations"
             )
         few = [row.ranks for row in self.rows if row.mean.skewed]
         if few:
             text.append(
-                f"on {_show_ranks(few)} the mean rests on fewer than {stats.ENOUGH_EVENTS} "
+                f"on {show_ranks(few)} the mean rests on fewer than {stats.ENOUGH_EVENTS} "
                 "rare events: its interval is wider for that; take more realizations"
             )
         text += self._unmet_sources()
@@ -147,30 +147,12 @@ class SlowdownTable(ResultTable):
 
     def _unmet_sources(self) -> list[str]:
         """A line on each source of which too few hits are expected for the means to know of it."""
-        rows: dict[int, list[tuple[int, SourceHits, int]]] = {}
-        for row in self.rows:
-            half = max(row.mean.high - row.mean.value, row.mean.value - row.mean.low)
-            case = dataclasses.replace(self.case, ranks=row.ranks)
-            sources = expected_hits(case, float(row.mean.value) * TICKS_PER_SECOND)
-            if math.isfinite(half):
-                count = row.mean.realizations
-                for source in hidden(sources):
-                    if source.is_unmet(count, float(half) * TICKS_PER_SECOND):
-                        rows.setdefault(source.place, []).append((row.ranks, source, count))
-        lines = []
-        for place, unmet in rows.items():
-            ranks, rarest, count = min(unmet, key=lambda one: one[1].as_long)
-            most = max(source.most for _, source, _ in unmet) / TICKS_PER_SECOND
-            told = expectation(rarest, count, in_words(self.case.noise[place]))
-            others = [other for other, _, _ in unmet if other != ranks]
-            where = _show_ranks([ranks]) + (
-                f", too few also on {_show_ranks(others)}" * bool(others)
-            )
-            lines.append(
-                f"{told} on {where}: a mean may lack up to {show_seconds(most)}; take more "
-                "realizations"
-            )
-        return lines
+        unmet = [
+            (row.ranks, source)
+            for row in self.rows
+            for source in unmet_of(dataclasses.replace(self.case, ranks=row.ranks), row)
+        ]
+        return unmet_notes(unmet, self.case.noise, self.rows[0].mean.realizations)
 
     def to_csv(self) -> str:
         """A line for each number of ranks, with the intervals of all columns."""
@@ -338,6 +320,41 @@ def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
     return SlowdownRow(case.ranks, quiet, mean, p50, p99, times)
 
 
+def unmet_of(case: Case, row: SlowdownRow) -> list[SourceHits]:
+    """The sources of a case of which its realizations expect too few hits for the mean."""
+    mean, low, high = (float(end) * TICKS_PER_SECOND for end in ends(row.mean))
+    return unmet_sources(case, mean, max(high - mean, mean - low), row.mean.realizations)
+
+
+def unmet_notes(
+    unmet: Sequence[tuple[int, SourceHits]],
+    noise: Sequence[Noise | str],
+    realizations: int,
+    allowed_for: str = "",
+) -> list[str]:
+    """A line on each source that is not met often enough on some numbers of ranks.
+
+    `noise`: the sources by their places, to be shown; `allowed_for`: where the answer allows for
+    it.
+    """
+    lines = []
+    for place in dict.fromkeys(source.place for _, source in unmet):
+        own = [(ranks, source) for ranks, source in unmet if source.place == place]
+        ranks, rarest = min(own, key=lambda one: one[1].as_long)
+        most = max(source.most for _, source in own) / TICKS_PER_SECOND
+        shown = noise[place]
+        told = expectation(
+            rarest, realizations, shown if isinstance(shown, str) else in_words(shown)
+        )
+        others = [other for other, _ in own if other != ranks]
+        where = show_ranks([ranks]) + (f", too few also on {show_ranks(others)}" * bool(others))
+        lines.append(
+            f"{told} on {where}: a mean may lack up to {show_seconds(most)}{allowed_for}; take "
+            "more realizations"
+        )
+    return lines
+
+
 def start_notes(noise: Sequence[Noise], cycles: int, compute_time: float) -> list[str]:
     """A line on noise that can not be under way at the start of all that is simulated."""
     if cycles > 1 or compute_time or all(getattr(one, "start", "") != "fresh" for one in noise):
@@ -384,7 +401,7 @@ def question_cells(case: Case, noise: str = "") -> tuple[object, ...]:
             in_words(case.network), sources)  # fmt: skip
 
 
-def _show_ranks(counts: list[int]) -> str:
+def show_ranks(counts: list[int]) -> str:
     """Numbers of ranks in words."""
     if len(counts) > _SHOWN:
         return f"{counts[0]:,} to {counts[-1]:,} ranks"

@@ -186,6 +186,62 @@ def test_intervals_of_four_ranks_cover(statistic, limit):
     assert covered >= stats.binom.ppf(FALSE_ALARM, questions, 0.95)
 
 
+def depths(rounds, p):
+    """The joint distribution of hits on the worst paths of 2^rounds ranks, exactly."""
+    if rounds == 0:
+        return {(0,): 1.0}
+    half, found = depths(rounds - 1, p), {}
+    for (one, share), (other, other_share) in itertools.product(half.items(), repeat=2):
+        before = [max(pair) for pair in zip(one, other, strict=True)] * 2
+        for hits in itertools.product((0, 1), repeat=2**rounds):
+            after = tuple(d + h for d, h in zip(before, hits, strict=True))
+            chance = p ** sum(hits) * (1 - p) ** (len(hits) - sum(hits))
+            found[after] = found.get(after, 0.0) + share * other_share * chance
+    return found
+
+
+def mean_of_eight_ranks(p):
+    """E[M] of the last of eight ranks, exactly: two halves that are independent, and a round."""
+    half = depths(2, p)
+    mean = 0.0
+    for (one, share), (other, other_share) in itertools.product(half.items(), repeat=2):
+        before = [max(pair) for pair in zip(one, other, strict=True)]
+        last = max(before)
+        unhit = (1 - p) ** (2 * before.count(last))
+        mean += share * other_share * (last + 1 - unhit)
+    return mean
+
+
+@pytest.mark.parametrize(
+    ("room", "precision"), [(0.05, 0.03), (0.05, 0.004), (0.1, 0.02), (0.2, 0.03), (0.5, 0.03)]
+)
+def test_intervals_cover_where_hits_hardly_meet(room, precision):
+    """20 answers (200 at full scale) with a room of less than half a hit: 95 % hold the exact p.
+
+    At 0.05 none of the realizations had two hits, and none of the intervals held it.
+    """
+    exact = optimize.brentq(lambda p: mean_of_eight_ranks(p) - room, 1e-6, 1, rtol=1e-9)
+    question = BudgetQuestion(8, 3e-6 + room * 1e-5, "1us", "10us")
+    answers, covered = scaled(200), 0
+    for seed in range(answers):
+        found = budget(question, precision=precision, seed=seed)
+        p = found.probability
+        # What is left of the bracket of each end is at most precision / 4.
+        covered += p.low * (1 - precision / 4) <= exact <= p.high * (1 + precision / 4)
+        assert (p.high - p.low) / 2 / p.value < 2 * precision
+        if found.how == "exact":  # which no seed changes
+            assert covered == 1
+            return
+    assert covered >= stats.binom.ppf(FALSE_ALARM, answers, 0.95)
+
+
+@pytest.mark.parametrize("room", [0.02, 0.05, 0.1, 0.2, 0.5, 1.0])
+def test_the_table_holds_the_exact_answer_where_hits_hardly_meet(room):
+    exact = optimize.brentq(lambda p: mean_of_eight_ranks(p) - room, 1e-6, 1, rtol=1e-9)
+    found = tabulated_budget(BudgetQuestion(8, 3e-6 + room * 1e-5, "1us", "10us"), 0.999)
+    assert found.probability.low <= exact <= found.probability.high
+
+
 def test_precision_is_reached():
     question = BudgetQuestion(256, "60us", STEP, DELAY)
     for precision in (0.1, 0.03):

@@ -21,6 +21,9 @@ NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns", gamma="1ns")
 RARE = {"period": "20ms", "duration": "20us"}  # longer than any wait
 
 
+UNEVEN = ["1us"] * 9 + ["1ms"]
+
+
 def jitters(values, length="100ms", **options):
     """Detours of 20 us at these times, in ms."""
     starts = [1e-3 * value for value in values]
@@ -56,6 +59,18 @@ SOURCES = {
     "renewal, some last": (
         jf.RenewalNoise(gap="2ms", duration=Bernoulli(probability=0.1, duration="20us")),
         {},
+    ),
+    "renewal, uneven, under way": (  # most of what is met began before
+        jf.RenewalNoise(gap="200ms", duration=Empirical(UNEVEN), start="stationary"),
+        {"compute_time": "50us"},
+    ),
+    "renewal, uneven, communication": (
+        jf.RenewalNoise(gap="200ms", duration=Empirical(UNEVEN), during="communication"),
+        {"compute_time": "5ms"},
+    ),
+    "trace, uneven": (
+        jf.TraceNoise(starts=np.arange(10) * 0.2, durations=[1e-6] * 9 + [1e-3], length="2s"),
+        {"compute_time": "50us"},
     ),
     "trace": (jitters([1, 3, 40]), {}),
     "trace, of nodes": (jitters([1, 3, 40, 50, 60], shared=8), {}),

@@ -255,6 +255,37 @@ def test_a_recording_that_is_short_for_the_question_is_told(tmp_path):
     assert told(jf.TraceNoise(file=busy), 4) == [f"busy.noise: {note}"]
 
 
+@pytest.mark.filterwarnings("default::jitterfly.ScarceRecordingWarning")
+def test_few_long_detours_of_many_are_told(tmp_path):
+    """1,000 of 10 us and a few of 10 ms in 10 s: the short ones do not make the mean sure."""
+
+    def told(long, ranks=64, **options):
+        durations = np.full(1000, 10**7)
+        durations[: 30 * long : 30] = 10**10
+        part = Detours(np.arange(1000) * 10**10 * 2, durations, 20 * 10**12)
+        path = tmp_path / f"{long}.noise"
+        noisefile.write(Measured((part,), "test"), path)
+        return [
+            note
+            for note in jf.slowdown(
+                str(path), ranks, network=NETWORK, realizations=2, **options
+            ).notes()
+            if "the recording" in note
+        ]
+
+    assert told(3) == [
+        "3.noise: the recording (20 s, 1,000 detours) has few long detours: its longest detours "
+        "decide, and no interval tells how rare they are (a mean delay rests on about 3 of them, "
+        "and is uncertain by about ± 58 % for that alone); record longer or on more CPUs"
+    ]
+    assert "on about 29 of them, and is uncertain by about ± 19 %" in told(29)[0]
+    assert told(31) == []  # the short ones count for hardly anything
+    assert told(0) == []
+    # One of ten times the length has as much time as ten others where work is long beside it.
+    assert "on about 1 of them" in told(1, 2)[0]
+    assert "on about 4 of them" in told(1, 2, compute_time="500ms")[0]
+
+
 def test_the_core_refuses_what_is_no_recording():
     program = make("butterfly", "none", 2).program(_core)
     good = (np.array([1]), np.array([2]), 10)

@@ -4,7 +4,9 @@ Where the answer is not exact it takes the root of a simulated mean or tail, on 
 every p: a hit that happens at p happens at every larger p (same seed), so mean and tail rise with p
 in every single realization and the root is found with few evaluations. The interval inverts the
 test: its ends are the p at which the limit lies at an end of the interval of the statistic
-(Student's for a mean, Clopper and Pearson's for a tail) of the same realizations.
+(Student's for a mean, Clopper and Pearson's for a tail) of the same realizations. A mean that rests
+on few realizations with two hits is wider, as any mean of few rare events (`stats.mean`), up to
+bounds that are known: see `_known_mean`.
 
 This is of HM18's model of steps. How long periodic noise may last under any collective, up to a
 slowdown, is in `noise_limit`.
@@ -26,8 +28,8 @@ from .. import notebook
 from ..distributions import Constant
 from ..fields import MOST_SEED, check_choice, check_integer, check_power_of_two, shorten
 from ..result_table import Report
-from ..stats import realizations_needed
-from ..stats.estimates import check_confidence
+from ..stats import ENOUGH_EVENTS, mean, realizations_needed
+from ..stats.estimates import check_confidence, rare_event_margin
 from ..stats.sampling_distributions import clopper_pearson, student_t
 from ..units import Time, parse_seconds, show_seconds, to_ticks
 from .fit import Bounds
@@ -270,7 +272,10 @@ def _simulated(question: BudgetQuestion, confidence: float, precision: float, se
     wanted = (reach * spread / (slope * precision)) ** 2
     count = int(min(math.ceil(wanted), _MOST_STEPS / (k * 2.0**k)))
     # A tail without any hit must have an upper end below the limit.
-    count = max(count, 50 if share is None else 3 * realizations_needed(share, confidence))
+    if share is None:
+        count = max(count, 50, _for_few_events(question, guess, slope * precision, confidence))
+    else:
+        count = max(count, 3 * realizations_needed(share, confidence))
     unit, numbered = Constant(UNIT), SearchProgress()
 
     @cache
@@ -282,10 +287,14 @@ def _simulated(question: BudgetQuestion, confidence: float, precision: float, se
             beyond = int((sample > hits).sum())
             return beyond / count, *clopper_pearson(beyond, count, confidence)
         # P(M >= 1) is known, so only what is beyond one hit has an error.
-        more = np.maximum(sample - 1, 0)
-        value = float(any_hit(p, k)) + float(more.mean())
-        half = student_t(confidence, count - 1) * float(more.std(ddof=1)) / math.sqrt(count)
-        return value, value - half, value + half
+        more = mean(np.maximum(sample - 1, 0), confidence)
+        least, most = _known_mean(p, k)
+        known = float(any_hit(p, k))
+        return (
+            known + float(more.value),
+            max(known + float(more.low), least),
+            min(known + float(more.high), most),
+        )
 
     def excess(which: int) -> Callable[[float], float]:
         return lambda p: statistic_at(p)[which] - limit
@@ -300,6 +309,31 @@ def _simulated(question: BudgetQuestion, confidence: float, precision: float, se
     return Budget(question, AT_MOST, bounds, confidence, SIMULATED, count)
 
 
+def _known_mean(p: float, rounds: int) -> tuple[float, float]:
+    """Between what E[M] of the last rank lies: P(M >= 1), and that plus (K - 1) P(M >= 2).
+
+    The second probability is at most the mean number of pairs of hits on a path.
+    """
+    least = float(any_hit(p, rounds))
+    return least, least + (rounds - 1) * p * p * pairs_of_steps(rounds)
+
+
+def _for_few_events(
+    question: BudgetQuestion, guess: float, half_width: float, confidence: float
+) -> int:
+    """Realizations that give the interval of a mean its width though few of them have two hits.
+
+    30 such realizations are expected (`ENOUGH_EVENTS`), or the interval is made wider for their
+    lack by no more than half of the `half_width` that is wanted of E[M].
+    """
+    two_hits = max(float(hit_table(question.rounds).above(1, guess)), 1e-12)
+    # The margin falls as 1 / (n - 1), so that of two realizations is n times that of n, about.
+    widened = 2 * float(rare_event_margin(1e-9, 2, confidence)) / half_width
+    wanted = math.ceil(min(ENOUGH_EVENTS / two_hits, widened))
+    k = question.rounds
+    return min(wanted, int(_MOST_STEPS / (k * 2.0**k)))
+
+
 def _slope_and_spread(
     question: BudgetQuestion, guess: float, share: float | None
 ) -> tuple[float, float]:
@@ -308,7 +342,7 @@ def _slope_and_spread(
     p = np.minimum(guess * np.exp([-_SLOPE_STEP, _SLOPE_STEP]), 1.0)
     if share is None:
         values = known.mean(p)
-        spread = float(known.error(guess)) * math.sqrt(known.realizations)
+        spread = _table_error(known, guess) * math.sqrt(known.realizations)
     else:
         values = known.above(math.floor(question.room), p)
         spread = math.sqrt(share * (1 - share))
@@ -370,7 +404,7 @@ def check_precision(
 
 
 def _exact(question: BudgetQuestion, confidence: float, precision: float = 0.03) -> Budget | None:
-    """The answer where it takes none: no p, every p, one rank, or hits too rare to meet."""
+    """The answer where it takes none: no p, every p, one rank, or hits that hardly meet."""
     state = question.state
     if state == NEVER:
         return Budget(question, state, Bounds(0.0, 0.0, 0.0), confidence, EXACT)
@@ -389,12 +423,9 @@ def _exact(question: BudgetQuestion, confidence: float, precision: float = 0.03)
             return None
         value = _root(lambda p: float(any_hit(p, k)) - (1 - share))
         return Budget(question, state, Bounds(value, value, value), confidence, EXACT)
-    # E[M] lies between P(M >= 1) and that plus (k - 1) P(M >= 2).
-    low = _root(
-        lambda p: float(any_hit(p, k)) + (k - 1) * p * p * pairs_of_steps(k) - question.room
-    )
-    high = _root(lambda p: float(any_hit(p, k)) - question.room)
-    if high / low - 1 > 0.1 * precision:
+    low = _root(lambda p: _known_mean(p, k)[1] - question.room)
+    high = _root(lambda p: _known_mean(p, k)[0] - question.room)
+    if high / low - 1 > precision:  # half of it on either side would do
         return None
     return Budget(question, state, Bounds(math.sqrt(low * high), low, high), confidence, EXACT)
 
@@ -420,9 +451,23 @@ def _excess_of_table(
 ) -> float:
     """By how much a statistic exceeds the limit, z standard errors added."""
     if share is None:
-        return float(hits.mean(p) + z * hits.error(p)) - question.room
+        least, most = _known_mean(p, question.rounds)
+        return (
+            min(max(float(hits.mean(p)) + z * _table_error(hits, p), least), most) - question.room
+        )
     above = float(hits.above(math.floor(question.room), p))
     return above + z * math.sqrt(above * (1 - above) / hits.realizations) - (1 - share)
+
+
+def _table_error(hits: HitTable, p: float) -> float:
+    """Standard error of E[M] in a table, also where hardly any of its realizations has two hits.
+
+    There its own says nothing. No whole number with a mean e below 1 has a smaller variance than
+    e (1 - e).
+    """
+    beyond = min(float(hits.mean(p)) - float(any_hit(p, hits.rounds)), 0.5)
+    least = math.sqrt(max(beyond * (1 - beyond), 0.0) / hits.realizations)
+    return max(float(hits.error(p)), least)
 
 
 def _root(rising: Any) -> float:
@@ -475,11 +520,11 @@ def _basis_of_interval(found: Budget) -> str:
             "same for every p that was tried"
         )
     if found.how == EXACT:
-        return (
-            "exact: the recursion of one rank's distribution, no simulation"
-            if found.question.rank == "mean"
-            else "exact: so few hits are allowed that they do not meet; no simulation"
-        )
+        if found.question.rank == "mean":
+            return "exact: the recursion of one rank's distribution, no simulation"
+        if found.probability.low < found.probability.high:
+            return "exact bounds: so few hits are allowed that they hardly meet; no simulation"
+        return "exact: so few hits are allowed that they do not meet; no simulation"
     return f"{share} interval, from a table of {found.realizations:,} realizations"
 
 

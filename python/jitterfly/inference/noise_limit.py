@@ -5,6 +5,10 @@ largest noise is looked for that keeps the mean slowdown at a limit. All values 
 same realizations (one seed), so the mean hardly jitters from one value to the next, and its root is
 found with few of them. The interval inverts that of the mean: its ends are the values at which the
 limit lies at an end of the interval of the mean slowdown of the same realizations.
+
+Beside rare long noise that so few realizations hardly meet, the mean may lack what that adds
+(`rare_noise`). The end of the interval towards less noise allows for it: there, the limit is kept
+whatever the mean lacks.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from ..case import Case, doubts
 from ..fields import shorten
 from ..network import Network
 from ..noise import Noise, PeriodicNoise
+from ..rare_noise import SourceHits
 from ..result_table import ResultTable, aligned, csv_text
 from ..simulate import simulate_checked
 from ..slowdown import (
@@ -34,7 +39,10 @@ from ..slowdown import (
     question_cells,
     repetition,
     row_of,
+    show_ranks,
     steady_notes,
+    unmet_notes,
+    unmet_of,
 )
 from ..syntax import read_noise
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, show_size
@@ -71,7 +79,10 @@ class NoiseLimitRow(NamedTuple):
     `state` is "at most" (there is a `value`, seconds, with its interval), "always" (the noise may
     take `MOST_SHARE` of the CPU and more) or "never" (the limit is not kept with hardly any).
     `value` or an end of it is NaN where the realizations do not tell it. `share` is that of the
-    CPU's time which the noise takes with that value.
+    CPU's time which the noise takes with that value. `may_lack` is how much the mean completion
+    with the value may lack, seconds, since too few hits of other noise are expected; the interval's
+    end towards less noise allows for it. `exceeded` is whether that end is not known since the
+    other noise alone may exceed the limit.
     """
 
     ranks: int
@@ -79,6 +90,8 @@ class NoiseLimitRow(NamedTuple):
     state: str
     value: Limit
     share: float
+    may_lack: float = 0.0
+    exceeded: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,6 +115,8 @@ class NoiseLimitTable(ResultTable):
     confidence : float
     stopped : bool
         Whether Ctrl-C ended it: the rows are those of the numbers of ranks that were finished.
+    unmet : tuple of (int, SourceHits)
+        Numbers of ranks, and the sources of which too few hits are expected there for the mean.
     """
 
     case: Case
@@ -113,6 +128,7 @@ class NoiseLimitTable(ResultTable):
     seed: int
     confidence: float
     stopped: bool = False
+    unmet: tuple[tuple[int, SourceHits], ...] = ()
 
     def __repr__(self) -> str:
         row = self.rows[-1]
@@ -164,11 +180,35 @@ class NoiseLimitTable(ResultTable):
         ]
         text += self._steady_notes()
         text += doubts(self.case)
-        if any(row.state == AT_MOST and any(map(math.isnan, row.value)) for row in self.rows):
+        names = [in_words(noise) for noise in self.case.noise]
+        names[0] = self.noise.split("; ", 1)[0]  # what is looked for, with its question mark
+        text += unmet_notes(
+            self.unmet,
+            names,
+            self.realizations,
+            f", which the {'lower' if self.field == 'duration' else 'upper'} end of the interval "
+            "allows for",
+        )
+        exceeded = [row.ranks for row in self.rows if row.exceeded]
+        if exceeded:
+            text.append(
+                f"?: on {show_ranks(exceeded)} the other noise alone may exceed the limit, with "
+                f"hardly any of the {self.field} that is looked for; take more "
+                "realizations, or give a higher limit"
+            )
+        if any(row.state == AT_MOST and self._is_untold(row) for row in self.rows):
             text.append("?: too few realizations are delayed there to tell; take more")
         if self.stopped:
             text.append("stopped: more ranks were asked for")
         return text
+
+    def _is_untold(self, row: NoiseLimitRow) -> bool:
+        """Whether an end is not known for another reason than that other noise may exceed it."""
+        safe, unsafe = row.value.high, row.value.low
+        if self.field == "period":
+            safe, unsafe = unsafe, safe
+        others = [] if row.exceeded else [row.value.value, unsafe]
+        return any(map(math.isnan, [safe, *others]))
 
     def _steady_notes(self) -> list[str]:
         """Whether the longest noise that was found is long beside what was simulated."""
@@ -305,6 +345,7 @@ def noise_limit(
         algorithm=algorithm, message_bytes=message_bytes, cycles=cycles, compute_time=compute_time,
     )  # fmt: skip
     rows: list[NoiseLimitRow] = []
+    unmet: list[tuple[int, SourceHits]] = []
     tried = 0
 
     def report(done: int, count: int) -> None:
@@ -312,25 +353,34 @@ def noise_limit(
             part = 1 - 1 / (1 + (tried + done / count) / _USUAL_TRIES)
             progress(len(rows) + part, len(cases), cases[len(rows)].ranks)
 
+    def case_of(case: Case, share: float) -> Case:
+        return replace(case, noise=[question.noise(share), *others])
+
     def run(case: Case, share: float) -> SlowdownRow:
         nonlocal tried
-        noisy = replace(case, noise=[question.noise(share), *others])
+        noisy = case_of(case, share)
         result = simulate_checked(noisy, realizations, seed, backend, threads, report)
         tried += 1
         return row_of(noisy, result, confidence)
+
+    def hardly_met(case: Case, share: float, row: SlowdownRow) -> list[SourceHits]:
+        return unmet_of(case_of(case, share), row)
 
     try:
         for case in cases:
             tried = 0
             report(0, 1)
-            rows.append(_limit(case, question, at_most, run))
+            row, sources = _limit(case, question, at_most, run, hardly_met)
+            rows.append(row)
+            unmet += [(case.ranks, source) for source in sources]
     except KeyboardInterrupt:
         if not rows:
             raise
     done = len(rows)
     words = "; ".join([question.words, *map(in_words, others)])
     return NoiseLimitTable(cases[done - 1], words, question.field, float(at_most), tuple(rows),
-                           realizations, seed, confidence, done < len(cases))  # fmt: skip
+                           realizations, seed, confidence, done < len(cases),
+                           tuple(unmet))  # fmt: skip
 
 
 def _read(noise: Any) -> tuple[_Question, list[Noise]]:
@@ -364,21 +414,33 @@ def _read(noise: Any) -> tuple[_Question, list[Noise]]:
 
 
 def _limit(
-    case: Case, question: _Question, at_most: float, run: Callable[[Case, float], SlowdownRow]
-) -> NoiseLimitRow:
-    """The answer for one number of ranks."""
+    case: Case,
+    question: _Question,
+    at_most: float,
+    run: Callable[[Case, float], SlowdownRow],
+    hardly_met: Callable[[Case, float, SlowdownRow], list[SourceHits]],
+) -> tuple[NoiseLimitRow, list[SourceHits]]:
+    """The answer for one number of ranks, and the sources that its mean may know too little of."""
 
     @cache
     def tried(part: float) -> SlowdownRow:
         return run(case, part * MOST_SHARE)
 
-    def excess(end: str) -> Callable[[float], float]:
-        """How far the mean slowdown, or an end of its interval, is above the limit."""
+    def unmet(part: float) -> list[SourceHits]:
+        if len(case.noise) == 1:  # nothing hides it, and what it takes is not simulated once more
+            return []
+        return hardly_met(case, part * MOST_SHARE, tried(part))
+
+    def excess(end: str, lacks: float = 0.0) -> Callable[[float], float]:
+        """How far the mean slowdown, or an end of its interval, is above the limit.
+
+        `lacks`: what is added to it for sources that the mean may know too little of, seconds.
+        """
         unknown = {"low": 0.0, "value": 1.0, "high": math.inf}[end]
 
         def rising(part: float) -> float:
             ratio = float(getattr(tried(part).slowdown, end))
-            ratio = ratio if math.isfinite(ratio) else unknown
+            ratio = ratio + lacks / quiet if math.isfinite(ratio) else unknown
             return math.log(max(ratio, _LEAST_RATIO) / at_most)
 
         return rising
@@ -389,20 +451,36 @@ def _limit(
         raise ValueError("a slowdown needs time without noise, and one rank without work has none")
     nothing = Limit(math.nan, math.nan, math.nan)
     if excess("low")(least_part) > 0:
-        return NoiseLimitRow(case.ranks, quiet, NEVER, nothing, math.nan)
-    if excess("high")(1.0) <= 0:
-        return NoiseLimitRow(case.ranks, quiet, ALWAYS, nothing, math.nan)
+        return NoiseLimitRow(case.ranks, quiet, NEVER, nothing, math.nan), []
+    if excess("high", _may_lack(unmet(1.0)))(1.0) <= 0:
+        return NoiseLimitRow(case.ranks, quiet, ALWAYS, nothing, math.nan), []
     # At first a guess: noise that takes as much of the CPU as the collective may lose.
     part = min(max(at_most - 1, least_part), 0.5)
+    part = crossing(excess("value"), part, 1.0, least_part, _TOLERANCE)
+    # With less noise the mean lacks no more than with the value. One number for all of them keeps
+    # the end a root of a rising function.
+    sources = unmet(part)
+    lacks = _may_lack(sources)
     # The more the noise, the longer the mean, so its upper end reaches the limit first. Each root
     # is known within the tolerance, which the interval holds as well.
-    shares = []
-    for end, widened in (("value", 1.0), ("high", 1 - _TOLERANCE), ("low", 1 + _TOLERANCE)):
-        part = crossing(excess(end), part, 1.0, least_part, _TOLERANCE)
-        # Where the range that is tried ends, nothing was found.
-        there = 1.01 * least_part < part < 0.999
-        shares.append(MOST_SHARE * part * widened if there else math.nan)
+    parts = [part]
+    for end, added in (("high", lacks), ("low", 0.0)):
+        part = crossing(excess(end, added), part, 1.0, least_part, _TOLERANCE)
+        parts.append(part)
+    # Where the range that is tried ends, nothing was found.
+    shares = [
+        MOST_SHARE * part * widened if 1.01 * least_part < part < 0.999 else math.nan
+        for part, widened in zip(parts, (1.0, 1 - _TOLERANCE, 1 + _TOLERANCE), strict=True)
+    ]
+    alone = excess("high", lacks)(least_part)
+    exceeded = math.isnan(shares[1]) and 0 < alone < math.inf
     value, low, high = map(question.value, shares)
     if question.field == "period":
         low, high = high, low
-    return NoiseLimitRow(case.ranks, quiet, AT_MOST, Limit(value, low, high), shares[0])
+    found = Limit(value, low, high)
+    return NoiseLimitRow(case.ranks, quiet, AT_MOST, found, shares[0], lacks, exceeded), sources
+
+
+def _may_lack(unmet: Sequence[SourceHits]) -> float:
+    """How much a mean may lack that knows too little of these sources, seconds."""
+    return sum(source.most for source in unmet) / TICKS_PER_SECOND

@@ -4,6 +4,10 @@ As facts for programs and as lines of text. How far statistics of measured event
 from a bootstrap: events are drawn with replacement, each by itself (no blocks, so that events are
 taken for independent of each other). Quantiles need no drawing: the rank that a quantile of a
 resample has among the events is binomial (Efron 1979; Maritz & Jarrett 1978).
+
+The share of the CPU is the mean of what blocks of time lose, and its interval Student's: how many
+detours come is as random as how long they are, but of periodic noise hardly so, which their sums in
+blocks show. The number of a histogram's events is taken for Poisson's.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
 from ..fields import counted
-from ..stats import realizations_needed
+from ..stats import ENOUGH_EVENTS, effective_events, mean, realizations_needed
 from ..stats.sampling_distributions import quantile_rank
 from ..units import TICKS_PER_SECOND, from_ticks, show_seconds
 from .host import show_cpus
@@ -29,6 +33,8 @@ RESAMPLES = 1000
 SEED = 20100711
 LEAST_EVENTS = 20
 """Below so many the bootstrap of a mean says little."""
+BLOCKS = 30
+"""Of time, from which the share of the CPU has its interval."""
 
 Floats = npt.NDArray[np.float64]
 _MOST_EXACT = 10**9  # events
@@ -84,6 +90,27 @@ def mean_interval(values: Floats) -> tuple[float, float]:
     return _percentiles(sums / total)
 
 
+def share_interval(part: Detours) -> tuple[float, float]:
+    """Interval of the share of the CPU, from the detours that begin in blocks of equal time.
+
+    Blocks are taken for independent, and may be so although detours that follow each other are not.
+    Where a few blocks have most of the time, the interval is wider, as that of any mean
+    (`stats.mean`). If all have the same, as of noise with a period of a block, it has no width.
+    """
+    edges = np.arange(1, BLOCKS) * (part.length / BLOCKS)
+    block = np.searchsorted(edges, part.starts, side="right")
+    lost = np.bincount(block, weights=part.durations, minlength=BLOCKS) * (BLOCKS / part.length)
+    found = mean(lost, LEVEL, noisy=bool(np.ptp(lost) > 0), lower_bound=0.0)
+    return float(found.low), min(float(found.high), 1.0)
+
+
+def weighted_sum_interval(values: Floats, counts: npt.NDArray[np.int64]) -> tuple[float, float]:
+    """Interval of the sum of values that come so often each, and independently: Poisson numbers."""
+    values, counts = values[counts > 0], counts[counts > 0]
+    rng = np.random.default_rng(SEED)
+    return _percentiles(np.array([rng.poisson(counts) @ values for _ in range(RESAMPLES)]))
+
+
 def weighted_mean_interval(values: Floats, counts: npt.NDArray[np.int64]) -> tuple[float, float]:
     """The same for values that come so often each."""
     total = int(counts.sum())
@@ -113,9 +140,11 @@ def describe(measured: Measured, *, periods: bool = True) -> Facts:
     -------
     dict
         format, source, notes, and for each of the parts: its kind and what it holds. For events:
-        count, rate (a second), share (of the CPU), mean with its interval, quantiles (each with
-        `events`, how many distinct measured events lie at or above it, and its interval; value
-        None where the events do not carry it), largest. Latencies have no rate and no share.
+        count, rate (a second), share (of the CPU) and mean with their intervals, quantiles (each
+        with `events`, how many distinct measured events lie at or above it, and its interval; value
+        None where the events do not carry it), largest. `mean_events` is on how many rare events
+        the mean rests (`stats.effective_events`; 0 where all are the same): below 30 its interval
+        is too narrow. Latencies have no rate and no share.
     """
     return {
         "format": measured.format,
@@ -158,9 +187,7 @@ def _detour_facts(part: Detours, periods: bool) -> Facts:
         **_event_facts(from_ticks(part.durations)),
     }
     if len(part.starts):
-        facts["share_interval"] = [
-            bound * len(part.starts) / seconds for bound in facts["mean_interval"]
-        ]
+        facts["share_interval"] = list(share_interval(part))
     if periods:
         facts["periods"] = [
             {
@@ -200,6 +227,7 @@ def _event_facts(values: Any) -> Facts:
         "count": total,
         "mean": float(values.mean()),
         "mean_interval": list(mean_interval(values)),
+        "mean_events": effective_events(values),
         "quantiles": quantiles,
         "largest": largest,
         "largest_events": int(total - np.searchsorted(values, largest, "left")),
@@ -247,9 +275,13 @@ def _histogram_facts(part: Histogram) -> Facts:
             weighted_mean_interval(low[:-1], part.counts)[0],
             weighted_mean_interval(high[:-1], part.counts)[1],
         ]
+        facts["mean_events"] = effective_events(middle, part.counts)
         if part.what == "detour" and seconds is not None:
             facts["share"] = facts["mean"] * total / seconds
-            facts["share_interval"] = [x * total / seconds for x in facts["mean_interval"]]
+            facts["share_interval"] = [
+                weighted_sum_interval(low[:-1], part.counts)[0] / seconds,
+                weighted_sum_interval(high[:-1], part.counts)[1] / seconds,
+            ]
     return facts
 
 
@@ -298,6 +330,14 @@ def description_lines(measured: Measured, facts: Facts | None = None) -> list[st
             f"[]: {facts['level']:.0%} intervals, bootstrap over events ({RESAMPLES} resamples, "
             "fixed seed); events are taken for independent, without blocks"
         )
+    shares = {part_facts["kind"] for part_facts in facts["parts"] if "share_interval" in part_facts}
+    if "detours" in shares:
+        text.append(
+            f"[] of the share of the CPU: from the time that each of {BLOCKS} blocks of the "
+            "recording lost"
+        )
+    elif shares:
+        text.append("[] of the share of the CPU: the number of events is taken for Poisson's")
     return text
 
 
@@ -336,6 +376,9 @@ def _in_full(facts: Facts, name: str) -> list[str]:
         sure = _shown_interval(facts["mean_interval"])
         if facts["count"] < LEAST_EVENTS:
             sure = f"too few events for an interval ({LEAST_EVENTS} would do)"
+        elif 0 < facts["mean_events"] < ENOUGH_EVENTS:
+            few = f"{counted(max(round(facts['mean_events']), 1), 'long event')}"
+            sure = f"{sure:<24} rests on about {few}: the interval is too narrow"
         text.append(f"  mean   {_shown_value(facts['mean']):<20} {sure}")
     for quantile in facts["quantiles"]:
         label = f"p{100 * quantile['q']:g}"

@@ -145,14 +145,21 @@ class RenewalNoise(Noise, kind="renewal"):
     def expected_hits(self, exposure: Exposure) -> Hits:
         gap, duration = self.gap.mean_ticks(), self.duration.mean_ticks()
         stationary = self.start == "stationary"
-        time = exposure.time_to_hit(self, duration, underway=stationary)
-        intervals = time / (gap + duration)
-        if not stationary:
+        groups = exposure.groups(self.shared)
+
+        def intervals(before: float) -> float:
+            time = exposure.time_to_hit(self, before, underway=stationary)
+            number = time / (gap + duration)
+            if stationary:
+                return groups * number
             # The renewal function lies above both (Cox, ch. 4); of exponential gaps it is a line.
             first = 1 - float(self.gap.survival(time / TICKS_PER_SECOND))
             memory = not isinstance(self.gap, Exponential)
-            intervals = max(first, intervals - memory)
-        return Hits.of_draws(exposure.groups(self.shared) * intervals, self.duration.integers())
+            return groups * max(first, number - memory)
+
+        hits = Hits.of_draws(intervals(duration), self.duration.integers())
+        left = self.duration.residual().mean() if duration > 0 else 0.0
+        return hits.under_way(intervals, duration, left)
 
     def longest_delay(self, work: int) -> int:
         if work == 0 or self.duration.longest_ticks() == 0:

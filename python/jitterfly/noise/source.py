@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -100,7 +100,8 @@ class Exposure(NamedTuple):
         source : Noise
             With `shared`, `during`, `begin` and `end`.
         interval : float
-            How long one is. It hits work that it begins in, or up to so long before.
+            How long one is. It hits work that it begins in, or up to so long before. Those that
+            are under way when work begins are long ones: see `Hits.under_way`.
         underway : bool
             Whether one may be under way at the start.
         """
@@ -126,7 +127,8 @@ class Exposure(NamedTuple):
 class Hits(NamedTuple):
     """The expected hits of a source in a realization, and how long one delays, in ticks.
 
-    Where several ranks share a draw it is one hit.
+    Where several ranks share a draw it is one hit. `delay` is the mean over the hits. Of intervals
+    whose durations vary it is longer than the mean duration: see `under_way`.
     """
 
     number: float
@@ -137,6 +139,24 @@ class Hits(NamedTuple):
         """Of so many draws of a delay, of which some are 0."""
         chance = table.positive()
         return cls(draws * chance, table.mean() / chance if chance else 0.0)
+
+    def under_way(self, intervals: Callable[[float], float], mean: float, left: float) -> Hits:
+        """The same hits, which last longer where intervals can be under way when work begins.
+
+        Long intervals are under way more often than they begin. Of a duration D, what is left of
+        one that is under way lasts E[D^2] / (2 E[D]) on average (Cox, Renewal Theory, ch. 5), which
+        is more than E[D] where D varies by more than its mean.
+
+        Parameters
+        ----------
+        intervals : callable
+            How many intervals may hit, of how long before work begins they may (`time_to_hit`).
+        mean, left : float
+            E[D], and E[D^2] / (2 E[D]), in ticks.
+        """
+        if left <= mean or not self.number:
+            return self
+        return self._replace(delay=intervals(left) * mean / self.number)
 
     @property
     def most(self) -> float:

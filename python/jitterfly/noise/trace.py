@@ -5,6 +5,7 @@ The trace is a measurement of noise here. `jitterfly.trace` is of messages: thos
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass
 from functools import lru_cache
@@ -26,6 +27,7 @@ from ..fields import (
     counted,
     shorten,
 )
+from ..stats import ENOUGH_EVENTS
 from ..units import (
     TICKS_PER_SECOND,
     OptionalSeconds,
@@ -57,7 +59,6 @@ if TYPE_CHECKING:
     from ..measured import Detours
 
 _PART_TAKEN = 0.1  # of a recording, by a realization: above, its longest detours are in most
-_FEW_DETOURS = 30
 _WAYS = "one of file, (starts, durations and length) and trace"
 
 
@@ -224,8 +225,10 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
                 **common,
             )
         else:
-            starts, ends, length, _ = traces[0]
-            program.add_trace(starts, ends, length, offsets=self.offsets(ranks), **common)
+            trace = traces[0]
+            program.add_trace(
+                trace.starts, trace.ends, trace.length, offsets=self.offsets(ranks), **common
+            )
 
     def ignores(self, ranks: int) -> str:
         if self.part != "each":
@@ -266,9 +269,14 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
             if not (ranks and count):
                 continue
             duration = trace.busy / count
-            time = exposure.time_to_hit(self, duration, underway=True)
-            here = -(-ranks // sharing) * count * time / trace.length
-            hits, total = hits + here, total + here * duration
+            rate = -(-ranks // sharing) * count / trace.length
+
+            def intervals(before: float, rate: float = rate) -> float:
+                return rate * exposure.time_to_hit(self, before, underway=True)
+
+            here = Hits(intervals(duration), duration)
+            here = here.under_way(intervals, duration, trace.squares / (2 * trace.busy))
+            hits, total = hits + here.number, total + here.most
         return Hits(hits, total / hits if hits else 0.0)
 
     def longest_delay(self, work: int) -> int:
@@ -292,18 +300,26 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         count = sum(len(trace.starts) for trace in traces)
         length = float(from_ticks(sum(trace.length for trace in traces)))
         taken = work * -(-ranks // node_ranks(self.shared, ranks))
+        events = _events_of_mean(traces, work)
+        short = _PART_TAKEN * length < taken
         text = []
-        if _PART_TAKEN * length < taken or count < _FEW_DETOURS:
-            beside = (
-                f"is short beside the {show_seconds(taken, 3)} of CPU time that a realization "
-                "takes from it"
-                if _PART_TAKEN * length < taken
-                else "has few detours"
-            )
+        if short or events < ENOUGH_EVENTS:
+            beside = "has few long detours" if count >= ENOUGH_EVENTS else "has few detours"
+            if short:
+                beside = (
+                    f"is short beside the {show_seconds(taken, 3)} of CPU time that a realization "
+                    "takes from it"
+                )
+            rests = ""
+            if events < ENOUGH_EVENTS:
+                rests = (
+                    f" (a mean delay rests on about {events:.0f} of them, and is uncertain by "
+                    f"about ± {100 / math.sqrt(events):.0f} % for that alone)"
+                )
             text.append(
                 f"{name}: the recording ({show_seconds(length, 3)}, "
                 f"{counted(count, 'detour')}) {beside}: its longest detours decide, and no "
-                "interval tells how rare they are; record longer or on more CPUs"
+                f"interval tells how rare they are{rests}; record longer or on more CPUs"
             )
         told = [note for note in measured.notes if LOAD_NOTE in note and "%" in note]
         more = f" (and {len(told) - 1} more CPUs, see `jitterfly noise show`)" * (len(told) > 1)
@@ -316,17 +332,38 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
 class Recording(NamedTuple):
     """Sorted intervals [start, end) with time between them, in ticks, and the length of it all.
 
-    `busy` is the time in intervals: kept, as it is asked for at each look at the data of a cell.
+    `busy` is the time in intervals, and `squares` the sum of their squares: kept, as they are asked
+    for at each look at the data of a cell.
     """
 
     starts: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
     length: int
     busy: int
+    squares: float
 
     def share(self) -> float:
         """Part of the time in intervals."""
         return self.busy / self.length
+
+
+def _events_of_mean(recordings: Sequence[Recording], work: float) -> float:
+    """On how many equally important detours the mean delay of a collective rests.
+
+    A detour of duration d delays a rank by d where it begins in one of the `work` seconds that a
+    realization has, and by d / 2 on average where it is under way at the start, in d seconds. So of
+    all places where a rank may begin, it adds c = d (work + d / 2) to the sum. Detours that come
+    independently of each other make that sum as uncertain as n equal ones, 1 / sqrt(n) of it, with
+    n = (sum of c)^2 / (sum of c^2) (Kish's effective sample size).
+
+    Where the work is short, c grows as d^2, and the longest detours weigh most. Where it is long,
+    as d. The sum counts short detours too much where most realizations meet them; but then the
+    recording is short beside the time that they take from it.
+    """
+    durations = np.concatenate([one.ends - one.starts for one in recordings])
+    seconds = durations / TICKS_PER_SECOND
+    added = seconds * (work + seconds / 2)
+    return round(float(added.sum() ** 2 / (added**2).sum()), 6)  # of equal ones, their number
 
 
 def _check_ways(given: Any, trace: Any) -> None:
@@ -409,7 +446,7 @@ def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[
         where = f"file: {file}, part {number}" if each else f"file: {file}"
         ends = one.starts + one.durations
         if each and not one.durations.any():  # a CPU that nothing interrupted
-            traces.append(Recording(one.starts[:0], ends[:0], one.length, 0))
+            traces.append(Recording(one.starts[:0], ends[:0], one.length, 0, 0.0))
         else:
             traces.append(_recording(one.starts, ends, one.length, where))
     if not any(len(trace.starts) for trace in traces):
@@ -439,7 +476,9 @@ def _recording(
     apart = starts[1:] > ends[:-1]
     begins = np.ascontiguousarray(starts[np.concatenate([[True], apart])])
     stops = np.ascontiguousarray(ends[np.concatenate([apart, [True]])])
-    trace = Recording(begins, stops, length, int((stops - begins).sum()))
+    durations = stops - begins
+    squares = float((durations.astype(np.float64) ** 2).sum())
+    trace = Recording(begins, stops, length, int(durations.sum()), squares)
     if trace.busy >= length:
         raise ValueError(f"{where}: the trace must leave the CPU some time")
     return trace
