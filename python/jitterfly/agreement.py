@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import notebook, stats
-from .algorithms import is_kind_of
+from .algorithms import Algorithm, is_kind_of
 from .case import Case, check_case
 from .fields import MOST_REALIZATIONS, check_choice, check_numbers, shorten
 from .files import read_text
@@ -24,7 +24,9 @@ from .noise_free import noise_free_ticks, noise_only_delays
 from .result_table import ResultTable, aligned, csv_text, ends, show_time
 from .simulate import simulate
 from .stats import Estimate
+from .stats.autocorrelation import Series, too_few
 from .stats.estimates import check_confidence
+from .stats.reported import reported_mean, reported_quantile
 from .syntax import read_count
 from .units import from_ticks, show_seconds
 
@@ -35,8 +37,11 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Quantiles that are compared, where there are samples."""
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 USUAL_REALIZATIONS = 2000
-HIGH, LOW, ALIKE = "too long", "too short", "not told apart"
+HIGH, LOW, ALIKE, UNKNOWN = "too long", "too short", "not told apart", "not known"
 _MOST_SAMPLES = 10_000_000
+MOST_ITERATIONS = 2**48
+_ENOUGH = 10  # realizations for each iteration
+_ROUNDED = 5e-9  # seconds: OSU and IMB print two digits of a microsecond
 _COLUMNS = ("ranks", "bytes", "what", "measured_s", "measured_low_s", "measured_high_s",
             "simulated_s", "simulated_low_s", "simulated_high_s", "ratio", "verdict")  # fmt: skip
 
@@ -50,12 +55,16 @@ class KsDistance(NamedTuple):
     for, whatever they are (Dvoretzky, Kiefer, Wolfowitz; Massart 1990, once for each sample).
     `chance`: how probable a distance as large is where both are the same (the p-value of SciPy's
     `ks_2samp`).
+
+    Both are for independent samples. Measured times that depend on each other count as so many
+    independent ones as they are worth (`Agreement.effective_samples`); None and no bounds where
+    they are worth too few.
     """
 
     value: float
     low: float
     high: float
-    chance: float
+    chance: float | None
 
 
 class AgreementRow(NamedTuple):
@@ -67,12 +76,15 @@ class AgreementRow(NamedTuple):
     what : str
         "mean", or a quantile such as "p50".
     measured, simulated : Estimate
-        What was measured has an interval where there are samples.
+        A mean or a percentile that a benchmark printed has the interval that so many iterations
+        have which are distributed as the simulated times; no bounds where their number is not
+        known. Where the slowest rank's mean was printed, the interval reaches to it.
     ratio : float
         Simulated over measured.
-    verdict : "too long", "too short" or "not told apart"
+    verdict : "too long", "too short", "not told apart" or "not known"
         Of the simulated one: whether the two intervals leave each other out. All rows together are
-        wrong with a probability of ``1 - confidence`` at most (Bonferroni).
+        wrong with a probability of ``1 - confidence`` at most (Bonferroni), if iterations are
+        independent. Not known where the number of a benchmark's iterations is not.
     """
 
     ranks: int
@@ -82,6 +94,11 @@ class AgreementRow(NamedTuple):
     simulated: Estimate
     ratio: float
     verdict: str
+
+    @property
+    def apart(self) -> bool:
+        """Whether the two are told apart."""
+        return self.verdict in (HIGH, LOW)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,6 +115,11 @@ class Agreement(ResultTable):
         Ascending, seconds.
     confidence : float
     seed : int
+    effective_samples : float or None
+        How many independent samples the measured times are worth, which may depend on their
+        neighbours: the least of all rows. None where only a table was measured.
+    remarks : tuple of str
+        What to know of the measured side.
     """
 
     case: Case
@@ -107,15 +129,17 @@ class Agreement(ResultTable):
     simulated: Floats | None
     confidence: float
     seed: int
+    effective_samples: float | None = None
+    remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        apart = sum(row.verdict != ALIKE for row in self.rows)
+        apart = sum(row.apart for row in self.rows)
         return f"Agreement({apart} of {len(self.rows)} numbers are told apart)"
 
     @property
     def worst(self) -> AgreementRow:
         """The row that is off by the largest factor; of those that are told apart, if any are."""
-        apart = [row for row in self.rows if row.verdict != ALIKE] or self.rows
+        apart = [row for row in self.rows if row.apart] or self.rows
         return max(apart, key=lambda row: abs(math.log(row.ratio)) if row.ratio > 0 else math.inf)
 
     def title(self) -> str:
@@ -135,18 +159,22 @@ class Agreement(ResultTable):
         told = []
         if self.distance is not None:
             d = self.distance
+            chance = "how probable by chance is not known"
+            if d.chance is not None:
+                chance = f"as large by chance with probability {d.chance:.2g} if both were the same"
             told.append(
-                f"Kolmogorov-Smirnov distance {d.value:.3f} [{d.low:.3f}, {d.high:.3f}]; as large "
-                f"by chance with probability {d.chance:.2g} if both were the same"
+                f"Kolmogorov-Smirnov distance {d.value:.3f} [{d.low:.3f}, {d.high:.3f}]; {chance}"
             )
         worst = self.worst
         off = f"{worst.what} is off by a factor of {worst.ratio:.3g}"
-        told.append(f"{off}, more than all else" if worst.verdict != ALIKE
-                    else "nothing is told apart")  # fmt: skip
+        if worst.verdict == UNKNOWN:
+            told.append(f"{off}; how much of it is chance is not known")
+        else:
+            told.append(f"{off}, more than all else" if worst.apart else "nothing is told apart")
         told.append(
             f"{100 * self.confidence:g} % intervals, of all rows together; seed {self.seed}"
         )
-        return told
+        return [*told, *self.remarks]
 
     def to_csv(self) -> str:
         """A line for each row."""
@@ -176,6 +204,7 @@ def compare_measured(
     collective: str | None = None,
     ranks: int | None = None,
     message_bytes: int | None = None,
+    iterations: int | None = None,
     realizations: int | str = USUAL_REALIZATIONS,
     confidence: float = 0.95,
     seed: int = 0,
@@ -189,7 +218,8 @@ def compare_measured(
     ----------
     measured : array of float, shape (n,), or str or Path
         How long the collective took each time, on its last rank: numbers, or a text file of them,
-        one in each line, or all in one line (# begins a comment). Or a file of a benchmark: every
+        one in each line, or all in one line (# begins a comment), in the order in which they were
+        measured. Or a file of a benchmark: every
         iteration on every rank (Netgauge), of which the latest rank counts; a table of means and
         percentiles (OSU, IMB), each of whose rows is simulated with its ranks and bytes.
     case : Case
@@ -203,6 +233,10 @@ def compare_measured(
     ranks, message_bytes : int, optional
         Only rows of a benchmark with so many ranks, and with messages of this size. OSU does not
         print the ranks: rows without them go with any.
+    iterations : int, optional
+        Over how many the means and percentiles of a benchmark's table are, where its file does not
+        say it. OSU prints it with ``-f``; it is read of ``-i`` in a command as well. Without it
+        nothing is told apart.
     realizations, seed, backend, threads, progress
         As in `simulate`.
     confidence : float
@@ -216,9 +250,16 @@ def compare_measured(
     ------
     ValueError
         An argument out of range; a file that holds no numbers, or several columns of them; ranks
-        that the case has not; a choice that the file, or plain numbers of the case, have not.
+        that the case has not; a choice that the file, or plain numbers of the case, have not;
+        other iterations than those in the file.
     OSError
         The file can not be read.
+
+    Notes
+    -----
+    Intervals are for independent times. Of times in the order of measurement, their
+    autocorrelation tells how many independent ones they are worth, which is noted; times that are
+    sorted do not show it. Of a table, iterations are taken as independent.
 
     Examples
     --------
@@ -233,7 +274,9 @@ def compare_measured(
     check_case(case)
     realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
     check_confidence(confidence)
-    chosen = _Chosen(collective, ranks, message_bytes)
+    if iterations is not None:
+        iterations = read_count(iterations, "iterations", 1, MOST_ITERATIONS)
+    chosen = _Chosen(collective, ranks, message_bytes, iterations)
     content = _read(measured, check_choice(unit, "unit", tuple(UNITS)), case, chosen)
 
     def samples(one: Case) -> Floats:
@@ -243,39 +286,113 @@ def compare_measured(
 
     if isinstance(content, CollectiveTable):
         rows = _rows_of_table(content, case, samples, confidence)
-        return Agreement(case, rows, None, None, None, confidence, seed)
-    found, simulated = np.sort(content), np.sort(samples(case))
+        remarks = _remarks_on_table(content, case, rows)
+        return Agreement(case, rows, None, None, None, confidence, seed, None, remarks)
+    series, simulated = Series(content), np.sort(samples(case))
     each = 1 - (1 - confidence) / (2 * (1 + len(LEVELS)))  # an interval of each side of each row
-    pairs = [("mean", stats.mean(found, each, lower_bound=0.0), _mean(case, simulated, each))]
+    pairs = [("mean", series.mean(each).bounded(0.0), _mean(case, simulated, each))]
     for q in LEVELS:
-        sides = (stats.quantile(found, q, each), stats.quantile(simulated, q, each))
+        sides = (series.quantile(q, each), stats.quantile(simulated, q, each))
         pairs.append((f"p{100 * q:g}", *sides))
     rows = tuple(_row(case, *pair) for pair in pairs)
-    distance = _distance(found, simulated, confidence)
-    return Agreement(case, rows, distance, found, simulated, confidence, seed)
+    found = series.ascending
+    independent = min(map(series.effective, LEVELS))
+    distance = _distance(found, simulated, confidence, independent)
+    effective = min(independent, series.effective())
+    remarks = _remarks_on_times(series, effective)
+    return Agreement(case, rows, distance, found, simulated, confidence, seed, effective, remarks)
+
+
+def _remarks_on_times(series: Series, effective: float) -> tuple[str, ...]:
+    count = len(series.ascending)
+    if series.is_sorted and series.ascending[0] < series.ascending[-1]:
+        return ("the measured times are sorted, which hides whether they depend on each other: "
+                "intervals and probability are for independent ones",)  # fmt: skip
+    if effective == count:
+        return ()
+    depend = f"the {count:,} measured times depend on their neighbours"
+    if too_few(effective, count):
+        return (f"{depend} for so long that not all have intervals: measure for longer, or with "
+                "pauses",)  # fmt: skip
+    return (f"{depend}: intervals and probability are those of fewer independent ones, "
+            f"{math.floor(effective):,} at the least",)  # fmt: skip
+
+
+def _remarks_on_table(
+    table: CollectiveTable, case: Case, rows: tuple[AgreementRow, ...]
+) -> tuple[str, ...]:
+    remarks = []
+    kind, collective = case.algorithm.kind, full_name(table.operation)
+    if not is_kind_of(kind, collective):
+        others = [name for name in Algorithm.kinds() if is_kind_of(name, collective)]
+        choose = f": choose an algorithm of it, such as {others[0]}" if others else ""
+        remarks.append(f"the measured collective is {collective}, which {kind} is not{choose}")
+    if table.iterations is None:
+        remarks.append(
+            "the file does not say over how many iterations it has means, so that nothing is told "
+            "apart: give `iterations`, or print them (-f of OSU)"
+        )
+    if any(
+        row.verdict == LOW and row.what == "mean"
+        and row.simulated.realizations < _ENOUGH * row.measured.realizations
+        for row in rows
+    ):  # fmt: skip
+        remarks.append(
+            "too short: so many iterations may have met rare noise that no realization did; "
+            f"{_ENOUGH} times as many realizations tell more"
+        )
+    if any(row.verdict != UNKNOWN and row.measured.too_small for row in rows):
+        remarks.append("more realizations give bounds (?) of more measured numbers")
+    slowest = "" if table.max is None else ", with intervals up to the slowest rank's mean"
+    remarks.append(
+        f"measured are means over ranks{slowest}; simulated is the last rank, which is no faster"
+    )
+    return tuple(remarks)
 
 
 def _rows_of_table(
     table: CollectiveTable, case: Case, samples: Callable[[Case], Floats], confidence: float
 ) -> tuple[AgreementRow, ...]:
     columns = [name for name in ("mean", "p50", "p90", "p99") if getattr(table, name) is not None]
-    each = 1 - (1 - confidence) / (len(columns) * len(table.mean))
+    intervals = len(columns) * len(table.mean) * (1 if table.iterations is None else 2)
+    each = 1 - (1 - confidence) / intervals
     rows = []
     for i, (ranks, size) in enumerate(zip(table.ranks.tolist(), table.bytes.tolist(), strict=True)):
         least = case.network.smallest_message
         # OSU does not print the number of ranks: then it is the case's.
         one = replace(case, ranks=ranks or case.ranks, message_bytes=max(size, least))
-        simulated = samples(one)
+        simulated = np.sort(samples(one))
         for name in columns:
-            value = float(getattr(table, name)[i])
             estimate = (
                 _mean(one, simulated, each)
                 if name == "mean"
                 else stats.quantile(simulated, int(name[1:]) / 100, each)
             )
-            known = Estimate(value, value, value, confidence, 1)
-            rows.append(_row(one, name, known, estimate))
+            measured = _reported(table, name, i, simulated, each)
+            rows.append(_row(one, name, measured, estimate))
     return tuple(rows)
+
+
+def _reported(
+    table: CollectiveTable, name: str, row: int, simulated: Floats, confidence: float
+) -> Estimate:
+    """A number of a table, as sure as so many iterations are that are like the simulated ones."""
+    value = float(getattr(table, name)[row])
+    if table.iterations is None:
+        return Estimate(value, -math.inf, math.inf, confidence, 0)
+    count = int(table.iterations[row])
+    if count < 1:
+        return Estimate(value, -math.inf, math.inf, confidence, count)
+    if name != "mean":
+        q = int(name[1:]) / 100
+        found = reported_quantile(value, count, q, simulated, confidence)
+        slowest = 0.0
+    else:
+        found = reported_mean(value, count, simulated, confidence)
+        # The last rank of each iteration is no faster than the rank that is slowest on average.
+        slowest = 0.0 if table.max is None else max(float(table.max[row]) - value, 0.0)
+    wider = replace(found, low=found.low - _ROUNDED, high=found.high + slowest + _ROUNDED)
+    return wider.bounded(0.0)
 
 
 def _mean(case: Case, simulated: Floats, confidence: float) -> Estimate:
@@ -285,7 +402,7 @@ def _mean(case: Case, simulated: Floats, confidence: float) -> Estimate:
 
 
 def _row(case: Case, what: str, measured: Estimate, simulated: Estimate) -> AgreementRow:
-    verdict = ALIKE
+    verdict = ALIKE if measured.realizations else UNKNOWN
     if simulated.low > measured.high:
         verdict = HIGH
     elif simulated.high < measured.low:
@@ -294,16 +411,21 @@ def _row(case: Case, what: str, measured: Estimate, simulated: Estimate) -> Agre
     return AgreementRow(case.ranks, case.message_bytes, what, measured, simulated, ratio, verdict)
 
 
-def _distance(measured: Floats, simulated: Floats, confidence: float) -> KsDistance:
-    from scipy.stats import ks_2samp  # which takes longer to load than all of this package
+def _distance(
+    measured: Floats, simulated: Floats, confidence: float, independent: float
+) -> KsDistance:
+    from scipy.stats import ks_2samp, kstwo  # which take longer to load than all of this package
 
     found = ks_2samp(measured, simulated)
     value = float(found.statistic)
-    off = sum(
-        math.sqrt(math.log(4 / (1 - confidence)) / (2 * len(side)))
-        for side in (measured, simulated)
-    )
-    return KsDistance(value, max(value - off, 0.0), min(value + off, 1.0), float(found.pvalue))
+    if too_few(independent, len(measured)):
+        return KsDistance(value, 0.0, 1.0, None)
+    counts = (independent, float(len(simulated)))
+    chance = float(found.pvalue)
+    if independent < len(measured):  # as `ks_2samp` of large samples
+        chance = float(kstwo.sf(value, max(round(math.prod(counts) / sum(counts)), 1)))
+    off = sum(math.sqrt(math.log(4 / (1 - confidence)) / (2 * count)) for count in counts)
+    return KsDistance(value, max(value - off, 0.0), min(value + off, 1.0), chance)
 
 
 class _Chosen(NamedTuple):
@@ -312,6 +434,7 @@ class _Chosen(NamedTuple):
     collective: str | None
     ranks: int | None
     bytes: int | None
+    iterations: int | None
 
 
 def ranks_in(path: Path) -> int | None:
@@ -331,6 +454,10 @@ def _read(
 ) -> Floats | CollectiveTable:
     """Samples in seconds, or the table of a benchmark."""
     if not isinstance(measured, (str, Path)):
+        if chosen.iterations is not None:
+            raise ValueError(
+                "iterations are of a benchmark's table of means, but measured is times"
+            )
         _check_plain(case, chosen)
         return _check_samples(measured, unit, "measured")
     path = Path(measured)
@@ -344,6 +471,8 @@ def _read(
     samples = [part for part in parts if isinstance(part, PerRankSamples)]
     if tables:
         return _chosen_rows(_part_of(tables, case, chosen, path), chosen, path)
+    if chosen.iterations is not None:
+        raise ValueError(f"iterations are of a table of means, which {path} is not: it has times")
     if samples:
         return _chosen_samples(samples, case, chosen, path)
     numbers = _numbers(path, problem)
@@ -417,11 +546,19 @@ def _chosen_rows(table: CollectiveTable, chosen: _Chosen, path: Path) -> Collect
     if not keep.any():
         rows = dict.fromkeys(zip(table.ranks.tolist(), table.bytes.tolist(), strict=True))
         raise _no_such(path, chosen, list(rows))
-    fields = ("ranks", "bytes", "mean", "p50", "p90", "p99")
+    fields = ("ranks", "bytes", "mean", "max", "p50", "p90", "p99", "iterations")
     columns: dict[str, Any] = {name: getattr(table, name) for name in fields}
     chosen_columns: dict[str, Any] = {k: None if v is None else v[keep] for k, v in columns.items()}
     if chosen.ranks is not None:
         chosen_columns["ranks"] = np.full(int(keep.sum()), chosen.ranks)
+    if chosen.iterations is not None:
+        own = chosen_columns["iterations"]
+        if own is not None and (own != chosen.iterations).any():
+            raise ValueError(
+                f"iterations must be those in {path}, {', '.join(map(str, dict.fromkeys(own)))}, "
+                f"got {chosen.iterations}"
+            )
+        chosen_columns["iterations"] = np.full(int(keep.sum()), chosen.iterations)
     return CollectiveTable(table.operation, **chosen_columns)
 
 
@@ -468,6 +605,6 @@ def _check_samples(values: Sequence[float] | Floats, unit: str, name: str) -> Fl
 
 
 def _show(estimate: Estimate) -> str:
-    if estimate.low == estimate.high == estimate.value and estimate.realizations == 1:
+    if not estimate.realizations:  # a mean of an unknown number of iterations
         return show_seconds(float(estimate.value))
     return show_time(estimate)

@@ -442,6 +442,8 @@ def test_ranks_that_a_benchmark_does_not_print(tmp_path, capsys):
     assert [point["ranks"] for point in points] == [2, 16, 64]
     assert main(["fit", f"{paths[0]}@many"]) == 2
     assert "a.txt must be an integer from 2" in capsys.readouterr().err
+    assert main(["fit", "nothere@x.txt"]) == 2  # no number of ranks: it is the file's name
+    assert "nothere@x.txt: No such file" in capsys.readouterr().err
     with pytest.raises(ValueError, match="ranks must be one for each of 1 files"):
         read_curves(paths[:1], ranks=[2, 4])
     columns = tmp_path / "c.csv"

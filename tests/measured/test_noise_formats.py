@@ -298,6 +298,7 @@ def test_osu_barrier():
     np.testing.assert_array_equal(table.bytes, [0, 0])
     np.testing.assert_allclose(table.mean, [8.75e-6, 11.5e-6], rtol=1e-12)
     assert table.min is None  # the first run has none
+    np.testing.assert_array_equal(table.iterations, [100_000, 1000])  # of -i, and printed
     assert "line 8" in measured.notes[0]
     (table,) = sample("osu_barrier.txt", ranks=1024).parts
     np.testing.assert_array_equal(table.ranks, [1024, 1024])
@@ -314,6 +315,25 @@ def test_osu_allreduce():
     assert "give `ranks`" in measured.notes[0]
     (table,) = sample("osu_allreduce.txt", ranks=144).parts
     np.testing.assert_array_equal(table.ranks, [144] * 3)
+
+
+@pytest.mark.parametrize(
+    ("commands", "iterations"),
+    [
+        (["mpirun -np 2 ./osu_bcast -i 500", "srun osu_bcast --iterations=600 -m 8"], [500, 600]),
+        (["mpirun -np 2 ./osu_bcast -i 500", ""], None),  # whose the second is, is not known
+        (["mpirun -np 2 ./osu_bcast -i 500", "mpirun -np 4 ./osu_bcast"], None),
+        (["mpirun -np 2 -i 7 ./osu_bcast -i x", "./osu_bcast -i 7"], None),
+    ],
+)
+def test_iterations_of_osu_commands(commands, iterations):
+    table = "# OSU MPI Broadcast Latency Test v5.9\n# Size  Avg Latency(us)\n1  2.5\n\n"
+    text = "".join(f"{command}\n{table}" for command in commands)
+    (found,) = load_bytes(text.encode(), "osu.txt").parts
+    if iterations is None:
+        assert found.iterations is None
+    else:
+        assert found.iterations.tolist() == iterations
 
 
 def test_malformed_osu():

@@ -633,3 +633,6 @@ def test_detours_are_left_out_by_their_duration(tmp_path, monkeypatch, capsys):
     ):
         assert main(["noise", "import", "node.noise", "--out", "c.noise", *options]) == 2
         assert words in capsys.readouterr().err
+    table = str(NOISE_SAMPLES / "osu_barrier.txt")
+    assert main(["noise", "import", table, "--out", "c.noise", "--shortest", "1us"]) == 2
+    assert "--shortest and --longest are for detours" in capsys.readouterr().err

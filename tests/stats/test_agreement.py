@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.paths import NOISE_SAMPLES
+from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -72,7 +73,7 @@ def test_a_file_of_times(tmp_path):
 
 
 def test_a_table_of_a_benchmark():
-    """Each row with its own ranks and bytes; only the simulated side has intervals."""
+    """Each row with its own ranks and bytes."""
     (table,) = jf.measured.load(OSU).parts
     found = jf.compare_measured(OSU, CASE, realizations=50)
     columns = [name for name in ("mean", "p50", "p90", "p99") if getattr(table, name) is not None]
@@ -83,6 +84,186 @@ def test_a_table_of_a_benchmark():
     assert [row.bytes for row in found.rows[:: len(columns)]] == sizes.tolist()
     assert found.distance is None
     assert found.rows[0].measured.value == table.mean[0]
+
+
+def table_of(values, head="", more=()):
+    """An OSU file of (bytes, mean in us, ...), with more columns by their names."""
+    lines = [head, "# OSU MPI Allreduce Latency Test v7.3",
+             "  ".join(("# Size", "Avg Latency(us)", *more))]  # fmt: skip
+    return "\n".join([*lines, *("  ".join(f"{x:g}" for x in row) for row in values), ""])
+
+
+PERIODIC = replace(CASE, noise=[jf.PeriodicNoise("1ms", "25us", start="stationary")])
+SIZES = (8, 512, 32768)
+
+
+@pytest.mark.parametrize(("iterations", "realizations"), [(1000, 5000), (100, 2000)])
+def test_a_table_of_the_same_distribution_is_not_told_apart(iterations, realizations, tmp_path):
+    """In 95 % of the tables; of 20 more than 5 are told apart with a chance of 0.03 % then."""
+    rng, file, apart, tables = np.random.default_rng(3), tmp_path / "osu.txt", 0, scaled(200)
+    pools = {size: 1e6 * sampled(replace(PERIODIC, message_bytes=size), 50_000) for size in SIZES}
+    for seed in range(tables):
+        rows = []
+        for size, pool in pools.items():
+            drawn = np.sort(rng.choice(pool, iterations))
+            tails = [drawn[round(q * iterations) - 1] for q in (0.5, 0.9, 0.99)]
+            rows.append((size, round(drawn.mean(), 2), iterations, *np.round(tails, 2)))
+        more = ("Iterations", *(f"P{q} Tail Lat(us)" for q in (50, 90, 99)))
+        file.write_text(table_of(rows, more=more))
+        found = jf.compare_measured(file, PERIODIC, realizations=realizations, seed=seed)
+        assert len(found.rows) == 12
+        apart += any(row.apart for row in found.rows)
+        known = [
+            row for row in found.rows if np.isfinite([row.measured.low, row.measured.high]).all()
+        ]
+        assert len(known) >= 6
+    assert apart <= 0.05 * tables + 4 * np.sqrt(0.05 * tables)
+
+
+def test_a_table_tells_what_is_off(tmp_path):
+    """By 20 % in 1000 iterations; not in 10, nor where their number is not known."""
+    file = tmp_path / "osu.txt"
+    mean = 1e6 * sampled(PERIODIC, 20_000).mean()
+    for factor, verdict in ((0.8, "too long"), (1.25, "too short")):
+        file.write_text(table_of([(8, factor * mean)]))
+        for iterations, expected in ((1000, verdict), (10, "not told apart"), (None, "not known")):
+            found = jf.compare_measured(file, PERIODIC, iterations=iterations, realizations=5000)
+            (row,) = found.rows
+            assert row.verdict == expected
+            assert row.apart == (iterations == 1000)
+            rare = "may have met rare noise" in " ".join(found.notes())
+            assert rare == (row.verdict == "too short")  # of 5000 realizations
+            assert row.ratio == pytest.approx(1 / factor, rel=0.05)
+            told = " ".join(found.notes())
+            assert ("over how many iterations" in told) == (iterations is None)
+            assert "measured are means over ranks; simulated is the last rank" in told
+            if iterations is None:
+                assert "give `iterations`" in told
+                assert (row.measured.low, row.measured.high) == (-np.inf, np.inf)
+                assert "is off by a factor of" in told
+                assert "how much of it is chance is not known" in told
+                assert "?" not in found.lines()[1]
+    few = jf.compare_measured(file, PERIODIC, iterations=10, realizations=500).rows[0].measured
+    many = jf.compare_measured(file, PERIODIC, iterations=1000, realizations=500).rows[0].measured
+    assert many.high - many.low < (few.high - few.low) / 8
+
+
+def test_iterations_of_a_command_and_of_the_slowest_rank(tmp_path):
+    """The last rank of each iteration is no faster than the slowest one on average."""
+    file = tmp_path / "osu.txt"
+    mean = 1e6 * sampled(PERIODIC, 20_000).mean()
+    head = "mpirun -np 64 ./osu_allreduce -i 1000 -m 8:8\n"
+    file.write_text(table_of([(8, 0.8 * mean)], head))
+    found = jf.compare_measured(file, PERIODIC, realizations=2000)
+    assert [row.verdict for row in found.rows] == ["too long"]
+    more = ("Min Latency(us)", "Max Latency(us)")
+    for slowest, verdict in ((0.98, "not told apart"), (0.85, "too long")):
+        file.write_text(table_of([(8, 0.8 * mean, 0.7 * mean, slowest * mean)], head, more))
+        found = jf.compare_measured(file, PERIODIC, realizations=2000)
+        assert [row.verdict for row in found.rows] == [verdict]
+        assert "up to the slowest rank's mean" in " ".join(found.notes())
+    file.write_text(table_of([(8, 1.25 * mean, 0.7 * mean, 1.5 * mean)], head, more))
+    found = jf.compare_measured(file, PERIODIC, realizations=2000)
+    assert [row.verdict for row in found.rows] == ["too short"]
+
+
+def test_iterations_are_those_of_the_file(tmp_path):
+    jf.compare_measured(OSU, CASE, message_bytes=8, iterations=1000, realizations=20)
+    with pytest.raises(ValueError, match=r"iterations must be those in .*, 1000, 100, got 10"):
+        jf.compare_measured(OSU, CASE, iterations=10)
+    with pytest.raises(ValueError, match="iterations must be"):
+        jf.compare_measured(OSU, CASE, iterations=0)
+    with pytest.raises(ValueError, match="iterations are of a benchmark's table"):
+        jf.compare_measured([1.0, 2.0], CASE, iterations=10)
+    file = tmp_path / "times.txt"
+    file.write_text("1e-5\n2e-5\n")
+    with pytest.raises(ValueError, match=r"iterations are of a table of means, which .* is not"):
+        jf.compare_measured(file, CASE, iterations=10)
+
+
+def test_the_command_takes_iterations(tmp_path, capsys):
+    file = tmp_path / "osu.txt"
+    file.write_text(table_of([(8, 20.0), (16, 21.0)]))
+    usual = ["compare-measured", str(file), "--ranks=64", "--realizations=50",
+             "--noise=period=1ms,duration=25us"]  # fmt: skip
+    assert main(usual) == 0
+    told = capsys.readouterr().out
+    assert "not known" in told
+    assert "give --iterations" in told
+    assert main([*usual, "--iterations=1e3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["rows"][0]["measured"]["realizations"] == 1000
+    assert not any("iterations" in note for note in found["notes"])
+    assert main([*usual, "--iterations=0"]) == 2
+    assert "--iterations must be" in capsys.readouterr().err
+
+
+def test_another_collective_is_told():
+    barrier = NOISE_SAMPLES / "osu_barrier.txt"
+    told = " ".join(jf.compare_measured(barrier, CASE, realizations=20).notes())
+    assert "the measured collective is barrier, which butterfly is not" in told
+    assert "choose an algorithm of it, such as dissemination_barrier" in told
+    case = replace(CASE, algorithm=jf.DisseminationBarrier())
+    for same in (jf.compare_measured(barrier, case, realizations=20),
+                 jf.compare_measured(OSU, CASE, realizations=20)):  # fmt: skip
+        assert "the measured collective" not in " ".join(same.notes())
+
+
+def dependent(pool, rng, count, lag_one):
+    """Samples of a pool, ascending, whose places in it are an autoregression's."""
+    places = np.empty(count)
+    last = rng.normal()
+    for i, new in enumerate((rng.normal(size=count) * np.sqrt(1 - lag_one**2)).tolist()):
+        places[i] = last = lag_one * last + new
+    return pool[np.searchsorted(np.sort(rng.normal(size=len(pool))), places).clip(0, len(pool) - 1)]
+
+
+@pytest.mark.parametrize("lag_one", [0.0, 0.9, 0.98])
+def test_dependent_times_of_the_same_distribution_are_not_told_apart(lag_one):
+    """In 95 %; of 20 more than 5 are with a chance of 0.03 %. As independent ones, 25 to 87 %."""
+    rng, pool = np.random.default_rng(3), np.sort(sampled(PERIODIC, 20_000))
+    apart, below, worth, tables = 0, 0, [], scaled(200)
+    for seed in range(tables):
+        measured = dependent(pool, rng, 1000, lag_one)
+        found = jf.compare_measured(measured, PERIODIC, realizations=1000, seed=seed)
+        apart += any(row.apart for row in found.rows)
+        below += found.distance.chance is not None and found.distance.chance < 0.05
+        worth.append(found.effective_samples)
+        assert found.distance.low == 0
+        told = "depend on their neighbours" in " ".join(found.notes())
+        assert told == (found.effective_samples < 1000)
+    most = 0.05 * tables + 4 * np.sqrt(0.05 * tables)
+    assert apart <= most
+    assert below <= most
+    least, usual = {0.0: (1000, 1000), 0.9: (20, 60), 0.98: (1, 20)}[lag_one]
+    assert least <= np.median(worth) <= usual
+
+
+def test_dependent_times_that_differ_are_told_apart():
+    rng, pool = np.random.default_rng(3), np.sort(sampled(PERIODIC, 20_000))
+    loud = replace(PERIODIC, noise=[jf.PeriodicNoise("1ms", "80us", start="stationary")])
+    found = jf.compare_measured(dependent(pool, rng, 2000, 0.8), loud, realizations=1000)
+    assert found.effective_samples < 500
+    assert found.rows[0].verdict == "too long"
+    assert found.distance.low > 0
+    assert found.distance.chance < 1e-6
+    measured = found.rows[0].measured
+    independent = jf.stats.mean(found.measured, measured.confidence)
+    assert measured.high - measured.low > 2 * (independent.high - independent.low)
+
+
+def test_times_that_depend_for_too_long_have_no_chance():
+    slow = np.repeat(sampled(count=12), 50)
+    found = jf.compare_measured(slow, CASE, realizations=500)
+    assert found.distance[1:] == (0.0, 1.0, None)
+    assert not any(row.apart for row in found.rows)
+    told = " ".join(found.notes())
+    assert "by chance with probability is not known" not in told
+    assert "how probable by chance is not known" in told
+    assert "for so long that not all have intervals" in told
+    loud = jf.compare_measured(np.sort(slow), CASE, realizations=500)
+    assert "the measured times are sorted" in " ".join(loud.notes())
+    assert loud.effective_samples == 600
 
 
 def test_rows_of_a_table_are_chosen():
@@ -147,6 +328,19 @@ def test_tables_and_pictures(tmp_path):
         picture = tmp_path / f"{number}.png"
         found.plot(picture)
         assert picture.stat().st_size > 10_000
+
+
+def test_the_picture_of_a_table_has_1_in_what_is_not_told_apart():
+    """Ends of ratios that are not known are question marks, as in the table."""
+    pytest.importorskip("matplotlib")
+    from jitterfly.plots.agreement import _ratio_ends
+
+    found = jf.compare_measured(OSU, CASE, realizations=300)
+    bars = [_ratio_ends(row) for row in found.rows]
+    assert [low > 1 or high < 1 for low, high in bars] == [row.apart for row in found.rows]
+    marks = sum(text.get_text() == "?" for text in found.plot().axes[0].texts)
+    assert marks == np.isinf(bars).sum() > 0
+    assert "more realizations give bounds" in " ".join(found.notes())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer
 from ..syntax import read_count
 from .one_case import add_case, add_case_options, case_of
 from .options import add_backend, integer, size, value
-from .output import add_json, print_json, show_phases
+from .output import add_json, in_options, print_json, show_phases
 
 
 def add_parser(commands: Any) -> None:
@@ -30,6 +30,8 @@ def add_parser(commands: Any) -> None:
         "(default s)")  # fmt: skip
     add_case(parser, "?")
     add_case_options(parser)
+    add("--iterations", metavar="N", help="over how many the means of a table are, where MEASURED "
+        "does not say it")  # fmt: skip
     add("--realizations", metavar="N", help="default 2,000")
     add("--seed", metavar="N", help="default: the study's, or 0")
     add_backend(parser)
@@ -57,7 +59,7 @@ def _choices(chosen: argparse.Namespace) -> tuple[str | None, int | None, int | 
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    from ..agreement import USUAL_REALIZATIONS, compare_measured
+    from ..agreement import MOST_ITERATIONS, USUAL_REALIZATIONS, compare_measured
     from ..plots import draw
 
     started = time.monotonic()
@@ -75,6 +77,7 @@ def _run(chosen: argparse.Namespace) -> None:
             collective=collective,
             ranks=ranks,
             message_bytes=bytes_,
+            iterations=integer(chosen.iterations, "iterations", 1, MOST_ITERATIONS),
             realizations=integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
             or USUAL_REALIZATIONS,
             seed=seed,
@@ -93,10 +96,12 @@ def _run(chosen: argparse.Namespace) -> None:
             seed=seed,
             distance=None if found.distance is None else found.distance._asdict(),
             rows=[row._asdict() for row in found.rows],
+            effective_samples=found.effective_samples,
+            notes=found.notes(),
             written=written,
         )
         return
     head = [f"cell of the study: {where}", ""] if where else []
-    print("\n".join([*head, *found.report()]))
+    print(in_options("\n".join([*head, *found.report()]), ("iterations",)))
     if written:
         print(f"\nwritten: {written[0]}")

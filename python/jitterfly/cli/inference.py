@@ -13,7 +13,7 @@ from typing import Any
 
 from ..fields import check_choice, shorten
 from ..result_table import csv_text
-from ..syntax import read_count, read_noise
+from ..syntax import is_number, read_count, read_noise
 from .options import announce_simulation, check_units, naming_options, number, size, value
 from .output import add_json, print_json, show_phases, warn_without_matplotlib, written
 
@@ -143,7 +143,7 @@ def _run_fit(chosen: argparse.Namespace) -> None:
 def _file_and_ranks(text: str) -> tuple[Path, int | None]:
     """Of FILE, or of FILE@RANKS; a file may have such a name itself."""
     name, at, ranks = text.rpartition("@")
-    if not at or Path(text).exists():
+    if not at or Path(text).exists() or not (is_number(ranks) or Path(name).exists()):
         return Path(text), None
     return Path(name), read_count(ranks, f"ranks of {name}", 2, 2**20)
 

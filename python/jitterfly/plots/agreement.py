@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..agreement import ALIKE, Agreement
+from ..agreement import UNKNOWN, Agreement, AgreementRow
 from ..stats import Estimate
 from . import style
 
@@ -61,7 +61,7 @@ def _ends(estimate: Estimate) -> tuple[float, float, float]:
 
 
 def _ratios(panel: Axes, found: Agreement) -> list[Line2D]:
-    """A row of the table after the other; simulated over measured, with the simulated interval."""
+    """A row of the table after the other; simulated over measured, 1 in it unless told apart."""
     names = list(dict.fromkeys(row.what for row in found.rows))
     keys = list(dict.fromkeys((row.ranks, row.bytes) for row in found.rows))
     handles = []
@@ -69,10 +69,14 @@ def _ratios(panel: Axes, found: Agreement) -> list[Line2D]:
         rows = [row for row in found.rows if row.what == name and row.measured.value > 0]
         at = [keys.index((row.ranks, row.bytes)) for row in rows]
         values = np.array([row.ratio for row in rows])
-        scale = np.array([float(row.measured.value) for row in rows])
-        low = values - np.array([float(row.simulated.low) for row in rows]) / scale
-        high = np.array([float(row.simulated.high) for row in rows]) / scale - values
-        ends = np.where(np.isfinite([low, high]), [low, high], 0.0)
+        ends = np.array([_ratio_ends(row) for row in rows]).reshape(-1, 2).T
+        for place, x in enumerate(at):  # as the table shows an end that is not known
+            for end, below in ((ends[0, place], True), (ends[1, place], False)):
+                if not np.isfinite(end):
+                    panel.annotate("?", (x, values[place]), (0, -5 if below else 5),
+                                   textcoords="offset points", fontsize=8, color=look.color,
+                                   ha="center", va="top" if below else "bottom")  # fmt: skip
+        ends = np.where(np.isfinite(ends), [values - ends[0], ends[1] - values], 0.0)
         panel.errorbar(at, values, ends, color=look.color, marker=look.marker, linestyle="",
                        markersize=4, capsize=2)  # fmt: skip
         handles.append(Line2D([], [], color=look.color, marker=look.marker, linestyle="",
@@ -86,6 +90,19 @@ def _ratios(panel: Axes, found: Agreement) -> list[Line2D]:
     panel.set_xticklabels([f"{ranks:,}; {size:,} B" for ranks, size in keys[::every]], rotation=20)
     panel.set_xlabel("ranks; bytes")
     panel.set_ylabel("simulated over measured")
-    apart = sum(row.verdict != ALIKE for row in found.rows)
-    panel.set_title(f"{apart} of {len(found.rows)} are told apart", fontsize=9)
+    if any(row.verdict == UNKNOWN for row in found.rows):
+        title = "nothing is told apart: over how many iterations is not known"
+    else:
+        title = f"{sum(row.apart for row in found.rows)} of {len(found.rows)} are told apart"
+    panel.set_title(title, fontsize=9)
     return handles
+
+
+def _ratio_ends(row: AgreementRow) -> tuple[float, float]:
+    """The least and the largest ratio of the two intervals; infinite where there is no bound."""
+    measured = row.measured
+    low, high = float(measured.low), float(measured.high)
+    if row.verdict == UNKNOWN:  # then only the simulated one has an interval
+        low = high = float(measured.value)
+    return (float(row.simulated.low) / high if np.isfinite(high) else -np.inf,
+            float(row.simulated.high) / low if low > 0 else np.inf)  # fmt: skip

@@ -1,7 +1,7 @@
 """Parser of OSU micro-benchmarks: collectives such as osu_barrier and osu_allreduce (5.x to 7.x).
 
 ``-f`` adds the least and largest mean of a rank and the iterations, ``-z`` (7.x) percentiles over
-iterations of the mean over ranks.
+iterations of the mean over ranks. A command with ``-i`` above a table tells its iterations as well.
 """
 
 from __future__ import annotations
@@ -52,19 +52,26 @@ def read(text: Text, options: Options) -> Measured:
     operation = ""
     names: list[str] | None = None
     command: tuple[int, int] | None = None
+    coming = iterations = 0  # of the next table, and of this one: from the command
     for line, content in enumerate(text.lines, 1):
         if match := _TITLE.match(content):
             operation, names = match[1].lower(), None
+            coming, iterations = 0, coming
             source |= {"version": match[2]} if match[2] else {}
         elif "osu_" in content and (match := _COMMAND.search(content[:4000])):
             command, operation = (line, int(match[1])), ""
+            coming = _iterations(content[:4000])
+        elif "osu_" in content and (found_there := _iterations(content[:4000])):
+            coming, operation = found_there, ""
         elif operation and content.lstrip().startswith("#"):
             if "(us)" in content:
                 names = _head(text, line, content)
         elif operation and names and _ROW.match(content.lstrip()):
             ranks = options.ranks if options.ranks else command[1] if command else 0
             words = ["0", *content.split()] if names[0] == "bytes?" else content.split()
-            found.add(line, operation, [name.rstrip("?") for name in names], words, ranks=ranks)
+            columns = [name.rstrip("?") for name in names]
+            known = {"iterations": iterations} if iterations and "iterations" not in names else {}
+            found.add(line, operation, columns, words, ranks=ranks, **known)
         elif names and content.strip():
             names = None  # what the job printed next
     tables = found.tables()
@@ -79,6 +86,17 @@ def read(text: Text, options: Options) -> Measured:
     if any(table.p99 is not None for table in tables):
         notes.append("percentiles are over iterations, of the mean over ranks")
     return Measured(tables, NAME, source, tuple(notes))
+
+
+def _iterations(command: str) -> int:
+    """Those that a command asks for, of all sizes; 0 where it does not."""
+    words = command.replace("=", " ").split()
+    at = next((at for at, word in enumerate(words) if "osu_" in word), len(words))
+    for option, number in zip(words[at:], words[at + 1 :], strict=False):
+        asked = option[:1] == "-" and option.lstrip("-") in ("i", "iterations")
+        if asked and re.fullmatch("[0-9]{1,12}", number):
+            return int(number)
+    return 0
 
 
 def _head(text: Text, line: int, content: str) -> list[str]:

@@ -1,0 +1,162 @@
+"""Autocorrelation of samples in the order of time: how many independent ones they are worth.
+
+Intervals of a mean and of quantiles suppose independent samples. Times that were measured one after
+the other may depend on each other: a daemon that runs for a second delays all that fall into it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from .estimates import Estimate, Floats, RareEvents, mean, quantile
+from .sampling_distributions import binomial_ranks, quantile_rank, student_t
+
+LEAST_EFFECTIVE = 20
+"""Dependent samples that are worth fewer have no intervals: how few, they do not show either."""
+_LEAST = 16  # samples
+_MOST = 2**20  # of a longer series, the first ones: their transform is quick and fits into memory
+_LAGS = 8  # the longest lag is this part of the series
+_WINDOW = 5  # autocorrelation times, whose autocorrelations are summed
+_SIGNIFICANT = 4.0  # standard deviations of a sum of autocorrelations of independent samples
+
+
+def autocorrelation_time(series: npt.ArrayLike) -> float:
+    """``1 + 2 (r_1 + r_2 + ...)``, r the autocorrelations: so many samples are worth one.
+
+    Autocorrelations that could be chance count as none.
+
+    Parameters
+    ----------
+    series : float64 array, shape (n,)
+        In the order of time.
+
+    Returns
+    -------
+    float
+        From 1 to n.
+
+    Notes
+    -----
+    The sum of m autocorrelations has the standard deviation sqrt(m / n) where samples are
+    independent, and t times as much where t is the autocorrelation time. The first m = 1, 2, 4, ...
+    up to n / 8 are summed: those whose sum is above 4 standard deviations, and from there on all
+    within 5 autocorrelation times (A. Sokal, *Monte Carlo methods in statistical mechanics*, 1997,
+    section 3). The mean of the series is estimated; for this, each autocorrelation is too small by
+    the autocorrelation time over n (M. B. Priestley, *Spectral analysis and time series*, 1981,
+    5.3.3), which is corrected.
+
+    Examples
+    --------
+    >>> drawn = np.random.default_rng(1).normal(size=2000)
+    >>> autocorrelation_time(drawn), 8 < autocorrelation_time(np.repeat(drawn, 10)) < 16
+    (1.0, True)
+    """
+    values = np.asarray(series, dtype=np.float64)[:_MOST]
+    count = len(values)
+    if count < _LEAST or values.min() == values.max():
+        return 1.0
+    away = values - values.mean()
+    away /= np.abs(away).max()  # no overflow, no underflow
+    size = 1 << (2 * count - 1).bit_length()  # zeros behind, so that the end does not meet the head
+    products = np.fft.irfft(np.square(np.abs(np.fft.rfft(away, size))), size)
+    sums = np.cumsum(products[1 : count // _LAGS + 1] / products[0])
+    longest, lags, summed, before = 1.0, 1, 0, 0.0
+    while lags <= len(sums):
+        total, more = float(sums[lags - 1]), lags - summed
+        # Of independent samples, each autocorrelation is -1 / count on average.
+        excess = total - before + more * longest / count
+        window_is_open = 0 < summed < _WINDOW * longest
+        if window_is_open or excess > _SIGNIFICANT * longest * math.sqrt(more / count):
+            longest = max(longest, (1 + 2 * total) / (1 - 2 * (lags - total) / count))
+            summed, before = lags, total
+        lags *= 2
+    return min(longest, float(count))
+
+
+class Series:
+    """Samples in the order of time; intervals that allow for their autocorrelation.
+
+    The interval is that of fewer independent samples with the same distribution: their number over
+    the longest of some autocorrelation times. These are that of the ranks, which no tail hides, and
+    for a mean that of the samples, for a quantile that of whether samples are at or below it. This
+    is an approximation, for the number is an estimate, too. Where it is below `LEAST_EFFECTIVE`,
+    there are no bounds. Samples that ascend or descend were sorted, which does not show how they
+    depend on each other: they are taken as independent.
+
+    Attributes
+    ----------
+    ascending : float64 array, shape (n,)
+    is_sorted : bool
+        Whether they were in order before.
+
+    Examples
+    --------
+    >>> series = Series(np.repeat(np.random.default_rng(1).normal(size=200), 10))
+    >>> 100 < series.effective() < 300, series.mean(0.95).realizations == int(series.effective())
+    (True, True)
+    >>> Series(series.ascending).effective()
+    2000.0
+    """
+
+    def __init__(self, samples: Floats) -> None:
+        steps = np.diff(samples)
+        self.is_sorted = bool((steps >= 0).all() or (steps <= 0).all())
+        self.ascending: Floats = np.sort(samples)
+        self._samples = samples
+        self._times: dict[float, float] = {}
+        self._of_ranks: float | None = None
+
+    def effective(self, q: float | None = None) -> float:
+        """How many independent samples it is worth for a quantile; without q for the mean."""
+        count = float(len(self._samples))
+        if self.is_sorted:
+            return count
+        key = math.nan if q is None else q
+        if key not in self._times:
+            series = self._samples if q is None else self._samples <= self._value(q)
+            time = autocorrelation_time(series)
+            self._times[key] = max(time, self._time_of_ranks())
+        return max(count / self._times[key], 1.0)
+
+    def _time_of_ranks(self) -> float:
+        if self._of_ranks is None:
+            _, at, counts = np.unique(self._samples, return_inverse=True, return_counts=True)
+            self._of_ranks = autocorrelation_time((np.cumsum(counts) - counts / 2)[at])
+        return self._of_ranks
+
+    def _value(self, q: float) -> float:
+        return float(self.ascending[quantile_rank(len(self.ascending), q) - 1])
+
+    def mean(self, confidence: float) -> Estimate:
+        """Mean and its interval, as `stats.mean`; `realizations` are the independent ones."""
+        x, independent = self.ascending, self.effective()
+        if independent == len(x):
+            return mean(x, confidence)
+        count, center = math.floor(independent), x.mean()
+        if too_few(independent, len(x)):
+            return Estimate(center, -math.inf, math.inf, confidence, count)
+        # The samples spread around their own mean, which is as uncertain as that of so few.
+        reach = student_t(confidence, count - 1) * x.std() / math.sqrt(count - 1)
+        student = Estimate(center, center - reach, center + reach, confidence, count)
+        events = RareEvents.of(x, center)
+        return events._replace(count=events.count * count / len(x)).widen(student)
+
+    def quantile(self, q: float, confidence: float) -> Estimate:
+        """A quantile and its interval, as `stats.quantile`, of independent samples' shares."""
+        x, independent = self.ascending, self.effective(q)
+        if independent == len(x):
+            return quantile(x, q, confidence)
+        count, low, high = math.floor(independent), -math.inf, math.inf
+        if not too_few(independent, len(x)):
+            first, last = binomial_ranks(count, q, confidence)
+            low = low if first is None else x[(first - 1) * len(x) // count]
+            high = high if last is None else x[-(-last * len(x) // count) - 1]
+        return Estimate(self._value(q), low, high, confidence, count)
+
+
+def too_few(independent: float, count: int) -> bool:
+    """Whether `count` samples depend on each other for so long that they have no intervals."""
+    return independent < min(LEAST_EFFECTIVE, count)

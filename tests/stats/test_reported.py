@@ -1,0 +1,58 @@
+"""Means and quantiles that were printed without their samples: by how much chance can move them."""
+
+import numpy as np
+import pytest
+from support.scale import scaled, some
+
+from jitterfly import stats
+from jitterfly.stats.reported import reported_mean, reported_quantile
+from jitterfly.stats.sampling_distributions import quantile_rank
+
+RNG = np.random.default_rng(17)
+DRAWS = {
+    "normal": lambda count: 50 + RNG.normal(size=count),
+    "lognormal": lambda count: np.exp(1.5 * RNG.normal(size=count)),
+    "rare": lambda count: 10 + RNG.exponential(size=count) + 40 * (RNG.random(count) < 0.02),
+    "few values": lambda count: RNG.integers(1, 4, size=count).astype(float),
+}
+
+
+@pytest.mark.parametrize("kind", list(DRAWS))
+@pytest.mark.parametrize(("iterations", "samples"),
+                         some([(1000, 2000), (100, 10_000), (5000, 10_000)], 2))  # fmt: skip
+def test_the_same_distribution_is_not_told_apart(kind, iterations, samples):
+    """In 95 % at least of each; of 40 more than 7 are told apart with 0.2 % chance then."""
+    count, apart = scaled(400), np.zeros(3)
+    for _ in range(count):
+        measured, like = (np.sort(DRAWS[kind](size)) for size in (iterations, samples))
+        pairs = [(reported_mean(measured.mean(), iterations, like, 0.975), stats.mean(like, 0.975))]
+        for q in (0.5, 0.99):
+            value = measured[quantile_rank(iterations, q) - 1]
+            pairs.append((reported_quantile(value, iterations, q, like, 0.975),
+                          stats.quantile(like, q, 0.975)))  # fmt: skip
+        apart += [one.low > other.high or one.high < other.low for one, other in pairs]
+    assert (apart <= 0.05 * count + 3 * np.sqrt(0.05 * 0.95 * count)).all()
+
+
+def test_what_differs_is_told_apart():
+    """By five standard errors of the mean, and by twice the binomial range of the quantile."""
+    like = np.sort(50 + np.random.default_rng(1).normal(size=20_000))
+    for value, low, high in ((50.25, True, False), (49.75, False, True)):
+        mean = reported_mean(value, 1000, like, 0.99)
+        assert (mean.low > stats.mean(like, 0.99).high) == low
+        assert (mean.high < stats.mean(like, 0.99).low) == high
+        median = reported_quantile(value, 1000, 0.5, like, 0.99)
+        assert (median.low > stats.quantile(like, 0.5, 0.99).high) == low
+        assert (median.high < stats.quantile(like, 0.5, 0.99).low) == high
+
+
+def test_what_is_not_known():
+    same = np.ones(100)  # of which nothing tells what is rare
+    mean = reported_mean(1.0, 1000, same, 0.95)
+    assert (mean.low, mean.high) == (-np.inf, np.inf)
+    few = reported_quantile(5.0, 30, 0.99, np.arange(100.0), 0.95)  # the largest of 30
+    assert few.low == -np.inf
+    for iterations in (1, 2):
+        for found in (reported_mean(1.0, iterations, np.arange(9.0), 0.95),
+                      reported_quantile(1.0, iterations, 0.5, np.arange(9.0), 0.95)):  # fmt: skip
+            assert found.low <= 1.0 <= found.high
