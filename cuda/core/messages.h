@@ -1,5 +1,5 @@
-// LogGOPS arithmetic of point-to-point messages (o, g, G, L), once for Tick (scalar) and Lanes
-// (SIMD).
+// LogGOPS arithmetic of messages, as of trees and rings (o, g, G, L), for Tick and Lanes (SIMD).
+// python/jitterfly/network.py makes the costs of a message of these parameters.
 //
 // A send starts when the CPU is free and the link out has been left by the message before it, which
 // occupies it for its gap from its start on: LogGOPSim's rule (HSL10 §3). The link in takes

@@ -1,4 +1,6 @@
 // Arithmetic of butterfly steps (exchange, redundant copies, forwards), once for Tick and SIMD.
+// Each engine adds the transit of a message where it reads the partner: arrival() in cpu/plain.cpp,
+// cpu/block.h and gpu/tile_kernel.cuh.
 #pragma once
 
 #include <type_traits>

@@ -1,5 +1,7 @@
 // GPU batches: how many realizations fit the device's memory at a time, and the layout of memory.
-// Launches of a batch: in_launches() in run.cuh, with the limits of resources.h.
+// What is free is asked in engine.cu; where an allocation fails all the same, simulate_on() in
+// run.cuh halves the batches. Launches of a batch: in_launches() there, with the limits of
+// resources.h.
 #pragma once
 
 #include <algorithm>

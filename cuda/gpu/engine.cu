@@ -1,5 +1,4 @@
-// GPU (CUDA) engine of collectives (core/engine.h): device selection, run of run.cuh, Thrust
-// maxima.
+// GPU (CUDA) engine of collectives (core/engine.h): device, free memory, run of run.cuh, Thrust.
 #include <thrust/execution_policy.h>
 #include <thrust/fill.h>
 #include <thrust/transform.h>

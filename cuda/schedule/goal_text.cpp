@@ -1,4 +1,4 @@
-// Parser of GOAL text schedules (LogGOPSim's txt2bin); wildcard receives (any source) are refused.
+// Parser of GOAL text schedules (LogGOPSim's txt2bin), with line numbers in errors; no wildcards.
 //
 //   num_ranks 2
 //   rank 0 {

@@ -1,6 +1,6 @@
 """Network cost models: Hockney (alpha, beta, gamma), LogGOPS (L, o, g, G, O; S is a limit).
 
-Each model is one class that gives `Costs`.
+Each model is one class that makes `Costs` of them, in ticks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Expected hits of each noise source in a realization: which of them too few realizations meet.
 
 A sample can not tell of noise that it did not meet beside other, more frequent noise. The case can:
-it knows how often each of its sources hits, and for how long.
+it knows how often each of its sources hits, and for how long. What follows for a study is decided
+in observables/targets.py.
 """
 
 from __future__ import annotations

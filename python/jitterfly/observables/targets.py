@@ -1,4 +1,7 @@
-"""Precision targets and early stopping: when a cell has enough realizations."""
+"""Precision targets and early stopping: when a cell has enough realizations.
+
+Which noise has hardly been met is in rare_noise.py.
+"""
 
 from __future__ import annotations
 

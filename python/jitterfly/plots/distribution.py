@@ -1,4 +1,4 @@
-"""Distribution plots: empirical cumulative distribution (ECDF), histogram, tail.
+"""Distribution plots: empirical cumulative distribution (ECDF), histogram, tail (CCDF).
 
 Each is ``draw_KIND(results, observable)`` for a kind of figure that a study may ask for.
 """

@@ -1,4 +1,4 @@
-"""Autocorrelation of samples in the order of time: how many independent ones they are worth.
+"""Autocorrelation of samples in time: their effective number, of independent ones.
 
 Intervals of a mean and of quantiles suppose independent samples. Times that were measured one after
 the other may depend on each other: a daemon that runs for a second delays all that fall into it.

@@ -1,4 +1,4 @@
-"""`CellRecords`: samples and summaries of a cell, read and appended; which a resumed run lacks."""
+"""`CellRecords`: samples and summaries of a cell; which are missing when a run is resumed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Batches of a cell's realizations: which are missing, how they are cut up, what a worker does.
+"""Batches of a cell's realizations: how these are cut up, and what a worker does.
 
-Nothing here changes a sample; a cut decides only what travels and is stored together.
+Which are missing is known to store/cell_records.py. Nothing here changes a sample; a cut decides
+only what travels and is stored together.
 """
 
 from __future__ import annotations

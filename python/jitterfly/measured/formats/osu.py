@@ -2,6 +2,7 @@
 
 ``-f`` adds the least and largest mean of a rank and the iterations, ``-z`` (7.x) percentiles over
 iterations of the mean over ranks. A command with ``-i`` above a table tells its iterations as well.
+osu_latency is read by measured/network_parameters.py.
 """
 
 from __future__ import annotations
