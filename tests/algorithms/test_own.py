@@ -145,3 +145,12 @@ def test_what_is_missing_is_named():
 def test_a_step_that_no_rank_can_do_is_named(pairs, what):
     with pytest.raises(ValueError, match=rf"in the step with draw 0 \(listed\): {what}"):
         check_collective(Sends(collective([listed(*pairs)])), 4)
+
+
+def test_ranks_may_be_numpys():
+    algorithm = jf.RingAllreduce()
+    for ranks in (np.int64(5), np.arange(1, 6), [np.int32(3)], range(1, 3)):
+        check_collective(algorithm, ranks)
+    for ranks in (np.float64(5), "5", [True], 0):
+        with pytest.raises(ValueError, match=r"^ranks must be an integer from 1 to 4096, got "):
+            check_collective(algorithm, ranks)

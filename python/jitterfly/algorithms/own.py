@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ..fields import check_choice, check_integer, first_few
+from ..fields import as_integer, check_choice, check_integer, first_few
 from ..steps import (
     EXCHANGE,
     MESSAGE,
@@ -90,8 +90,8 @@ def check_collective(
     ValueError: BinomialBroadcast is no allreduce on 2 ranks: rank 0 ends without that of rank 1
     """
     check_choice(collective, "collective", COLLECTIVES)
-    for count in [ranks] if isinstance(ranks, int) else ranks:
-        check_integer(count, "ranks", 1, _MOST_RANKS)
+    for one in ranks if isinstance(ranks, Iterable) and as_integer(ranks) is None else [ranks]:
+        count = check_integer(one, "ranks", 1, _MOST_RANKS)
         has = _spread(algorithm, count, message_bytes)
         every = (1 << count) - 1
         needed = 1 if collective == "broadcast" else every
