@@ -281,17 +281,19 @@ def test_a_recording_is_written(tmp_path):
 
 
 class Endless(Feed):
-    """Hands out calls for ever, and looks at no result."""
+    """Hands out calls until it is stopped, and looks at no result."""
 
     def __init__(self):
         super().__init__(None, [], None, "stop")
+        self.stopped = False
 
     def _batches(self, *_):
         while True:
             yield None, None
 
     def _receive(self, *_):
-        pass
+        if self.stopped:  # Python ignores what is raised in a finalizer, or as garbage is collected
+            raise KeyboardInterrupt
 
 
 class SomeThreads(Executor):
@@ -318,20 +320,21 @@ class SomeThreads(Executor):
 
 def test_ctrl_c_at_any_time_is_no_other_error(monkeypatch):
     def interrupt(*_):
+        feed.stopped = True
         raise KeyboardInterrupt
 
-    def run_for(seconds, executor):
+    def run_for(seconds):
         signal.setitimer(signal.ITIMER_REAL, seconds)
-        Endless().run(executor, "cpu", 1)
+        feed.run(executor, "cpu", 1)
 
     monkeypatch.setattr(executors, "depth", lambda _: 8)
     usual = signal.signal(signal.SIGALRM, interrupt)
     rng = random.Random(1)
     try:
         for _ in range(scaled(1000)):
-            executor = SomeThreads()
+            feed, executor = Endless(), SomeThreads()
             with pytest.raises(KeyboardInterrupt):
-                run_for(rng.uniform(2e-5, 2e-3), executor)
+                run_for(rng.uniform(2e-5, 2e-3))
             for _ in executor.threads:
                 executor.calls.put(None)
     finally:
