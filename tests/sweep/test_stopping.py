@@ -2,24 +2,21 @@
 
 import os
 import queue
-import random
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Executor, Future
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from support.scale import full_scale, scaled
+from support.scale import full_scale
 
 from jitterfly.cli import Stopping, main
 from jitterfly.store import Store
 from jitterfly.sweep import executors
-from jitterfly.sweep.driver import Feed
 
 # Far more than a test waits for.
 LONG = """
@@ -278,67 +275,6 @@ def test_a_recording_is_written(tmp_path):
     assert last.startswith("jitterfly: stopped: by SIGTERM, after ")
     assert last.endswith(f"what there is, is in {out}")
     assert out.exists()
-
-
-class Endless(Feed):
-    """Hands out calls until it is stopped, and looks at no result."""
-
-    def __init__(self):
-        super().__init__(None, [], None, "stop")
-        self.stopped = False
-
-    def _batches(self, *_):
-        while True:
-            yield None, None
-
-    def _receive(self, *_):
-        if self.stopped:  # Python ignores what is raised in a finalizer, or as garbage is collected
-            raise KeyboardInterrupt
-
-
-class SomeThreads(Executor):
-    """Calls that are done at once or soon."""
-
-    num_workers = 4
-
-    def __init__(self):
-        self.calls = queue.SimpleQueue()
-        self.threads = [threading.Thread(target=self._work, daemon=True) for _ in range(4)]
-        for thread in self.threads:
-            thread.start()
-
-    def submit(self, *_):
-        future = Future()
-        self.calls.put(future)
-        return future
-
-    def _work(self):
-        while (future := self.calls.get()) is not None:
-            if future.set_running_or_notify_cancel():
-                future.set_result(None)
-
-
-def test_ctrl_c_at_any_time_is_no_other_error(monkeypatch):
-    def interrupt(*_):
-        feed.stopped = True
-        raise KeyboardInterrupt
-
-    def run_for(seconds):
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        feed.run(executor, "cpu", 1)
-
-    monkeypatch.setattr(executors, "depth", lambda _: 8)
-    usual = signal.signal(signal.SIGALRM, interrupt)
-    rng = random.Random(1)
-    try:
-        for _ in range(scaled(1000)):
-            feed, executor = Endless(), SomeThreads()
-            with pytest.raises(KeyboardInterrupt):
-                run_for(rng.uniform(2e-5, 2e-3))
-            for _ in executor.threads:
-                executor.calls.put(None)
-    finally:
-        signal.signal(signal.SIGALRM, usual)
 
 
 def stopped_pool(done):
