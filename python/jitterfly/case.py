@@ -39,7 +39,6 @@ from .units import (
     LONGEST_TICKS,
     TICKS_PER_SECOND,
     Seconds,
-    from_ticks,
     to_ticks,
 )
 
@@ -603,21 +602,27 @@ def warn_of_idle_sources(
 
 def doubts(case: Case) -> list[str]:
     """What its measured noise leaves open, in words."""
-    recorded = [one for one in case.placed_noise if isinstance(one, TraceNoise)]
-    if not recorded:
+    if not any(isinstance(one, TraceNoise) for one in case.placed_noise):
         return []
     work = exposed(case)
     parts = {"compute": work.compute, "communication": work.communication}
-    text = []
-    for noise in recorded:
-        met = sum(ticks for phase, ticks in parts.items() if noise.during in ("all", phase))
-        text += noise.doubts(case.ranks, case.cycles * float(from_ticks(met)))
+    whole = {phase: float(case.cycles * ticks) for phase, ticks in parts.items()}
+    return doubts_of(case.placed_noise, case.ranks, whole)
+
+
+def doubts_of(noise: Iterable[Noise], ranks: int, work: Mapping[str, float]) -> list[str]:
+    """What measured sources leave open, in words, of a rank's work by phase, in ticks."""
+    text: list[str] = []
+    for one in noise:
+        if isinstance(one, TraceNoise):
+            met = sum(ticks for phase, ticks in work.items() if one.during in ("all", phase))
+            text += one.doubts(ranks, met / TICKS_PER_SECOND)
     return text
 
 
-def warn_of_doubts(case: Case) -> None:
-    """Warn of what the measured noise of a case leaves open."""
-    for text in doubts(case):
+def warn_of_doubts(told: Iterable[str]) -> None:
+    """Warn of what measured noise leaves open: see `doubts`."""
+    for text in told:
         warnings.warn(text, ScarceRecordingWarning, stacklevel=stacklevel_of_user())
 
 

@@ -62,7 +62,7 @@ def as_integer(value: Any) -> int | None:
         return None
 
 
-def is_number(value: Any) -> bool:
+def is_real_number(value: Any) -> bool:
     """Whether it is a number of Python; bool is none."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 

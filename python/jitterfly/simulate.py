@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import memory, notebook, stats
-from .case import Case, check_case, warn_of_doubts, warn_of_misses, warn_of_unused_costs
+from .case import Case, check_case, doubts, warn_of_doubts, warn_of_misses, warn_of_unused_costs
 from .engine import (
     backend_named,
     check_draw,
@@ -298,7 +298,7 @@ def simulate(
     """
     warn_of_misses(check_case(case))
     warn_of_unused_costs([case])
-    warn_of_doubts(case)
+    warn_of_doubts(doubts(case))
     return simulate_checked(case, realizations, seed, backend, threads, progress, first_realization)
 
 

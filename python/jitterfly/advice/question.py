@@ -29,7 +29,7 @@ from ..fields import (
     check_integer,
     check_keys,
     frozen_dataclass,
-    is_number,
+    is_real_number,
     shorten,
     show_number,
 )
@@ -405,7 +405,7 @@ class Question:
 def _check_seconds(value: Any) -> float | None:
     if value is None:
         return None
-    good = is_number(value)
+    good = is_real_number(value)
     if not good or not 0 < value <= _MOST_SECONDS:
         raise ValueError(
             f"seconds must be left out, or above 0 and up to {show_number(_MOST_SECONDS)}, "

@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ..case import Case
-from ..fields import is_number, shorten
+from ..fields import is_real_number, shorten
 from ..rare_noise import SourceHits, expectation, expected_hits, hidden
 from ..stats import Estimate, sequential
 from ..stats.estimates import ENOUGH_EVENTS
@@ -79,11 +79,11 @@ class Target:
             raise ValueError("target: one of relative and absolute must be given")
         for name in ("relative", "absolute"):
             width = getattr(self, name)
-            if width is not None and not (is_number(width) and 0 < width < float("inf")):
+            if width is not None and not (is_real_number(width) and 0 < width < float("inf")):
                 raise ValueError(f"target: {name} must be above 0, got {shorten(width)}")
         if self.unit not in ("", "s"):
             raise ValueError(f"target: unit must be '' or 's', got {shorten(self.unit)}")
-        if not (is_number(self.confidence) and 0 < self.confidence < 1):
+        if not (is_real_number(self.confidence) and 0 < self.confidence < 1):
             raise ValueError(
                 f"target: confidence must be above 0 and below 1, got {shorten(self.confidence)}"
             )
@@ -281,8 +281,8 @@ def decide(
 
 def level_of(confidence: float, share: float) -> float:
     """The level of an interval that may spend a share of the error rate."""
-    if not (is_number(confidence) and 0 < confidence < 1):
-        percent = is_number(confidence) and 1 <= confidence < 100
+    if not (is_real_number(confidence) and 0 < confidence < 1):
+        percent = is_real_number(confidence) and 1 <= confidence < 100
         hint = f"; {confidence:g} % is {confidence / 100:g}" if percent else ""
         raise ValueError(f"confidence must be above 0 and below 1, got {shorten(confidence)}{hint}")
     return 1 - (1 - confidence) * share

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from ..fields import is_number
+from ..fields import is_real_number
 from ..studies import Study, axis_unit, value_text
 
 
 def numeric(values: Sequence[Any]) -> bool:
     """Whether an axis has numbers as its values, all different."""
-    return all(is_number(value) for value in values) and len(set(values)) == len(values)
+    return all(is_real_number(value) for value in values) and len(set(values)) == len(values)
 
 
 @lru_cache(maxsize=8)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from ..case import ScarceRecordingWarning, place_noise
+from ..case import doubts_of, place_noise
 from ..engine import core
 from ..fields import stacklevel_of_user
 from ..hierarchy import Hierarchy
 from ..network import LogGOPS
-from ..noise import Noise, TraceNoise
-from ..units import TICKS_PER_SECOND
+from ..noise import Noise
 from .schedule import Schedule
 
 
@@ -27,19 +26,9 @@ def doubts(
 ) -> tuple[str, ...]:
     """What measured noise leaves open, in words: see `TraceNoise.doubts`."""
     placed = place_noise(tuple(noise), network, schedule.ranks)
-    recorded = [one for one in placed if isinstance(one, TraceNoise) and one.file is not None]
-    times = dict(zip(("compute", "communication"), plan.cpu_time, strict=True))
-    text: list[str] = []
-    for one in recorded:
-        met = sum(ticks for phase, ticks in times.items() if one.during in ("all", phase))
-        text += one.doubts(schedule.ranks, met / TICKS_PER_SECOND / schedule.ranks)
-    return tuple(text)
-
-
-def warn_of_doubts(text: Sequence[str]) -> None:
-    """Warn of what the measured noise of a schedule leaves open."""
-    for one in text:
-        warnings.warn(one, ScarceRecordingWarning, stacklevel=stacklevel_of_user())
+    times = zip(("compute", "communication"), plan.cpu_time, strict=True)
+    work = {phase: ticks / schedule.ranks for phase, ticks in times}
+    return tuple(doubts_of(placed, schedule.ranks, work))
 
 
 def warn_of_short_receives(schedule: Schedule, plan: core.SchedulePlan) -> None:

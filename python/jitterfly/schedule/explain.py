@@ -21,7 +21,7 @@ import numpy.typing as npt
 from .. import memory, notebook
 from ..engine import core, reporting
 from ..explain import HEAD, OF_RANKS, PATH, RANK_COLUMNS, DelayByCause, causes_of, means_of_sums
-from ..fields import check_integer, is_number, shorten
+from ..fields import check_integer, is_real_number, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..info import processors
@@ -564,7 +564,7 @@ def explain_schedule(
     [(0, 0, 'start'), (0, 1, 'required'), (1, 1, 'message'), (1, 2, 'required')]
     """
     if slowest is not None:
-        number = is_number(slowest)
+        number = is_real_number(slowest)
         if not number or not 0 < slowest <= 1:
             raise ValueError(f"slowest must be a share in (0, 1], got {shorten(slowest)}")
     prepared = prepare(

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from .. import memory
-from ..case import warn_of_idle_sources, warn_of_idle_speed
+from ..case import warn_of_doubts, warn_of_idle_sources, warn_of_idle_speed
 from ..engine import backend_named, check_device_memory, check_run, core, reporting
 from ..fields import check_choice, check_integer, shorten
 from ..hierarchy import Hierarchy
@@ -21,7 +21,7 @@ from ..noise.source import ExposedWork, check_sources
 from ..simulate import check_times
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
 from .compile import CompiledSchedule, compile_schedule, levels_of
-from .doubts import doubts, warn_of_doubts, warn_of_short_receives
+from .doubts import doubts, warn_of_short_receives
 from .marks import check_marks, read_marks
 from .order import (
     arrival_bytes,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fields import is_number, shorten
+from ..fields import is_real_number, shorten
 from ..renames import names_old_attributes
 from ..syntax import read_values
 from . import derived
@@ -227,7 +227,7 @@ class Axis:
         derived.check_rule(rule, fields, where)
         made = []
         for value in freeze(listed(values, f"{where}.values"), f"{where}.values"):
-            good = is_number(value)
+            good = is_real_number(value)
             if not good or not value > 0 or not math.isfinite(value):
                 raise ValueError(f"{where}.values must be numbers above 0, got {shorten(value)}")
             made.append(AxisValue(str(value), Frozen(), value))

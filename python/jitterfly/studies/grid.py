@@ -14,7 +14,7 @@ from typing import Any
 from ..algorithms import Butterfly
 from ..case import Case, check_exposed, delays, warn_of_idle_speeds, warn_of_unused_costs
 from ..distributions.distribution import number_alone
-from ..fields import is_number, shorten
+from ..fields import is_real_number, shorten
 from ..observables import Column, Family, Observable
 from ..program import observation_names, rank_rounds
 from ..progress import each
@@ -243,7 +243,7 @@ def _coordinate(axis: Axis, value: AxisValue, table: Mapping[str, Any]) -> float
     field: Any = get_path(table, axis.path) if axis.path else None
     if not isinstance(given, Mapping):
         field = number_alone(field)
-    numbers: list[float | int] = [one for one in (field, given) if is_number(one)]
+    numbers: list[float | int] = [one for one in (field, given) if is_real_number(one)]
     return numbers[0] if numbers else value.label
 
 

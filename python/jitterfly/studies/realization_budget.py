@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..fields import MOST_REALIZATIONS, is_number, shorten
+from ..fields import MOST_REALIZATIONS, is_real_number, shorten
 from ..syntax import read_count, read_size
 
 _FEW = 100  # fewer tell little, and nothing about rare noise
@@ -67,7 +67,7 @@ class RealizationBudget:
 
 
 def _check_rounds(value: Any) -> float:
-    good = is_number(value)
+    good = is_real_number(value)
     try:
         rounds = float(value) if good else 0.0
     except OverflowError:

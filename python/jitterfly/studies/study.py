@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from .. import notebook
 from ..case import Case
 from ..distributions.distribution import Drawn
-from ..fields import MOST_SEED, Component, Given, is_number, shorten
+from ..fields import MOST_SEED, Component, Given, is_real_number, shorten
 from ..network import Network
 from ..noise_files import current_folders, files_from
 from ..observables import Decision, Family, Measure, Observable, Target
@@ -499,7 +499,7 @@ def value_text(value: Any, unit: str) -> str:
     >>> value_text(1e-5, "s"), value_text(1e-9, "s/B"), value_text(4096, "B"), value_text(0.01, "")
     ('10 µs', '1 ns/B', '4 KiB', '0.01')
     """
-    number = is_number(value)
+    number = is_real_number(value)
     if unit in ("s", "s/B") and (number or isinstance(value, str)):
         try:
             return show_seconds(parse_seconds(value)) + unit[1:]
