@@ -161,6 +161,22 @@ def test_summaries_merge_in_any_order():
         one + Summary.of(RAW, MEASURES[:1])
 
 
+@pytest.mark.parametrize("span", [1, 2**32, 2**32 + 1, 2**62], ids=lambda span: f"{span:g}")
+@pytest.mark.parametrize("least", [0, -(2**60), 10**15])
+@pytest.mark.parametrize("denominator", [1, SECOND, Form.of(COLUMNS[1])], ids=["1", "s", "ratio"])
+@pytest.mark.parametrize("count", [1, 2, 1000])
+def test_ascending_values_are_the_values_sorted(span, least, denominator, count):
+    values = least + np.random.default_rng(count).integers(0, span, (count, 4))
+    values[0, 0], values[-1, 0] = least + span - 1, least  # the whole range
+    measure = Measure("any", Form.of(COLUMNS[0]), denominator)
+    samples = Ticks(COLUMNS, values)
+    expected = np.sort(values[:, 0] / (SECOND if denominator == SECOND else 1))
+    if isinstance(denominator, Form):
+        expected = np.sort(measure(samples))
+    assert np.array_equal(measure.ascending(samples), expected, equal_nan=True)
+    assert samples.values.tobytes() == values.tobytes()  # nobody writes into samples
+
+
 def test_too_small():
     observed = raw(COMPLETION, 30)
     assert observed.quantile(0.99).high == math.inf

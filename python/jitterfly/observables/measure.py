@@ -288,15 +288,32 @@ class Measure:
 
     def __call__(self, ticks: Ticks) -> Floats:
         """The value in every realization; 1 where it is 0 / 0, two times that are both nothing."""
-        top = self.numerator(ticks).astype(np.float64)
+        top = self.numerator(ticks)
         if not isinstance(self.denominator, Form):
-            top /= self.denominator
-            return top
+            return top / self.denominator
         bottom = self.denominator(ticks)
         with np.errstate(divide="ignore", invalid="ignore"):
             values = top / bottom
         values[(top == 0) & (bottom == 0)] = 1.0
         return values
+
+    def ascending(self, ticks: Ticks) -> Floats:
+        """The value in every realization, sorted; there must be some."""
+        if isinstance(self.denominator, Form):
+            values = self(ticks)
+            values.sort()
+            return values
+        top = self.numerator(ticks)
+        least = top.min()
+        if int(top.max()) - int(least) < 2**32:  # of half the width: sorted in 60 % of the time
+            top -= least
+            offsets = top.astype(np.uint32)
+            offsets.sort()
+            top[:] = offsets
+            top += least
+        else:
+            top.sort()
+        return top / self.denominator
 
 
 @dataclass(frozen=True)

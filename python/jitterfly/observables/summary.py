@@ -217,7 +217,7 @@ class CellData:
 
     def samples(self, measure: Measure) -> npt.NDArray[np.float64] | None:
         """The measure in every raw realization, in its unit; None without any."""
-        return self.once("samples", measure, lambda m: self.ticks and m(self.ticks))
+        return None if self.ticks is None else measure(self.ticks)
 
     def ordered(self, measure: Measure) -> npt.NDArray[np.float64] | None:
         """`samples`, ascending; those of the measure that was asked for last are kept."""
@@ -225,9 +225,7 @@ class CellData:
             return None
         if self._ordered is None or self._ordered[0] != measure.key:
             self._ordered = None  # its memory is taken again
-            values = measure(self.ticks)
-            values.sort()
-            self._ordered = measure.key, values
+            self._ordered = measure.key, measure.ascending(self.ticks)
         return self._ordered[1]
 
     def once(self, what: str, measure: Measure, make: Callable[[Measure], Any]) -> Any:

@@ -421,11 +421,13 @@ def events_of_columns(
     high, low = away.max(axis=0), away.min(axis=0)
     largest, varies = np.maximum(high, -low), high > low
     away /= np.where(varies, largest, 1.0)  # no overflow, no underflow
-    squares = away * away
-    if counts is None and away.ndim == 1:  # the usual case: no array of products
-        # Not np.dot: OpenBLAS takes threads for it, which spin on after it.
-        second, third = squares.mean(), np.einsum("i,i->", squares, away) / total
+    if counts is None and away.ndim == 1:
+        # No second array: memory that the system has to clear takes longer than the sums. And not
+        # np.dot: OpenBLAS takes threads for it, which spin on after it.
+        second = np.einsum("i,i->", away, away) / total
+        third = np.einsum("i,i,i->", away, away, away) / total
     else:
+        squares = away * away
         second = np.average(squares, axis=0, weights=counts)
         third = np.average(squares * away, axis=0, weights=counts)
     skewed = third**2 > second**3
