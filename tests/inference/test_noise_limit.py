@@ -5,7 +5,7 @@ import json
 import math
 
 import pytest
-from support import scale
+from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -64,14 +64,13 @@ def test_what_the_search_tries_is_no_forgotten_unit():
 
 
 def test_the_interval_holds_what_many_realizations_give():
-    """At 95 %: of 40 seeds (100 at full scale), 30 (85) at least."""
+    """At 95 %: of 10 seeds (100 at full scale), 85 % at least."""
     truth = limit(realizations=50_000, seed=1000).rows[0].value.value
-    seeds = 100 if scale.FULL else 40
-    held = 0
+    seeds, held = scaled(100), 0
     for seed in range(seeds):
         value = limit(seed=seed).rows[0].value
         held += value.low <= truth <= value.high
-    assert held >= (85 if scale.FULL else 30)
+    assert held >= 0.85 * seeds
 
 
 TEN_KHZ = "period=1ms,duration=max,start=stationary"
@@ -86,20 +85,19 @@ def beside_rare_noise(at_most=2.0, noise=TEN_KHZ, **options):
 def test_the_interval_allows_for_rare_noise_that_was_not_met():
     """Coverage beside a source that 7.7 of 100,000 realizations meet; it was 12 %.
 
-    Of 20 seeds (200 at full scale), 15 (180) at least hold the value that keeps the limit less what
-    the rare source adds to the mean.
+    Of 10 seeds (100 at full scale), 90 % at least hold the value that keeps the limit less what the
+    rare source adds to the mean.
     """
     quiet, added = 8.4e-6, 384 * 2e-7 * 0.1
     alone = limit(TEN_KHZ, 64, 2 - added / quiet, 50_000, seed=1000, network=FAST, threads=1)
     truth = alone.rows[0].value.value
     assert not any("lack" in note for note in alone.notes())
-    seeds = 200 if scale.FULL else 20
-    held = 0
+    seeds, held = scaled(100), 0
     for seed in range(seeds):
         found = beside_rare_noise(seed=seed, realizations=500)
         value = found.rows[0].value
         held += not (value.low > truth or value.high < truth)  # an end that is not known is no end
-    assert held >= (180 if scale.FULL else 15)
+    assert held >= 0.9 * seeds
 
 
 @pytest.mark.parametrize(
