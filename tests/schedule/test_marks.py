@@ -178,6 +178,35 @@ def test_rows(ring):
     assert jf.simulate_schedule(ring, "L=1us,o=0").mark_rows() == []
 
 
+@pytest.mark.parametrize("marks", [None, "marks.txt"])
+def test_as_a_dataset_of_xarray(ring, marks, tmp_path):
+    xarray = pytest.importorskip("xarray")
+    noise = jf.PeriodicNoise("20us", "2us", start="stationary")
+    found = jf.simulate_schedule(ring, "L=1us,o=0", noise, 30, seed=2**64 - 1, marks=marks,
+                                 first_realization=7)  # fmt: skip
+    data = found.to_xarray()
+    assert data.realization.values.tolist() == list(range(7, 37))
+    np.testing.assert_array_equal(data.run_time, found.samples)
+    np.testing.assert_array_equal(data.last_rank, found.last_rank)
+    assert data.noise_free == found.noise_free
+    assert all(data[name].attrs["long_name"] for name in [*data.data_vars, *data.coords])
+    times = {"run_time", "noise_free"}
+    if marks is not None:
+        times |= {"mark_time", "mark_noise_free"}
+        reached = found.mark_ticks[:, 0] * 1e-12
+        np.testing.assert_allclose(data.mark_time.sel(mark="first"), reached, rtol=1e-12)
+        np.testing.assert_allclose(data.mark_noise_free, [2e-6, 9e-6], rtol=1e-12)
+    assert {name for name in data.data_vars if data[name].attrs.get("units") == "s"} == times
+    assert data.attrs["title"] == found.title()
+    assert (data.attrs["seed"], data.attrs["speed"], data.attrs["order"]) == (
+        str(2**64 - 1), "", "noise-free",
+    )  # fmt: skip
+    pytest.importorskip("netCDF4")
+    data.to_netcdf(tmp_path / "found.nc")
+    with xarray.open_dataset(tmp_path / "found.nc") as read:
+        xarray.testing.assert_identical(read.load(), data)
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

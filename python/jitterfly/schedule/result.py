@@ -1,4 +1,4 @@
-"""`ScheduleResult`: run times of a schedule, slowdown, noise amplification; as text and CSV."""
+"""`ScheduleResult`: run times of a schedule, slowdown, noise amplification; text, CSV, xarray."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import notebook, stats
-from ..fields import frozen_dataclass
+from ..fields import frozen_dataclass, seed_in_files
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
@@ -27,6 +27,7 @@ from .order import OrderCheck
 from .schedule import Schedule
 
 if TYPE_CHECKING:
+    import xarray
     from matplotlib.figure import Figure
 
 
@@ -308,6 +309,65 @@ class ScheduleResult(ResultTable):
         text = csv_text(chain([("realization", "run_time_s", "last_rank")], rows))
         return kept(text, path)
 
+    def to_xarray(self) -> xarray.Dataset:
+        """The realizations, to be joined with those of other noise, machines or schedules.
+
+        Returns
+        -------
+        xarray.Dataset
+            Along `realization`: `run_time` in seconds and `last_rank`. `noise_free`: the run time
+            without any noise. With marks, along `mark` as well, `mark_time`, and along `mark`
+            `mark_noise_free`: when they are reached. Each variable and coordinate has `long_name`,
+            times have `units`. Attributes say what was simulated, with which seed and backend.
+
+        Raises
+        ------
+        ValueError
+            xarray is not installed.
+
+        Examples
+        --------
+        >>> import jitterfly as jf
+        >>> from jitterfly.goal import goal_schedule
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> case = jf.Case(4, network="L=1us,o=200ns", compute_time="1ms")
+        >>> noise = jf.PeriodicNoise("1ms", "10us", start="stationary")
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "app.goal"
+        ...     _ = path.write_text(goal_schedule(case).text)
+        ...     found = jf.simulate_schedule(path, "L=1us,o=200ns", noise, realizations=100)
+        >>> data = found.to_xarray()
+        >>> dict(data.run_time.sizes), data.run_time.units
+        ({'realization': 100}, 's')
+        >>> bool((data.run_time > data.noise_free).all())
+        True
+        """
+        xr = notebook.package("xarray")
+        numbers = self.first_realization + np.arange(len(self.ticks))
+        data: dict[str, Any] = {
+            "run_time": ("realization", self.samples, _in_seconds("run time")),
+            "last_rank": ("realization", self.last_rank, {"long_name": "rank that is last"}),
+            "noise_free": ((), self.noise_free, _in_seconds("run time, without noise")),
+        }
+        coordinates = {"realization": ("realization", numbers, {"long_name": "realization"})}
+        if self.marks:
+            reached = "time at which a mark is reached"
+            times, quiet = from_ticks(self.mark_ticks), from_ticks(self.marks_noise_free)
+            data["mark_time"] = (("realization", "mark"), times, _in_seconds(reached))
+            data["mark_noise_free"] = ("mark", quiet, _in_seconds(f"{reached}, without noise"))
+            coordinates["mark"] = ("mark", np.array(self.marks), {"long_name": "mark"})
+        attributes = {
+            "title": self.title(),
+            "network": in_words(self.network),
+            "speed": "" if self.speed is None else in_words(self.speed),
+            "order": self.order,
+            "seed": seed_in_files(self.seed),
+            "backend": self.backend,
+        }
+        dataset: xarray.Dataset = xr.Dataset(data, coordinates, attributes)
+        return dataset
+
     def marks_to_csv(self, path: str | Path | None = None) -> str:
         """A line for each mark: when it is reached, and the time since the one before, seconds.
 
@@ -355,6 +415,10 @@ def machine_in_words(network: LogGOPS | Hierarchy, speed: Speed | None) -> list[
     """The network, and how slow ranks are where they differ; a line each."""
     told = [f"network: {in_words(network)}"]
     return told if speed is None else [*told, f"speed of the ranks: {in_words(speed)}"]
+
+
+def _in_seconds(long_name: str) -> dict[str, str]:
+    return {"units": "s", "long_name": long_name}
 
 
 def _scaled(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
