@@ -388,6 +388,17 @@ def test_files_say_how_to_get_their_numbers_again(out, tmp_path):
             export(what, tmp_path / "x.csv")
 
 
+def test_no_axis_may_have_the_name_of_a_column(out):
+    text = TARGETS + STUDY
+    store = make(out, study(text))
+    header = to_csv(store).splitlines()[0].split(",")
+    taken = {*header, *map(str, to_xarray(store).variables)} - {"ranks", "duration"}
+    assert {"seed", "version", "target_error", "unit"} < taken
+    for name in taken:
+        with pytest.raises(ValueError, match=f"axes.{name}: tables of results have a column of"):
+            study(text, "[axes.ranks]", f'[axes.{name}]\npath = "ranks"')
+
+
 def test_long_lists_in_attributes_are_told_by_a_digest():
     delay = jf.Empirical(samples=np.arange(1000) * 1e-9)
     case = jf.Case(4, network=jf.LogGOPS(L="1us", o="1us"), noise=[jf.StepNoise(delay)])

@@ -33,6 +33,7 @@ _OBSERVABLE = re.compile(r"[^\W_]([\w ./-]*\w)?")
 _RESERVED = (
     "observable", "statistic", "target", "variant", "unit", "value", "estimate", "low", "high",
     "confidence", "realizations", "exact", "met", "relative_error", "target_error", "chosen_T",
+    "seed", "version",
 )  # fmt: skip
 
 
