@@ -225,6 +225,27 @@ def test_own_candidates_have_names():
     assert ask(["butterfly"], {"ring": {"kind": "butterfly"}}) == ["butterfly", "ring"]
 
 
+@pytest.mark.parametrize(
+    ("collective", "mine", "of"),
+    [
+        ("allreduce", jf.DisseminationBarrier(), "dissemination_barrier is one for barrier"),
+        ("allreduce", {"kind": "binomial_reduce"}, "binomial_reduce is one for reduce"),
+        ("reduce", jf.Butterfly(), "butterfly is one for allreduce"),
+        ("allgather", jf.BruckAlltoall(), "bruck_alltoall is one for alltoall"),
+    ],
+)
+def test_own_candidates_are_of_the_collective(collective, mine, of):
+    with pytest.raises(
+        ValueError, match=f"^own.mine must be an algorithm for {collective}, .*{of}"
+    ):
+        jf.advise(8, network=MACHINE, noise=NOISE, collective=collective, own={"mine": mine})
+
+
+def test_an_allreduce_may_be_a_barrier():
+    question = Question(8, network=MACHINE, collective="barrier", own={"mine": jf.Butterfly()})
+    assert "mine" in [one.name for one in question.chosen()]
+
+
 def test_the_command_knows_own_candidates(tmp_path, capsys):
     path = tmp_path / "question.toml"
     path.write_text(FILE)

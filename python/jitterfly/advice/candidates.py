@@ -516,14 +516,15 @@ def choose_candidates(
     Raises
     ------
     ValueError
-        An unknown name or one given twice, a bad table, or none at all.
+        An unknown name or one given twice, a bad table, an algorithm of `own` whose kind is of
+        another collective, or none at all.
     """
     there = known(collective)
     if isinstance(names, (str, bytes)):
         raise ValueError(f"candidates must be a list of names, got {shorten(names)}")
     if not isinstance(own, Mapping):
         raise ValueError(f"own must be a table of names and algorithms, got {shorten(own)}")
-    mine = {str(name): _own_candidate(str(name), value) for name, value in own.items()}
+    mine = {str(name): _own_candidate(collective, str(name), one) for name, one in own.items()}
     if names is None:
         chosen = [one for one in there.values() if one.usual or (levels and one.usual_on_levels)]
     else:
@@ -543,7 +544,15 @@ def choose_candidates(
     return chosen
 
 
-def _own_candidate(name: str, value: Any) -> Candidate:
+def _own_candidate(collective: str, name: str, value: Any) -> Candidate:
     if not isinstance(value, Algorithm):
         value = Algorithm.from_dict(value, f"own.{name}")
+    # A user's class need not tell its collective by its kind, and a barrier may be an allreduce.
+    kind = getattr(value, "kind", "")
+    others = [one for one in COLLECTIVES if is_kind_of(kind, one)]
+    if others and collective not in others and (others, collective) != (["allreduce"], "barrier"):
+        raise ValueError(
+            f"own.{name} must be an algorithm for {collective}, and {kind} is one for "
+            f"{others[0]}: give `collective`, or take another algorithm"
+        )
     return Candidate(name, lambda ranks, network, size: value)
