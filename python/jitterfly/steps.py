@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .fields import shorten
+
 _SHIFT, _XOR, _TREE, _RANGE = range(4)
 LISTED = 4
 """In the engine: messages that are listed, each with a cost of its own."""
@@ -170,7 +172,12 @@ class Listed:
     Attributes
     ----------
     messages : array of int64, shape (messages, 2)
-        Sender and receiver of each, which differ.
+        Sender and receiver of each, which differ. Lists of pairs are taken, too.
+
+    Raises
+    ------
+    ValueError
+        They are no pairs of integers.
 
     Examples
     --------
@@ -179,6 +186,17 @@ class Listed:
     """
 
     messages: PairArray
+
+    def __post_init__(self) -> None:
+        pairs = np.asarray(self.messages)
+        if pairs.size == 0:
+            pairs = np.zeros((0, 2), np.int64)
+        if pairs.dtype.kind not in "iu" or pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise ValueError(
+                "messages must be pairs of integers, sender and receiver of each, got "
+                f"{shorten(self.messages)}"
+            )
+        object.__setattr__(self, "messages", pairs.astype(np.int64, copy=False))
 
     def pair_array(self, ranks: int) -> PairArray:
         """Sender and receiver of each message; shape (messages, 2)."""

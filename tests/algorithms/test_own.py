@@ -8,6 +8,7 @@ from reference.collectives import GOALS
 from support.scale import some
 
 import jitterfly as jf
+from jitterfly.algorithms.algorithm import checked_steps
 from jitterfly.algorithms.own import (
     Listed,
     Shift,
@@ -145,6 +146,56 @@ def test_what_is_missing_is_named():
 def test_a_step_that_no_rank_can_do_is_named(pairs, what):
     with pytest.raises(ValueError, match=rf"in the step with draw 0 \(listed\): {what}"):
         check_collective(Sends(collective([listed(*pairs)])), 4)
+
+
+@pytest.mark.parametrize(
+    ("messages", "does"),
+    [
+        ([around(), around()], r"rank 0 sends in two steps with draw 0 \('around' and 'around'\)"),
+        ([around(2, repeat=3), around(4)], "rank 0 sends in two steps with draw 4 "),
+        ([around(4), around(0, repeat=9), around(12)], "rank 0 sends in two steps with draw 4 "),
+        ([listed((0, 1), (2, 3)), listed((2, 0))], r"rank 2 sends .* draw 0 \('listed' and"),
+        ([listed((0, 1), (2, 3)), listed((1, 3))], r"rank 3 receives .* draw 0 "),
+        (all_sent_first([around(), around()]), "rank 0 sends in two steps with draw 0, "),
+    ],
+)
+def test_ranks_have_random_numbers_of_their_own_in_each_step(messages, does):
+    algorithm = Sends(tuple(collective(messages)))
+    for use in (run, lambda one: check_collective(one, 4)):
+        with pytest.raises(ValueError, match=rf"^Sends.steps on 4 ranks: {does}"):
+            use(algorithm)
+
+
+def test_steps_without_a_rank_in_common_may_share_draws():
+    together = all_sent_first([around(4), around(5)])
+    for messages in (
+        [listed((0, 1)), listed((2, 3)), listed((1, 2))],
+        [around(0, repeat=3), around(3), *together],
+    ):
+        steps = collective(messages)
+        assert checked_steps(Sends(tuple(steps)), 4, 8) == steps
+    for kind in GOALS:
+        options = {"node_ranks": 4, "leaders": 1} if kind == "hierarchical_allreduce" else {}
+        for ranks in (2, 6, 7, 8, 13, 16, 37):
+            algorithm = jf.Algorithm.from_dict({"kind": kind} | options)
+            checked_steps(algorithm, ranks, 100)
+
+
+def test_what_a_step_is_made_of_is_checked():
+    assert Listed([[0, 1], (2, 3)]).pairs(4) == [(0, 1), (2, 3)]
+    assert Listed([]).pairs(4) == []
+    for pairs in ([0, 1], [[0, 1, 2]], [[0.0, 1.0]], "01", None, np.ones((2, 2), bool)):
+        with pytest.raises(ValueError, match=r"^messages must be pairs of integers, .*, got "):
+            Listed(pairs)
+    step = message(Shift(1), np.int64(2), np.array(8), "numpy's", repeat=np.uint8(2))
+    assert step == message(Shift(1), 2, 8, "numpy's", repeat=2)
+    for name, value in (("size", 8 / 3), ("draw", 0.5), ("draw", -1), ("size", True),
+                        ("repeat", 1.0)):  # fmt: skip
+        options = {"draw": 0, "size": 8, "label": ""} | {name: value}
+        with pytest.raises(ValueError, match=f"^{name} must be an integer of at least 0, got "):
+            message(Shift(1), **options)
+    with pytest.raises(ValueError, match=r"^partners must be Shift, .*, got \[\[0, 1\]\]"):
+        message([[0, 1]], 0, 8, "")
 
 
 def test_ranks_may_be_numpys():

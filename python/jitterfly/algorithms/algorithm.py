@@ -10,12 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import Component, Given, check_integer, frozen_dataclass, shorten
+from ..fields import Component, Given, as_integer, check_integer, frozen_dataclass, shorten
 from ..network import MOST_BYTES, Network
 from ..steps import (
     ASK,
@@ -152,7 +153,8 @@ def checked_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[
     ------
     ValueError
         Its class has no kind, or is no frozen dataclass; it gives no steps, none that the
-        collective begins with, or none that completes it.
+        collective begins with, or none that completes it; a rank would meet the same random
+        numbers in two of them.
     """
     name = type(algorithm).__name__
     if (
@@ -172,11 +174,42 @@ def checked_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[
     elif not any(step.redundancy == 0 for step in steps):
         wrong = f"none of these {len(steps)} completes the collective (redundancy = 0)"
     else:
+        _check_draws(name, steps, ranks)
         return list(steps)
     raise ValueError(
         f"{name}.steps must give a list of steps as `collective(messages)` "
         f"makes it (jitterfly.algorithms.own): {wrong}"
     )
+
+
+def _check_draws(name: str, steps: Sequence[Step], ranks: int) -> None:
+    """Raise ValueError where a rank sends, or receives, twice with the same random numbers.
+
+    Steps without a rank in common may share draws, as they could be one step. Where ranks are more
+    than can be listed this is not looked at.
+    """
+    before: list[Step] = []  # steps whose draws may be those of the next one
+    messages = (step for step in steps if step.kind == MESSAGE and step.sends)
+    for step in sorted(messages, key=attrgetter("round")):
+        before = [one for one in before if step.round < one.round + one.repeat]
+        for other in before if ranks <= MOST_LISTED_RANKS else ():
+            both = (one.partners.pair_array(ranks) for one in (other, step) if one.partners)
+            few, many = sorted(both, key=len)
+            for end, does in enumerate(("sends", "receives")):
+                twice = many[np.isin(many[:, end], few[:, end]), end]
+                if len(twice):
+                    raise ValueError(
+                        f"{name}.steps on {ranks} ranks: rank {twice[0]} {does} in two steps with "
+                        f"draw {step.round}{_labels(other, step)}, so that these have the same "
+                        "random numbers: number the draws of all steps differently, from 0 (a step "
+                        "with repeat = n has n of them)"
+                    )
+        before.append(step)
+
+
+def _labels(*steps: Step) -> str:
+    shown = " and ".join(repr(step.label) for step in steps if step.label)
+    return f" ({shown})" if shown else ""
 
 
 class Forwarding(Algorithm):
@@ -356,8 +389,28 @@ def message(
     repeat: int = 1,
     occupies: bool = True,
 ) -> Step:
-    """A step in which messages of `size` bytes are sent."""
+    """A step in which messages of `size` bytes are sent.
+
+    Raises
+    ------
+    ValueError
+        `partners` is no map of them; `draw`, `size` or `repeat` is no integer, or negative.
+    """
+    if not isinstance(partners, Partners):
+        raise ValueError(
+            f"partners must be Shift, Xor, BinomialTree, Range or Listed, got {shorten(partners)}"
+        )
+    draw, size, repeat = (
+        _whole(name, value) for name, value in (("draw", draw), ("size", size), ("repeat", repeat))
+    )
     return Step(MESSAGE, draw, 0, label, None, partners, size, combine, repeat, occupies)
+
+
+def _whole(name: str, value: int) -> int:
+    number = as_integer(value)
+    if number is None or number < 0:
+        raise ValueError(f"{name} must be an integer of at least 0, got {shorten(value)}")
+    return number
 
 
 def all_sent_first(messages: list[Step]) -> list[Step]:
