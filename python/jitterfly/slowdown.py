@@ -446,13 +446,11 @@ def in_words(part: Component) -> str:
         if one.name == "segment_bytes":  # a long message in many segments takes far longer
             parts.append(f"{one.name} = {show_size(value)}")
             continue
-        if one.name == "sha256" or value is None or (value is one.default and one.name != "start"):
+        plain = isinstance(value, (str, int, float, tuple))  # of which one may be a copy
+        usual = value is one.default or (plain and value == one.default)
+        if one.name == "sha256" or value is None or (usual and one.name != "start"):
             continue  # what is usual; whether noise may be under way at the start is said always
-        if isinstance(value, tuple) and value == one.default:  # a copy of it
-            continue
         timed = isinstance(inspect.getattr_static(type(part), one.name, None), Seconds)
-        if timed and value == one.default:
-            continue
         if isinstance(part, SpeedNoise) and isinstance(value, Constant):
             shown = f"{value.value:g}"  # a factor, no time
         elif isinstance(value, Distribution):
@@ -460,7 +458,7 @@ def in_words(part: Component) -> str:
         elif isinstance(value, tuple) and len(value) > _SHOWN:
             shown = f"{len(value):,} numbers from {min(value):g} to {max(value):g}"
         else:
-            plain = value if isinstance(value, str) else summary(value)
-            shown = show_seconds(value) if timed else plain
+            whole = value if isinstance(value, str) else summary(value)
+            shown = show_seconds(value) if timed else whole
         parts.append(f"{one.name} = {Path(value).name if one.name == 'file' else shown}")
     return ", ".join(parts)

@@ -1,16 +1,20 @@
 """Parsers of schedules: GOAL text, LogGOPSim's binary, our own file; damaged files."""
 
+import copy
 import os
+import pickle
 import random
 import re
 import struct
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
 from reference.schedules import as_text, random_schedule
+from support.forkserver import FORKSERVER
 from support.scale import scaled
 from support.schedule_files import SAMPLE, SAMPLE_RANKS, loggopsim_binary, mutated
 
@@ -350,3 +354,30 @@ def test_writing_where_it_can_not_be(tmp_path):
     with pytest.raises(ValueError, match="must be a file"):
         schedule.write(tmp_path)
     assert np.array_equal(sorted(p.name for p in tmp_path.iterdir()), ["some.goal"])
+
+
+def test_schedules_and_answers_can_be_copied_and_sent(tmp_path):
+    text = (
+        "num_ranks 2\nrank 0 {\na: calc 500000\nb: send 8b to 1 cpu 1\nb requires a\n}\n"
+        "rank 1 {\nc: recv 8b from 0\nd: calc 400000\nd requires c\n}"
+    )
+    schedule = read(text, tmp_path, "app.goal")
+    run = schedule, "L=1us,o=200ns", "period=100us,duration=10us", 20
+    result, explained = jf.simulate_schedule(*run), jf.explain_schedule(*run)
+    (tmp_path / "app.goal").unlink()
+    for send in (copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))):
+        sent = send(schedule)
+        assert repr(sent) == repr(schedule)
+        for rank in range(schedule.ranks):
+            assert operations(sent, rank) == operations(schedule, rank)
+        again = jf.simulate_schedule(sent, *run[1:])
+        for answer in (again, send(result)):
+            np.testing.assert_array_equal(answer.ticks, result.ticks)
+            assert answer.report() == result.report()
+        answer = send(explained)
+        assert answer.report() == explained.report()
+        path = answer.critical_path()
+        assert path.to_csv() == send(path).to_csv() == explained.critical_path().to_csv()
+    with ProcessPoolExecutor(1, mp_context=FORKSERVER) as pool:
+        found = pool.submit(jf.simulate_schedule, *run).result()
+    np.testing.assert_array_equal(found.ticks, result.ticks)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -248,12 +248,19 @@ class ScheduleExplanation(DelayByCause):
     rank_path_time: npt.NDArray[np.float64]
     rank_path_noise: npt.NDArray[np.float64]
     parts_on_path: npt.NDArray[np.int64] = field(repr=False)
-    _compiled: CompiledSchedule = field(repr=False)
     speed: Speed | None = None
     order_check: OrderCheck | None = None
     doubts: tuple[str, ...] = ()
 
     path_parts: ClassVar[tuple[str, ...]] = PATH_PARTS
+
+    @cached_property
+    def _compiled(self) -> CompiledSchedule:
+        return compile_schedule(self.schedule, self.network, self.noise, speed=self.speed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copies, which compile the schedule again where they need that."""
+        return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
 
     def _varies(self) -> dict[str, bool]:
         can = {cause: one.random for cause, one in zip(self.causes, self.noise, strict=False)}
@@ -637,7 +644,7 @@ def _explanation(
     which = {place: i for i, place in enumerate(places)} | {-1: -1}
     sums = ranks[:, :-1].reshape(len(ranks), -1, 2)
     means = means_of_sums(sums, n)
-    return ScheduleExplanation(
+    explanation = ScheduleExplanation(
         schedule=prepared.schedule,
         network=prepared.network,
         noise=noise,
@@ -665,11 +672,12 @@ def _explanation(
         rank_path_time=means[:, _RANK_PARTS],
         rank_path_noise=means[:, _RANK_PARTS + 1],
         parts_on_path=parts.copy(),
-        _compiled=prepared.compiled,
         speed=prepared.speed,
         order_check=check,
         doubts=prepared.doubts,
     )
+    explanation.__dict__["_compiled"] = prepared.compiled
+    return explanation
 
 
 @lru_cache(maxsize=1024)

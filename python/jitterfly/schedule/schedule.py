@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -116,6 +116,13 @@ class Schedule:
             part.unlink(missing_ok=True)
             raise ValueError(f"{path}: {getattr(error, 'strerror', error)}") from None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copies: as `write` writes it."""
+        with _temporary_file(Path(self.name)) as file:
+            self._mapped.write(file.fileno())
+            file.seek(0)
+            return _unpickled, (self.name, file.read(), self._path)
+
     def __repr__(self) -> str:
         return f"Schedule({self.name!r}: {self.summary()})"
 
@@ -151,6 +158,15 @@ class Schedule:
     @property
     def message_sizes(self) -> npt.NDArray[np.int64]:
         return np.array(self._mapped.sizes, dtype=np.int64)
+
+
+def _unpickled(name: str, content: bytes, path: Path | None) -> Schedule:
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        schedule = Schedule.read(file.name)
+    schedule.name, schedule._path = name, path
+    return schedule
 
 
 def _temporary_file(path: Path) -> IO[bytes]:
