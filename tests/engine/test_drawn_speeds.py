@@ -229,7 +229,6 @@ def test_what_is_no_factor_is_refused(make, words):
     ("changes", "words"),
     [
         ({"noise": [jf.SpeedNoise(1.1)] * 9}, "noise must hold at most 8 of SpeedNoise"),
-        ({"noise": [jf.SpeedNoise(1.1, shared=16)]}, "ranks per node from 1 to 8"),
         ({"compute_time": "2s", "noise": [jf.SpeedNoise(10**6)]}, "less than 1.15e.06 s .2.60 ps."),
         ({"compute_time": "10s", "noise": [jf.SpeedNoise(1000)] * 8}, "it may take 1e.25 s"),
         ({"algorithm": jf.Butterfly(exchanges_after=1)}, "or whose ranks combine at different"),

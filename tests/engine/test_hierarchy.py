@@ -238,6 +238,20 @@ def test_noise_is_shared_by_a_level(named, ranks, meant):
         assert jf.Case.from_dict(case.to_dict()) == case
 
 
+def test_fewer_ranks_than_a_node_has_are_one_node():
+    """As nodes of 48 ranks are where `shared` names their level."""
+    nodes = jf.Hierarchy([(48, RACKS.networks[0]), RACKS.networks[2]])
+    sources = [every_source(shared) for shared in (48, 2**30, "node", "machine")]
+    for same in zip(*sources, strict=True):
+        cases = [jf.Case(16, network=nodes, noise=[one], compute_time="20us") for one in same]
+        first, *others = [jf.simulate(case, 20).ticks for case in cases]
+        for found in others:
+            np.testing.assert_array_equal(found, first)
+    study = jf.Study("sizes", case=cases[0], axes=[jf.Axis("ranks", log2=(4, 7))],
+                     budget=jf.RealizationBudget(max=10))  # fmt: skip
+    assert len(study.cells()) == 4
+
+
 def test_a_level_follows_the_network():
     case = jf.Case(64, network=RACKS, noise=[jf.LateArrival(jf.Exponential("5us"), shared="node")])
     wider = jf.Hierarchy([(16, RACKS.networks[0]), RACKS.networks[2]])

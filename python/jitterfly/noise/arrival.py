@@ -14,7 +14,6 @@ from .source import (
     Hits,
     Noise,
     Shared,
-    check_nodes,
     check_shared,
     node_ranks,
 )
@@ -70,9 +69,6 @@ class LateArrival(Noise, kind="arrival"):
     def __post_init__(self) -> None:
         object.__setattr__(self, "shared", check_shared(self.shared))
         check_choice(self.each, "each", ("cycle", "realization"))
-
-    def check(self, ranks: int, transit: int) -> None:
-        check_nodes(self.shared, ranks)
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         program.add_rank_delay(

@@ -27,7 +27,6 @@ from .source import (
     Noise,
     Shared,
     check_message_phase,
-    check_nodes,
     check_shared,
     check_window,
     engine_window,
@@ -97,7 +96,6 @@ class NetworkJitter(Noise, kind="jitter"):
         object.__setattr__(self, "shared", check_shared(self.shared))
 
     def check(self, ranks: int, transit: int) -> None:
-        check_nodes(self.shared, ranks)
         if transit > MOST_EVENTS * to_ticks(self.period):
             raise ValueError(
                 f"period must be at least {transit / TICKS_PER_SECOND / MOST_EVENTS:.6g} s "

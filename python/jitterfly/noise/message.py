@@ -16,7 +16,6 @@ from .source import (
     Noise,
     Shared,
     check_message_phase,
-    check_nodes,
     check_shared,
     check_window,
     engine_window,
@@ -67,9 +66,6 @@ class MessageNoise(Noise, kind="message"):
         check_message_phase(self.during, "MessageNoise")
         check_window(self.begin, self.end)
         object.__setattr__(self, "shared", check_shared(self.shared))
-
-    def check(self, ranks: int, transit: int) -> None:
-        check_nodes(self.shared, ranks)
 
     def table(self) -> DelayTable:
         """The delay of a message, as integers."""

@@ -14,7 +14,6 @@ from .source import (
     Hits,
     Noise,
     Shared,
-    check_nodes,
     check_shared,
     check_times_of_ranks,
     check_window,
@@ -100,7 +99,6 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
             raise ValueError(
                 f"phases must have shape ({ranks},), one for each rank, got {self.phases.shape}"
             )
-        check_nodes(self.shared, ranks)
 
     def node_ranks(self, ranks: int) -> int:
         """How many consecutive ranks share a phase, of so many."""

@@ -17,7 +17,6 @@ from .source import (
     Hits,
     Noise,
     Shared,
-    check_nodes,
     check_shared,
     check_window,
     engine_phases,
@@ -94,9 +93,6 @@ class RenewalNoise(Noise, kind="renewal"):
                     raise ValueError(
                         f"{name} must have a finite mean where start is 'stationary': give longest"
                     )
-
-    def check(self, ranks: int, transit: int) -> None:
-        check_nodes(self.shared, ranks)
 
     def check_length(self, longest: int) -> None:
         if self.intervals_in(longest) > _MOST_INTERVALS / 2:

@@ -412,22 +412,16 @@ def names_level(shared: Any) -> bool:
 
 
 def node_ranks(shared: Shared, ranks: int) -> int:
-    """How many consecutive ranks share the draws, of so many. The last node may have fewer."""
+    """How many consecutive ranks share the draws, of so many.
+
+    The last node may have fewer, and fewer ranks than a node has are one node.
+    """
     if names_level(shared):
         raise ValueError(
             f"shared must be False, 'machine' or the ranks per node here, got {shorten(shared)}: "
             "how many ranks a level has is known of a Case alone, whose placed_noise has them"
         )
-    return ranks if shared == "machine" else int(shared or 1)
-
-
-def check_nodes(shared: Shared, ranks: int) -> None:
-    """Raise ValueError if a node is larger than the machine."""
-    if shared != "machine" and node_ranks(shared, ranks) > ranks:
-        raise ValueError(
-            f"shared must be False, 'machine' or ranks per node from 1 to {ranks} "
-            f"(ranks), got {shared}"
-        )
+    return ranks if shared == "machine" else min(int(shared or 1), ranks)
 
 
 def check_window(begin: float, end: float | None) -> None:

@@ -16,7 +16,6 @@ from .source import (
     Hits,
     Noise,
     Shared,
-    check_nodes,
     check_shared,
     node_ranks,
 )
@@ -97,9 +96,6 @@ class SpeedNoise(Noise, kind="speed"):
             )
         median = 1 - float(self.factor.chance()) / 2  # of the draws that are no 0
         warn_of_small_factor(float(self.factor.quantile(median)), "SpeedNoise")
-
-    def check(self, ranks: int, transit: int) -> None:
-        check_nodes(self.shared, ranks)
 
     def table(self) -> DelayTable:
         """The factor, as integers: 10^12 is 1, and so is 0."""

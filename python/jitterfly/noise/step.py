@@ -16,7 +16,6 @@ from .source import (
     Hits,
     Noise,
     Shared,
-    check_nodes,
     check_shared,
     check_window,
     engine_phases,
@@ -89,9 +88,6 @@ class StepNoise(Noise, kind="step"):
         check_choice(self.during, "during", ("all", "compute", "communication"))
         check_window(self.begin, self.end)
         object.__setattr__(self, "shared", check_shared(self.shared))
-
-    def check(self, ranks: int, transit: int) -> None:
-        check_nodes(self.shared, ranks)
 
     def table(self) -> DelayTable:
         """The delay of a step, as integers."""

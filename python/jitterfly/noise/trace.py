@@ -44,7 +44,6 @@ from .source import (
     Hits,
     Noise,
     Shared,
-    check_nodes,
     check_shared,
     check_times_of_ranks,
     check_window,
@@ -199,7 +198,6 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         return check_times_of_ranks(self.offset, "offset", "length", seconds)
 
     def check(self, ranks: int, transit: int) -> None:
-        check_nodes(self.shared, ranks)
         if isinstance(self.offset, np.ndarray) and self.offset.shape != (ranks,):
             raise ValueError(
                 f"offset must have shape ({ranks},), one for each rank, got {self.offset.shape}"
