@@ -9,6 +9,7 @@ import dataclasses
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -65,10 +66,10 @@ class Case:
         Such as ``Hockney(alpha="1us", beta="1ns", gamma="0.1ns")`` or ``LogGOPS(...)``. What takes
         the CPU no time (gamma = 0, o = 0) is nothing that noise of the CPU could hit. Also as text:
         ``"L=1us,o=200ns"``, ``"alpha=1us,beta=1ns"``.
-    noise : list of Noise or str
+    noise : list of Noise, str or Path
         Sources such as ``PeriodicNoise(...)`` and ``StepNoise(...)``, any number of each kind. The
         CPU is away in the union of their intervals; delays of steps and messages add up. Empty: no
-        noise. Also as text (`jitterfly.syntax`): a noise file, ``"period=1ms,duration=10us"``.
+        noise. Also as text (`jitterfly.syntax`): a noise file, or ``"period=1ms,duration=10us"``.
     message_bytes : int or str
         Bytes, from 0 (LogGOPS: from 1): the vector of an allreduce, reduce, broadcast or
         reduce-scatter, what each rank contributes to an allgather, the block of one rank for one
@@ -118,8 +119,8 @@ class Case:
     _: KW_ONLY
     algorithm: Given[Algorithm | str, Algorithm] = Given("Algorithm | str", Butterfly())
     network: NetworkOrText
-    noise: Given[Sequence[Noise | str] | str, tuple[Noise, ...]] = Given(
-        "sequence of Noise | str", ()
+    noise: Given[Sequence[Noise | str | Path] | str | Path, tuple[Noise, ...]] = Given(
+        "sequence of Noise | str | Path", ()
     )
     message_bytes: Given[int | str, int] = Given("int | str", 8)
     cycles: int = 1

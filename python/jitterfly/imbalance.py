@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -171,9 +172,9 @@ class GivenArrival(Arrival, kind="given"):
         return {"kind": self.kind, "times": [list(row) for row in self.times]}
 
 
-class _File(Given[str, FileName]):
+class _File(Given[str | Path, FileName]):
     def __init__(self) -> None:
-        super().__init__("str")
+        super().__init__("str | Path")
 
 
 @frozen_dataclass()
@@ -185,7 +186,7 @@ class FileArrival(Arrival, kind="file"):
 
     Parameters
     ----------
-    file : str
+    file : str or Path
         Its path; in a study, from the folder of the study.
     sha256 : str, optional
         Which content the file must have; without it, that which it has. A store keeps a copy.

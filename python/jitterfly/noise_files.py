@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 import shlex
 import warnings
 from collections.abc import Iterator
@@ -93,6 +94,7 @@ def find(file: Any, sha256: Any) -> tuple[FileName, str]:
     ValueError
         It can not be read, or `sha256` is given and is another.
     """
+    file = os.fspath(file) if isinstance(file, os.PathLike) else file
     if not isinstance(file, str) or not file or "\0" in file:
         raise ValueError(f"file must be the path of a file, got {shorten(file)}")
     if sha256 is not None and not (isinstance(sha256, str) and len(sha256) == 64):

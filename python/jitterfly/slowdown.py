@@ -20,7 +20,7 @@ from .distributions import Constant, Distribution
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, counted, shorten, summary
 from .hierarchy import Hierarchy
 from .network import LogGOPS, Network, check_network
-from .noise import Noise, SpeedNoise, TraceNoise
+from .noise import Noise, SpeedNoise
 from .noise.source import check_sources
 from .noise_free import has_one_random_source, noise_only_delays
 from .rare_noise import SourceHits, expectation, unmet_sources
@@ -179,7 +179,7 @@ class SlowdownTable(ResultTable):
 
 @names_old_arguments
 def slowdown(
-    noise: str | Path | Noise | Sequence[Noise | str],
+    noise: str | Path | Noise | Sequence[Noise | str | Path],
     ranks: int | str | Sequence[int],
     *,
     network: Network | str = USUAL_NETWORK,
@@ -245,9 +245,7 @@ def slowdown(
     >>> print(f"{found.rows[2].slowdown:.2f}")
     5.17 [5.10, 5.24]
     """
-    if isinstance(noise, Path):
-        noise = TraceNoise(file=str(noise))
-    sources = check_sources([noise] if isinstance(noise, (str, Noise)) else noise)
+    sources = check_sources(noise)
     if not sources:
         raise ValueError(f"noise must hold at least one source, got {shorten(noise)}")
     cases, realizations, seed = check_question(

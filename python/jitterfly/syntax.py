@@ -7,6 +7,7 @@ The same on the command line, in TOML and in Python. Times: `units.parse_seconds
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -251,7 +252,7 @@ def _read_level(text: str, name: str) -> dict[str, Any]:
 def read_noise(value: Any, name: str = "noise") -> Any:
     """The table of a noise source from text: a noise file, or ``"key=value,key=value"``.
 
-    More keys may follow the file. What is no text stays as it is.
+    More keys may follow the file. What is neither text nor a path stays as it is.
 
     Examples
     --------
@@ -260,6 +261,8 @@ def read_noise(value: Any, name: str = "noise") -> Any:
     >>> read_noise("period=1ms,duration=10us")
     {'kind': 'periodic', 'period': '1ms', 'duration': '10us'}
     """
+    if isinstance(value, os.PathLike):
+        return {"kind": "trace", "file": os.fspath(value)}
     if not isinstance(value, str):
         return value
     if not value.strip():
@@ -281,7 +284,7 @@ def read_noises(value: Any) -> Any:
     >>> read_noises(["node.noise", {"kind": "jitter"}])
     [{'kind': 'trace', 'file': 'node.noise'}, {'kind': 'jitter'}]
     """
-    if isinstance(value, str):
+    if isinstance(value, (str, os.PathLike)):
         value = [value]
     if not isinstance(value, (list, tuple)):
         return value

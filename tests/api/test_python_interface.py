@@ -282,3 +282,29 @@ def test_what_is_public():
         assert {each.__name__ for each in kind._kinds.values()} | {kind.__name__} <= set(
             module.__all__
         )
+
+
+def test_files_of_noise_may_be_paths(tmp_path):
+    path = tmp_path / "a, period=1.noise"  # as text it would be keys and values
+    found = measured.Measured((measured.Detours([10**6, 10**8], [10**5, 10**6], 10**9),), "")
+    measured.noisefile.write(found, path)
+    meant = jf.TraceNoise(file=str(path))
+    late, network = tmp_path / "late.txt", CASE.network
+    late.write_text("0 1e-6 0 2e-6")
+    assert jf.TraceNoise(file=path) == meant
+    assert jf.Empirical(file=path) == jf.Empirical(file=str(path))
+    assert jf.imbalance.FileArrival(late) == jf.imbalance.FileArrival(str(late))
+    for noise in (path, [path]):
+        assert jf.Case(4, network=network, noise=noise).noise == (meant,)
+        table = {"ranks": 4, "network": network.to_dict(), "noise": noise}
+        assert jf.Case.from_dict(table).noise == (meant,)
+        found = jf.slowdown(noise, 4, network=network, realizations=64)
+        assert found.case.noise == (meant,)
+        advice = jf.advise(4, network=network, noise=noise, realizations=64)
+        assert advice.question.noise == (meant,)
+        (tmp_path / "a.goal").write_text("num_ranks 1\nrank 0 {\na: calc 500000\n}")
+        run = jf.simulate_schedule(tmp_path / "a.goal", "L=1us,o=200ns", noise, 4)
+        assert run.noise == (meant,)
+    for bad in (b"a.noise", [b"a.noise"], 5):
+        with pytest.raises(ValueError, match=r"^noise must be a list of sources"):
+            jf.Case(4, network=network, noise=bad)

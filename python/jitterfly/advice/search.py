@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ..case import check_exposed
@@ -129,7 +130,7 @@ def advise(
     ranks: int | str | Sequence[int],
     *,
     network: Network | str,
-    noise: str | Sequence[Noise | str] = (),
+    noise: str | Path | Sequence[Noise | str | Path] = (),
     collective: str = "allreduce",
     message_bytes: int | str | Sequence[int] = 8,
     statistic: str = "mean",

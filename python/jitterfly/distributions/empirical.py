@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class Empirical(Distribution, kind="empirical"):
     low, high, count : lists
         Instead of samples a histogram: rising bins that do not overlap, ``[low, high)`` in seconds,
         and how often each was seen. Uniform within a bin.
-    file : str
+    file : str or Path
         Instead of both a file that `jitterfly.measured.load` reads: the durations of detours, or a
         histogram of them. In a study it is relative to the study's file.
     part : int or "all", optional
@@ -71,7 +72,7 @@ class Empirical(Distribution, kind="empirical"):
     low: Given[Times | None, tuple[float, ...] | None] = Given(_TIMES, None)
     high: Given[Times | None, tuple[float, ...] | None] = Given(_TIMES, None)
     count: Given[FloatsLike | None, tuple[int, ...] | None] = Given("list of int | None", None)
-    file: str | None = None
+    file: str | Path | None = None
     part: int | str | None = None
     longest: OptionalSeconds = OptionalSeconds()
     sha256: str | None = None

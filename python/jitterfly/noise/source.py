@@ -7,6 +7,7 @@ the user gives for every rank.
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -340,7 +341,7 @@ def check_sources(values: Any) -> tuple[Noise, ...]:
         Something else is among them, or they leave the CPU no time.
     """
     rule = "noise must be a list of sources such as PeriodicNoise(...)"
-    if isinstance(values, (str, Noise)):
+    if isinstance(values, (str, os.PathLike, Noise)):
         values = [values]
     if isinstance(values, (bytes, Mapping)):
         raise ValueError(f"{rule}, got {shorten(values)}")
@@ -351,7 +352,7 @@ def check_sources(values: Any) -> tuple[Noise, ...]:
     kinds: dict[str, int] = {}
     sources = tuple(
         Noise.from_dict(read_noise(source, f"noise[{i}]"), f"noise[{i}]")
-        if isinstance(source, str)
+        if isinstance(source, (str, os.PathLike))
         else source
         for i, source in enumerate(sources)
     )

@@ -70,7 +70,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
 
     Parameters
     ----------
-    file : str
+    file : str or Path
         A file with detours that `jitterfly.measured.load` reads. In a study it is relative to the
         study's file.
     part : int or "each", optional
@@ -120,7 +120,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     0.004
     """
 
-    file: str | None = None
+    file: str | Path | None = None
     part: int | Literal["each"] | None = None
     starts: Given[FloatsLike | None, Array | None] = Given("array of float | None", None)
     durations: Given[FloatsLike | None, Array | None] = Given("array of float | None", None)

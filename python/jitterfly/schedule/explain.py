@@ -499,7 +499,7 @@ class ScheduleExplanation(DelayByCause):
 def explain_schedule(
     schedule: Schedule | str | Path,
     network: LogGOPS | Hierarchy | str,
-    noise: str | Noise | Sequence[Noise | str] = (),
+    noise: str | Path | Noise | Sequence[Noise | str | Path] = (),
     realizations: int = USUAL_EXPLAINED,
     seed: int = 0,
     *,

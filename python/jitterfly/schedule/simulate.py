@@ -56,7 +56,7 @@ class Prepared(NamedTuple):
 def prepare(
     schedule: Schedule | str | Path,
     network: LogGOPS | Hierarchy | str,
-    noise: str | Noise | Sequence[Noise | str],
+    noise: str | Path | Noise | Sequence[Noise | str | Path],
     realizations: int,
     seed: int,
     threads: int | None,
@@ -70,7 +70,7 @@ def prepare(
     if not isinstance(schedule, Schedule):
         schedule = Schedule.read(schedule)
     network = _check_network(network)
-    sources = check_sources([noise] if isinstance(noise, (str, Noise)) else noise)
+    sources = check_sources(noise)
     _check_sources(sources)
     if check_speed(speed) is not None:
         check_ranks(schedule.ranks)
@@ -116,7 +116,7 @@ def prepare(
 def simulate_schedule(
     schedule: Schedule | str | Path,
     network: LogGOPS | Hierarchy | str,
-    noise: str | Noise | Sequence[Noise | str] = (),
+    noise: str | Path | Noise | Sequence[Noise | str | Path] = (),
     realizations: int = 1000,
     seed: int = 0,
     threads: int | None = None,
@@ -139,7 +139,7 @@ def simulate_schedule(
         What a message costs, also as text: ``"L=1us,o=200ns"``, or on a machine of several levels
         ``"8: L=300ns,o=100ns; L=1us,o=200ns"``. Here `S` is used: a message of more bytes is sent
         with rendezvous. ``gamma`` must be left out: a schedule says what is combined.
-    noise : str, Noise or list of them
+    noise : str, Path, Noise or list of them
         A file of measured noise, text such as ``"period=1ms,duration=10us"``, or sources. All but
         `Congestion`. `SpeedNoise` lengthens ``calc``; `StepNoise` delays each ``calc`` above 0 ns
         as well as messages, unless it has ``during="communication"``.
