@@ -8,6 +8,7 @@ from support.scale import full_scale
 
 import jitterfly as jf
 from jitterfly.cli import main
+from jitterfly.studies import parse_study
 
 STUDY = """
 name = "collectives"
@@ -93,6 +94,35 @@ mean = { kind = "slowdown", rank = "mean" }
         result = jf.simulate(case, 50, seed=3)
         expected = result.samples[:, 2].mean() / quiet[2]
         assert mean == pytest.approx(expected, rel=1e-9)
+
+
+BUDGET = jf.RealizationBudget(max=10)
+
+
+def test_kinds_on_an_axis_over_a_case():
+    """What the case's algorithm has by default does not stand in the way of another kind."""
+    case = jf.Case(16, network="L=1us,o=200ns", noise="period=1ms,duration=10us")
+    kinds = ["ring_allreduce", "butterfly", "knomial_broadcast"]
+    for base in (case, {**case.to_dict(), "algorithm": jf.Butterfly()}):
+        study = jf.Study(name="kinds", case=base, budget=BUDGET,
+                         axes=[jf.Axis("algorithm", kinds, path="algorithm.kind")])  # fmt: skip
+        found = [cell.variants[0].case.algorithm for cell in study.cells()]
+        assert found == [jf.RingAllreduce(), jf.Butterfly(), jf.KnomialBroadcast()]
+        assert parse_study(study.to_toml()).cells() == study.cells()
+    four = replace(case, algorithm=jf.KnomialReduce(radix=4))
+    variants = {"given": {}, "other": {"algorithm.kind": "knomial_broadcast"},
+                "noise": {"noise.0.kind": "jitter"}}  # fmt: skip
+    cases = jf.Study(name="kinds", case=four, variants=variants, budget=BUDGET).cells()[0].cases
+    assert cases["given"] == four
+    assert cases["other"] == replace(four, algorithm=jf.KnomialBroadcast(radix=4))
+    assert cases["noise"] == replace(four, noise=[jf.NetworkJitter("1ms", "10us")])
+    # A default that the other kind has, too, is kept.
+    reduce = replace(four, algorithm=jf.KnomialReduce())
+    cases = jf.Study(name="kinds", case=reduce, variants=variants, budget=BUDGET).cells()[0].cases
+    assert cases["other"].algorithm.radix == reduce.algorithm.radix
+    with pytest.raises(ValueError, match="algorithm: unknown key 'exchanges_after'"):
+        jf.Study(name="kinds", case=replace(case, algorithm=jf.Butterfly(exchanges_after=2)),
+                 variants=variants, budget=BUDGET)  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import json
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -23,7 +24,7 @@ from ..stats import Estimate
 from ..syntax import read_count, read_network, read_noises
 from ..units import OptionalSeconds, Seconds, parse_seconds, show_seconds, show_size
 from . import validation
-from .axes import Axis, Variant, listed, read_settings
+from .axes import Axis, AxisValue, Variant, listed, read_settings
 from .case_fields import Frozen, freeze, get_path, without
 from .grid import Cell, build_cells
 from .realization_budget import RealizationBudget
@@ -161,7 +162,10 @@ class Study:
         validation.check_names(self)
         groups = validation.groups_of(self)
         validation.check_paths(self, groups)
-        put("case", read_base(self.case, groups))
+        put(
+            "case",
+            read_base(self.case, groups, [*chain(*(a.values for a in self.axes)), *self.variants]),
+        )
         validation.check_budget(self)
         # The same description with another seed or budget is quick.
         description = describe(self)
@@ -383,7 +387,9 @@ def read_target(value: Any) -> Target:
         raise ValueError(f"targets: {error}") from None
 
 
-def read_base(value: Any, groups: validation.Groups) -> Frozen:
+def read_base(
+    value: Any, groups: validation.Groups, points: Sequence[AxisValue | Variant]
+) -> Frozen:
     """The base case as a table.
 
     What axes replace is left out. A `Case`, and a network or noise in a table, must hold all values
@@ -391,7 +397,7 @@ def read_base(value: Any, groups: validation.Groups) -> Frozen:
     """
     if not isinstance(value, (Case, Mapping)):
         raise ValueError(f"case must be a Case or a table, got {shorten(value)}")
-    whole = isinstance(value, Case)
+    whole, given = isinstance(value, Case), value
     if isinstance(value, Case):
         value = value.to_dict()
     else:  # so that axes and variants reach the fields of what is text
@@ -415,7 +421,29 @@ def read_base(value: Any, groups: validation.Groups) -> Frozen:
         )
     if whole and table["observe"] == "completion":
         unused.add("observe")
-    return without(table, unused)
+    return without(table, unused | _usual_of_replaced_kinds(given, points))
+
+
+def _usual_of_replaced_kinds(given: Any, points: Iterable[AxisValue | Variant]) -> set[str]:
+    """Of objects whose kind axes or variants set: usual values of fields that a new kind lacks.
+
+    Nobody wrote them.
+    """
+    found = set()
+    for path, kind in (pair for point in points for pair in point.settings.items()):
+        owner, _, key = path.rpartition(".")
+        part = given
+        for step in owner.split("."):
+            table = isinstance(part, (Mapping, Sequence))
+            part = get_path(part, step) if table else getattr(part, step, None)
+        if key == "kind" and isinstance(part, Component) and kind in part.kinds():
+            known = {one.name for one in fields(part._kinds[kind])}  # type: ignore[arg-type]
+            for one in fields(part):
+                value = getattr(part, one.name)
+                usual = type(value) is type(one.default) and value == one.default
+                if usual and one.name not in known:
+                    found.add(f"{owner}.{one.name}")
+    return found
 
 
 def _along(table: Any, path: str) -> Iterator[Any]:
