@@ -7,6 +7,7 @@ import difflib
 import functools
 import hashlib
 import inspect
+import json
 import operator
 import re
 import sys
@@ -229,7 +230,7 @@ def summary(value: Any) -> str:
     return f"{type(value).__name__}({', '.join(parts)})"
 
 
-_MOST_LISTED = 20  # of a tuple, in the text of what holds it
+_MOST_LISTED = 20  # of a list, in the text, or the JSON, of what holds it
 _FIRST = 3
 
 
@@ -246,6 +247,18 @@ def _digest(values: Sequence[Any]) -> str:
         return ""
     whole = repr(_plain(tuple(values)) if isinstance(values[0], Component) else values)
     return f"; sha256 of repr {hashlib.sha256(whole.encode()).hexdigest()[:16]}"
+
+
+def digested(value: Any) -> Any:
+    """Plain values for JSON, with a digest in place of a long list."""
+    if isinstance(value, Mapping):
+        return {key: digested(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        if len(value) > _MOST_LISTED:
+            content = json.dumps(value).encode()
+            return {"values": len(value), "sha256": hashlib.sha256(content).hexdigest()}
+        return [digested(entry) for entry in value]
+    return value
 
 
 def _short_repr(value: Any) -> str:

@@ -6,6 +6,7 @@ realization is made of, to check this program with another.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +28,7 @@ from .engine import (
 from .fields import (
     check_choice,
     check_integer,
+    digested,
     frozen_dataclass,
     seed_in_files,
     summary,
@@ -141,7 +143,9 @@ class Result:
             ``observe="spread"`` `over_ranks` ("max", "min", "mean"), with "rounds" and "arrival"
             `step` as well, named as in `jitterfly.program.row_labels`. Take the coordinate T as
             ``found["T"]``: `.T` of an array is its transpose. Each variable and coordinate
-            has `long_name`, times have `units`. Attributes say which case, seed and backend it was.
+            has `long_name`, times have `units`. Attributes say which case, seed and backend it was:
+            ``Case.from_dict(json.loads(found.case))``, where no list in it is so long that a digest
+            stands for it.
 
         Raises
         ------
@@ -183,7 +187,8 @@ class Result:
             "noise_free": ([*shape], arrange_observations(self.case, self.noise_free), quiet),
         }
         seed = seed_in_files(self.seed)
-        attributes = {"case": summary(self.case), "seed": seed, "backend": self.backend}
+        case = json.dumps(digested(self.case.to_dict()))
+        attributes = {"case": case, "seed": seed, "backend": self.backend}
         dataset: xarray.Dataset = xr.Dataset(data, coordinates, attributes)
         return dataset
 

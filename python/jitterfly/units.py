@@ -70,6 +70,8 @@ def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) ->
     """
     rule = f"{name} must be a time {'above 0' if positive else 'from 0'} to {LONGEST_SECONDS:.3g} s"
     shown = shorten(value)
+    if getattr(value, "ndim", 1) == 0:  # an array, also of xarray
+        value = np.asarray(value)[()]  # type: ignore[assignment]
     if isinstance(value, str):
         match = _TEXT.fullmatch(value) if len(value) <= _LONGEST_TEXT else None
         if match is None:

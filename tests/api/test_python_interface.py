@@ -3,6 +3,7 @@
 import gc
 import inspect
 import io
+import json
 import shutil
 import subprocess
 import sys
@@ -217,6 +218,7 @@ def test_a_result_as_a_dataset_of_xarray(observe, cycles, after):
     found = result.to_xarray()
     assert found.realization.values.tolist() == [7, 8, 9, 10, 11]
     assert (found.attrs["seed"], found.attrs["backend"]) == (3, result.backend)
+    assert jf.Case.from_dict(json.loads(found.case)) == case
     times = found["ready_time" if observe == "rounds" else "completion"]
     assert (times.attrs["units"], found.noise_free.attrs["units"]) == ("s", "s")
     assert all(found[name].attrs["long_name"] for name in [*found.data_vars, *found.coords])
@@ -282,6 +284,27 @@ def test_what_is_public():
         assert {each.__name__ for each in kind._kinds.values()} | {kind.__name__} <= set(
             module.__all__
         )
+
+
+def test_arrays_without_dimensions_are_numbers():
+    case = jf.Case(np.array(8), network=NETWORK, compute_time=np.array(1e-3))
+    assert case == jf.Case(8, network=NETWORK, compute_time=1e-3)
+    for bad in (np.array([1e-3]), np.array(True), np.array(-1.0), np.array(1, "m8[s]")):
+        with pytest.raises(ValueError, match=r"^compute_time must be a time from 0 to .*, got arr"):
+            jf.Case(8, network=NETWORK, compute_time=bad)
+    x = range(10)
+    assert stats.quantiles(x, np.array(0.5)).high == stats.quantiles(x, 0.5).high
+    with pytest.raises(ValueError, match=r"^q must be between 0 and 1, got 5"):
+        stats.quantiles(x, np.array(5))
+
+
+def test_axes_have_a_hash():
+    def made(*values):
+        return [jf.Axis("ranks", values), jf.Axis("algorithm", [jf.Butterfly()]),
+                jf.Axis("x", points={"a": {"ranks": 4, "noise.0.phases": [0, 1e-6]}})]  # fmt: skip
+
+    assert {*made(4, 8), *made(4, 8)} == {*made(4, 8)}
+    assert hash(made(4, 8)[0]) != hash(made(4, 16)[0])
 
 
 def test_files_of_noise_may_be_paths(tmp_path):

@@ -223,6 +223,15 @@ def test_win_probability_covers(shares, count):
     assert misses <= most_misses(draws, 1 - confidence)
 
 
+@pytest.mark.parametrize("counts", [(-1, 0, 3), (1.5, 0, 3), (1, 0, "3"), (True, 0, 3)])
+def test_win_probability_is_of_counts(counts):
+    with pytest.raises(
+        ValueError, match=r"^(wins|losses) must be an integer from 0 to 2\^62, got "
+    ):
+        stats.win_probability(*counts)
+    assert stats.win_probability(np.int64(3), 1, 2).low == stats.win_probability(3, 1, 2).low
+
+
 def test_win_probability_is_symmetric():
     one, other = stats.win_probability(70, 20, 10), stats.win_probability(10, 20, 70)
     assert (one.low, one.value) == pytest.approx((1 - other.high, 1 - other.value))

@@ -22,11 +22,12 @@ def test_every_place_is_in_one_shard(count):
 
 
 @pytest.mark.parametrize(
-    "text", ["0/2", "3/2", "1", "1/0", "a/b", "-1/2", "1/2/3", "", "1/2000000"]
+    "text", ["0/2", "3/2", "1", "1/0", "a/b", "-1/2", "1/2/3", "", "1/2000000", (1, 2), 1]
 )
-def test_no_shard(text):
-    with pytest.raises(ValueError, match=re.escape("shard must be i/n with 1 <= i <= n")):
-        Shard.parse(text)
+def test_no_shard(text, tmp_path):
+    for make in (Shard.parse, lambda shard: run(sweep_cases.study(), tmp_path, shard=shard)):
+        with pytest.raises(ValueError, match=re.escape("shard must be i/n with 1 <= i <= n")):
+            make(text)
 
 
 def slurm(**values):
@@ -87,6 +88,6 @@ def test_shards_make_the_whole(tmp_path, text):
 
 
 def test_more_shards_than_places(tmp_path):
-    store = run(sweep_cases.study(sweep_cases.PLAIN), tmp_path, shard=Shard(5, 5))
+    store = run(sweep_cases.study(sweep_cases.PLAIN), tmp_path, shard="5/5")
     assert store.path == Path(tmp_path / "shard-5-of-5")
     assert not any(store.available(cell) for cell in store.cells)

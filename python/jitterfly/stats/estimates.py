@@ -349,6 +349,8 @@ def quantiles(
     """
     x = np.sort(check_samples(samples, "samples", 1), axis=0)
     check_confidence(confidence)
+    if getattr(q, "ndim", 1) == 0:  # an array, also of xarray
+        q = np.asarray(q).item()
     if isinstance(q, Iterable) and not isinstance(q, str):
         return [_quantile(x, share, confidence) for share in q]
     return _quantile(x, q, confidence)

@@ -190,6 +190,8 @@ def win_probability(wins: int, ties: int, losses: int, confidence: float = 0.95)
     0.515 [0.4938, 0.5426]
     """
     check_confidence(confidence)
+    for name, number in (("wins", wins), ("ties", ties), ("losses", losses)):
+        check_integer(number, name, 0, 2**62)
     decided, count = wins + losses, wins + ties + losses
     if not count:
         return Estimate(math.nan, -math.inf, math.inf, confidence, 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import math
@@ -18,12 +17,11 @@ import numpy.typing as npt
 
 from .. import notebook
 from ..algorithms import Butterfly
-from ..fields import seed_in_files
+from ..fields import digested, seed_in_files
 from ..observables import STATISTICS, CellData, Decision, Family, Observed
 from ..progress import each
 from ..stats import Estimate
 from ..studies import Cell, Study, axis_unit
-from ..studies.case_fields import thaw
 from ..units import show_seconds
 from .directory import NUMBERS, has_records, valid_content, write_cached
 
@@ -252,21 +250,6 @@ class Numbers:
         return frame.astype({"chosen_T": "Int64", "realizations": "int64", "exact": bool})
 
 
-_MOST_LISTED = 20  # values in an attribute; longer lists are told by a digest
-
-
-def _digested(value: Any) -> Any:
-    """Plain values for JSON, with a digest in place of a long list."""
-    if isinstance(value, Mapping):
-        return {key: _digested(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        if len(value) > _MOST_LISTED:
-            content = json.dumps(thaw(value)).encode()
-            return {"values": len(value), "sha256": hashlib.sha256(content).hexdigest()}
-        return [_digested(entry) for entry in value]
-    return value
-
-
 def _about(store: Readable, confidence: float) -> dict[str, Any]:
     study, meta, names = store.study, store.meta, axis_names(store)
     base: Any = study.case  # a table, once it is read
@@ -284,8 +267,8 @@ def _about(store: Readable, confidence: float) -> dict[str, Any]:
         "source": study.source,
         "study": study.name,
         "seed": study.seed,
-        "case": json.dumps(_digested({"algorithm": {"kind": Butterfly.kind}, **base})),
-        "variants": json.dumps({one.label: _digested(one.settings) for one in study.variants}),
+        "case": json.dumps(digested({"algorithm": {"kind": Butterfly.kind}, **base})),
+        "variants": json.dumps({one.label: digested(one.settings) for one in study.variants}),
         "stream": meta["stream"],
         "versions": meta["versions"],
         "backend": meta["backend"],

@@ -19,6 +19,9 @@ class Frozen(dict):  # type: ignore[type-arg]
     __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
 
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
     def __reduce__(self) -> Any:
         return Frozen, (dict(self),)
 

@@ -28,7 +28,14 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from ..engine import BACKENDS, BackendError, backend_named, check_backend
-from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer, shorten
+from ..fields import (
+    MOST_REALIZATIONS,
+    MOST_THREADS,
+    check_choice,
+    check_integer,
+    is_real_number,
+    shorten,
+)
 from ..observables import Target
 from ..progress import ProgressLine, each, show_duration, show_rate
 from ..store.cell_progress import ProgressWriter, is_finished
@@ -66,7 +73,8 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> Shard:
         """From `i/n`, 1 <= i <= n."""
-        match = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", text.strip())
+        given = text.strip() if isinstance(text, str) else ""
+        match = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", given)
         if not match or not 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:
             raise ValueError(
                 f"shard must be i/n with 1 <= i <= n, such as 2/8; got {shorten(text)}"
@@ -340,7 +348,7 @@ def run(
     *,
     executor: Executor | None = None,
     workers: str | int | None = None,
-    shard: Shard | None = None,
+    shard: Shard | str | None = None,
     backend: str = "auto",
     threads: int | None = None,
     realizations: int | None = None,
@@ -368,8 +376,9 @@ def run(
         Instead of an executor: None (this process, or the other ranks when this is rank 0 of
         `mpiexec -n N python -m mpi4py.futures`), "gpus" (a spawned process for each GPU), "sockets"
         or a number (spawned processes that share the processors), "mpi".
-    shard : Shard, optional
-        Run a part of the cells, into a directory of its own in `out`; see `store.merge`.
+    shard : str or Shard, optional
+        Run a part of the cells, such as "2/8", into a directory of its own in `out`; see
+        `store.merge`.
     backend, threads
         As in `simulate`; threads of each worker.
     realizations : int, optional
@@ -407,6 +416,10 @@ def run(
     """
     check_choice(on_error, "on_error", ("stop", "finish"))
     workers, backend = _checked_workers(executor, workers, backend, threads)
+    if shard is not None and not isinstance(shard, Shard):
+        shard = Shard.parse(shard)
+    if not is_real_number(batch_seconds) or not 0 < batch_seconds < math.inf:
+        raise ValueError(f"batch_seconds must be a number above 0, got {shorten(batch_seconds)}")
     if isinstance(study, (str, Path)):
         study = load_study(study)
     if not isinstance(study, Study):
