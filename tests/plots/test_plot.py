@@ -22,13 +22,14 @@ from jitterfly.results.study_axes import AxisScale
 from jitterfly.results.text_table import plus_minus, short
 from jitterfly.store import Store
 from jitterfly.studies import parse_study
+from jitterfly.studies.validation import FIGURES
 from jitterfly.sweep import run
 from jitterfly.trace import Replay
 
 
-@pytest.mark.parametrize("kind", figures.FIGURES)
+@pytest.mark.parametrize("kind", FIGURES)
 def test_every_kind_has_a_function_that_draws_it(kind):
-    assert set(draw.DRAWN_IN) == set(figures.FIGURES)
+    assert set(draw.DRAWN_IN) == set(FIGURES)
     module = importlib.import_module(f"jitterfly.plots.{draw.DRAWN_IN[kind]}")
     assert callable(getattr(module, f"draw_{kind}"))
 

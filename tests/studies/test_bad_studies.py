@@ -90,6 +90,11 @@ def refused(text, message):
         ("seed = 5", "claims = 5", "claims must be a list, got 5"),
         ('name = "small"', 'name = "a/b"', "name must be"),
         ('name = "small"', "", "lacks the key 'name'"),
+        (
+            "seed = 5",
+            'figure = "curvs"',
+            r"figure must be one of .*'curvs' \(did you mean 'curves'",
+        ),
         ("seed = 5", 'claims = [["M4"]]', "claims must be a list of names"),
         ("seed = 5", "seed = = 5", r"not valid TOML.*line"),
         ("seed = 5", f"seed = {'9' * 5000}", "not valid TOML"),

@@ -1,6 +1,6 @@
-"""Kinds of figures, `FIGURES`: what each needs of a study; grids of maps, 30-run means.
+"""Kinds of figures: what each needs of a study; grids of maps, 30-run means.
 
-A kind is a name in FIGURES, and in `plots.draw` the module that draws it.
+A kind is a name in `studies.validation.FIGURES`, and in `plots.draw` the module that draws it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,13 @@ import numpy.typing as npt
 from ..fields import check_choice
 from ..stats import Estimate
 from ..studies import Study, axis_unit
+from ..studies.validation import FIGURES
 from ..units import parse_seconds, show_seconds
 from . import main_numbers, study_axes
 from .main_numbers import MainNumbers
 from .results import CellResults, Results
 from .study_axes import AxisScale, axis_values
 
-#: What a study may ask for with `figure`, or `plot`.
-FIGURES = (
-    "slowdown", "overhead", "cycles", "times", "maps", "paper_maps", "curves", "family",
-    "hm18_table", "distribution", "histogram", "tail", "few_runs",
-)  # fmt: skip
 #: Those that show one observable as well as several.
 OF_ONE = ("maps", "curves", "family", "hm18_table", "distribution", "histogram", "tail",
            "few_runs")  # fmt: skip

@@ -8,7 +8,7 @@ from functools import partial
 from operator import contains
 from typing import Any
 
-from ..fields import did_you_mean, shorten, show_number
+from ..fields import check_choice, did_you_mean, shorten, show_number
 from ..observables import (
     LEAST_RAW,
     NOISE_FREE,
@@ -28,6 +28,11 @@ from .realization_budget import RealizationBudget
 
 Groups = dict[str, list[list[str]]]
 
+#: What a study may ask for with `figure`, or `plot`.
+FIGURES = (
+    "slowdown", "overhead", "cycles", "times", "maps", "paper_maps", "curves", "family",
+    "hm18_table", "distribution", "histogram", "tail", "few_runs",
+)  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _OBSERVABLE = re.compile(r"[^\W_]([\w ./-]*\w)?")
 _RESERVED = (
@@ -43,6 +48,8 @@ def check_texts(study: Any) -> None:
         if not isinstance(getattr(study, key), str):
             raise ValueError(f"{key} must be text, got {shorten(getattr(study, key))}")
     check_name(study.name)
+    if study.figure:
+        check_choice(study.figure, "figure", FIGURES)
     for claim in study.claims:
         if not isinstance(claim, str):
             raise ValueError(f"claims must be a list of names, got {shorten(claim)} in it")
