@@ -8,13 +8,14 @@ import time
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from support.small_store import STUDY, content, put, study, to_csv
 
 from jitterfly import cli, progress
 from jitterfly.results.status import status
-from jitterfly.store import Store, cell_progress, export, merge
+from jitterfly.store import Store, cell_progress, export, merge, numbers
 from jitterfly.store.cell_progress import ProgressWriter, run_progress
 from jitterfly.store.directory import (
     UNKNOWN,
@@ -72,6 +73,26 @@ def computed(path):
 
 
 # --- without reading the records
+
+
+def test_estimates_of_the_same_records_are_made_once(out, tmp_path, monkeypatch):
+    pytest.importorskip("xarray")
+    counted = Mock(side_effect=numbers.rows)
+    monkeypatch.setattr(numbers, "rows", counted)
+    with Store.create(out, study()) as store:
+        for cell in store.cells:
+            put(store, cell, 0, 50)
+        store.to_csv(tmp_path / "a.csv")
+        frame = store.to_pandas()
+        store.to_xarray()
+        export(store, tmp_path / "b.csv")
+        assert counted.call_count == 1
+        assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+        assert len(store.to_pandas(0.99)) == len(frame)
+        assert counted.call_count == 2
+        put(store, store.cells[0], 50, 150)
+        assert store.to_pandas(0.99).realizations.max() == 200
+        assert counted.call_count == 3
 
 
 def test_status_and_export_build_no_cell(file, out, built, capsys):

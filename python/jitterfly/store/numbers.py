@@ -44,10 +44,14 @@ class Readable(Protocol):
     path: Path
     study: Study
     meta: dict[str, Any]
+    known_numbers: dict[Any, Numbers]
 
     @property
     def cells(self) -> list[Cell]:
         """The cells of the study."""
+
+    def available(self, cell: Cell) -> int:
+        """Realizations from 0 on that are there without a gap."""
 
     def decision(self, cell: Cell) -> Decision:
         """The last look at a cell."""
@@ -134,13 +138,23 @@ class Numbers:
 
     @classmethod
     def of(cls, store: Readable, confidence: float = 0.95) -> Numbers:
-        """As the records say.
+        """As the records say; of the same records and confidence those that were made last.
 
         Raises
         ------
         ValueError
             A record was changed while it was read.
         """
+        records = tuple(store.available(cell) for cell in store.cells)
+        key = confidence, tuple(store.meta["backend"]), records
+        if key not in store.known_numbers:
+            made = cls._of(store, confidence)
+            store.known_numbers.clear()
+            store.known_numbers[key] = made
+        return store.known_numbers[key]
+
+    @classmethod
+    def _of(cls, store: Readable, confidence: float) -> Numbers:
         about = _about(store, confidence)
         number = {
             key: {name: i for i, name in enumerate(about[key])}

@@ -55,6 +55,7 @@ class Store:
         self._records: dict[int, CellRecords] = {}
         self._data: dict[tuple[int, int], CellData] = {}
         self._decisions: dict[int, tuple[int, Decision]] = {}
+        self.known_numbers: dict[Any, numbers.Numbers] = {}
 
     def __repr__(self) -> str:
         return f"Store({self.study.name!r} in {str(self.path)!r}: {len(self.cells)} cells)"
