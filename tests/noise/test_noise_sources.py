@@ -463,7 +463,7 @@ def test_another_content_is_another_run(tmp_path):
     jf.run_study(study, tmp_path / "out")
     write(tmp_path / "data" / "one.noise", detours(3))
     again = jf.Study("x", case=table, budget=jf.RealizationBudget(max=3))
-    check(lambda: jf.run_study(again, tmp_path / "out"), "holds another run (other cells: 1")
+    check(lambda: jf.run_study(again, tmp_path / "out"), "holds another run (1 stored case ")
     # The first one is still what it was, here; a process that has to read the file anew refuses.
     first = study.cells()[0].variants[0].case
     jf.simulate(first, 1)

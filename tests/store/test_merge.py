@@ -111,7 +111,7 @@ def test_summaries_that_disagree(out):
     [
         ("seed = 5", "seed = 6", "hold different runs .seed 5, not 6"),
         ('name = "small"', 'name = "other"', "study small, not other"),
-        ('"1us", "10us"', '"1us", "20us"', "other cells: 2 cells"),
+        ('"1us", "10us"', '"1us", "20us"', "2 stored cases that"),
     ],
 )
 def test_other_studies(out, old, new, message):

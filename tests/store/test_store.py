@@ -276,11 +276,11 @@ def test_a_study_from_python(out):
     [
         ("seed = 5", "seed = 6", r"holds another run \(seed 5, not 6\)"),
         ('name = "small"', 'name = "other"', "study small, not other"),
-        ('"1us", "10us"', '"1us", "20us"', "other cells: 2 cells that this study does not have"),
+        ('"1us", "10us"', '"1us", "20us"', "2 stored cases that this study does not have"),
         (
             '"100ns"',
             '"101ns"',
-            "other cells: 4 cells that this study does not have; in all cells network.alpha was "
+            "4 stored cases that this study does not have; in all cells network.alpha was "
             "1e-07, is 1.01e-07",
         ),
     ],

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fields import MOST_SEED, shorten
+from ..fields import MOST_SEED, counted, shorten
 from ..files import read_text, read_whole, write_whole
 from ..info import __version__
 from ..noise_files import copy_name, files_from, files_of
@@ -68,7 +68,7 @@ def describe(study: Study) -> dict[str, Any]:
 
 
 def situations(study: Study) -> set[str]:
-    """Hashes of a study's cells, whatever is observed of them."""
+    """Hashes of the cases of a study's cells, whatever is observed of them."""
     hashes = set()
     for cell in study.cells():
         for variant in cell.variants:
@@ -185,7 +185,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     ]
     before, now = set(old["cells"]), set(new["cells"])
     if not (before <= now or now <= before):
-        reasons.append(f"other cells: {_count(before - now)} that this study does not have")
+        reasons.append(f"{counted(len(before - now), 'stored case')} that this study does not have")
     return reasons
 
 
@@ -235,7 +235,3 @@ def joined(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 
 def _union(some: Iterable[str], others: Iterable[str]) -> list[str]:
     return sorted({*some, *others})
-
-
-def _count(cells: set[str]) -> str:
-    return f"{len(cells)} cell{'s' * (len(cells) != 1)}"
