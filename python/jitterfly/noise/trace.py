@@ -58,6 +58,7 @@ from .source import (
 if TYPE_CHECKING:
     from ..measured import Detours
 
+_STRETCHES = 30  # of a recording that is resampled
 _PART_TAKEN = 0.1  # of a recording, by a realization: above, its longest detours are in most
 _WAYS = "one of file, (starts, durations and length) and trace"
 
@@ -102,6 +103,12 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         Intervals are cut to the time from `begin` to before `end`, seconds; all of it without them.
     sha256 : str, optional
         What the content of the file must be; found out where it is left out.
+    resample : int, optional
+        Replays another recording, made of this one: stretches of it, about 30, drawn with
+        replacement and put in a row. The number chooses which. All of them could have been recorded
+        on the same machine. So results under several say how far they rest on this one recording;
+        `slowdown` with `resamples` makes intervals of that. Each part of a file is drawn by itself.
+        `offset` must be drawn.
 
     Raises
     ------
@@ -135,6 +142,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     end: OptionalSeconds = OptionalSeconds()
     sha256: str | None = None
     ranks_per_part: int | None = None
+    resample: int | None = None
     trace: InitVar[Detours | None] = None
 
     def __post_init__(self, trace: Detours | None) -> None:
@@ -161,16 +169,23 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
                 raise ValueError("ranks_per_part is for part = 'each' (in TraceNoise)")
             count = check_integer(self.ranks_per_part, "ranks_per_part", 1, 2**30)
             put("ranks_per_part", count)
+        if self.resample is not None:
+            put("resample", check_integer(self.resample, "resample", 0, 2**32 - 1))
+            if not (isinstance(self.offset, str) and self.offset == "random"):
+                raise ValueError("offset must be left out with resample (in TraceNoise)")
         put("offset", self._checked_offset())
 
     def replayed(self) -> tuple[Recording, ...]:
         """The intervals of each recording that ranks replay, in ticks; touching ones are one."""
         if self.file is not None:
             assert isinstance(self.file, noise_files.FileName)
-            return _recordings_of_file(self.file.path, str(self.sha256), self.part, self.file)
+            return _recordings_of_file(
+                self.file.path, str(self.sha256), self.part, self.file, self.resample
+            )
         assert self.starts is not None
         assert self.durations is not None
-        return (_recording_of_lists(self.starts, self.durations, self.length),)
+        recording = _recording_of_lists(self.starts, self.durations, self.length)
+        return (recording,) if self.resample is None else _resampled((recording,), self.resample)
 
     def recordings_of(self, ranks: int) -> npt.NDArray[np.int32]:
         """Which of the recordings each rank replays, int32, shape (ranks,)."""
@@ -431,10 +446,14 @@ def _no_detours(parts: Sequence[Any], file: str) -> str:
 
 
 @lru_cache(maxsize=32)
-def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[Recording, ...]:
+def _recordings_of_file(
+    path: Path, sha256: str, part: Any, file: str, resample: int | None
+) -> tuple[Recording, ...]:
     """The detours in a part of a file, or in each of its parts, of which some may have none."""
     from ..measured import Detours
 
+    if resample is not None:
+        return _resampled(_recordings_of_file(path, sha256, part, file, None), resample)
     measured = noise_files.read(path, sha256)
     each = isinstance(part, str) and part == "each"
     if not isinstance(measured.parts[0], Detours):  # before anybody chooses one of several
@@ -452,6 +471,35 @@ def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[
     if not any(len(trace.starts) for trace in traces):
         raise ValueError(f"file: {file}: there is no interval in any part: leave the noise out")
     return tuple(traces)
+
+
+def _resampled(recordings: Sequence[Recording], number: int) -> tuple[Recording, ...]:
+    """Recordings of stretches of these, drawn with replacement (see `TraceNoise.resample`).
+
+    A detour goes with the idle time before it, and the recording is a circle, so that stretches of
+    equally many detours begin anywhere (the circular block bootstrap: Politis & Romano, 1992).
+    Detours that follow each other, and the time from tick to tick, are kept within a stretch.
+    """
+    return tuple(
+        _resampled_one(one, np.random.default_rng([number, i])) for i, one in enumerate(recordings)
+    )
+
+
+def _resampled_one(recording: Recording, rng: np.random.Generator) -> Recording:
+    starts, ends, length, *_ = recording
+    count = len(starts)
+    if not count:
+        return recording
+    durations = ends - starts
+    idle = starts - np.concatenate([ends[-1:] - length, ends[:-1]])
+    in_a_row = max(1, round(count / _STRETCHES))
+    while True:  # one idle time may be as long as a recording can be, and be drawn twice
+        first = rng.integers(0, count, size=(-(-count // in_a_row), 1))
+        drawn = ((first + np.arange(in_a_row)) % count).ravel()[:count]
+        if idle[drawn].any() and idle[drawn].sum(dtype=np.float64) < LARGEST - recording.busy:
+            break
+    stops = np.cumsum(idle[drawn] + durations[drawn])
+    return _recording(stops - durations[drawn], stops, int(stops[-1]), "resample")
 
 
 def _recording(
