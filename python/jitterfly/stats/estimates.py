@@ -274,7 +274,7 @@ def with_input_uncertainty(
     --------
     >>> known = Estimate(10.0, 9.0, 11.0, 0.95, 1000)
     >>> print(with_input_uncertainty(known, [9.0, 10.0, 11.0, 10.0]))
-    10 [7.219, 12.78]
+    10 [7.216, 12.78]
     """
     others = np.asarray(replicates, dtype=np.float64)
     between = max(float(others.var(ddof=1)) - within, 0.0)
