@@ -167,7 +167,7 @@ class SlowdownTable(ResultTable):
             return []
         return [
             "the intervals are those of this recording, not of another one of the same machine; "
-            "with `resamples` 20 they allow for that"
+            "for that take resamples = 20"
         ]
 
     def _unmet_sources(self) -> list[str]:

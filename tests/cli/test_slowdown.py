@@ -298,7 +298,7 @@ def test_resampled_recordings(capsys, tmp_path):
     given = ("--noise", FILE, "--ranks", "4..16", "--realizations", "100", "--out", tmp_path)
     code, out, _ = run(capsys, *given)
     assert code == 0
-    assert "with --resamples 20 they allow for that" in out
+    assert "for that take resamples = 20" in out
     told = json.loads((tmp_path / "slowdown.json").read_text())
     assert told.pop("resamples") == 0
     (tmp_path / "slowdown.json").write_text(json.dumps(told))  # as of a version without the option

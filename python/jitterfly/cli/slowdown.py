@@ -29,7 +29,6 @@ from .options import (
 from .output import (
     add_json,
     check_out,
-    in_options,
     plain,
     print_json,
     remove_picture,
@@ -163,7 +162,7 @@ def _run(chosen: argparse.Namespace) -> int:
     with show_phases(begun=started) as phases:
         answer = _answer(question, chosen, threads, phases)
     if not chosen.json:
-        print(in_options("\n".join(answer.report()), ("resamples",)), flush=True)
+        print("\n".join(answer.report()), flush=True)
     content = {**question.fields(), "stopped": answer.stopped,
                "rows": list(map(_row, answer.rows))}  # fmt: skip
     if isinstance(answer, SlowdownTable) and question.resamples:
