@@ -18,7 +18,6 @@ from .steps import (
     LISTED,
     MESSAGE,
     START,
-    Listed,
     MessageCosts,
     Step,
     power_below,
@@ -105,7 +104,7 @@ def _engine_steps(
             partners = (*code[:3], step.place) if half else code
             steps.append((*head, *partners, costs[0], step.repeat))
         else:
-            same = (type(step.partners), step.partners, costs) if step.partners else (number,)
+            same = (step.partners, costs) if step.partners else (number,)
             if same not in places:
                 lists.append(cycle.listed_messages(number))
                 places[same] = end, end + len(lists[-1])
@@ -123,9 +122,7 @@ def _engine_steps(
 
 def _code_of(step: Step, costs: tuple[int, ...]) -> tuple[int, int, int, int] | None:
     """The partner map of a step; None where its messages are listed."""
-    if len(costs) > 1 or step.partners is None or isinstance(step.partners, Listed):
-        return None
-    return step.partners.code()
+    return None if len(costs) > 1 or step.partners is None else step.partners.code()
 
 
 def _put_rank_times(case: Case, steps: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
