@@ -10,6 +10,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,9 +83,7 @@ class CongestionCase:
     ranks: Given[int | None, int] = Given("int | None", None)
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        put = partial(object.__setattr__, self)
         if not isinstance(self.network, Topology):
             raise ValueError(
                 f"network must be a Topology such as FatTree(...), got {shorten(self.network)}"

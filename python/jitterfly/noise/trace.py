@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -138,9 +138,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     trace: InitVar[Detours | None] = None
 
     def __post_init__(self, trace: Detours | None) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        put = partial(object.__setattr__, self)
         _check_ways(self, trace)
         check_choice(self.during, "during", ("all", "compute", "communication"))
         check_window(self.begin, self.end)
