@@ -113,7 +113,8 @@ class CongestionCase:
                     "pattern; at least 2 are needed"
                 )
         else:
-            put("pattern", tuple(map(_tuples, check_levels(self.pattern, self.z))))
+            levels = check_levels(self.pattern, self.z)  # as tuples, so that cases can be compared
+            put("pattern", tuple(tuple(map(tuple, level.tolist())) for level in levels))
         if self.rule == "orcs1" and self.pattern != "tree":
             raise ValueError("rule 'orcs1' is defined for pattern 'tree' only")
 
@@ -276,8 +277,3 @@ BY_NAME: dict[str, Callable[[int], Iterator[Pairs]]] = {
     "none": none,
 }
 PATTERNS = tuple(BY_NAME)
-
-
-def _tuples(level: Pairs) -> tuple[tuple[int, int], ...]:
-    """Messages of a level, so that cases can be compared."""
-    return tuple((a, b) for a, b in level.tolist())

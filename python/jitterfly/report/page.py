@@ -266,7 +266,7 @@ def section(content: Section) -> Html:
         _pictures(wide),
         tag("div", *beside, class_=kind),
         *(tag("p", note, class_="note") for note in content.notes),
-        *map(_table, content.tables),
+        *(tag("details", tag("summary", one.title), _grid(one)) for one in content.tables),
         id=content.name,
     )
 
@@ -348,10 +348,6 @@ def _limit(part: PartRow) -> Html:
     note = f"Limit, {part.whose}: {part.limit}. " if part.whose else ""
     note += f"Why: {part.why}." if part.why else ""
     return tag("span", note, class_="note") if note else Html()
-
-
-def _table(table: Table) -> Html:
-    return tag("details", tag("summary", table.title), _grid(table))
 
 
 def _grid(table: Table) -> Html:
