@@ -198,13 +198,10 @@ def _write_fits(fits: list[Any], out: Path, two_sources: bool = False) -> list[s
     names = ["fit.csv", "points.csv"]
     if two_sources or not draw.can_draw():
         return names
-    from ..plots.inference import draw_fit
-
     for i, fitted in enumerate(fits):
         plain = re.sub(r"[^A-Za-z0-9.-]+", "_", fitted.curve.name).strip("_.") or "curve"
         name = f"{plain}.png" if len(fits) == 1 else f"{i + 1}_{plain}.png"
-        with draw.drawing():
-            draw.save(draw_fit(fitted), out / name)
+        fitted.plot(out / name)
         names.append(name)
     return names
 
