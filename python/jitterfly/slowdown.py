@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from . import notebook, stats
 from .algorithms import Algorithm, Butterfly
-from .case import Case, check_exposed, delays, doubts, warn_of_unused_costs
+from .case import Case, check_exposed, doubts, random_sources, warn_of_unused_costs
 from .distributions import Constant, Distribution
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, counted, shorten, summary
 from .hierarchy import Hierarchy
@@ -401,10 +401,10 @@ def check_question(
 def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
     """The row of a case, from its realizations."""
     samples, quiet = result.samples[:, -1], float(result.noise_free[-1])
-    noisy = any(noise.random and delays(noise, case) for noise in case.noise)
     # Where noise only delays, no time is below that without it, and no slowdown below 1.
     bound = quiet if noise_only_delays(case) else None
     met = quiet if has_one_random_source(case) else None
+    noisy = any(random_sources(case))
     mean = stats.mean(samples, confidence, noisy=noisy, lower_bound=bound, noise_free=met)
     p50, p99 = stats.quantiles(samples, (0.5, 0.99), confidence)
     return SlowdownRow(case.ranks, quiet, mean, p50, p99, _over(mean, quiet))

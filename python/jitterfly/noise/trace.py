@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -21,7 +21,6 @@ from ..fields import (
     Array,
     FloatsLike,
     Given,
-    check_choice,
     check_integer,
     check_numbers,
     counted,
@@ -42,14 +41,9 @@ from .source import (
     ExposedWork,
     Exposure,
     Hits,
-    Noise,
     Shared,
-    check_nodes,
-    check_shared,
+    WindowNoise,
     check_times_of_ranks,
-    check_window,
-    engine_phases,
-    engine_window,
     node_ranks,
     ticks_of_ranks,
     why_no_work,
@@ -64,7 +58,7 @@ _WAYS = "one of file, (starts, durations and length) and trace"
 
 
 @dataclass(frozen=True, eq=False)
-class TraceNoise(ComparedByValue, Noise, kind="trace"):
+class TraceNoise(ComparedByValue, WindowNoise, kind="trace"):
     """Interruptions of the CPU as they were measured, over and over again.
 
     With a trace of some length and a rank's offset, the rank is busy at time t if the trace is busy
@@ -146,13 +140,9 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     trace: InitVar[Detours | None] = None
 
     def __post_init__(self, trace: Detours | None) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        put = partial(object.__setattr__, self)
         _check_ways(self, trace)
-        check_choice(self.during, "during", ("all", "compute", "communication"))
-        check_window(self.begin, self.end)
-        put("shared", check_shared(self.shared))
+        self.check_fields()
         if self.file is not None:
             name, sha256 = noise_files.find(self.file, self.sha256)
             put("file", name)
@@ -214,7 +204,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         return check_times_of_ranks(self.offset, "offset", "length", seconds)
 
     def check(self, ranks: int, transit: int) -> None:
-        check_nodes(self.shared, ranks)
+        super().check(ranks, transit)
         if isinstance(self.offset, np.ndarray) and self.offset.shape != (ranks,):
             raise ValueError(
                 f"offset must have shape ({ranks},), one for each rank, got {self.offset.shape}"
@@ -228,11 +218,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         traces = self.replayed()
-        common = {
-            "node_ranks": node_ranks(self.shared, ranks),
-            **engine_phases(self.during),
-            **engine_window(self.begin, self.end),
-        }
+        common = self.engine_fields(ranks)
         if self.part == "each" and len(traces) > 1:
             program.add_traces(
                 recordings=[(trace.starts, trace.ends, trace.length) for trace in traces],
