@@ -9,6 +9,7 @@ import dataclasses
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -130,9 +131,7 @@ class Case:
     speed: Speed | None = None
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        put = partial(object.__setattr__, self)
         put("ranks", read_count(self.ranks, "ranks", 1, 2**MOST_ROUNDS))
         if isinstance(self.algorithm, str):
             put("algorithm", read_algorithm(self.algorithm))
@@ -526,6 +525,12 @@ def delays(noise: Noise, case: Case) -> bool:
     """Whether this noise of the case can delay anything in it."""
     work = exposed(case)
     return _longest_delay(noise, work) > 0 and not noise.misses(work)
+
+
+@lru_cache(maxsize=256)  # every look at the data of a cell asks
+def random_sources(case: Case) -> tuple[bool, ...]:
+    """For each source of the case, whether it acts, and otherwise in another realization."""
+    return tuple(noise.random and delays(noise, case) for noise in case.noise)
 
 
 def _longest_delay(noise: Noise, work: ExposedWork) -> int:

@@ -214,7 +214,9 @@ class CostTable(NamedTuple):
 class Cycle:
     """The steps of one cycle, the same for each, and the costs of their messages.
 
-    It holds all that a case needs from its algorithm and its network.
+    It holds all that a case needs from its algorithm and its network. `routed`: messages share
+    links (`Congestion`); `drawn_speeds`: ranks are slower by factors that are known in a
+    realization only (`SpeedNoise`).
 
     Attributes
     ----------
@@ -245,8 +247,8 @@ class Cycle:
         ranks: int,
         message_bytes: int,
         routed: bool,
-        speed: Speed | None = None,
-        drawn_speeds: bool = False,
+        speed: Speed | None,
+        drawn_speeds: bool,
     ) -> None:
         if isinstance(network, Hierarchy):
             network.check_ranks(ranks)
@@ -302,22 +304,8 @@ class Cycle:
         return listed[np.argsort(pairs[:, 0])].astype(np.int32)
 
 
-@lru_cache(maxsize=64)
-def lower_cycle(
-    algorithm: Algorithm,
-    network: Network,
-    ranks: int,
-    message_bytes: int,
-    routed: bool,
-    speed: Speed | None = None,
-    drawn_speeds: bool = False,
-) -> Cycle:
-    """The cycle of a case with these fields.
-
-    `routed`: messages share links (`Congestion`); `drawn_speeds`: ranks are slower by factors that
-    are known in a realization only (`SpeedNoise`).
-    """
-    return Cycle(algorithm, network, ranks, message_bytes, routed, speed, drawn_speeds)
+lower_cycle = lru_cache(maxsize=64)(Cycle)
+"""The cycle of a case, which is made once."""
 
 
 def _as_messages(steps: list[Step], ranks: int, message_bytes: int) -> list[Step]:

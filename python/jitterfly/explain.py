@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import memory, notebook, stats
-from .case import Case, check_case, delays, warn_of_misses, warn_of_unused_costs
+from .case import Case, check_case, random_sources, warn_of_misses, warn_of_unused_costs
 from .engine import core
 from .fields import MOST_THREADS
 from .noise import Noise
@@ -366,8 +366,8 @@ class Explanation(DelayByCause):
 
         The path, and which late ranks are on it, depend on all noise.
         """
-        can = {name_in_case(i, noise.kind): noise.random and delays(noise, self.case)
-               for i, noise in enumerate(self.case.noise)}  # fmt: skip
+        names = [name_in_case(i, noise.kind) for i, noise in enumerate(self.case.noise)]
+        can = dict(zip(names, random_sources(self.case), strict=True))
         return {cause: can.get(cause, any(can.values())) for cause in self.causes}
 
     def _noise(self) -> tuple[Noise, ...]:

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .case import Case, delays
+from .case import Case, delays, random_sources
 from .cycle import NEVER, is_symmetric, symmetric_timeline
 from .engine import core
 from .noise import SpeedNoise
@@ -59,8 +59,7 @@ def has_one_random_source(case: Case) -> bool:
     Then a realization that differs from the noise-free one was met by it. Beside a source that is
     not drawn all realizations differ from that, and beside another one a rare one may be unmet.
     """
-    acting = [noise for noise in case.noise if delays(noise, case)]
-    return len(acting) == 1 and acting[0].random
+    return any(random_sources(case)) and sum(delays(noise, case) for noise in case.noise) == 1
 
 
 @lru_cache(maxsize=256)  # of a study's case, each batch asks

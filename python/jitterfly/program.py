@@ -18,8 +18,6 @@ from .steps import (
     LISTED,
     MESSAGE,
     START,
-    Listed,
-    MessageCosts,
     Step,
     power_below,
 )
@@ -63,9 +61,13 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
     if not case.is_even:
         machine["rank_times"] = _put_rank_times(case, steps)
     if not plain:
-        entries = {"messages": _engine_messages(table.entries), "loads": list(table.loads)}
-        machine |= {"ranks": case.ranks, **entries, "listed": listed}
-        machine["combines"] = list(table.combines)
+        machine |= {
+            "ranks": case.ranks,
+            "messages": np.array(table.entries, dtype=np.int64).reshape(-1, 4),
+            "loads": list(table.loads),
+            "combines": list(table.combines),
+            "listed": listed,
+        }
     program = core.Program(
         log2_ranks=case.log2_ranks,
         steps=steps.reshape(-1, one.shape[1]),
@@ -101,11 +103,11 @@ def _engine_steps(
         half = step.kind == MESSAGE and not (step.sends and step.receives)
         if not costs:
             steps.append((*head, 0, 0, 0, 0, 0, 1))
-        elif (code := _code_of(step, costs)) is not None:
+        elif len(costs) == 1 and step.partners and (code := step.partners.code()):
             partners = (*code[:3], step.place) if half else code
             steps.append((*head, *partners, costs[0], step.repeat))
         else:
-            same = (type(step.partners), step.partners, costs) if step.partners else (number,)
+            same = (step.partners, costs) if step.partners else (number,)
             if same not in places:
                 lists.append(cycle.listed_messages(number))
                 places[same] = end, end + len(lists[-1])
@@ -119,13 +121,6 @@ def _engine_steps(
             place = step.place if half else 0
             steps.append((*head, LISTED, *places[same], place, costs[0], step.repeat))
     return np.array(steps), np.concatenate(lists) if lists else None
-
-
-def _code_of(step: Step, costs: tuple[int, ...]) -> tuple[int, int, int, int] | None:
-    """The partner map of a step; None where its messages are listed."""
-    if len(costs) > 1 or step.partners is None or isinstance(step.partners, Listed):
-        return None
-    return step.partners.code()
 
 
 def _put_rank_times(case: Case, steps: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
@@ -144,10 +139,6 @@ def _put_rank_times(case: Case, steps: npt.NDArray[np.int32]) -> npt.NDArray[np.
         compute[:, _DELAY] = begin + case.ranks * own
         times.append(delays.ravel())
     return np.concatenate(times) if times else np.empty(0, dtype=np.int64)
-
-
-def _engine_messages(entries: tuple[MessageCosts, ...]) -> npt.NDArray[np.int64]:
-    return np.array(entries, dtype=np.int64).reshape(-1, 4)
 
 
 def rows_of_steps(case: Case, every_row: bool) -> npt.NDArray[np.int32]:

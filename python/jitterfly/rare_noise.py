@@ -13,7 +13,7 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
-from .case import Case, delays
+from .case import Case, random_sources
 from .cycle import Cycle
 from .noise import Noise
 from .noise.source import Exposure, Hits, name_in_case
@@ -82,7 +82,7 @@ def expected_hits(case: Case, duration: float) -> list[SourceHits]:
     >>> round(source.hits.number / 1e-6), source.hits.delay  # 64 ranks, 6 rounds
     (384, 1000000000.0)
     """
-    acting, exposure = _acting(case), _exposure(case)._replace(duration=float(duration))
+    acting, exposure = random_sources(case), _exposure(case)._replace(duration=float(duration))
     found = [
         (place, noise, noise.expected_hits(exposure))
         for place, noise in enumerate(case.placed_noise)
@@ -150,11 +150,6 @@ def expectation(source: SourceHits, realizations: int, words: str = "") -> str:
     count = realizations * source.as_long
     times = f"{count:.2g} times in {realizations:,} realizations"
     return f"hits as long as those of {name} are expected {times}"
-
-
-@lru_cache(maxsize=256)  # every look at the data of a cell asks
-def _acting(case: Case) -> tuple[bool, ...]:
-    return tuple(noise.random and delays(noise, case) for noise in case.noise)
 
 
 @lru_cache(maxsize=256)

@@ -112,7 +112,8 @@ def check_arguments(name: str, given: Iterable[str], known: Collection[str]) -> 
 
 def names_old_arguments(function: _F) -> _F:
     """A decorator of functions that had an argument under another name."""
-    known = function.__code__.co_varnames[: _arguments(function)]
+    code = function.__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
     @functools.wraps(function)
     def checked(*args: Any, **options: Any) -> Any:
@@ -120,10 +121,6 @@ def names_old_arguments(function: _F) -> _F:
         return function(*args, **options)
 
     return checked  # type: ignore[return-value]
-
-
-def _arguments(function: Callable[..., Any]) -> int:
-    return function.__code__.co_argcount + function.__code__.co_kwonlyargcount
 
 
 def name_old_fields(cls: type[Any]) -> None:

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from . import notebook, stats
 from .algorithms import Algorithm, Butterfly
-from .case import Case, check_exposed, delays, doubts, warn_of_unused_costs
+from .case import Case, check_exposed, doubts, random_sources, warn_of_unused_costs
 from .distributions import Constant, Distribution
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, counted, shorten, summary
 from .hierarchy import Hierarchy
 from .network import LogGOPS, Network, check_network
-from .noise import Noise, SpeedNoise
+from .noise import Noise, SpeedNoise, TraceNoise
 from .noise.source import check_sources
 from .noise_free import has_one_random_source, noise_only_delays
 from .rare_noise import SourceHits, expectation, unmet_sources
@@ -29,6 +29,7 @@ from .result_table import ResultTable, aligned, csv_text, ends, show_time
 from .simulate import Result, simulate_checked
 from .stats import Estimate
 from .stats.estimates import check_confidence
+from .stats.sampling_distributions import normal
 from .syntax import read_count, read_ranks
 from .units import TICKS_PER_SECOND, Seconds, Time, show_seconds, show_size
 
@@ -40,6 +41,9 @@ USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
 USUAL_REALIZATIONS = 2000
 _MOST_DIGITS = 6
 _SHOWN = 8  # numbers in a note
+MOST_RESAMPLES = 1000
+_LEAST_RESAMPLES = 5
+_RESAMPLED = 5  # a resampled recording has one realization for so many
 _LONG_RUN = 10  # times the longest noise that can be under way at the start
 _LARGE = 1024  # bytes: what they take on a network is no longer little
 QUESTION_COLUMNS = ("algorithm", "message_bytes", "cycles", "compute_time_s", "network", "noise")
@@ -47,7 +51,7 @@ QUESTION_COLUMNS = ("algorithm", "message_bytes", "cycles", "compute_time_s", "n
 COLUMNS = (
     "ranks", "noise_free_s", "mean_s", "mean_low_s", "mean_high_s", "p50_s", "p50_low_s",
     "p50_high_s", "p99_s", "p99_low_s", "p99_high_s", "slowdown", "slowdown_low", "slowdown_high",
-    "rare_events", "realizations", "confidence", "seed", *QUESTION_COLUMNS,
+    "rare_events", "realizations", "confidence", "seed", "resamples", *QUESTION_COLUMNS,
 )  # fmt: skip
 
 
@@ -81,6 +85,8 @@ class SlowdownTable(ResultTable):
         Whether Ctrl-C ended it: the rows are those of the numbers of ranks that were finished.
     samples : float64 array, shape (realizations,)
         The completions of `case`, the most ranks, seconds.
+    resampled : float64 array, shape (rows, resamples)
+        The mean completion under each resampled recording, seconds.
     """
 
     case: Case
@@ -88,6 +94,7 @@ class SlowdownTable(ResultTable):
     seed: int
     stopped: bool = False
     samples: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    resampled: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __repr__(self) -> str:
         last = self.rows[-1]
@@ -116,6 +123,7 @@ class SlowdownTable(ResultTable):
             f"network: {in_words(self.case.network)}",
             f"{first.mean.realizations:,} realizations for each number of ranks, seed {self.seed}; "
             f"{100 * first.mean.confidence:g} % intervals of mean and slowdown",
+            *self._recording_notes(),
         ]
         text += start_notes(self.case.noise, self.case.cycles, self.case.compute_time)
         text += steady_notes(self.case, self.rows[-1].noise_free)
@@ -145,6 +153,23 @@ class SlowdownTable(ResultTable):
             text.append("stopped: more ranks were asked for")
         return text
 
+    def _recording_notes(self) -> list[str]:
+        """A line on whether the intervals allow for what another recording would hold."""
+        count = self.resampled.shape[1]
+        if count:
+            last, ratios = self.rows[-1], self.resampled[-1] / self.rows[-1].noise_free
+            return [
+                "the intervals allow for what another recording would hold: under "
+                f"{count} made of stretches of this one, the slowdown is {ratios.min():.4g} to "
+                f"{ratios.max():.4g} on {show_ranks([last.ranks])}"
+            ]
+        if not any(map(_can_resample, self.case.noise)):
+            return []
+        return [
+            "the intervals are those of this recording, not of another one of the same machine; "
+            "for that take resamples = 20"
+        ]
+
     def _unmet_sources(self) -> list[str]:
         """A line on each source of which too few hits are expected for the means to know of it."""
         unmet = [
@@ -159,7 +184,7 @@ class SlowdownTable(ResultTable):
         rows = [
             (row.ranks, row.noise_free, *ends(row.mean, row.p50, row.p99, row.slowdown),
              row.mean.events, row.mean.realizations, row.mean.confidence, self.seed,
-             *question_cells(self.case))
+             self.resampled.shape[1], *question_cells(self.case))
             for row in self.rows
         ]  # fmt: skip
         return csv_text([COLUMNS, *rows])
@@ -193,6 +218,7 @@ def slowdown(
     backend: str = "auto",
     threads: int | None = None,
     progress: Callable[[float, int, int], object] | None = None,
+    resamples: int | str = 0,
 ) -> SlowdownTable:
     """How much a noise slows a collective down, for each number of ranks.
 
@@ -220,6 +246,11 @@ def slowdown(
     progress : callable, optional
         Called before each number of ranks, and now and then, as ``progress(done, numbers, ranks)``;
         `done` holds the part of the present one.
+    resamples : int
+        Where recordings are replayed: under so many others, made of stretches of them
+        (`TraceNoise`: `resample`), all is simulated again, each with a fifth of the realizations.
+        By how much these differ, the intervals are wider. From 5; 20 are usual. 0: the intervals
+        are those of the recordings as they are.
 
     Returns
     -------
@@ -252,24 +283,86 @@ def slowdown(
         sources, ranks, realizations, seed, confidence, network=network, algorithm=algorithm,
         message_bytes=message_bytes, cycles=cycles, compute_time=compute_time,
     )  # fmt: skip
+    resamples = _check_resamples(resamples, sources)
+    fewer = max(-(-realizations // _RESAMPLED), 2)
+    total = realizations + resamples * fewer
     rows: list[SlowdownRow] = []
+    resampled: list[list[float]] = []
     samples = np.zeros(0)
 
-    def report(done: int, count: int) -> None:
-        if progress is not None:
-            progress(len(rows) + done / count, len(cases), cases[len(rows)].ranks)
+    def times_of(case: Case, first: int, count: int) -> Result:
+        def report(done: int, _: int) -> None:
+            if progress is not None:
+                progress(len(rows) + (first + done) / total, len(cases), case.ranks)
+
+        report(0, count)
+        return simulate_checked(case, count, seed, backend, threads, report, first)
 
     try:
         for case in cases:
-            report(0, 1)
-            result = simulate_checked(case, realizations, seed, backend, threads, report)
-            rows.append(row_of(case, result, confidence))
+            result = times_of(case, 0, realizations)
+            row = row_of(case, result, confidence)
+            others = [
+                times_of(_resampled(case, i), realizations + i * fewer, fewer).samples[:, -1]
+                for i in range(resamples)
+            ]
+            rows.append(_allow_for_recording(row, case, np.array(others)) if others else row)
+            resampled.append([float(times.mean()) for times in others])
             samples = result.samples[:, -1]
     except KeyboardInterrupt:
         if not rows:
             raise
     stopped = len(rows) < len(cases)
-    return SlowdownTable(cases[len(rows) - 1], tuple(rows), seed, stopped, samples)
+    means = np.array(resampled[: len(rows)], dtype=np.float64)
+    return SlowdownTable(cases[len(rows) - 1], tuple(rows), seed, stopped, samples, means)
+
+
+def _can_resample(noise: Noise) -> bool:
+    return isinstance(noise, TraceNoise) and noise.offsets(1) is None and noise.resample is None
+
+
+def _check_resamples(resamples: int | str, noise: Sequence[Noise]) -> int:
+    resamples = read_count(resamples, "resamples", 0, MOST_RESAMPLES)
+    if 0 < resamples < _LEAST_RESAMPLES:
+        raise ValueError(f"resamples must be 0, or from {_LEAST_RESAMPLES} to {MOST_RESAMPLES}, "
+                         f"got {resamples}")  # fmt: skip
+    if resamples and not any(map(_can_resample, noise)):
+        raise ValueError(f"resamples must be 0 without a recording that is replayed from places "
+                         f"that are drawn, got {resamples}")  # fmt: skip
+    return resamples
+
+
+def _resampled(case: Case, number: int) -> Case:
+    noise = [
+        dataclasses.replace(one, resample=number) if _can_resample(one) else one  # type: ignore[type-var]
+        for one in case.noise
+    ]
+    return dataclasses.replace(case, noise=noise)
+
+
+def _allow_for_recording(
+    row: SlowdownRow, case: Case, times: npt.NDArray[np.float64]
+) -> SlowdownRow:
+    """A row with intervals that allow for other recordings; `times`: (recordings, realizations)."""
+    count = times.shape[1]
+    bound = row.noise_free if noise_only_delays(case) else None
+
+    def widened(name: str, replicates: npt.NDArray[np.float64], within: float) -> Estimate:
+        wide = stats.with_input_uncertainty(getattr(row, name), replicates, within)
+        return wide.bounded(bound)
+
+    def quantile(name: str, q: float) -> Estimate:
+        known: Estimate = getattr(row, name)
+        if known.too_small:
+            return known
+        half = (float(known.high) - float(known.low)) / 2
+        error = half / normal(known.confidence)
+        within = error**2 * known.realizations / count
+        return widened(name, np.quantile(times, q, axis=1), within)
+
+    mean = widened("mean", times.mean(axis=1), float(times.var(axis=1, ddof=1).mean()) / count)
+    p50, p99 = quantile("p50", 0.5), quantile("p99", 0.99)
+    return row._replace(mean=mean, p50=p50, p99=p99, slowdown=_over(mean, row.noise_free))
 
 
 def check_question(
@@ -306,16 +399,19 @@ def check_question(
 def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
     """The row of a case, from its realizations."""
     samples, quiet = result.samples[:, -1], float(result.noise_free[-1])
-    noisy = any(noise.random and delays(noise, case) for noise in case.noise)
     # Where noise only delays, no time is below that without it, and no slowdown below 1.
     bound = quiet if noise_only_delays(case) else None
     met = quiet if has_one_random_source(case) else None
+    noisy = any(random_sources(case))
     mean = stats.mean(samples, confidence, noisy=noisy, lower_bound=bound, noise_free=met)
     p50, p99 = stats.quantiles(samples, (0.5, 0.99), confidence)
+    return SlowdownRow(case.ranks, quiet, mean, p50, p99, _over(mean, quiet))
+
+
+def _over(mean: Estimate, noise_free: float) -> Estimate:
     with np.errstate(divide="ignore", invalid="ignore"):  # one rank without work takes no time
-        value, low, high = np.array([mean.value, mean.low, mean.high]) / quiet
-    times = dataclasses.replace(mean, value=float(value), low=float(low), high=float(high))
-    return SlowdownRow(case.ranks, quiet, mean, p50, p99, times)
+        value, low, high = np.array([mean.value, mean.low, mean.high]) / noise_free
+    return dataclasses.replace(mean, value=float(value), low=float(low), high=float(high))
 
 
 def unmet_of(case: Case, row: SlowdownRow) -> list[SourceHits]:

@@ -9,6 +9,7 @@ The numbers here, and those of each partner map's `code`, are those of ``cuda/co
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -26,7 +27,35 @@ Pairs = list[tuple[int, int]]
 PairArray = npt.NDArray[np.int64]
 
 
-class Shift(NamedTuple):
+class Partners(ABC):
+    """Which rank sends to which in a step: each sends at most one message and receives at most one.
+
+    Maps of one kind with equal fields are equal.
+    """
+
+    def code(self) -> Code | None:
+        """As the engine takes it: map, a, b, c; None where it is not known to the engine."""
+        return None
+
+    @abstractmethod
+    def pair_array(self, ranks: int) -> PairArray:
+        """Sender and receiver of each message; shape (messages, 2)."""
+
+    def pairs(self, ranks: int) -> Pairs:
+        """The same as a list."""
+        return [(sender, receiver) for sender, receiver in self.pair_array(ranks).tolist()]
+
+    @abstractmethod
+    def count(self, ranks: int) -> int:
+        """How many messages that are."""
+
+    def symmetric(self, ranks: int) -> bool:
+        """Whether all ranks act alike: none, or each sends one message and receives one."""
+        return self.count(ranks) == 0
+
+
+@dataclass(frozen=True)
+class Shift(Partners):
     """Every rank i sends to ``(i + distance) mod ranks``; with distance 0 no rank does.
 
     Examples
@@ -38,28 +67,21 @@ class Shift(NamedTuple):
     distance: int
 
     def code(self) -> Code:
-        """As the engine takes it: map, a, b, c."""
         return _SHIFT, self.distance, 0, 0
 
     def pair_array(self, ranks: int) -> PairArray:
-        """Sender and receiver of each message; shape (messages, 2)."""
         senders = np.arange(ranks if self.distance else 0)
         return np.stack([senders, (senders + self.distance) % ranks], axis=1)
 
-    def pairs(self, ranks: int) -> Pairs:
-        """The same as a list."""
-        return [(sender, receiver) for sender, receiver in self.pair_array(ranks).tolist()]
-
     def count(self, ranks: int) -> int:
-        """How many messages that are."""
         return ranks if self.distance else 0
 
     def symmetric(self, ranks: int) -> bool:
-        """Whether all ranks act alike: none, or each sends one message and receives one."""
         return True
 
 
-class Xor(NamedTuple):
+@dataclass(frozen=True)
+class Xor(Partners):
     """Ranks i < below exchange with ``i xor mask``; `below` is a power of two above `mask`.
 
     Examples
@@ -72,28 +94,21 @@ class Xor(NamedTuple):
     below: int
 
     def code(self) -> Code:
-        """As the engine takes it: map, a, b, c."""
         return _XOR, self.mask, self.below, 0
 
     def pair_array(self, ranks: int) -> PairArray:
-        """Sender and receiver of each message; shape (messages, 2)."""
         senders = np.arange(self.below)
         return np.stack([senders, senders ^ self.mask], axis=1)
 
-    def pairs(self, ranks: int) -> Pairs:
-        """The same as a list."""
-        return [(sender, receiver) for sender, receiver in self.pair_array(ranks).tolist()]
-
     def count(self, ranks: int) -> int:
-        """How many messages that are."""
         return self.below
 
     def symmetric(self, ranks: int) -> bool:
-        """Whether all ranks act alike: none, or each sends one message and receives one."""
         return self.below == ranks
 
 
-class BinomialTree(NamedTuple):
+@dataclass(frozen=True)
+class BinomialTree(Partners):
     """A level of a binomial tree with root 0: pairs i, ``i + stride`` with i a multiple of
     ``2 * stride`` and ``i + stride < below``. Down, i sends; up, ``i + stride`` does.
 
@@ -108,29 +123,19 @@ class BinomialTree(NamedTuple):
     down: bool
 
     def code(self) -> Code:
-        """As the engine takes it: map, a, b, c."""
         return _TREE, self.stride, self.below, int(self.down)
 
     def pair_array(self, ranks: int) -> PairArray:
-        """Sender and receiver of each message; shape (messages, 2)."""
         uppers = np.arange(0, self.below - self.stride, 2 * self.stride)
         pairs = np.stack([uppers, uppers + self.stride], axis=1)
         return pairs if self.down else pairs[:, ::-1]
 
-    def pairs(self, ranks: int) -> Pairs:
-        """The same as a list."""
-        return [(sender, receiver) for sender, receiver in self.pair_array(ranks).tolist()]
-
     def count(self, ranks: int) -> int:
-        """How many messages that are."""
         return len(range(0, self.below - self.stride, 2 * self.stride))
 
-    def symmetric(self, ranks: int) -> bool:
-        """Whether all ranks act alike: none, or each sends one message and receives one."""
-        return self.count(ranks) == 0
 
-
-class Range(NamedTuple):
+@dataclass(frozen=True)
+class Range(Partners):
     """Ranks ``begin <= i < end`` send to ``i + distance``, which is not 0.
 
     Examples
@@ -144,30 +149,19 @@ class Range(NamedTuple):
     distance: int
 
     def code(self) -> Code:
-        """As the engine takes it: map, a, b, c."""
         return _RANGE, self.begin, self.end, self.distance
 
     def pair_array(self, ranks: int) -> PairArray:
-        """Sender and receiver of each message; shape (messages, 2)."""
         senders = np.arange(self.begin, self.end)
         return np.stack([senders, senders + self.distance], axis=1)
 
-    def pairs(self, ranks: int) -> Pairs:
-        """The same as a list."""
-        return [(sender, receiver) for sender, receiver in self.pair_array(ranks).tolist()]
-
     def count(self, ranks: int) -> int:
-        """How many messages that are."""
         return self.end - self.begin
-
-    def symmetric(self, ranks: int) -> bool:
-        """Whether all ranks act alike: none, or each sends one message and receives one."""
-        return self.count(ranks) == 0
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
-    """Any messages; a rank sends at most one of them, and receives at most one.
+class Listed(Partners):
+    """Any messages; whether all ranks act alike is not known.
 
     Attributes
     ----------
@@ -199,23 +193,11 @@ class Listed:
         object.__setattr__(self, "messages", pairs.astype(np.int64, copy=False))
 
     def pair_array(self, ranks: int) -> PairArray:
-        """Sender and receiver of each message; shape (messages, 2)."""
         return self.messages
 
-    def pairs(self, ranks: int) -> Pairs:
-        """The same as a list."""
-        return [(sender, receiver) for sender, receiver in self.messages.tolist()]
-
     def count(self, ranks: int) -> int:
-        """How many messages that are."""
         return len(self.messages)
 
-    def symmetric(self, ranks: int) -> bool:
-        """Whether all ranks act alike: not known, so no."""
-        return not len(self.messages)
-
-
-Partners = Shift | Xor | BinomialTree | Range | Listed
 
 COMPUTE, ENTER, EXCHANGE, FORWARD, OBSERVE, MESSAGE = range(6)
 """Kinds of steps: compute phase, entry into the collective with the first send, original exchange

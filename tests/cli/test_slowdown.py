@@ -293,6 +293,35 @@ def test_out_keeps_what_answers_another_question(capsys, tmp_path, blank_picture
     assert "--force is for --out DIR" in run(capsys, *QUESTION, "4", "--force")[2]
 
 
+def test_resampled_recordings(capsys, tmp_path):
+    """The option, in the table, in the files, and over an answer that was made without it."""
+    given = ("--noise", FILE, "--ranks", "4..16", "--realizations", "100", "--out", tmp_path)
+    code, out, _ = run(capsys, *given)
+    assert code == 0
+    assert "for that take resamples = 20" in out
+    told = json.loads((tmp_path / "slowdown.json").read_text())
+    assert told.pop("resamples") == 0
+    (tmp_path / "slowdown.json").write_text(json.dumps(told))  # as of a version without the option
+    code, out, err = run(capsys, *given, "--resamples", 5)
+    assert code == 0, err
+    assert "under 5 made of stretches of this one" in out
+    found = jf.slowdown(FILE, "4..16", realizations=100, resamples=5)
+    assert "\n".join(found.lines()) in out
+    assert (tmp_path / "slowdown.csv").read_text() == found.to_csv()
+    told = json.loads((tmp_path / "slowdown.json").read_text())
+    assert told["resamples"] == 5
+    assert told["resampled"] == found.resampled.tolist()
+    for options, words in (
+        ((*given, "--resamples", 3), "--resamples must be 0, or from 5 to 1000, got 3"),
+        ((*QUESTION, "4", "--resamples", 20), "--resamples must be 0 without a recording"),
+        (("--noise", "period=1ms,duration=max", "--ranks", 4, "--at-most", 2, "--resamples", 20),
+         "--resamples is not for --at-most"),
+    ):  # fmt: skip
+        code, _, err = run(capsys, *options)
+        assert code == 2
+        assert words in err
+
+
 def interrupted(monkeypatch, after):
     """`slowdown` is stopped once so many numbers of ranks are done."""
     real, calls = slowdown_module.simulate_checked, []

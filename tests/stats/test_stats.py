@@ -331,6 +331,25 @@ def test_fewest_exchanges_from_0():
     assert stats.fewest_exchanges(samples, first=0).T == 0
 
 
+def test_what_the_input_adds_to_an_interval():
+    """Ends at the root of the sum of squares; Student's t of as many replicates as there are."""
+    known = stats.Estimate(10.0, 9.0, 12.0, 0.9, 1000)
+    replicates = [8.0, 10.0, 12.0, 11.0, 9.0]
+    variance = np.var(replicates, ddof=1)
+    t = scipy.stats.t.ppf(0.95, 4)
+    for within in (0.0, 1.0):
+        found = stats.with_input_uncertainty(known, replicates, within)
+        assert (found.value, found.confidence, found.realizations) == (10.0, 0.9, 1000)
+        reach = t * math.sqrt(variance - within)
+        assert found.low == pytest.approx(10 - math.hypot(1, reach))
+        assert found.high == pytest.approx(10 + math.hypot(2, reach))
+    # What realizations alone explain adds nothing; an end that is not known stays so.
+    same = stats.with_input_uncertainty(known, replicates, 3.0)
+    assert (same.low, same.high) == (9.0, 12.0)
+    unknown = stats.Estimate(10.0, -math.inf, math.inf, 0.9, 1000)
+    assert stats.with_input_uncertainty(unknown, replicates).too_small
+
+
 def test_thirty_run_means():
     samples = np.arange(95.0)
     assert stats.thirty_run_means(samples).tolist() == [14.5, 44.5, 74.5]

@@ -198,8 +198,9 @@ def known(collective: str) -> dict[str, Candidate]:
     return dict(_REGISTERED[check_choice(collective, "collective", COLLECTIVES)])
 
 
-def _algorithm_of_kind(kind: str) -> Maker:
-    return lambda ranks, network, size: Algorithm.from_dict({"kind": kind})
+def _always(kind: str, **fields: Any) -> Maker:
+    """An algorithm with these fields, whatever the machine is."""
+    return lambda ranks, network, size: Algorithm.from_dict({"kind": kind, **fields})
 
 
 def _forwarded(after: int | str) -> Maker:
@@ -293,26 +294,21 @@ def _check_free_links(network: Network, size: int) -> None:
 
 
 def _register_all() -> None:
-    _register_plain()
-    for candidate in [*_with_copies(), *_in_two_stages(), *_only_if_named()]:
-        register("allreduce", candidate)
-    _register_linear()
-
-
-def _register_plain() -> None:
     for collective, names in _PLAIN.items():
         for name, plain in names.items():
             called = {library: word for library, word in zip(LIBRARIES, plain.called, strict=True)
                       if word}  # fmt: skip
-            register(
-                collective,
-                Candidate(
-                    name,
-                    _algorithm_of_kind(plain.kind),
-                    summary=plain.summary,
-                    called=called,
-                ),
-            )
+            make = _always(plain.kind)
+            register(collective, Candidate(name, make, summary=plain.summary, called=called))
+    for candidate in [*_with_copies(), *_in_two_stages(), *_only_if_named()]:
+        register("allreduce", candidate)
+    # Open MPI's has all messages under way, MPICH's 32 unless it is told another number.
+    for name, window, words, called in (
+        ("linear", MOST_WINDOW, "all at once", {"Open MPI": "1 linear"}),
+        ("scattered", 32, "32 at a time", {"MPICH": "scattered"}),
+    ):
+        summary = f"a block to i + 1, i + 2, ... (modulo N), {words}"
+        register("alltoall", Candidate(name, _linear(window), summary=summary, called=called))
 
 
 def _with_copies() -> list[Candidate]:
@@ -322,7 +318,7 @@ def _with_copies() -> list[Candidate]:
         # messages: considered only if it is named.
         Candidate(
             "butterfly",
-            _algorithm_of_kind("butterfly"),
+            _always("butterfly"),
             usual=False,
             summary="recursive_doubling on links that are never busy, as in MS12",
         ),
@@ -374,35 +370,18 @@ def _only_if_named() -> list[Candidate]:
     return [
         Candidate(  # MPICH's has a radix of its own, which a tuning file would have to name
             "recursive_multiplying",
-            _algorithm_of_kind("recursive_multiplying_allreduce"),
+            _always("recursive_multiplying_allreduce"),
             usual=False,
             summary="whole vectors among 4 ranks in a round: the fewest rounds, more messages",
         ),
-        Candidate(
+        Candidate(  # NCCL's buffers of 4 MiB have 8 parts (`NCCL_BUFFSIZE`, `NCCL_STEPS`)
             "double_binary_tree",
-            _in_segments("double_binary_tree_allreduce", "512KiB"),
+            _always("double_binary_tree_allreduce", segment_bytes="512KiB"),
             usual=False,
             summary="up and down two binary trees, half of the vector each, in parts of 512 KiB",
             called={"NCCL": "Tree"},
         ),
     ]
-
-
-def _register_linear() -> None:
-    # Open MPI's has all messages under way, MPICH's 32 unless it is told another number.
-    for name, window, words, called in (
-        ("linear", MOST_WINDOW, "all at once", {"Open MPI": "1 linear"}),
-        ("scattered", 32, "32 at a time", {"MPICH": "scattered"}),
-    ):
-        register(
-            "alltoall",
-            Candidate(
-                name,
-                _linear(window),
-                summary=f"a block to i + 1, i + 2, ... (modulo N), {words}",
-                called=called,
-            ),
-        )
 
 
 def _linear(window: int) -> Maker:
@@ -414,11 +393,6 @@ def _linear(window: int) -> Maker:
         return Algorithm.from_dict({"kind": "linear_alltoall", "window": window})
 
     return make
-
-
-def _in_segments(kind: str, most: str) -> Maker:
-    """In parts such as NCCL's, whose buffers of 4 MiB have 8 (`NCCL_BUFFSIZE`, `NCCL_STEPS`)."""
-    return lambda ranks, network, size: Algorithm.from_dict({"kind": kind, "segment_bytes": most})
 
 
 _register_all()

@@ -299,9 +299,7 @@ class Question:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        put = partial(object.__setattr__, self)
         check_choice(self.collective, "collective", COLLECTIVES)
         put("network", check_network(self.network))
         put("noise", check_sources(self.noise))

@@ -237,8 +237,8 @@ class Race:
         )
         for candidate in self.candidates:
             candidate.find_noise_free(poll)
-        self.exact = not question.noise or all(
-            _cannot_be_delayed(candidate, question) for candidate in self.candidates
+        self.exact = not any(
+            delays(noise, one.case) for one in self.candidates for noise in question.noise
         )
         self.ready = True
 
@@ -293,7 +293,8 @@ class Race:
         racing: list[CandidateRuns] = []
         slow: list[CandidateRuns] = []
         ceiling, ceiling_of = self._ceilings[-1] if self._ceilings else (math.inf, "")
-        for group in sorted(sharing_simulations(self.left), key=_least_noise_free):
+        groups = sharing_simulations(self.left)
+        for group in sorted(groups, key=lambda group: min(one.noise_free for one in group)):
             for candidate in group:
                 too_slow = candidate.never_early and candidate.noise_free > ceiling
                 (slow if too_slow else racing).append(candidate)
@@ -355,12 +356,3 @@ class Race:
     def ceiling_at(self, look: int) -> float:
         """The lowest bound that was known at a look, by which candidates were dropped there."""
         return self._ceilings[look][0]
-
-
-def _least_noise_free(group: Sequence[CandidateRuns]) -> float:
-    return min(candidate.noise_free for candidate in group)
-
-
-def _cannot_be_delayed(candidate: CandidateRuns, question: Question) -> bool:
-    """Whether no noise can delay a candidate."""
-    return not any(delays(noise, candidate.case) for noise in question.noise)

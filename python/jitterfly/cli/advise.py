@@ -290,10 +290,7 @@ def _write(answer: Any, out: Path) -> list[str]:
     write_whole(out / "advice.csv", answer.to_csv().encode())
     write_whole(out / "advice.json", answer.to_json().encode())
     names = ["advice.csv", "advice.json"]
-    if not draw.can_draw() or not any(cell.ranking for cell in answer.cells):
-        return names
-    from ..plots import advice as picture
-
-    with draw.drawing():
-        draw.save(picture.draw(answer), out / "advice.png")
-    return [*names, "advice.png"]
+    if draw.can_draw() and any(cell.ranking for cell in answer.cells):
+        answer.plot(out / "advice.png")
+        names.append("advice.png")
+    return names

@@ -165,7 +165,7 @@ def _run_two_sources(chosen: argparse.Namespace, curves: list[Any]) -> None:
             )
             for curve in curves
         ]
-    files = [] if chosen.out is None else written(chosen.out, _write_two_sources(fits, chosen.out))
+    files = [] if chosen.out is None else written(chosen.out, _write_fits(fits, chosen.out, True))
     if chosen.json:
         plain = [plain_two_source_fit(fitted) for fitted in fits]
         print_json("fit", fits=plain, written=files)
@@ -175,31 +175,11 @@ def _run_two_sources(chosen: argparse.Namespace, curves: list[Any]) -> None:
         print(f"\nwritten: {', '.join(map(str, files))}")
 
 
-def _write_two_sources(fits: list[Any], out: Path) -> list[str]:
-    """The tables of `_write_fits`; there is no picture of two sources."""
-    from ..files import write_whole
-
-    out.mkdir(parents=True, exist_ok=True)
-    rows: list[Any] = [("series", "verdict", "model", "rank", "parameter", "value", "low", "high",
-                        "given", "determined", "confidence")]  # fmt: skip
-    for fitted in fits:
-        for name, one in fitted.bounds.items():
-            ends = (one.low, one.high) if fitted.verdict != "no fit" else ("", "")
-            rows.append((fitted.curve.name, fitted.verdict, "two-bernoulli", fitted.model.rank,
-                         name, one.value, *ends, int(one.fixed),
-                         int(name not in fitted.undetermined), fitted.confidence))  # fmt: skip
-    write_whole(out / "fit.csv", csv_text(rows).encode())
-    write_whole(out / "points.csv", _points_csv(fits).encode())
-    return ["fit.csv", "points.csv"]
-
-
 def _plain_fit(fitted: Any) -> dict[str, Any]:
     parameters = {}
-    for name in ("step", "delay", "probability", "load"):
-        bounds = getattr(fitted, name)
-        ends = {"low": bounds.low, "high": bounds.high} if fitted.intervals else {}
-        parameters[name] = {"value": bounds.value, "low": None, "high": None, **ends,
-                            "given": bool(bounds.fixed)}  # fmt: skip
+    for name, one in fitted.bounds.items():
+        low, high = (one.low, one.high) if fitted.intervals else (None, None)
+        parameters[name] = {"value": one.value, "low": low, "high": high, "given": bool(one.fixed)}
     names = ("series", "ranks", "measured_s", "error_s", "model_s")
     points = [dict(zip(names, row, strict=True)) for row in _rows_of_points(fitted)]
     return {"series": fitted.curve.name, "verdict": fitted.verdict, "model": fitted.model.name,
@@ -207,49 +187,38 @@ def _plain_fit(fitted: Any) -> dict[str, Any]:
             "parameters": parameters, "points": points}  # fmt: skip
 
 
-def _write_fits(fits: list[Any], out: Path) -> list[str]:
+def _write_fits(fits: list[Any], out: Path, two_sources: bool = False) -> list[str]:
+    """Tables, and pictures of what has one source; the names of the files."""
     from ..files import write_whole
     from ..plots import draw
 
     out.mkdir(parents=True, exist_ok=True)
-    write_whole(out / "fit.csv", _parameters_csv(fits).encode())
+    write_whole(out / "fit.csv", _parameters_csv(fits, two_sources).encode())
     write_whole(out / "points.csv", _points_csv(fits).encode())
     names = ["fit.csv", "points.csv"]
-    if not draw.can_draw():
+    if two_sources or not draw.can_draw():
         return names
-    from ..plots.inference import draw_fit
-
     for i, fitted in enumerate(fits):
         plain = re.sub(r"[^A-Za-z0-9.-]+", "_", fitted.curve.name).strip("_.") or "curve"
         name = f"{plain}.png" if len(fits) == 1 else f"{i + 1}_{plain}.png"
-        with draw.drawing():
-            draw.save(draw_fit(fitted), out / name)
+        fitted.plot(out / name)
         names.append(name)
     return names
 
 
-def _parameters_csv(fits: list[Any]) -> str:
-    rows: list[tuple[Any, ...]]
-    rows = [("series", "verdict", "model", "rank", "parameter", "value", "low", "high", "given",
-             "confidence")]  # fmt: skip
+def _parameters_csv(fits: list[Any], two_sources: bool) -> str:
+    from ..inference.two_sources import MODEL
+
+    rows: list[Any] = [("series", "verdict", "model", "rank", "parameter", "value", "low", "high",
+                        "given", *["determined"] * two_sources, "confidence")]  # fmt: skip
     for fitted in fits:
-        for name in ("step", "delay", "probability", "load"):
-            bounds = getattr(fitted, name)
-            low, high = (bounds.low, bounds.high) if fitted.intervals else ("", "")
-            rows.append(
-                (
-                    fitted.curve.name,
-                    fitted.verdict,
-                    fitted.model.name,
-                    fitted.model.rank,
-                    name,
-                    bounds.value,
-                    low,
-                    high,
-                    int(bounds.fixed),
-                    fitted.confidence,
-                )
-            )
+        known = fitted.verdict != "no fit" if two_sources else fitted.intervals
+        model = MODEL if two_sources else fitted.model.name
+        for name, one in fitted.bounds.items():
+            ends = (one.low, one.high) if known else ("", "")
+            more = [int(name not in fitted.undetermined)] if two_sources else []
+            rows.append((fitted.curve.name, fitted.verdict, model, fitted.model.rank, name,
+                         one.value, *ends, int(one.fixed), *more, fitted.confidence))  # fmt: skip
     return csv_text(rows)
 
 

@@ -111,7 +111,8 @@ def _questions() -> list[_Question]:
         _Question("algorithm", "which collective: butterfly (an allreduce), ring_allreduce, "
                   "dissemination_barrier, ...", "butterfly", _algorithm),
         _Question("ranks", "numbers of ranks, such as 64,1000 or 16..1024", "16..1024", _ranks),
-        _Question("bytes", "message size, such as 8 or 1KiB", "8", _bytes),
+        _Question("bytes", "message size, such as 8 or 1KiB", "8",
+                  lambda text: size(text, "bytes")),
         _Question("network", "network, LogGOPS: latency L, overhead o, time per byte G",
                   "L=1us,o=200ns,G=0.1ns", _network),
         _Question("noise", "noise: a recorded file, or K=V,...",
@@ -169,10 +170,6 @@ def _algorithm(text: str) -> str:
     from ..algorithms import Algorithm
 
     return Algorithm.from_dict({"kind": text}, "--algorithm").kind
-
-
-def _bytes(text: str) -> int:
-    return size(text, "bytes")
 
 
 def _ranks(text: str) -> list[int]:

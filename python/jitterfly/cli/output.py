@@ -245,15 +245,15 @@ def check_out(
     way_out = "choose another --out, or --force to replace it"
     try:
         stored = from_stored(json.loads(read_whole(out / f"{name}.json")))
-        before = {key: stored[key] for key in asked}
+        before = {key: stored[key] for key in asked if key not in free}
     except (OSError, ValueError, TypeError, KeyError):
         raise ValueError(
             f"{out} holds {there[0]}, which does not say what was asked; {way_out}"
         ) from None
     # As it is read back, and whatever the file of measured noise is called.
     now, before = _without_names(json.loads(json.dumps(plain(asked)))), _without_names(before)
-    for key in now:
-        if key not in free and now[key] != before[key]:
+    for key in before:
+        if now[key] != before[key]:
             raise ValueError(
                 f"{out} holds the answer to another question (its {key} is "
                 f"{shorten(before[key])}, here it is {shorten(now[key])}); {way_out}"

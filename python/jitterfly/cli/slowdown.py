@@ -79,6 +79,9 @@ def add_parser(commands: Any) -> None:
         help="CPU time of a compute phase before each",
     )
     add("--realizations", metavar="N", help="for each number of ranks (default 2,000)")
+    add("--resamples", metavar="N", help="under a recording: also under so many others, made of "
+        "stretches of it; intervals allow for what another one would hold (usual: 20; default 0)",
+        )  # fmt: skip
     add("--seed", metavar="N", default="0", help="default 0")
     add_backend(parser)
     add("--threads", metavar="N", help="of the CPU backend (default: all)")
@@ -101,7 +104,7 @@ class _Question(NamedTuple):
     tables : list of dict
         The noise as it was given.
     at_most : float or None
-    realizations, seed : int
+    realizations, seed, resamples : int
     """
 
     case: Case
@@ -110,6 +113,7 @@ class _Question(NamedTuple):
     at_most: float | None
     realizations: int
     seed: int
+    resamples: int
 
     @property
     def name(self) -> str:
@@ -130,11 +134,12 @@ class _Question(NamedTuple):
             "ranks": self.ranks,
             "realizations": self.realizations,
         }
-        return fields if known else fields | {"at_most": self.at_most}
+        return fields | ({"resamples": self.resamples} if known else {"at_most": self.at_most})
 
 
 def _run(chosen: argparse.Namespace) -> int:
     from ..plots import draw
+    from ..slowdown import SlowdownTable
 
     started = time.monotonic()
     if chosen.picture is not None:
@@ -147,7 +152,11 @@ def _run(chosen: argparse.Namespace) -> int:
     if chosen.out is not None:
         make_directory(chosen.out, "--out")
         before = check_out(
-            chosen.out, question.name, question.fields(), chosen.force, ("realizations",)
+            chosen.out,
+            question.name,
+            question.fields(),
+            chosen.force,
+            ("realizations", "resamples"),
         )
         warn_without_matplotlib()
     with show_phases(begun=started) as phases:
@@ -156,6 +165,8 @@ def _run(chosen: argparse.Namespace) -> int:
         print("\n".join(answer.report()), flush=True)
     content = {**question.fields(), "stopped": answer.stopped,
                "rows": list(map(_row, answer.rows))}  # fmt: skip
+    if isinstance(answer, SlowdownTable) and question.resamples:
+        content["resampled"] = answer.resampled
     written: list[Path] = []
     if answer.stopped and _has_more(before, answer):
         print(f"jitterfly: {chosen.out} keeps its earlier answer, which has more ranks; --force "
@@ -175,7 +186,7 @@ def _run(chosen: argparse.Namespace) -> int:
 def _question(chosen: argparse.Namespace) -> _Question:
     from ..inference.noise_limit import has_unknown
     from ..noise import Noise
-    from ..slowdown import USUAL_REALIZATIONS
+    from ..slowdown import MOST_RESAMPLES, USUAL_REALIZATIONS
     from ..syntax import read_ranks
 
     network = network_of(chosen)
@@ -183,9 +194,12 @@ def _question(chosen: argparse.Namespace) -> _Question:
     check_units(chosen, ["compute_time"])
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
+    resamples = integer(chosen.resamples, "resamples", 0, MOST_RESAMPLES) or 0
     message_bytes = size(chosen.bytes, "bytes")
     tables = noises(chosen.noise)
     at_most = _at_most(chosen, any(map(has_unknown, tables)))
+    if at_most is not None and resamples:
+        raise ValueError("--resamples is not for --at-most: leave it out")
     case = Case(
         ranks[-1],
         algorithm=algorithm(chosen, ranks, network, message_bytes),
@@ -195,7 +209,9 @@ def _question(chosen: argparse.Namespace) -> _Question:
         cycles=integer(chosen.cycles, "cycles", 1, MOST_CYCLES) or 1,
         compute_time=chosen.compute_time,
     )
-    return _Question(case, ranks, tables, at_most, realizations or USUAL_REALIZATIONS, seed)
+    return _Question(
+        case, ranks, tables, at_most, realizations or USUAL_REALIZATIONS, seed, resamples
+    )
 
 
 def _at_most(chosen: argparse.Namespace, unknown: bool) -> float | None:
@@ -243,7 +259,7 @@ def _answer(
         "progress": show,
     }
     if question.at_most is None:
-        return slowdown(case.noise, question.ranks, **options)
+        return slowdown(case.noise, question.ranks, resamples=question.resamples, **options)
     with naming_options("noise"):
         return noise_limit(question.tables, question.ranks, at_most=question.at_most, **options)
 

@@ -10,6 +10,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,9 +83,7 @@ class CongestionCase:
     ranks: Given[int | None, int] = Given("int | None", None)
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        put = partial(object.__setattr__, self)
         if not isinstance(self.network, Topology):
             raise ValueError(
                 f"network must be a Topology such as FatTree(...), got {shorten(self.network)}"
@@ -114,7 +113,8 @@ class CongestionCase:
                     "pattern; at least 2 are needed"
                 )
         else:
-            put("pattern", tuple(map(_tuples, check_levels(self.pattern, self.z))))
+            levels = check_levels(self.pattern, self.z)  # as tuples, so that cases can be compared
+            put("pattern", tuple(tuple(map(tuple, level.tolist())) for level in levels))
         if self.rule == "orcs1" and self.pattern != "tree":
             raise ValueError("rule 'orcs1' is defined for pattern 'tree' only")
 
@@ -277,8 +277,3 @@ BY_NAME: dict[str, Callable[[int], Iterator[Pairs]]] = {
     "none": none,
 }
 PATTERNS = tuple(BY_NAME)
-
-
-def _tuples(level: Pairs) -> tuple[tuple[int, int], ...]:
-    """Messages of a level, so that cases can be compared."""
-    return tuple((a, b) for a, b in level.tolist())

@@ -8,6 +8,7 @@ import io
 import warnings
 import zlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +65,7 @@ class NetworkMap(_Read, kind="map"):
     tables: str | Path | None = None
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        put = partial(object.__setattr__, self)
         put("file", _path(self.file, "file"))
         if self.tables is not None:
             put("tables", _path(self.tables, "tables"))

@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -95,9 +96,7 @@ class FatTree(Topology, kind="fat_tree"):
     salt: int = 0
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        put = partial(object.__setattr__, self)
         put("m", _check_numbers(self.m, "m"))
         height = len(self.m)
         put("w", _check_numbers(self.w, "w", height))

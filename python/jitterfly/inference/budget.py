@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,9 +92,7 @@ class BudgetQuestion:
     statistic: str = "mean"
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        put = partial(object.__setattr__, self)
         put("ranks", check_power_of_two(self.ranks, "ranks", 2**MOST_ROUNDS))
         if self.ranks < 2:
             raise ValueError(f"ranks must be at least 2, got {shorten(self.ranks)}")

@@ -98,7 +98,6 @@ class Fit(Report):
     region: Floats
 
     def __repr__(self) -> str:
-
         parameters = ", ".join(" ".join(line.split()) for line in _parameter_lines(self))
         return f"Fit({self.verdict!r}: {parameters}; {len(self.curve)} points)"
 
@@ -114,11 +113,9 @@ class Fit(Report):
         """
         columns = ("parameter", "value", "low", "high", "given")
         rows = []
-        for name in ("step", "delay", "probability", "load"):
-            bounds: Bounds = getattr(self, name)
-            ends = (bounds.low, bounds.high) if self.intervals else (np.nan, np.nan)
-            row = (name, bounds.value, *ends, bounds.fixed)
-            rows.append(dict(zip(columns, row, strict=True)))
+        for name, one in self.bounds.items():
+            ends = (one.low, one.high) if self.intervals else (np.nan, np.nan)
+            rows.append(dict(zip(columns, (name, one.value, *ends, one.fixed), strict=True)))
         return notebook.data_frame(rows, columns)
 
     def plot(self, path: str | Path | None = None) -> Figure:
@@ -144,6 +141,12 @@ class Fit(Report):
         extra = self.model.extra(rounds, self.probability.value)[0]
         latencies: Floats = np.asarray(rounds) * self.step.value + self.delay.value * extra
         return latencies
+
+    @property
+    def bounds(self) -> dict[str, Bounds]:
+        """The parameters by name: step, delay, probability, load."""
+        names = ("step", "delay", "probability", "load")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def intervals(self) -> bool:

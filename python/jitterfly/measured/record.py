@@ -453,7 +453,8 @@ def record(
     parts = tuple(_detours(recording, hz) for recording, hz in zip(recordings, rates, strict=True))
     source = _source_of(parts, recordings, rates, quantum)
     if stopped:
-        source["stopped"] = f"by {stopped}, after {_seconds(parts[0]):.3g} of {seconds:g} s"
+        took = parts[0].length / TICKS_PER_SECOND
+        source["stopped"] = f"by {stopped}, after {took:.3g} of {seconds:g} s"
     reasons = [
         f"CPU {recording['cpu']}: {reason}"
         for recording, hz in zip(recordings, rates, strict=True)
@@ -619,7 +620,3 @@ def _detours(recording: dict[str, Any], hz: Rate) -> Detours:
         resolution=round(step) if step >= _COARSE else None,
         cpu=str(recording["cpu"]),
     )
-
-
-def _seconds(part: Detours) -> float:
-    return part.length / TICKS_PER_SECOND

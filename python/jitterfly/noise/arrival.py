@@ -11,17 +11,15 @@ from ..fields import check_choice, frozen_dataclass
 from .source import (
     ExposedWork,
     Exposure,
+    GroupNoise,
     Hits,
-    Noise,
     Shared,
-    check_shared,
-    node_ranks,
 )
 from .step import thinned
 
 
 @frozen_dataclass()
-class LateArrival(Noise, kind="arrival"):
+class LateArrival(GroupNoise, kind="arrival"):
     """Each rank idles for a drawn time before each collective.
 
     The delay comes before the compute phase of the cycle, if there is one. It is no CPU time: noise
@@ -67,13 +65,13 @@ class LateArrival(Noise, kind="arrival"):
     each: Literal["cycle", "realization"] = "cycle"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shared", check_shared(self.shared))
+        self.check_fields()
         check_choice(self.each, "each", ("cycle", "realization"))
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         program.add_rank_delay(
             delay=thinned(self.delay, self.probability).delay(),
-            node_ranks=node_ranks(self.shared, ranks),
+            **self.engine_fields(ranks),
             once=self.each == "realization",
         )
 

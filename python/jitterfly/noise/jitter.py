@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +24,8 @@ from .source import (
     ExposedWork,
     Exposure,
     Hits,
-    Noise,
     Shared,
-    check_message_phase,
-    check_shared,
-    check_window,
-    engine_window,
-    node_ranks,
+    WindowNoise,
 )
 
 _TWO_64 = 2**64
@@ -44,7 +39,7 @@ MOST_EVENTS = 1000
 
 
 @frozen_dataclass()
-class NetworkJitter(Noise, kind="jitter"):
+class NetworkJitter(WindowNoise, kind="jitter"):
     """Events in the network: each message is delayed by Poisson(transit / period) of them.
 
     Parameters
@@ -81,6 +76,8 @@ class NetworkJitter(Noise, kind="jitter"):
     np.uint64(8)
     """
 
+    of_messages: ClassVar[bool] = True
+
     period: PositiveSeconds
     duration: ShortSeconds
     during: Literal["all", "communication"] = "all"
@@ -91,9 +88,7 @@ class NetworkJitter(Noise, kind="jitter"):
     def __post_init__(self) -> None:
         to_ticks(self.period, "period", positive=True)
         to_ticks(self.duration, "duration")
-        check_message_phase(self.during, "NetworkJitter")
-        check_window(self.begin, self.end)
-        object.__setattr__(self, "shared", check_shared(self.shared))
+        self.check_fields()
 
     def check(self, ranks: int, transit: int) -> None:
         if transit > MOST_EVENTS * to_ticks(self.period):
@@ -108,11 +103,7 @@ class NetworkJitter(Noise, kind="jitter"):
         return poisson_survival(Fraction(transit, to_ticks(self.period)))
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
-        common = {
-            "duration": to_ticks(self.duration),
-            "node_ranks": node_ranks(self.shared, ranks),
-            **engine_window(self.begin, self.end),
-        }
+        common = {"duration": to_ticks(self.duration), **self.engine_fields(ranks)}
         program.add_jitter(survival=self.survival(transit), **common)
         for cost, way in enumerate(transits):  # a table of each way, of the same source
             program.add_jitter(survival=self.survival(way), cost=cost, **common)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from ..distributions.constant import Constant, ConstantOrDrawn
 from ..distributions.distribution import DelayTable, Probability
@@ -13,19 +13,14 @@ from .source import (
     ExposedWork,
     Exposure,
     Hits,
-    Noise,
     Shared,
-    check_message_phase,
-    check_shared,
-    check_window,
-    engine_window,
-    node_ranks,
+    WindowNoise,
 )
 from .step import thinned
 
 
 @frozen_dataclass()
-class MessageNoise(Noise, kind="message"):
+class MessageNoise(WindowNoise, kind="message"):
     """The way of each message, original, copy or forward, takes longer by an independent draw.
 
     Parameters
@@ -55,6 +50,8 @@ class MessageNoise(Noise, kind="message"):
     'exponential, mean 1 µs'
     """
 
+    of_messages: ClassVar[bool] = True
+
     delay: ConstantOrDrawn
     probability: Probability = Probability(1.0)
     shared: Shared = False
@@ -63,20 +60,14 @@ class MessageNoise(Noise, kind="message"):
     end: OptionalSeconds = OptionalSeconds()
 
     def __post_init__(self) -> None:
-        check_message_phase(self.during, "MessageNoise")
-        check_window(self.begin, self.end)
-        object.__setattr__(self, "shared", check_shared(self.shared))
+        self.check_fields()
 
     def table(self) -> DelayTable:
         """The delay of a message, as integers."""
         return thinned(self.delay, self.probability)
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
-        program.add_message(
-            delay=self.table().delay(),
-            node_ranks=node_ranks(self.shared, ranks),
-            **engine_window(self.begin, self.end),
-        )
+        program.add_message(delay=self.table().delay(), **self.engine_fields(ranks))
 
     @property
     def random(self) -> bool:

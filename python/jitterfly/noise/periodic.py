@@ -12,13 +12,9 @@ from .source import (
     ExposedWork,
     Exposure,
     Hits,
-    Noise,
     Shared,
-    check_shared,
+    WindowNoise,
     check_times_of_ranks,
-    check_window,
-    engine_phases,
-    engine_window,
     node_ranks,
     ticks_of_ranks,
     why_no_work,
@@ -26,7 +22,7 @@ from .source import (
 
 
 @frozen_dataclass(eq=False)
-class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
+class PeriodicNoise(ComparedByValue, WindowNoise, kind="periodic"):
     """Periodic interruptions of the CPU: busy in ``[phase + k * period, + duration)``.
 
     Work stands still inside these half-open intervals; waiting absorbs them. They can hit only what
@@ -85,9 +81,7 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
                 f"got {show_seconds(self.duration)} (in PeriodicNoise)"
             )
         check_choice(self.start, "start", ("fresh", "stationary"))
-        check_choice(self.during, "during", ("all", "compute", "communication"))
-        check_window(self.begin, self.end)
-        object.__setattr__(self, "shared", check_shared(self.shared))
+        self.check_fields()
         if self.phases is not None:
             if self.shared is not False:
                 raise ValueError("shared must be False when phases are given")
@@ -109,10 +103,8 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
             period=to_ticks(self.period),
             duration=to_ticks(self.duration),
             stationary=self.start == "stationary",
-            node_ranks=self.node_ranks(ranks),
             phases=None if self.phases is None else ticks_of_ranks(self.phases),
-            **engine_phases(self.during),
-            **engine_window(self.begin, self.end),
+            **self.engine_fields(ranks),
         )
 
     def misses(self, exposed: ExposedWork) -> str:

@@ -15,13 +15,8 @@ from .source import (
     ExposedWork,
     Exposure,
     Hits,
-    Noise,
     Shared,
-    check_shared,
-    check_window,
-    engine_phases,
-    engine_window,
-    node_ranks,
+    WindowNoise,
     why_no_work,
 )
 
@@ -29,7 +24,7 @@ _MOST_INTERVALS = 2**31  # of a rank: their draws are numbered
 
 
 @frozen_dataclass()
-class RenewalNoise(Noise, kind="renewal"):
+class RenewalNoise(WindowNoise, kind="renewal"):
     """Interruptions of the CPU: idle for a gap, busy for a duration, and so on, all drawn anew.
 
     Work stands still inside the busy intervals; waiting absorbs them. What they can hit: see
@@ -82,9 +77,7 @@ class RenewalNoise(Noise, kind="renewal"):
 
     def __post_init__(self) -> None:
         check_choice(self.start, "start", ("fresh", "stationary"))
-        check_choice(self.during, "during", ("all", "compute", "communication"))
-        check_window(self.begin, self.end)
-        object.__setattr__(self, "shared", check_shared(self.shared))
+        self.check_fields()
         if self.gap.longest_ticks() == 0 or self.gap.expected() == 0:
             raise ValueError("gap must have a mean above 0, else the CPU is never idle")
         if self.start == "stationary":
@@ -108,9 +101,7 @@ class RenewalNoise(Noise, kind="renewal"):
             gap=self.gap.table(),
             duration=self.duration.table(),
             stationary=self.stationary(),
-            node_ranks=node_ranks(self.shared, ranks),
-            **engine_phases(self.during),
-            **engine_window(self.begin, self.end),
+            **self.engine_fields(ranks),
         )
 
     def stationary(self) -> tuple[int, Any, Any] | None:

@@ -303,6 +303,58 @@ class Noise(Component, ABC):
         return values
 
 
+class GroupNoise(Noise):
+    """Base of sources whose draws groups of ranks may share.
+
+    `shared` is a field of each kind.
+    """
+
+    shared: Shared
+
+    def check_fields(self) -> None:
+        """Check the fields that kinds have in common, when one is made."""
+        object.__setattr__(self, "shared", check_shared(self.shared))
+
+    def engine_fields(self, ranks: int) -> dict[str, Any]:
+        """These fields as the engine takes them."""
+        return {"node_ranks": node_ranks(self.shared, ranks)}
+
+
+class WindowNoise(GroupNoise):
+    """Base of sources that act in a window of time, perhaps in a phase of the cycle alone.
+
+    `during`, `begin` and `end` are fields of each kind. `of_messages`: what it delays are messages
+    on their way, which there are in one phase only.
+    """
+
+    during: Any
+    begin: Any  # seconds
+    end: Any  # seconds, or None
+    of_messages: ClassVar[bool] = False
+
+    def check_fields(self) -> None:
+        phases = ["all", "compute", "communication"]
+        if self.of_messages:
+            if isinstance(self.during, str) and self.during == "compute":
+                raise ValueError(
+                    f"during must be 'all' or 'communication' for {type(self).__name__}, got "
+                    "'compute': no messages are sent in the compute phase"
+                )
+            phases.remove("compute")
+        check_choice(self.during, "during", phases)
+        to_ticks(self.begin, "begin")
+        if self.end is not None and to_ticks(self.end) <= to_ticks(self.begin):
+            raise ValueError(f"end must be above begin = {self.begin} s, got {self.end}")
+        super().check_fields()
+
+    def engine_fields(self, ranks: int) -> dict[str, Any]:
+        fields = super().engine_fields(ranks) | engine_window(self.begin, self.end)
+        if not self.of_messages:
+            fields["in_compute"] = self.during != "communication"
+            fields["in_communication"] = self.during != "compute"
+        return fields
+
+
 def content_of(value: Any) -> Any:
     """A table without the names of files, which their content identifies."""
     if isinstance(value, Mapping):
@@ -425,35 +477,10 @@ def node_ranks(shared: Shared, ranks: int) -> int:
     return ranks if shared == "machine" else min(int(shared or 1), ranks)
 
 
-def check_window(begin: float, end: float | None) -> None:
-    """Raise ValueError if a source would begin after its end."""
-    to_ticks(begin, "begin")
-    if end is not None and to_ticks(end) <= to_ticks(begin):
-        raise ValueError(f"end must be above begin = {begin} s, got {end}")
-
-
 def engine_window(begin: float, end: float | None) -> dict[str, int]:
     """The window in ticks, as the engine takes it: without limits where none were given."""
     given = {"begin": to_ticks(begin)} if begin else {}
     return EVER | given | ({} if end is None else {"end": to_ticks(end)})
-
-
-def engine_phases(during: str) -> dict[str, bool]:
-    """The phases of the cycle in which a source acts, as the engine takes them."""
-    return {
-        "in_compute": during != "communication",
-        "in_communication": during != "compute",
-    }
-
-
-def check_message_phase(during: Any, owner: str) -> None:
-    """Raise ValueError unless noise of messages may act in that phase."""
-    if isinstance(during, str) and during == "compute":
-        raise ValueError(
-            f"during must be 'all' or 'communication' for {owner}, got 'compute': "
-            "no messages are sent in the compute phase"
-        )
-    check_choice(during, "during", ("all", "communication"))
 
 
 def why_no_work(during: str, exposed: ExposedWork) -> str:

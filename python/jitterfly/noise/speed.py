@@ -13,11 +13,9 @@ from ..units import TICKS_PER_SECOND, Time, warn_of_small_factor
 from .source import (
     ExposedWork,
     Exposure,
+    GroupNoise,
     Hits,
-    Noise,
     Shared,
-    check_shared,
-    node_ranks,
 )
 from .step import thinned
 
@@ -37,7 +35,7 @@ class _Factor(Drawn):
 
 
 @frozen_dataclass()
-class SpeedNoise(Noise, kind="speed"):
+class SpeedNoise(GroupNoise, kind="speed"):
     """Each rank is slower, or faster, by a drawn factor; a realization has draws of its own.
 
     The factor is one of the CPU time of compute phases and of combining, in a schedule of its
@@ -87,7 +85,7 @@ class SpeedNoise(Noise, kind="speed"):
     shared: Shared = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shared", check_shared(self.shared))
+        self.check_fields()
         largest = self.factor.longest_ticks()
         if not 0 < largest <= LARGEST_FACTOR * TICKS_PER_SECOND:
             raise ValueError(
@@ -103,9 +101,7 @@ class SpeedNoise(Noise, kind="speed"):
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         # Also where all factors are 1: the draws of the sources after it stay the same.
-        program.add_rank_speed(
-            factor=self.table().delay(), node_ranks=node_ranks(self.shared, ranks)
-        )
+        program.add_rank_speed(factor=self.table().delay(), **self.engine_fields(ranks))
 
     @property
     def random(self) -> bool:

@@ -14,18 +14,13 @@ from .source import (
     ExposedWork,
     Exposure,
     Hits,
-    Noise,
     Shared,
-    check_shared,
-    check_window,
-    engine_phases,
-    engine_window,
-    node_ranks,
+    WindowNoise,
 )
 
 
 @frozen_dataclass()
-class StepNoise(Noise, kind="step"):
+class StepNoise(WindowNoise, kind="step"):
     """The CPU work of each step takes longer by an independent draw.
 
     A step is taking a message that brings a level, or sending the original message of a round; and
@@ -85,9 +80,7 @@ class StepNoise(Noise, kind="step"):
 
     def __post_init__(self) -> None:
         check_choice(self.at, "at", ("receive", "send"))
-        check_choice(self.during, "during", ("all", "compute", "communication"))
-        check_window(self.begin, self.end)
-        object.__setattr__(self, "shared", check_shared(self.shared))
+        self.check_fields()
 
     def table(self) -> DelayTable:
         """The delay of a step, as integers."""
@@ -98,9 +91,7 @@ class StepNoise(Noise, kind="step"):
         program.add_step(
             delay=self.table().delay(),
             at_send=self.at == "send",
-            node_ranks=node_ranks(self.shared, ranks),
-            **engine_phases(self.during),
-            **engine_window(self.begin, self.end),
+            **self.engine_fields(ranks),
         )
 
     @property

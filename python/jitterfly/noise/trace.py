@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -21,7 +21,6 @@ from ..fields import (
     Array,
     FloatsLike,
     Given,
-    check_choice,
     check_integer,
     check_numbers,
     counted,
@@ -42,13 +41,9 @@ from .source import (
     ExposedWork,
     Exposure,
     Hits,
-    Noise,
     Shared,
-    check_shared,
+    WindowNoise,
     check_times_of_ranks,
-    check_window,
-    engine_phases,
-    engine_window,
     node_ranks,
     ticks_of_ranks,
     why_no_work,
@@ -57,12 +52,13 @@ from .source import (
 if TYPE_CHECKING:
     from ..measured import Detours
 
+_STRETCHES = 30  # of a recording that is resampled
 _PART_TAKEN = 0.1  # of a recording, by a realization: above, its longest detours are in most
 _WAYS = "one of file, (starts, durations and length) and trace"
 
 
 @dataclass(frozen=True, eq=False)
-class TraceNoise(ComparedByValue, Noise, kind="trace"):
+class TraceNoise(ComparedByValue, WindowNoise, kind="trace"):
     """Interruptions of the CPU as they were measured, over and over again.
 
     With a trace of some length and a rank's offset, the rank is busy at time t if the trace is busy
@@ -101,6 +97,12 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         Intervals are cut to the time from `begin` to before `end`, seconds; all of it without them.
     sha256 : str, optional
         What the content of the file must be; found out where it is left out.
+    resample : int, optional
+        Replays another recording, made of this one: stretches of it, about 30, drawn with
+        replacement and put in a row. The number chooses which. All of them could have been recorded
+        on the same machine. So results under several say how far they rest on this one recording;
+        `slowdown` with `resamples` makes intervals of that. Each part of a file is drawn by itself.
+        `offset` must be drawn.
 
     Raises
     ------
@@ -134,16 +136,13 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     end: OptionalSeconds = OptionalSeconds()
     sha256: str | None = None
     ranks_per_part: int | None = None
+    resample: int | None = None
     trace: InitVar[Detours | None] = None
 
     def __post_init__(self, trace: Detours | None) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        put = partial(object.__setattr__, self)
         _check_ways(self, trace)
-        check_choice(self.during, "during", ("all", "compute", "communication"))
-        check_window(self.begin, self.end)
-        put("shared", check_shared(self.shared))
+        self.check_fields()
         if self.file is not None:
             name, sha256 = noise_files.find(self.file, self.sha256)
             put("file", name)
@@ -160,16 +159,23 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
                 raise ValueError("ranks_per_part is for part = 'each' (in TraceNoise)")
             count = check_integer(self.ranks_per_part, "ranks_per_part", 1, 2**30)
             put("ranks_per_part", count)
+        if self.resample is not None:
+            put("resample", check_integer(self.resample, "resample", 0, 2**32 - 1))
+            if not (isinstance(self.offset, str) and self.offset == "random"):
+                raise ValueError("offset must be left out with resample (in TraceNoise)")
         put("offset", self._checked_offset())
 
     def replayed(self) -> tuple[Recording, ...]:
         """The intervals of each recording that ranks replay, in ticks; touching ones are one."""
         if self.file is not None:
             assert isinstance(self.file, noise_files.FileName)
-            return _recordings_of_file(self.file.path, str(self.sha256), self.part, self.file)
+            return _recordings_of_file(
+                self.file.path, str(self.sha256), self.part, self.file, self.resample
+            )
         assert self.starts is not None
         assert self.durations is not None
-        return (_recording_of_lists(self.starts, self.durations, self.length),)
+        recording = _recording_of_lists(self.starts, self.durations, self.length)
+        return (recording,) if self.resample is None else _resampled((recording,), self.resample)
 
     def recordings_of(self, ranks: int) -> npt.NDArray[np.int32]:
         """Which of the recordings each rank replays, int32, shape (ranks,)."""
@@ -211,11 +217,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         traces = self.replayed()
-        common = {
-            "node_ranks": node_ranks(self.shared, ranks),
-            **engine_phases(self.during),
-            **engine_window(self.begin, self.end),
-        }
+        common = self.engine_fields(ranks)
         if self.part == "each" and len(traces) > 1:
             program.add_traces(
                 recordings=[(trace.starts, trace.ends, trace.length) for trace in traces],
@@ -429,10 +431,14 @@ def _no_detours(parts: Sequence[Any], file: str) -> str:
 
 
 @lru_cache(maxsize=32)
-def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[Recording, ...]:
+def _recordings_of_file(
+    path: Path, sha256: str, part: Any, file: str, resample: int | None
+) -> tuple[Recording, ...]:
     """The detours in a part of a file, or in each of its parts, of which some may have none."""
     from ..measured import Detours
 
+    if resample is not None:
+        return _resampled(_recordings_of_file(path, sha256, part, file, None), resample)
     measured = noise_files.read(path, sha256)
     each = isinstance(part, str) and part == "each"
     if not isinstance(measured.parts[0], Detours):  # before anybody chooses one of several
@@ -450,6 +456,35 @@ def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[
     if not any(len(trace.starts) for trace in traces):
         raise ValueError(f"file: {file}: there is no interval in any part: leave the noise out")
     return tuple(traces)
+
+
+def _resampled(recordings: Sequence[Recording], number: int) -> tuple[Recording, ...]:
+    """Recordings of stretches of these, drawn with replacement (see `TraceNoise.resample`).
+
+    A detour goes with the idle time before it, and the recording is a circle, so that stretches of
+    equally many detours begin anywhere (the circular block bootstrap: Politis & Romano, 1992).
+    Detours that follow each other, and the time from tick to tick, are kept within a stretch.
+    """
+    return tuple(
+        _resampled_one(one, np.random.default_rng([number, i])) for i, one in enumerate(recordings)
+    )
+
+
+def _resampled_one(recording: Recording, rng: np.random.Generator) -> Recording:
+    starts, ends, length, *_ = recording
+    count = len(starts)
+    if not count:
+        return recording
+    durations = ends - starts
+    idle = starts - np.concatenate([ends[-1:] - length, ends[:-1]])
+    in_a_row = max(1, round(count / _STRETCHES))
+    while True:  # one idle time may be as long as a recording can be, and be drawn twice
+        first = rng.integers(0, count, size=(-(-count // in_a_row), 1))
+        drawn = ((first + np.arange(in_a_row)) % count).ravel()[:count]
+        if idle[drawn].any() and idle[drawn].sum(dtype=np.float64) < LARGEST - recording.busy:
+            break
+    stops = np.cumsum(idle[drawn] + durations[drawn])
+    return _recording(stops - durations[drawn], stops, int(stops[-1]), "resample")
 
 
 def _recording(

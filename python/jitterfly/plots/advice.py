@@ -97,7 +97,7 @@ def _winners(
     rows, columns = grid.shape
     axes.set_xlim(-0.5, columns - 0.5)
     axes.set_ylim(-0.5, rows - 0.5)
-    _plain(axes)
+    style.bare(axes)
     shown = []
     for at, cell in np.ndenumerate(grid):
         colour, hatch, text = _NO_WINNER, "", ""
@@ -150,7 +150,7 @@ def _runners_up(axes: Axes, grid: Any, height: float, font: float) -> list[Any]:
                   font=max(font - 1, 6.0))  # fmt: skip
     if finite.max(initial=1.0) > 1:  # else there is nothing to tell apart
         maps.colour_bar(axes, norm, height, colours=_RAMP)
-    _plain(axes)
+    style.bare(axes)
     marks: list[Any] = []
     if np.isnan(ratio).any():
         label = "white, right: the next one is not compared with the first"
@@ -173,13 +173,6 @@ def _number(ratio: float, norm: LogNorm) -> str:
 
 def _patch(face: str, hatch: str, label: str) -> Patch:
     return Patch(facecolor=face, edgecolor=style.INK, hatch=hatch, linewidth=0.4, label=label)
-
-
-def _plain(axes: Axes) -> None:
-    axes.grid(visible=False)
-    axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
 
 
 def _handles(shown: list[str], names: list[str], found: Sequence[AdviceCell]) -> list[Any]:

@@ -63,10 +63,7 @@ def draw_map(
     ramp = mpl.colormaps[colours]
     axes.imshow(np.ma.masked_invalid(values), norm=norm, cmap=ramp, origin="lower",
                 aspect="auto", interpolation="nearest")  # fmt: skip
-    axes.grid(visible=False)
-    axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    style.bare(axes)
     shades = ramp(norm(np.nan_to_num(values)))[..., :3]
     dark = shades @ (0.2126, 0.7152, 0.0722) < 0.45
     known = np.isfinite(values)

@@ -101,6 +101,14 @@ def _tells(ticks: np.ndarray, digits: int, step: float) -> bool:
     return all(abs(float(f"{t:.{digits}g}") - t) <= 0.05 * step for t in ticks) or not step
 
 
+def bare(axes: Axes) -> None:
+    """A panel without grid, ticks and frame: its cells have edges of their own."""
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
 def figure_of(axes: Axes) -> Figure:
     """The figure that a panel lies in; we draw no subfigures."""
     return cast(Figure, axes.figure)

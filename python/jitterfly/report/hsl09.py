@@ -40,7 +40,7 @@ from ..fields import check_choice
 from ..files import write_whole
 from ..plots.draw import can_draw, drawing, save
 from ..progress import Tell, show_duration
-from ..result_table import csv_text
+from ..result_table import csv_text, ends
 from ..studies import STREAM_VERSION
 from ..sweep.executors import backend_of, check_workers
 from .document import Facts, Picture, Section, Table
@@ -320,7 +320,7 @@ def slowdowns(points: Sequence[FigurePoint]) -> str:
             point.setting.figure, point.setting.network, case.network.hosts, case.ranks, case.z,
             case.ratio, case.pattern, case.perturbation, case.rule, case.network.routing_name,
             slowdown.realizations, point.perturbed.seed,
-            *map(_number, (slowdown.value, slowdown.low, slowdown.high)), slowdown.confidence,
+            *map(_number, ends(slowdown)), slowdown.confidence,
             *map(_number, quantiles), _number(point.unperturbed.samples.mean()),
         ])  # fmt: skip
     return csv_text([names, *rows])
@@ -338,22 +338,15 @@ def _bandwidths(
     networks = [(name, tree) for name, (tree, _) in SYSTEMS.items()]
     networks += [("1152 hosts", FatTree.of(1152, routing=routing)) for routing in ROUTINGS]
     networks += list(maps.items())
-    rows = [
-        [name, network.hosts, network.routing_name, count, seed, *map(_number, bandwidth[1:4])]
-        for name, network in networks
-        if network.hosts <= (1152 if quick else _LARGE) or name in maps
-        for bandwidth in [_bandwidth(name, network, count, seed, progress)]
-    ]
-    return csv_text([names, *rows])
-
-
-def _bandwidth(
-    name: str, network: Topology, count: int, seed: int, progress: Callable[[str], object]
-) -> tuple[str, float, float, float]:
-    progress(f"effective bisection bandwidth: {name}, routing {network.routing_name}")
-    bandwidth = bisection_bandwidth(network, count, seed)
-    ends = float(bandwidth.low), float(bandwidth.high)
-    return network.routing_name, float(bandwidth.value), *ends
+    rows: list[list[Any]] = [names]
+    for name, network in networks:
+        if network.hosts > (1152 if quick else _LARGE) and name not in maps:
+            continue
+        routing = network.routing_name
+        progress(f"effective bisection bandwidth: {name}, routing {routing}")
+        bandwidth = bisection_bandwidth(network, count, seed)
+        rows.append([name, network.hosts, routing, count, seed, *map(_number, ends(bandwidth))])
+    return csv_text(rows)
 
 
 def _write_pictures(points: Sequence[FigurePoint], path: Path, seed: int) -> None:

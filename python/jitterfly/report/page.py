@@ -59,8 +59,13 @@ def _main(report: Report, rendered: dict[str, tuple[Section, Html]]) -> list[Htm
         _comparison(report),
         *(rendered[content.name][1] for content in report.sections),
         few_runs(report.few_runs) if report.few_runs else Html(),
-        _method(),
-        _sources(),
+        tag(
+            "section",
+            tag("h2", "How the intervals are made"),
+            _facts(METHOD, "method"),
+            id="method",
+        ),
+        tag("section", tag("h2", "Sources"), _facts(SOURCES, "method"), id="sources"),
     ]
 
 
@@ -73,9 +78,9 @@ def _header(report: Report) -> Html:
     )
 
 
-def _facts(facts: Facts) -> Html:
+def _facts(facts: Facts, kind: str = "facts") -> Html:
     pairs = (tag("div", tag("dt", name), tag("dd", value)) for name, value in facts)
-    return tag("dl", *pairs, class_="facts")
+    return tag("dl", *pairs, class_=kind)
 
 
 def _pending(report: Report) -> Html:
@@ -205,31 +210,17 @@ def _bar(report: Report) -> Html:
     return tag("div", *parts, class_="bar", aria_hidden="true")
 
 
-def _method() -> Html:
-    parts = (tag("div", tag("dt", name), tag("dd", text)) for name, text in METHOD)
-    return tag(
-        "section",
-        tag("h2", "How the intervals are made"),
-        tag("dl", *parts, class_="method"),
-        id="method",
-    )
-
-
-def _sources() -> Html:
-    parts = (tag("div", tag("dt", name), tag("dd", text)) for name, text in SOURCES)
-    return tag("section", tag("h2", "Sources"), tag("dl", *parts, class_="method"), id="sources")
-
-
 # Shapes as well as colours, for those who see no difference between red and green.
 _MARKS = {REPRODUCED: "✓", DIFFERS: "✗", CANNOT_TELL: "?"}
 
 
-def verdict(name: str) -> Html:
-    """A verdict as a label with a mark."""
+def verdict(name: str, count: str = "") -> Html:
+    """A verdict as a label with a mark, and how often it was given."""
     return tag(
         "span",
         tag("span", _MARKS[name], class_="mark", aria_hidden="true"),
         Html("&nbsp;"),
+        count,
         Html(name.replace(" ", "&nbsp;")),
         class_=f"verdict {_kind(name)}",
     )
@@ -237,19 +228,7 @@ def verdict(name: str) -> Html:
 
 def counts(claim: ClaimRow) -> Html:
     """How many parts of a claim have each verdict, as labels."""
-    labels = [
-        tag(
-            "span",
-            tag("span", _MARKS[name], class_="mark", aria_hidden="true"),
-            Html("&nbsp;"),
-            f"{count} ",
-            Html(name.replace(" ", "&nbsp;")),
-            class_=f"verdict {_kind(name)}",
-        )
-        for name, count in claim.counts.items()
-        if count
-    ]
-    return join(labels, " ")
+    return join((verdict(name, f"{count} ") for name, count in claim.counts.items() if count), " ")
 
 
 def section(content: Section) -> Html:
@@ -266,7 +245,7 @@ def section(content: Section) -> Html:
         _pictures(wide),
         tag("div", *beside, class_=kind),
         *(tag("p", note, class_="note") for note in content.notes),
-        *map(_table, content.tables),
+        *(tag("details", tag("summary", one.title), _grid(one)) for one in content.tables),
         id=content.name,
     )
 
@@ -348,10 +327,6 @@ def _limit(part: PartRow) -> Html:
     note = f"Limit, {part.whose}: {part.limit}. " if part.whose else ""
     note += f"Why: {part.why}." if part.why else ""
     return tag("span", note, class_="note") if note else Html()
-
-
-def _table(table: Table) -> Html:
-    return tag("details", tag("summary", table.title), _grid(table))
 
 
 def _grid(table: Table) -> Html:

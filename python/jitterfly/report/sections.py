@@ -140,7 +140,7 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
     ]
     rows = [
         (
-            *(_label(cell, axis) for axis in axes),
+            *(show_ranks(cell.ranks) if axis == "ranks" else cell.labels[axis] for axis in axes),
             name.partition(", ")[2],
             f"{facts.realizations:,}",
             "" if facts.T is None else str(facts.T),
@@ -171,10 +171,6 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
 def _number_kind(facts: MainNumbers) -> str:
     """The statistic of a table, with the confidence of its interval."""
     return f"{facts.statistic} [{100 * facts.mean.confidence:.6g} %]"
-
-
-def _label(cell: CellResults, axis: str) -> str:
-    return show_ranks(cell.ranks) if axis == "ranks" else cell.labels[axis]
 
 
 def _spread(facts: MainNumbers) -> tuple[str, str]:

@@ -89,7 +89,9 @@ def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
             f"A has seed {seeds[0]} and B has seed {seeds[1]}: they saw other noise and can not be "
             f"paired; run one again with the seed {seeds[0]}"
         )
-    here, there = ({_at(cell): cell for cell in side.store.cells} for side in (a, b))
+    here, there = (
+        {tuple(cell.labels.items()): cell for cell in side.store.cells} for side in (a, b)
+    )
     pairs = [(here[at], there[at]) for at in here if at in there]
     pairs = [(p, q) for p, q in pairs if a.store.available(p) > 1 and b.store.available(q) > 1]
     if not pairs:
@@ -102,10 +104,6 @@ def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
         share = min(shares) / max(len(sequential), 1)
         found.append(_verdict(a, b, p, q, confidence, level_of(confidence, share / len(pairs))))
     return found
-
-
-def _at(cell: Cell) -> tuple[tuple[str, str], ...]:
-    return tuple(cell.labels.items())
 
 
 def _samples(side: Side, cell: Cell) -> tuple[np.ndarray, float | None]:

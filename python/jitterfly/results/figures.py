@@ -58,18 +58,7 @@ def check_figure(study: Study, kind: str | None = None, observable: str | None =
                     f"figure {name!r} shows its own observables, so give none; "
                     f"{', '.join(OF_ONE)} show one"
                 )
-        needs = {
-            "slowdown": _slowdown_needs,
-            "overhead": _overhead_needs,
-            "cycles": _cycles_needs,
-            "times": _times_needs,
-            "maps": _maps_needs,
-            "paper_maps": _paper_maps_needs,
-            "family": _family_needs,
-            "hm18_table": _probability_needs,
-        }
-        if name in needs:
-            needs[name](study)
+        _check_needs(study, name)
     except ValueError as error:
         raise study.error(str(error)) from None
 
@@ -101,41 +90,44 @@ def named(study: Study, kind: str) -> list[str]:
     return [name for name, observable in study.observables.items() if observable.kind == kind]
 
 
-def _need(study: Study, figure: str, wanted: dict[str, int]) -> None:
+#: Of figures that show observables of certain kinds, how many they need of each.
+_OBSERVABLES = {
+    "slowdown": {"slowdown": 2, "gain": 1, "optimal_T": 1},
+    "overhead": {"overhead": 2, "recovery": 1},
+    "cycles": {"overhead": 2, "recovery": 1},
+    "times": {"completion": 1},
+    "paper_maps": {"slowdown": 1},
+}
+
+
+def _check_needs(study: Study, figure: str) -> None:
+    """Raise ValueError if the study has not the axes, observables or claims of a figure."""
+    axes = [axis.name for axis in study.axes]
+    numbers = study_axes.number_axes(study)
+    if figure in ("maps", "paper_maps") and len(numbers) < 2:
+        raise ValueError(
+            "figure 'maps' needs two axes of at least two numbers each, "
+            f"got {', '.join(numbers) or 'none'}; 'curves' needs one"
+        )
+    if figure == "family" and not numbers:
+        raise ValueError("figure 'family' needs an axis of at least two numbers")
+    if figure == "hm18_table" and axes != ["probability"]:
+        raise ValueError("figure 'hm18_table' needs one axis, 'probability'")
+    wanted = _OBSERVABLES.get(figure, {})
     missing = [kind for kind, count in wanted.items() if len(named(study, kind)) < count]
     if missing:
         needs = ", ".join(f"{count} of kind {kind!r}" for kind, count in wanted.items())
         raise ValueError(f"figure {figure!r} needs the observables: {needs}; too few {missing[0]}")
-
-
-def _slowdown_needs(study: Study) -> None:
-    _need(study, "slowdown", {"slowdown": 2, "gain": 1, "optimal_T": 1})
-    _along_ranks(study, "slowdown")
-
-
-def _overhead_needs(study: Study) -> None:
-    _need(study, "overhead", {"overhead": 2, "recovery": 1})
-    _along_ranks(study, "overhead")
-
-
-def _cycles_needs(study: Study) -> None:
-    _need(study, "cycles", {"overhead": 2, "recovery": 1})
-    each = [study.observables[name] for kind in ("overhead", "recovery")
-            for name in named(study, kind)]  # fmt: skip
-    cycles = min(variant.case.cycles for cell in study.cells() for variant in cell.variants)
-    if any(one.cycle != "each" for one in each) or cycles < 3:
-        raise ValueError("figure 'cycles' needs cycle = \"each\", and cases of at least 3 cycles")
-
-
-def _times_needs(study: Study) -> None:
-    _need(study, "times", {"completion": 1})
-    _along_ranks(study, "times")
-
-
-def _paper_maps_needs(study: Study) -> None:
-    _maps_needs(study)
-    _need(study, "paper_maps", {"slowdown": 1})
-    if not {"M3", "M5"} & set(study.claims):
+    if figure in ("slowdown", "overhead", "times") and "ranks" not in axes:
+        raise ValueError(f"figure {figure!r} needs an axis 'ranks'")
+    if figure == "cycles":
+        each = [study.observables[name] for kind in wanted for name in named(study, kind)]
+        cycles = min(variant.case.cycles for cell in study.cells() for variant in cell.variants)
+        if any(one.cycle != "each" for one in each) or cycles < 3:
+            raise ValueError(
+                "figure 'cycles' needs cycle = \"each\", and cases of at least 3 cycles"
+            )
+    if figure == "paper_maps" and not {"M3", "M5"} & set(study.claims):
         raise ValueError("figure 'paper_maps' needs a claim M3 or M5: it is in their ranges")
 
 
@@ -147,30 +139,6 @@ def published_figures(study: Study) -> list[str]:
     if {"M3", "M5"} & set(study.claims):
         kinds.append("paper_maps")
     return kinds
-
-
-def _along_ranks(study: Study, figure: str) -> None:
-    if all(axis.name != "ranks" for axis in study.axes):
-        raise ValueError(f"figure {figure!r} needs an axis 'ranks'")
-
-
-def _maps_needs(study: Study) -> None:
-    numbers = study_axes.number_axes(study)
-    if len(numbers) < 2:
-        raise ValueError(
-            "figure 'maps' needs two axes of at least two numbers each, "
-            f"got {', '.join(numbers) or 'none'}; 'curves' needs one"
-        )
-
-
-def _family_needs(study: Study) -> None:
-    if not study_axes.number_axes(study):
-        raise ValueError("figure 'family' needs an axis of at least two numbers")
-
-
-def _probability_needs(study: Study) -> None:
-    if [axis.name for axis in study.axes] != ["probability"]:
-        raise ValueError("figure 'hm18_table' needs one axis, 'probability'")
 
 
 WIDE = 0.1  # an interval that reaches farther than this share of its mean is called uncertain

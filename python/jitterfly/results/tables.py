@@ -217,7 +217,9 @@ def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
     rows = []
     for cell in cells:
         row = [_position(results, cell), f"{cell.realizations:,}"]
-        row += [_quiet(cell)] if slow else []
+        if slow:
+            quiet = noise_free_ticks(cell.first_case)[-1]
+            row.append(show_seconds(float(quiet) / TICKS_PER_SECOND))
         for name in names:
             row += _texts(cell.facts.get(name), len(_header(cells, name)), name in wanted)
         rows.append([*row, *(["no" if cell.unmet else "yes"] if targets else [])])
@@ -321,10 +323,6 @@ def _position(results: Results, cell: CellResults) -> str:
         return ""
     value = cell.coordinates[results.axis]
     return results.along.plain(value)
-
-
-def _quiet(cell: CellResults) -> str:
-    return show_seconds(float(noise_free_ticks(cell.first_case)[-1]) / TICKS_PER_SECOND)
 
 
 def _half_width(half: float) -> str:

@@ -23,6 +23,7 @@ from .estimates import (
     quantiles,
     standard_error,
     thirty_run_means,
+    with_input_uncertainty,
 )
 from .histogram import Histogram
 from .paired import (
@@ -61,6 +62,7 @@ __all__ = [
     "standard_error",
     "thirty_run_means",
     "win_probability",
+    "with_input_uncertainty",
 ]
 
 

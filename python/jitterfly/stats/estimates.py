@@ -248,6 +248,45 @@ class RareEvents(NamedTuple):
         )
 
 
+def with_input_uncertainty(
+    estimate: Estimate, replicates: npt.ArrayLike, within: float = 0.0
+) -> Estimate:
+    """An interval that allows for what the simulation was given, too, such as a recording of noise.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Under the input as it is.
+    replicates : array of float, shape (replicates,)
+        The same under other inputs that could have been, at least two: resampled recordings.
+    within : float
+        Variance of one replicate that is due to its own realizations. What the replicates vary more
+        than that comes from the input.
+
+    Notes
+    -----
+    Each end of the interval moves away from the value: the distance becomes the root of the sum of
+    its square and that of t s, where s is the standard deviation that comes from the input, and t
+    Student's for the replicates. The bootstrap of the input: Barton, Nelson & Xie, "Quantifying
+    Input Uncertainty via Simulation Confidence Intervals", INFORMS Journal on Computing 26 (2014).
+
+    Examples
+    --------
+    >>> known = Estimate(10.0, 9.0, 11.0, 0.95, 1000)
+    >>> print(with_input_uncertainty(known, [9.0, 10.0, 11.0, 10.0]))
+    10 [7.216, 12.78]
+    """
+    others = np.asarray(replicates, dtype=np.float64)
+    between = max(float(others.var(ddof=1)) - within, 0.0)
+    reach = student_t(estimate.confidence, len(others) - 1) * math.sqrt(between)
+    value, low, high = (float(end) for end in (estimate.value, estimate.low, estimate.high))
+    return replace(
+        estimate,
+        low=value - math.hypot(value - low, reach),
+        high=value + math.hypot(high - value, reach),
+    )
+
+
 def _times(margin: Any, distance: Any) -> Any:
     """Infinite where the margin is, though the distance may be 0."""
     finite = np.isfinite(margin)

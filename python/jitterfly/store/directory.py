@@ -118,7 +118,7 @@ def check_orphans(path: Path, study: Study) -> None:
     """
     identities: set[str] = set()
     for file in sorted((path / RECORDS).glob("*.jfr")):
-        head = _first(file)
+        head = next(_heads(file), None)
         if head is None:
             continue  # damaged, which is said when the file is read
         if head.get("seed") != study.seed:
@@ -144,10 +144,6 @@ def _other_run_error(path: Path, what: str) -> ValueError:
         f"{path} holds records of another run ({what}); choose another `out`, or `force` to "
         "replace it"
     )
-
-
-def _first(file: Path) -> dict[str, Any] | None:
-    return next(_heads(file), None)
 
 
 def _heads(file: Path) -> Iterator[dict[str, Any]]:

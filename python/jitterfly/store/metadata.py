@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -229,9 +229,5 @@ def _leaves(table: Any) -> dict[str, Any]:
 
 def joined(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """`new`, with the cells and backends of `old` kept."""
-    together = {key: _union(old[key], new[key]) for key in ("cells", "backend")}
+    together = {key: sorted({*old[key], *new[key]}) for key in ("cells", "backend")}
     return {**new, **together}
-
-
-def _union(some: Iterable[str], others: Iterable[str]) -> list[str]:
-    return sorted({*some, *others})

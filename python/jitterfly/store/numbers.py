@@ -320,13 +320,9 @@ def to_html(store: Readable) -> str:
     for row in shown[: notebook.MOST_ROWS]:
         estimate = row.estimate
         ends = (float(estimate.value), float(estimate.low), float(estimate.high))
-        show = show_seconds if row.unit == "s" else _plain
+        show = show_seconds if row.unit == "s" else "{:.4g}".format
         value, low, high = (show(end) for end in ends)
         count = f"{estimate.realizations:,}"
         lines.append([*row.cell.labels.values(), row.family.name, count, value, f"{low} to {high}"])
     more = "and more: to_pandas() has all" if len(shown) > len(lines) else ""
     return notebook.table(repr(store), header, lines, more)
-
-
-def _plain(value: float) -> str:
-    return f"{value:.4g}"

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from ..algorithms import Butterfly
-from ..case import Case, check_exposed, delays, warn_of_idle_speeds, warn_of_unused_costs
+from ..case import Case, check_exposed, random_sources, warn_of_idle_speeds, warn_of_unused_costs
 from ..distributions.distribution import number_alone
 from ..fields import is_real_number, shorten
 from ..observables import Column, Family, Observable
@@ -97,11 +97,7 @@ class Cell:
 
     @cached_property
     def _noisy_variants(self) -> frozenset[str]:
-        return frozenset(
-            label
-            for label, case in self.cases.items()
-            if any(noise.random and delays(noise, case) for noise in case.noise)
-        )
+        return frozenset(label for label, case in self.cases.items() if any(random_sources(case)))
 
     def varies(self, family: Family) -> bool:
         """Whether realizations of an observable can differ: whether a variant of it has noise."""

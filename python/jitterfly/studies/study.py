@@ -7,7 +7,7 @@ import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
@@ -149,9 +149,7 @@ class Study:
     _grid: _Grid = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        put = partial(object.__setattr__, self)
         for name in ("axes", "targets", "claims"):
             put(name, tuple(listed(getattr(self, name), name)))
         put("seed", read_count(self.seed, "seed", 0, MOST_SEED))

@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TextIO
 
 from ..engine import BACKENDS, BackendError, backend_named, check_backend
@@ -148,12 +147,7 @@ class RunProgressLine(ProgressLine):
         self.cells_asked = self.cells - self.cells_done
         self.finished = {run.cell.index for run in runs if run.done}
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self.terminal or kind is None:
             self._show()
         self.close()

@@ -421,10 +421,6 @@ def _reduce_scatter(case: Case) -> int:
     return _rounds(case, message(case, n, combine=True), rounds[::-1], message(case, block))
 
 
-def _dissemination(case: Case) -> int:
-    return in_a_row([message(case, case.message_bytes)] * rounds_of(case.ranks))
-
-
 def _bruck(case: Case) -> int:
     distances = [1 << r for r in range(rounds_of(case.ranks))]
     blocks = [min(distance, case.ranks - distance) for distance in distances]
@@ -464,7 +460,9 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     "bruck_alltoall": _bruck_alltoall,
     "butterfly": _butterfly,
     "chain_broadcast": _chain,
-    "dissemination_barrier": _dissemination,
+    "dissemination_barrier": lambda case: in_a_row(
+        [message(case, case.message_bytes)] * rounds_of(case.ranks)
+    ),
     "knomial_broadcast": _knomial_broadcast,
     "knomial_reduce": _knomial_reduce,
     "pairwise_alltoall": lambda case: _ring(case, case.message_bytes),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ..measurements import Histogram, Measured
-from .rows import MOST_COLUMNS, MOST_COUNT, Bins
+from .rows import LATENCY_NOTE, MOST_COLUMNS, MOST_COUNT, Bins
 from .text import Options, Text
 
 NAME = "cyclictest"
@@ -82,8 +82,7 @@ def _measured(text: Text, bins: Bins, footer: dict[str, list[str]], unit: str) -
         for thread in range(threads)
     )
     notes = [
-        "wake-up latencies (how late a timer was), not noise: they have no rate and take no CPU "
-        "time",
+        LATENCY_NOTE,
         "columns are threads: thread n runs on CPU n only with -S, or -a and one thread a CPU",
     ]
     if unit in ("us", "µs"):

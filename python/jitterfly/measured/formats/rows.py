@@ -18,6 +18,11 @@ MOST_COUNT = 2**48
 MOST_COLUMNS = 2**15
 
 
+LATENCY_NOTE = (
+    "wake-up latencies (how late a timer was), not noise: they have no rate and take no CPU time"
+)
+
+
 class Bins:
     """Collects the rows of a histogram with `columns` counts each.
 

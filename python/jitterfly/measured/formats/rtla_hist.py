@@ -11,15 +11,12 @@ import re
 from ...fields import first_few
 from ...units import TICKS_PER_SECOND, exact, show_seconds, to_ticks
 from ..measurements import MOST_TICKS, Histogram, Measured
-from .rows import MOST_COLUMNS, Bins
+from .rows import LATENCY_NOTE, MOST_COLUMNS, Bins
 from .text import Options, Text
 
 NAME = "rtla_hist"
 TITLE = "histogram of rtla osnoise or rtla timerlat"
 OPTIONS = ("runtime", "period", "threshold", "width")
-_LATENCY_NOTES: tuple[str, ...] = (
-    "wake-up latencies (how late a timer was), not noise: they have no rate and take no CPU time",
-)
 _FIRST_LINE = re.compile(
     r"^[ \t]{0,40}# RTLA (osnoise|timerlat) histogram[ \t]{0,40}$", re.MULTILINE
 )
@@ -61,7 +58,7 @@ def read(text: Text, options: Options) -> Measured:
         )
         for column, cpu in enumerate(table.cpus)
     )
-    notes = _noise_notes(options) if noise else _LATENCY_NOTES
+    notes = _noise_notes(options) if noise else (LATENCY_NOTE,)
     notes += _bin_notes(table, parts, width, options)
     source = {"tool": f"rtla {table.tool} hist"}
     if table.seconds:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 
 from ..measurements import MOST_TICKS, Histogram, Measured
-from .rows import events
+from .rows import LATENCY_NOTE, events
 from .text import Options, Text
 
 NAME = "timerlat_trace"
@@ -33,10 +33,7 @@ def recognise(head: str) -> bool:
 
 def read(text: Text, options: Options) -> Measured:
     """Latencies of each CPU and context, such as "3 thread"; one bin a nanosecond."""
-    notes = [
-        "wake-up latencies (how late a timer was), not noise: they have no rate and take no CPU "
-        "time; latencies of threads include those of the interrupts that woke them"
-    ]
+    notes = [f"{LATENCY_NOTE}; latencies of threads include those of the interrupts that woke them"]
     counts: dict[tuple[int, int], Counter[int]] = {}
     noise = 0
     for event in events(text, notes):
