@@ -664,7 +664,6 @@ def test_what_is_refused(tmp_path):
         ({"order_checks": -1}, "order_checks must be an integer from 0"),
         ({"threads": 0}, "threads must be an integer from 1"),
         ({"noise": [jf.Congestion(jf.congestion.FatTree.of(144))]}, "no Congestion"),
-        ({"noise": [jf.PeriodicNoise("1ms", "1us", shared=64)]}, "shared must be"),
         (
             {"noise": "period=1ms,duration=1us,shared=node"},
             r"noise\[0\]: shared = 'node' is a level of a Hierarchy; .* or the ranks per node",
