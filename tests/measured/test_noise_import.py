@@ -587,6 +587,34 @@ def test_the_option_that_is_told_is_taken(tmp_path, monkeypatch, capsys, name):
         assert main(words) == 0
 
 
+def test_the_option_of_a_histogram_has_all_of_the_noise(tmp_path, monkeypatch, capsys):
+    """On a machine that has been running, and of all CPUs at the rate that they have together."""
+
+    def told(*parts):
+        noisefile.write(Measured(parts, "test"), tmp_path / "h.noise")
+        assert run("h.noise", "--force") == 0
+        return capsys.readouterr().out.partition("on the command line: ")[2].splitlines()
+
+    def part(low, counts, cpu):
+        low = np.array(low) * US
+        return Histogram(low, low + US, counts, observed=S, cpu=cpu)
+
+    monkeypatch.chdir(tmp_path)
+    # Together 60 detours, of 3.5 µs 20 times and of 9.5 µs 40 times, in 2 s.
+    option, parts, *study = told(part([3, 9], [10, 40], "0"), part([3], [10], "1"))
+    gap = (2 - 20 * 3.5e-6 - 40 * 9.5e-6) / 60
+    file = "duration=empirical(file=h.noise,part=all)"
+    assert option == f"--noise 'kind=renewal,gap={gap:.4g}s,start=stationary,{file}'"
+    assert parts == "that has the events of all parts; each of 0 to 1 has a gap of its own"
+    assert '  start = "stationary"' in study
+    assert "part = 'all'" in study[-2]
+    # Bins that overlap are no distribution together.
+    option, parts, *study = told(part([3], [10], "0"), Histogram([0], [9 * US], [10], cpu="1"))
+    assert "h.noise,part=0)" in option
+    assert "the events of part 0 alone; " in parts
+    assert "part = 0 }" in study[-2]
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

@@ -426,7 +426,7 @@ def _no_detours(parts: Sequence[Any], file: str) -> str:
     part = ",part=all" if len(parts) > 1 else ""
     return (
         f"{text}; Empirical(file=...) takes it, or in a line "
-        f"kind=renewal,gap=TIME,duration=empirical(file={file}{part})"
+        f"kind=renewal,gap=TIME,start=stationary,duration=empirical(file={file}{part})"
     )
 
 
