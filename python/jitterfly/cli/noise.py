@@ -172,9 +172,11 @@ def _print_description(measured: Measured, facts: dict[str, Any] | None = None) 
     """The lines of `description_lines`, then what a reader of the file noted."""
     from ..measured.description import description_lines
 
-    print("\n".join(description_lines(measured, facts)))
-    for note in measured.notes:
-        print(f"note: {in_options(note)}")
+    for line in [
+        *description_lines(measured, facts),
+        *(f"note: {note}" for note in measured.notes),
+    ]:
+        print(in_options(line))
 
 
 def _title(measured: Measured) -> str:

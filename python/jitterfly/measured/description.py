@@ -43,6 +43,7 @@ QUANTILES = (0.5, 0.9, 0.99, 0.999)
 Facts = dict[str, Any]
 _MOST_IN_FULL = 4  # parts; of more, each has one line
 _MOST_ROWS = 12
+_MUCH_TIME = 0.05  # of all detours' in no period
 
 
 def rank_interval(q: float, total: int) -> tuple[int, int]:
@@ -443,12 +444,19 @@ def _period_lines(facts: Facts) -> list[str]:
     if not facts["periods"]:
         few = f" among so few detours ({LEAST_FOR_PERIODS} would do)"
         return [f"  periods: none found{few * (facts['count'] < LEAST_FOR_PERIODS)}"]
-    return [
+    text = [
         f"  period {show_seconds(period['seconds'])} ({period['frequency']:.4g} Hz): "
         f"{period['share']:.1%} of the detours ({period['per_period']:.3g} in each period), "
         f"{period['time_share']:.1%} of their time"
         for period in facts["periods"]
     ]
+    other = 1.0 - sum(period["time_share"] for period in facts["periods"])
+    if other >= _MUCH_TIME:
+        text.append(
+            f"  in no period: {other:.1%} of their time; `shortest` of noise import leaves short "
+            "detours out, to look at the long ones alone"
+        )
+    return text
 
 
 def _in_short(facts: Facts, name: str) -> str:
