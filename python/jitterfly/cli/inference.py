@@ -42,6 +42,8 @@ The answer is the largest p, the probability that a step is delayed by D, with t
 Monte Carlo error. --rank mean is exact. The curve over D comes from a table that is shipped.
 With --noise FILE, a measured noise file: how much rarer its detours must become.
 All of L is taken to follow a delay; where it is mostly time on the wire, a larger p will do.
+A hit counts where it begins, as in a long run of collectives; `jitterfly slowdown` also has what is
+under way when one collective begins on a running machine.
 How long periodic noise may last, under any collective: `jitterfly slowdown --at-most`.
 """
 

@@ -29,6 +29,7 @@ from .budget import (
     check_precision,
     crossing,
     limit_in_words,
+    under_way_note,
 )
 from .fit import Bounds
 from .models import ASSUMED
@@ -95,7 +96,8 @@ class Thinned:
                     f"{often[2]:.3g}] times as frequent")  # fmt: skip
         how = (f"{100 * self.confidence:g} % interval of the Monte Carlo error, "
                f"{self.realizations:,} realizations; not of the measurement")  # fmt: skip
-        return [*lines, message, how, f"{ASSUMED} they may be more frequent"]
+        under_way = under_way_note(self.question)
+        return [*lines, message, how, *under_way, f"{ASSUMED} they may be more frequent"]
 
 
 def thinned(
