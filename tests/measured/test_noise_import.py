@@ -12,6 +12,7 @@ from support.paths import NOISE_SAMPLES
 from jitterfly import Case, LogGOPS, TraceNoise, ready_times, simulate
 from jitterfly.cli import main
 from jitterfly.measured import Detours, FormatError, Histogram, Measured, load, noisefile
+from jitterfly.measured.description import describe
 from jitterfly.measured.formats import Text, formats
 from jitterfly.measured.load import load_bytes
 from jitterfly.studies import load_study
@@ -212,6 +213,27 @@ def test_ftq_counts_need_a_quantum():
     assert part.durations.sum() == (1000 - counts).sum() * US
     with pytest.raises(FormatError, match="has no times"):
         load_bytes(data, quantum=1e-3, unit="ns")
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_the_quantum_is_no_period_of_the_machine(timed):
+    """All detours begin with one; a tick every 4 ms and a daemon are of the machine."""
+
+    def frequencies(counts):
+        begins = np.cumsum(1_000_300 + rng.integers(0, 400, len(counts)))
+        rows = zip(begins, counts, strict=True) if timed else counts[:, None]
+        text = "# pwelch octave\n" * timed + "".join(f"{' '.join(map(str, row))}\n" for row in rows)
+        options = {} if timed else {"quantum": 1e-3}
+        (part,) = describe(load_bytes(text.encode(), "ftq.dat", **options))["parts"]
+        return [round(period["frequency"], 1) for period in part["periods"]]
+
+    rng = np.random.default_rng(5)
+    counts = 10000 - (rng.random(20000) < 0.05) * rng.integers(10, 500, 20000)
+    assert frequencies(counts) == []
+    counts[::500] -= 4000
+    assert frequencies(counts) == [2.0]
+    counts[::4] -= 100
+    assert frequencies(counts)[0] == (249.9 if timed else 250.0)
 
 
 def test_ftq_in_cycles():

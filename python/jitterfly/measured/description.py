@@ -22,7 +22,7 @@ from scipy.special import betaincinv, ndtri
 from ..fields import counted
 from ..stats import ENOUGH_EVENTS, effective_events, mean, realizations_needed
 from ..stats.sampling_distributions import quantile_rank
-from ..units import TICKS_PER_SECOND, from_ticks, show_seconds
+from ..units import TICKS_PER_SECOND, from_ticks, parse_seconds, show_seconds
 from .host import show_cpus
 from .measurements import CollectiveTable, Detours, Histogram, Latencies, Measured, PerRankSamples
 from .periods import LEAST_FOR_PERIODS as LEAST_FOR_PERIODS
@@ -147,19 +147,21 @@ def describe(measured: Measured, *, periods: bool = True) -> Facts:
         the mean rests (`stats.effective_events`; 0 where all are the same): below 30 its interval
         is too narrow. Latencies have no rate and no share.
     """
+    quantum = measured.source.get("quantum") if measured.format == "ftq" else None
+    grid = None if quantum is None else parse_seconds(quantum)
     return {
         "format": measured.format,
         "source": dict(measured.source),
         "notes": list(measured.notes),
         "level": LEVEL,
-        "parts": [describe_part(part, periods=periods) for part in measured.parts],
+        "parts": [describe_part(part, periods=periods, grid=grid) for part in measured.parts],
     }
 
 
-def describe_part(part: Any, *, periods: bool = True) -> Facts:
-    """The same for one part."""
+def describe_part(part: Any, *, periods: bool = True, grid: float | None = None) -> Facts:
+    """The same for one part; `grid` as of `dominant_periods`."""
     if isinstance(part, Detours):
-        return _detour_facts(part, periods)
+        return _detour_facts(part, periods, grid)
     if isinstance(part, Histogram):
         return _histogram_facts(part)
     if isinstance(part, Latencies):
@@ -175,7 +177,7 @@ def describe_part(part: Any, *, periods: bool = True) -> Facts:
     return facts
 
 
-def _detour_facts(part: Detours, periods: bool) -> Facts:
+def _detour_facts(part: Detours, periods: bool, grid: float | None) -> Facts:
     seconds = part.length / TICKS_PER_SECOND
     facts = {
         "kind": "detours",
@@ -199,7 +201,7 @@ def _detour_facts(part: Detours, periods: bool) -> Facts:
                 "per_period": period.occupied,
                 "false_alarm": period.false_alarm,
             }
-            for period in dominant_periods(part)
+            for period in dominant_periods(part, grid=grid)
         ]
     return facts
 

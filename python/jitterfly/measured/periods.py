@@ -425,6 +425,7 @@ def dominant_periods(
     most: int = 5,
     false_alarm: float = 1e-3,
     highest: float = HIGHEST,
+    grid: float | None = None,
 ) -> tuple[Period, ...]:
     """Find the periods that most detours keep to.
 
@@ -444,6 +445,8 @@ def dominant_periods(
     highest : float
         Hz; the slowest has five cycles in the time observed (in the 26 s that are looked at at
         once).
+    grid : float, optional
+        Seconds: a tool put all starts on a grid of about so much, whose period is not looked for.
 
     Returns
     -------
@@ -461,6 +464,7 @@ def dominant_periods(
     starts, length = seconds_of(detours)
     lines: list[SpectralLine] = []
     trains = Trains(starts, length)
+    of_grid = [SpectralLine(1 / grid, _ONE_PERIOD / grid, 0.0, 1.0)] if grid else []
     looked_at = 0
     for part in _LOOKS:
         while len(lines) < 2 * most:
@@ -471,7 +475,7 @@ def dominant_periods(
                 break
             spectrum = periodogram(starts[left & long], length, highest)
             search = LineSearch(spectrum, starts[left & long], length)
-            for line in lines:
+            for line in [*of_grid, *lines]:
                 search.hide(line)
             # Half of the error for the first look, half of that for the second, ...
             false_alarm /= 2
