@@ -285,6 +285,13 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
             ["trace", "--bytes", "1kb"],
             "--bytes must be an integer from 0 to 2^62, such as 8, 8K or 1KiB",
         ),
+        *(
+            (
+                ["slowdown", "--ranks", "4", "--noise", "period=1ms,duration=1us", "--bytes", size],
+                "--bytes must be an integer from 1 to 2^62",
+            )
+            for size in ("0", "1e30", "1kb")
+        ),
         (["trace", "STUDY", "--ranks", "4"], "--ranks and FILE.toml both"),
         (["trace", "STUDY", "--at", "rank=4"], "AXIS one of ranks"),
         (["trace", "STUDY", "--at", "ranks=64"], "--at ranks must be one of 4, 8, 16"),

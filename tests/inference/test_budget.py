@@ -366,6 +366,15 @@ def test_measured_noise_always_and_never(tmp_path):
 # --- the command
 
 
+def test_an_impossible_limit_is_told_once(capsys):
+    """For no delay there is a p: a table of these would say it again and again."""
+    options = ["--ranks", "4096", "--latency", "10us", "--step", "1.4us", "--delay", DELAY]
+    assert main(["budget", *options]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("impossible: ")
+    assert line.endswith("16.8 µs without any; raise the limit, or shorten the step")
+
+
 def test_command(tmp_path, capsys):
     options = ["--ranks", "256", "--latency", "60us", "--step", STEP, "--delay", DELAY]
     out = tmp_path / "out"

@@ -325,6 +325,7 @@ def _run_budget(chosen: argparse.Namespace) -> None:
         delays_table,
         watching,
     )
+    from ..inference.budget import NEVER
 
     with naming_options(*_BUDGET_PARAMETERS):
         question = BudgetQuestion(delay=chosen.delay, **fields)
@@ -351,8 +352,9 @@ def _run_budget(chosen: argparse.Namespace) -> None:
         return
     print("\n".join(answer.report()), flush=True)
     curves = make_curves()
-    few = [curve[:: max(len(curve) // _PRINTED_ROWS, 1)] for curve in curves]
-    print("\n" + "\n".join(delays_table(few)))
+    if any(point.state != NEVER for curve in curves for point in curve):
+        few = [curve[:: max(len(curve) // _PRINTED_ROWS, 1)] for curve in curves]
+        print("\n" + "\n".join(delays_table(few)))
     if chosen.out is not None:
         print(f"\nwritten to {chosen.out}: {', '.join(_write_budget(answer, curves, chosen.out))}")
 

@@ -184,7 +184,8 @@ class Budget(Report):
         if self.state == NEVER:
             return [
                 f"impossible: to keep {limit} takes less than no noise: K L = {k} x {step} = "
-                f"{show_seconds(question.quiet, 4)} without any"
+                f"{show_seconds(question.quiet, 4)} without any; raise the limit, or shorten the "
+                "step"
             ]
         if self.state == ALWAYS:
             return [

@@ -78,7 +78,11 @@ class Thinned:
             quiet = show_seconds(self.question.quiet, 4)
             if self.question.room == 0:
                 return [head, f"only without any noise: {asked} is just that time, {quiet}"]
-            return [head, f"impossible: {asked} is less than the time without noise, {quiet}"]
+            return [
+                head,
+                f"impossible: {asked} is less than the time without noise, {quiet}; "
+                "raise the limit, or shorten the step",
+            ]
         if self.state == ALWAYS:
             return [head, f"always met: {asked} holds even with a detour in every step"]
         p = self.probability
