@@ -31,6 +31,7 @@ from .noise.source import name_in_case
 from .program import compile_case
 from .result_table import ResultTable, aligned, csv_text, ends, kept
 from .simulate import check_run, check_times, no_memory, reporting
+from .slowdown import in_words
 from .stats import Estimate
 from .steps import ASK, COPY
 from .units import from_ticks, show_seconds
@@ -366,8 +367,7 @@ class Explanation(DelayByCause):
 
         The path, and which late ranks are on it, depend on all noise.
         """
-        names = [name_in_case(i, noise.kind) for i, noise in enumerate(self.case.noise)]
-        can = dict(zip(names, random_sources(self.case), strict=True))
+        can = dict(zip(names_of(self.case.noise), random_sources(self.case), strict=True))
         return {cause: can.get(cause, any(can.values())) for cause in self.causes}
 
     def _noise(self) -> tuple[Noise, ...]:
@@ -385,6 +385,17 @@ class Explanation(DelayByCause):
             self._culprits_in_words(),
             OF_RANKS,
         ]
+
+
+def names_of(noise: Sequence[Noise]) -> list[str]:
+    """The sources as causes: their kinds, and of one kind what tells them apart."""
+    words = [in_words(one).split(", ") for one in noise]
+    names = []
+    for i, own in enumerate(words):
+        others = [other for j, other in enumerate(words) if j != i and other != own]
+        count = next(n for n in range(1, 99) if own[:n] not in [other[:n] for other in others])
+        names.append(name_in_case(i, ", ".join(own[:count])))
+    return names
 
 
 def _largest_in(ticks: Ticks) -> npt.NDArray[np.float64]:
@@ -501,9 +512,9 @@ def _explanation(
         place[0] = 0
         causes.append(ARRIVAL)
         columns.append(by_cause[:, 0])
-    for i, (noise, cause) in enumerate(zip(case.noise, causes_of(case.noise), strict=True)):
+    for name, cause in zip(names_of(case.noise), causes_of(case.noise), strict=True):
         place[cause] = len(causes)
-        causes.append(name_in_case(i, noise.kind))
+        causes.append(name)
         columns.append(by_cause[:, cause])
     causes.append(PATH)
     columns.append(path.sum(axis=1))

@@ -15,7 +15,14 @@ import numpy.typing as npt
 
 from . import notebook, stats
 from .algorithms import Algorithm, Butterfly
-from .case import Case, check_exposed, doubts, random_sources, warn_of_unused_costs
+from .case import (
+    MOST_CYCLES,
+    Case,
+    check_exposed,
+    doubts,
+    random_sources,
+    warn_of_unused_costs,
+)
 from .distributions import Constant, Distribution
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, counted, shorten, summary
 from .hierarchy import Hierarchy
@@ -463,14 +470,17 @@ def steady_notes(case: Case, simulated: float) -> list[str]:
     `simulated` is the time of all cycles without noise, seconds.
     """
     longest = max([0.0, *(one.longest_under_way() for one in case.noise)])
-    if not case.compute_time or not simulated or longest <= simulated / _LONG_RUN:
+    if not simulated or longest <= simulated / _LONG_RUN:
         return []
     needed = math.ceil(_LONG_RUN * longest / (simulated / case.cycles))
     count = counted(case.cycles, "cycle")
+    remedy = f"take cycles = {needed:,} or more"
+    if needed > MOST_CYCLES:
+        remedy = "give the compute_time between collectives, and more cycles"
     return [
         f"simulated: {show_seconds(simulated, 3)} of the machine's time ({count}), and noise that "
         f"lasts {show_seconds(longest, 3)} can be under way at its start, which counts for more "
-        f"than in a long run; for that take cycles = {needed:,} or more"
+        f"than in a long run; for that {remedy}"
     ]
 
 

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from support.paths import EXAMPLES
 from support.small_study import STUDY
 
 import jitterfly as jf
@@ -206,6 +207,10 @@ def test_compare(study, tmp_path, capsys):
     assert "no observable 'x'" in check_error(capsys, "compare", a, b, "--observable", "x")
     assert "must be a time" in check_error(capsys, "compare", a, b, "--observable", "gain")
     assert "holds no run" in check_error(capsys, "compare", a, tmp_path)
+    recording = EXAMPLES / "vm.noise"
+    told = check_error(capsys, "compare", recording, recording)
+    assert "vm.noise is a file, and compare takes directories of runs" in told
+    assert "by `jitterfly slowdown --noise FILE` of each" in told
     assert run("run", study, "--out", tmp_path / "c", "--seed", "6") == 0
     capsys.readouterr()
     assert "seed 5 and B has seed 6" in check_error(capsys, "compare", a, tmp_path / "c")
@@ -279,6 +284,13 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         (
             ["trace", "--bytes", "1kb"],
             "--bytes must be an integer from 0 to 2^62, such as 8, 8K or 1KiB",
+        ),
+        *(
+            (
+                ["slowdown", "--ranks", "4", "--noise", "period=1ms,duration=1us", "--bytes", size],
+                "--bytes must be an integer from 1 to 2^62",
+            )
+            for size in ("0", "1e30", "1kb")
         ),
         (["trace", "STUDY", "--ranks", "4"], "--ranks and FILE.toml both"),
         (["trace", "STUDY", "--at", "rank=4"], "AXIS one of ranks"),

@@ -204,9 +204,15 @@ def test_a_short_run_of_a_machine_that_has_been_running_says_so():
         "take cycles = 20 or more",
     )
     assert all(part in told for part in words)
+    # As many as 5.6 µs, what 16 ranks take, fit into 20 ms; into 2 s fit more than a case may have.
+    (told,) = [note for note in table(long, compute_time=0).notes() if "simulated: " in note]
+    assert told.endswith("for that take cycles = 3,570 or more")
+    longer = jf.PeriodicNoise("1s", "200ms", start="stationary")
+    (told,) = [note for note in table(longer, compute_time=0).notes() if "simulated: " in note]
+    assert told.endswith("for that give the compute_time between collectives, and more cycles")
     silent = [
         table(long, cycles=20),
-        table(long, compute_time=0),
+        table(long, compute_time=0, cycles=3570),
         table(jf.PeriodicNoise("100ms", "2ms")),
         table(jf.PeriodicNoise("10ms", "20us", start="stationary")),
     ]

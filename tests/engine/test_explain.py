@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from reference.collectives import GOALS
 from reference.uneven import random_uneven_pair
+from support.paths import EXAMPLES
 from support.scale import at_most, crossed, scaled
 
 import jitterfly as jf
 from jitterfly import imbalance
-from jitterfly.explain import _ROLES, _bytes_of_rank
+from jitterfly.explain import _ROLES, _bytes_of_rank, names_of
+from jitterfly.measured import Detours, Measured, noisefile
 
 NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns", gamma="0.1ns")
 
@@ -23,6 +25,33 @@ def test_every_source_has_a_role():
     """Those that can be explained are in one role each, by which the engine numbers them."""
     roles = [kind for role in _ROLES for kind in role]
     assert sorted([*roles, "congestion"]) == sorted(jf.Noise.kinds())
+
+
+def test_sources_of_one_kind_are_told_apart():
+    """By as much of them as it takes: the file, the period, or the duration as well."""
+    files = [jf.TraceNoise(str(EXAMPLES / name)) for name in ("vm.noise", "vm.noise")]
+    tick, daemon, longer = (jf.PeriodicNoise(*times, start="stationary") for times in
+                            (("1ms", "9us"), ("1s", "9us"), ("1s", "1ms")))  # fmt: skip
+    assert names_of([files[0], tick]) == ["noise.0 (trace)", "noise.1 (periodic)"]
+    assert names_of(files) == ["noise.0 (trace)", "noise.1 (trace)"]
+    case = jf.Case(8, network=NETWORK, noise=[tick, jf.RenewalNoise("1s", "1ms"), daemon, longer])
+    found = jf.explain(case, 20, threads=1)
+    assert found.causes[:-1] == (
+        "noise.0 (periodic, period = 1 ms)",
+        "noise.1 (renewal)",
+        "noise.2 (periodic, period = 1 s, duration = 9 µs)",
+        "noise.3 (periodic, period = 1 s, duration = 1 ms)",
+    )
+    assert [row.cause for row in found.rows()] == list(found.causes)
+
+
+def test_recordings_are_told_apart_by_their_files(tmp_path):
+    for name in ("before", "after"):
+        part = Detours([10**9], [10**6], 10**12)
+        noisefile.write(Measured((part,), name), tmp_path / f"{name}.noise")
+    noise = [jf.TraceNoise(str(tmp_path / f"{name}.noise")) for name in ("before", "after")]
+    names = ["noise.0 (trace, file = before.noise)", "noise.1 (trace, file = after.noise)"]
+    assert names_of(noise) == names
 
 
 def explainable(case):
@@ -295,7 +324,7 @@ def test_each_of_many_sources_is_told_from_the_others():
                        algorithm=jf.RecursiveDoublingAllreduce())  # fmt: skip
         found = jf.explain(case, 20, seed=1)
         delayed = {found.causes[i] for i in np.flatnonzero(found.ticks.any(axis=0))} - {"path"}
-        assert delayed == {f"noise.{sources.index(one)} ({one.kind})"}
+        assert delayed == {names_of(sources)[sources.index(one)]}
 
 
 def test_threads_and_pieces_do_not_matter():

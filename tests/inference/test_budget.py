@@ -28,6 +28,26 @@ ASKED = BudgetQuestion(8192, "120us", STEP, DELAY)
 # --- questions
 
 
+def test_detours_that_are_long_beside_the_collective_are_told(tmp_path):
+    """A long run counts those that begin in it; one collective meets those under way as well."""
+
+    def told(found):
+        lines = found.report() if hasattr(found, "report") else found.lines()
+        return [line for line in lines if line.startswith("of a long run")]
+
+    (line,) = told(budget(ASKED))
+    assert "up to 14 µs beside its own 44.9 µs: `slowdown` has that" in line
+    short = BudgetQuestion(8192, "50us", STEP, "4us", rank="mean")
+    assert not told(budget(short))
+    for longest, lines in ((200, 1), (1, 0)):
+        starts = np.arange(100) * 10**12
+        part = Detours(starts, np.full(100, longest * 10**6), 10**14)
+        noisefile.write(Measured((part,), "test"), tmp_path / f"{longest}.noise")
+        found = thinned(tmp_path / f"{longest}.noise", 64, "21.2us", STEP)
+        assert found.state == "at most"
+        assert len(told(found)) == lines
+
+
 def test_states():
     assert ASKED.rounds == 13
     assert ASKED.quiet == pytest.approx(44.85e-6)
@@ -344,6 +364,15 @@ def test_measured_noise_always_and_never(tmp_path):
 
 
 # --- the command
+
+
+def test_an_impossible_limit_is_told_once(capsys):
+    """For no delay there is a p: a table of these would say it again and again."""
+    options = ["--ranks", "4096", "--latency", "10us", "--step", "1.4us", "--delay", DELAY]
+    assert main(["budget", *options]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("impossible: ")
+    assert line.endswith("16.8 µs without any; raise the limit, or shorten the step")
 
 
 def test_command(tmp_path, capsys):

@@ -147,6 +147,8 @@ def test_noise_that_always_or_never_keeps_the_limit():
     never = limit([TICK, beside], 64)
     assert (never.rows[0].state, never.drawn) == ("never", ())
     assert "none keeps it" in never.lines()[1]
+    told = "none keeps it: on 64 ranks the other noise alone exceeds the limit; give a higher limit"
+    assert any(note.startswith(told) for note in never.notes())
     with pytest.raises(ValueError, match="nothing to draw: no number of ranks has a value"):
         never.plot()
 

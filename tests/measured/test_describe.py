@@ -65,6 +65,18 @@ def test_several_detours_in_each_period():
     each = np.sort(np.concatenate([starts, starts + 20 * US, starts + 90 * US]))
     part = Detours(each, np.full(3000, US), 4 * S)
     assert "(250 Hz): 100.0% of the detours (3 in each period), 100.0% of their time" in text(part)
+    assert "in no period" not in text(part)
+
+
+def test_time_in_no_period_is_told():
+    """A tick has 4 of 5 detours and a tenth of the time: the others are looked at by themselves."""
+    rng = np.random.default_rng(1)
+    tick = np.arange(500) * 4 * MS
+    others = rng.choice(tick, 125, replace=False) + rng.integers(MS, 3 * MS, 125)
+    starts = np.sort(np.concatenate([tick, others]))
+    told = text(Detours(starts, np.where(np.isin(starts, others), 100 * US, US), 2 * S))
+    assert "in no period: 8" in told  # some are near the phase of the tick by chance
+    assert "`shortest` of noise import leaves short detours out" in told
 
 
 def test_idle_cpus_are_one_line():

@@ -12,6 +12,7 @@ from support.paths import NOISE_SAMPLES
 from jitterfly import Case, LogGOPS, TraceNoise, ready_times, simulate
 from jitterfly.cli import main
 from jitterfly.measured import Detours, FormatError, Histogram, Measured, load, noisefile
+from jitterfly.measured.description import describe
 from jitterfly.measured.formats import Text, formats
 from jitterfly.measured.load import load_bytes
 from jitterfly.studies import load_study
@@ -212,6 +213,27 @@ def test_ftq_counts_need_a_quantum():
     assert part.durations.sum() == (1000 - counts).sum() * US
     with pytest.raises(FormatError, match="has no times"):
         load_bytes(data, quantum=1e-3, unit="ns")
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_the_quantum_is_no_period_of_the_machine(timed):
+    """All detours begin with one; a tick every 4 ms and a daemon are of the machine."""
+
+    def frequencies(counts):
+        begins = np.cumsum(1_000_300 + rng.integers(0, 400, len(counts)))
+        rows = zip(begins, counts, strict=True) if timed else counts[:, None]
+        text = "# pwelch octave\n" * timed + "".join(f"{' '.join(map(str, row))}\n" for row in rows)
+        options = {} if timed else {"quantum": 1e-3}
+        (part,) = describe(load_bytes(text.encode(), "ftq.dat", **options))["parts"]
+        return [round(period["frequency"], 1) for period in part["periods"]]
+
+    rng = np.random.default_rng(5)
+    counts = 10000 - (rng.random(20000) < 0.05) * rng.integers(10, 500, 20000)
+    assert frequencies(counts) == []
+    counts[::500] -= 4000
+    assert frequencies(counts) == [2.0]
+    counts[::4] -= 100
+    assert frequencies(counts)[0] == (249.9 if timed else 250.0)
 
 
 def test_ftq_in_cycles():
@@ -585,6 +607,34 @@ def test_the_option_that_is_told_is_taken(tmp_path, monkeypatch, capsys, name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such as of noise that is too rare to be met
         assert main(words) == 0
+
+
+def test_the_option_of_a_histogram_has_all_of_the_noise(tmp_path, monkeypatch, capsys):
+    """On a machine that has been running, and of all CPUs at the rate that they have together."""
+
+    def told(*parts):
+        noisefile.write(Measured(parts, "test"), tmp_path / "h.noise")
+        assert run("h.noise", "--force") == 0
+        return capsys.readouterr().out.partition("on the command line: ")[2].splitlines()
+
+    def part(low, counts, cpu):
+        low = np.array(low) * US
+        return Histogram(low, low + US, counts, observed=S, cpu=cpu)
+
+    monkeypatch.chdir(tmp_path)
+    # Together 60 detours, of 3.5 µs 20 times and of 9.5 µs 40 times, in 2 s.
+    option, parts, *study = told(part([3, 9], [10, 40], "0"), part([3], [10], "1"))
+    gap = (2 - 20 * 3.5e-6 - 40 * 9.5e-6) / 60
+    file = "duration=empirical(file=h.noise,part=all)"
+    assert option == f"--noise 'kind=renewal,gap={gap:.4g}s,start=stationary,{file}'"
+    assert parts == "that has the events of all parts; each of 0 to 1 has a gap of its own"
+    assert '  start = "stationary"' in study
+    assert "part = 'all'" in study[-2]
+    # Bins that overlap are no distribution together.
+    option, parts, *study = told(part([3], [10], "0"), Histogram([0], [9 * US], [10], cpu="1"))
+    assert "h.noise,part=0)" in option
+    assert "the events of part 0 alone; " in parts
+    assert "part = 0 }" in study[-2]
 
 
 @pytest.mark.parametrize(

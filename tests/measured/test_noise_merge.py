@@ -11,7 +11,7 @@ import pytest
 import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.launchers import task
-from jitterfly.measured import Detours, Histogram, Measured, load, noisefile
+from jitterfly.measured import CpuNoise, Detours, Histogram, Measured, load, noisefile
 from jitterfly.measured.host import allowed_cpus
 from jitterfly.measured.merge import merge
 
@@ -52,8 +52,14 @@ def test_what_can_not_be_merged():
     with pytest.raises(ValueError, match="b is the same recording as a"):
         merge([("a", one), ("b", recording("n1"))])
     histogram = Measured((Histogram([1], [2], [3]),), "csv")
-    with pytest.raises(ValueError, match="b holds no detours but Histogram"):
+    with pytest.raises(ValueError, match="b holds a histogram, and only detours can be merged"):
         merge([("a", one), ("b", histogram)])
+    sums = Measured((CpuNoise(runtime=10**12, noise=10**9, longest=10**7, periods=1),), "csv")
+    told = (
+        "c holds sums of noise, without single detours, and only detours.* leave it out, or record"
+    )
+    with pytest.raises(ValueError, match=told):
+        merge([("a", one), ("c", sums)])
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):

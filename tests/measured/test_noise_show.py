@@ -114,6 +114,16 @@ def test_tail_rests_on_so_many_events():
     assert timeline.get_xlim() == (-1, 101)  # a hundredth more, so that no mark is cut in half
 
 
+def test_equally_long_detours_are_no_cluster():
+    """Of many: those that are longer than all others are points, and no choice of the others."""
+    starts = np.arange(20_000) * 4 * 10**9
+    lengths = np.full(20_000, 3 * 10**6)
+    lengths[::1000] = 2 * 10**8
+    part = Detours(starts, lengths, 20_000 * 4 * 10**9)
+    (points,) = drawn([part]).axes[0].lines
+    assert points.get_xdata().tolist() == [4.0 * k for k in range(20)]
+
+
 def test_counts_of_a_histogram():
     """The line is the number of events at least as long, at each edge."""
     figure = drawn([histogram(counts=(5, 100, 30, 0, 1), overflow=2)])

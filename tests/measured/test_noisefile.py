@@ -144,7 +144,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path):
     path = tmp_path / "a.noise"
     noisefile.write(Measured((QUIET,), "x"), path)
     table = CollectiveTable("barrier", [2], [0], [1e-6])
-    with pytest.raises(ValueError, match="detours or histograms, got CollectiveTable"):
+    with pytest.raises(ValueError, match="detours or histograms, got times of a collective"):
         noisefile.write(Measured((table,), "x"), path)
     assert noisefile.read(path).parts == (QUIET,)
     assert list(tmp_path.iterdir()) == [tmp_path / "a.noise"]

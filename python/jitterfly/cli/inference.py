@@ -42,6 +42,8 @@ The answer is the largest p, the probability that a step is delayed by D, with t
 Monte Carlo error. --rank mean is exact. The curve over D comes from a table that is shipped.
 With --noise FILE, a measured noise file: how much rarer its detours must become.
 All of L is taken to follow a delay; where it is mostly time on the wire, a larger p will do.
+A hit counts where it begins, as in a long run of collectives; `jitterfly slowdown` also has what is
+under way when one collective begins on a running machine.
 How long periodic noise may last, under any collective: `jitterfly slowdown --at-most`.
 """
 
@@ -292,6 +294,7 @@ def _run_budget(chosen: argparse.Namespace) -> None:
         delays_table,
         watching,
     )
+    from ..inference.budget import NEVER
 
     with naming_options(*_BUDGET_PARAMETERS):
         question = BudgetQuestion(delay=chosen.delay, **fields)
@@ -318,8 +321,9 @@ def _run_budget(chosen: argparse.Namespace) -> None:
         return
     print("\n".join(answer.report()), flush=True)
     curves = make_curves()
-    few = [curve[:: max(len(curve) // _PRINTED_ROWS, 1)] for curve in curves]
-    print("\n" + "\n".join(delays_table(few)))
+    if any(point.state != NEVER for curve in curves for point in curve):
+        few = [curve[:: max(len(curve) // _PRINTED_ROWS, 1)] for curve in curves]
+        print("\n" + "\n".join(delays_table(few)))
     if chosen.out is not None:
         print(f"\nwritten to {chosen.out}: {', '.join(_write_budget(answer, curves, chosen.out))}")
 

@@ -8,8 +8,10 @@ import re
 import shlex
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -170,9 +172,11 @@ def _print_description(measured: Measured, facts: dict[str, Any] | None = None) 
     """The lines of `description_lines`, then what a reader of the file noted."""
     from ..measured.description import description_lines
 
-    print("\n".join(description_lines(measured, facts)))
-    for note in measured.notes:
-        print(f"note: {in_options(note)}")
+    for line in [
+        *description_lines(measured, facts),
+        *(f"note: {note}" for note in measured.notes),
+    ]:
+        print(in_options(line))
 
 
 def _title(measured: Measured) -> str:
@@ -237,39 +241,72 @@ def _print_next_steps(measured: Measured, out: Path) -> None:
     if not isinstance(first, Detours) and first.what == "latency":
         print("no noise source takes it: lateness of a timer does not hold up a running program")
         return
-    several = len(measured.parts) > 1
     file = f'file = "{out.name}"'
     print(f"on the command line: --noise {shlex.quote(_noise_option(measured, out))}")
+    first, which = _pooled(measured)
+    count = len(measured.parts)
+    if which is not None:
+        events = "of all parts" if which == "all" else "of part 0 alone"
+        print(f"that has the events {events}; each of 0 to {count - 1} has a gap of its own")
     print("in a study in the same directory:")
     print("  [[case.noise]]")
     if isinstance(first, Detours):
         print(f'  kind = "trace"\n  {file}')
-        if several:
-            print(f"  part = 'each'  # rank by rank; or one of 0 to {len(measured.parts) - 1}")
+        if count > 1:
+            print(f"  part = 'each'  # rank by rank; or one of 0 to {count - 1}")
         return
-    part = ", part = 0" if several else ""
+    part = "" if which is None else f", part = {which!r}"
     more = ""
     if first.overflow:
         part += f', longest = "{_twice_the_last_bin(first)}"'
         more = f"  # for example: {first.overflow} of them are above the last bin"
-    print(f'  kind = "renewal"\n  duration = {{ kind = "empirical", {file}{part} }}{more}')
+    print('  kind = "renewal"\n  start = "stationary"')
+    print(f'  duration = {{ kind = "empirical", {file}{part} }}{more}')
     print(f"  gap = {_gap_in_toml(first)}")
 
 
 def _noise_option(measured: Measured, out: Path) -> str:
     """What `--noise` takes: the file, or a renewal with the durations of a histogram."""
-    from ..measured import Detours, Histogram
+    from ..measured import Detours
 
-    first = measured.parts[0]
-    several = len(measured.parts) > 1
+    first, which = _pooled(measured)
     if isinstance(first, Detours):
-        return f"{out}{',part=each' if several else ''}"
-    part = ",part=0" if several else ""
-    if isinstance(first, Histogram) and first.overflow:
+        return f"{out}{',part=each' if len(measured.parts) > 1 else ''}"
+    part = "" if which is None else f",part={which}"
+    if first.overflow:
         part += f",longest={_twice_the_last_bin(first).replace(' ', '').replace('µ', 'u')}"
     gap = _gap_in_toml(first).partition(" ")[0].strip('"')
     gap = f"{gap}s" if gap[-1].isdecimal() else gap
-    return f"kind=renewal,gap={gap},duration=empirical(file={out}{part})"
+    return f"kind=renewal,gap={gap},start=stationary,duration=empirical(file={out}{part})"
+
+
+def _pooled(measured: Measured) -> tuple[Any, int | str | None]:
+    """The histogram of a file with its `part`: of all parts together, where bins do not overlap.
+
+    Otherwise the first part.
+    """
+    from ..measured import Histogram
+
+    parts: Any = measured.parts
+    first = parts[0]
+    if not isinstance(first, Histogram) or len(parts) == 1:
+        return first, None
+    counts: Counter[tuple[int, int]] = Counter()
+    for part in parts:
+        bins = zip(part.low.tolist(), part.high.tolist(), strict=True)
+        counts.update(dict(zip(bins, part.counts.tolist(), strict=True)))
+    rising = sorted(counts)
+    if any(above[0] < below[1] for below, above in pairwise(rising)):
+        return first, 0
+    known = all(part.observed for part in parts)
+    pooled = Histogram(
+        [low for low, _ in rising],
+        [high for _, high in rising],
+        [counts[one] for one in rising],
+        observed=sum(part.observed for part in parts) if known else None,
+        overflow=sum(part.overflow for part in parts),
+    )
+    return pooled, "all"
 
 
 def _twice_the_last_bin(histogram: Any) -> str:

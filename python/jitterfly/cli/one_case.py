@@ -172,7 +172,8 @@ def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
         raise ValueError("give what delays: --noise, --arrival or --speed; or FILE.toml")
     network = network_of(chosen)
     ranks = read_count(chosen.ranks, "--ranks", 1, 2**30)
-    message_bytes = 8 if chosen.bytes is None else size(chosen.bytes, "bytes")
+    least = network.smallest_message
+    message_bytes = 8 if chosen.bytes is None else size(chosen.bytes, "bytes", least)
     table: dict[str, Any] = {
         "ranks": ranks,
         "network": network.to_dict(),

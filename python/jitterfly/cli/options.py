@@ -94,9 +94,9 @@ def share(text: str) -> float:
         raise argparse.ArgumentTypeError(message) from None
 
 
-def size(text: str, name: str) -> int:
-    """The bytes after the option `--name`, such as 8, 8K or 1KiB."""
-    return read_size(text, f"--{name}")
+def size(text: str, name: str, low: int = 0) -> int:
+    """The bytes after the option `--name`, such as 8, 8K or 1KiB, from `low`."""
+    return read_size(text, f"--{name}", low)
 
 
 def pairs(text: str, name: str) -> dict[str, Any]:

@@ -195,7 +195,7 @@ def _question(chosen: argparse.Namespace) -> _Question:
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
     resamples = integer(chosen.resamples, "resamples", 0, MOST_RESAMPLES) or 0
-    message_bytes = size(chosen.bytes, "bytes")
+    message_bytes = size(chosen.bytes, "bytes", network.smallest_message)
     tables = noises(chosen.noise)
     at_most = _at_most(chosen, any(map(has_unknown, tables)))
     if at_most is not None and resamples:

@@ -255,8 +255,7 @@ def _table_of_parts(
         return distribution.samples(durations)
     if not isinstance(first, Histogram):
         raise ValueError(
-            f"file: {file} must hold detours or a histogram of them, "
-            f"it holds {type(first).__name__}"
+            f"file: {file} must hold detours or a histogram of them, it holds {first.words}"
         )
     if first.what != "detour":
         raise ValueError(

@@ -60,6 +60,7 @@ _SLOPE_STEP = 0.05  # of ln p, over which the slope is taken from the table
 _CURVE_PER_DECADE = 32  # points of a curve over D
 _CURVE_START, _CURVE_END = 0.05, 20.0  # times D: the ends of the curve
 _STAIR_GAP = 1e-5  # relative, on both sides of a stair of the curve: p jumps there
+_SHORT = 10  # times a detour: so long a collective hardly meets more than begins in it
 _LOWEST_LOG_P = -300.0  # ln p: a tick of room and the longest delay take 1e-19 hits
 
 
@@ -181,7 +182,8 @@ class Budget(Report):
         if self.state == NEVER:
             return [
                 f"impossible: to keep {limit} takes less than no noise: K L = {k} x {step} = "
-                f"{show_seconds(question.quiet, 4)} without any"
+                f"{show_seconds(question.quiet, 4)} without any; raise the limit, or shorten the "
+                "step"
             ]
         if self.state == ALWAYS:
             return [
@@ -193,6 +195,7 @@ class Budget(Report):
             f"to keep {limit}, with L = {step} a step:",
             f"at most p = {p.value:.4g} [{p.low:.4g}, {p.high:.4g}] at D = {delay}",
             _basis_of_interval(self),
+            *under_way_note(question),
             P_IS_MORE,
         ]
 
@@ -507,6 +510,18 @@ def limit_in_words(question: BudgetQuestion) -> str:
     whose = "last" if question.rank == "last" else "mean"
     limit = show_seconds(float(question.latency), 4)
     return f"the {what} of the {whose} rank of {question.ranks:,} at or below {limit}"
+
+
+def under_way_note(question: BudgetQuestion) -> list[str]:
+    """A line where detours are no longer short beside a collective that meets one at its start."""
+    longest = float(question.delay)
+    if longest <= question.quiet / _SHORT:
+        return []
+    return [
+        "of a long run of such collectives: detours count where they begin. One that begins on a "
+        f"running machine also meets what is under way, of up to {show_seconds(longest, 3)} beside "
+        f"its own {show_seconds(question.quiet, 3)}: `slowdown` has that"
+    ]
 
 
 def _basis_of_interval(found: Budget) -> str:

@@ -196,6 +196,12 @@ class NoiseLimitTable(ResultTable):
                 f"hardly any of the {self.field} that is looked for; take more "
                 "realizations, or give a higher limit"
             )
+        never = [row.ranks for row in self.rows if row.state == NEVER]
+        if never and len(self.case.noise) > 1:
+            text.append(
+                f"none keeps it: on {show_ranks(never)} the other noise alone exceeds the limit; "
+                "give a higher limit, or less of the other noise"
+            )
         if any(row.state == AT_MOST and self._is_untold(row) for row in self.rows):
             text.append("?: too few realizations are delayed there to tell; take more")
         if self.stopped:

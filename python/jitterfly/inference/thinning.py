@@ -29,6 +29,7 @@ from .budget import (
     check_precision,
     crossing,
     limit_in_words,
+    under_way_note,
 )
 from .fit import Bounds
 from .models import ASSUMED
@@ -77,7 +78,11 @@ class Thinned:
             quiet = show_seconds(self.question.quiet, 4)
             if self.question.room == 0:
                 return [head, f"only without any noise: {asked} is just that time, {quiet}"]
-            return [head, f"impossible: {asked} is less than the time without noise, {quiet}"]
+            return [
+                head,
+                f"impossible: {asked} is less than the time without noise, {quiet}; "
+                "raise the limit, or shorten the step",
+            ]
         if self.state == ALWAYS:
             return [head, f"always met: {asked} holds even with a detour in every step"]
         p = self.probability
@@ -95,7 +100,8 @@ class Thinned:
                     f"{often[2]:.3g}] times as frequent")  # fmt: skip
         how = (f"{100 * self.confidence:g} % interval of the Monte Carlo error, "
                f"{self.realizations:,} realizations; not of the measurement")  # fmt: skip
-        return [*lines, message, how, f"{ASSUMED} they may be more frequent"]
+        under_way = under_way_note(self.question)
+        return [*lines, message, how, *under_way, f"{ASSUMED} they may be more frequent"]
 
 
 def thinned(

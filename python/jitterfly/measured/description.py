@@ -22,7 +22,7 @@ from scipy.special import betaincinv, ndtri
 from ..fields import counted
 from ..stats import ENOUGH_EVENTS, effective_events, mean, realizations_needed
 from ..stats.sampling_distributions import quantile_rank
-from ..units import TICKS_PER_SECOND, from_ticks, show_seconds
+from ..units import TICKS_PER_SECOND, from_ticks, parse_seconds, show_seconds
 from .host import show_cpus
 from .measurements import CollectiveTable, Detours, Histogram, Latencies, Measured, PerRankSamples
 from .periods import LEAST_FOR_PERIODS as LEAST_FOR_PERIODS
@@ -43,6 +43,7 @@ QUANTILES = (0.5, 0.9, 0.99, 0.999)
 Facts = dict[str, Any]
 _MOST_IN_FULL = 4  # parts; of more, each has one line
 _MOST_ROWS = 12
+_MUCH_TIME = 0.05  # of all detours' in no period
 
 
 def rank_interval(q: float, total: int) -> tuple[int, int]:
@@ -146,19 +147,21 @@ def describe(measured: Measured, *, periods: bool = True) -> Facts:
         the mean rests (`stats.effective_events`; 0 where all are the same): below 30 its interval
         is too narrow. Latencies have no rate and no share.
     """
+    quantum = measured.source.get("quantum") if measured.format == "ftq" else None
+    grid = None if quantum is None else parse_seconds(quantum)
     return {
         "format": measured.format,
         "source": dict(measured.source),
         "notes": list(measured.notes),
         "level": LEVEL,
-        "parts": [describe_part(part, periods=periods) for part in measured.parts],
+        "parts": [describe_part(part, periods=periods, grid=grid) for part in measured.parts],
     }
 
 
-def describe_part(part: Any, *, periods: bool = True) -> Facts:
-    """The same for one part."""
+def describe_part(part: Any, *, periods: bool = True, grid: float | None = None) -> Facts:
+    """The same for one part; `grid` as of `dominant_periods`."""
     if isinstance(part, Detours):
-        return _detour_facts(part, periods)
+        return _detour_facts(part, periods, grid)
     if isinstance(part, Histogram):
         return _histogram_facts(part)
     if isinstance(part, Latencies):
@@ -174,7 +177,7 @@ def describe_part(part: Any, *, periods: bool = True) -> Facts:
     return facts
 
 
-def _detour_facts(part: Detours, periods: bool) -> Facts:
+def _detour_facts(part: Detours, periods: bool, grid: float | None) -> Facts:
     seconds = part.length / TICKS_PER_SECOND
     facts = {
         "kind": "detours",
@@ -198,7 +201,7 @@ def _detour_facts(part: Detours, periods: bool) -> Facts:
                 "per_period": period.occupied,
                 "false_alarm": period.false_alarm,
             }
-            for period in dominant_periods(part)
+            for period in dominant_periods(part, grid=grid)
         ]
     return facts
 
@@ -443,12 +446,19 @@ def _period_lines(facts: Facts) -> list[str]:
     if not facts["periods"]:
         few = f" among so few detours ({LEAST_FOR_PERIODS} would do)"
         return [f"  periods: none found{few * (facts['count'] < LEAST_FOR_PERIODS)}"]
-    return [
+    text = [
         f"  period {show_seconds(period['seconds'])} ({period['frequency']:.4g} Hz): "
         f"{period['share']:.1%} of the detours ({period['per_period']:.3g} in each period), "
         f"{period['time_share']:.1%} of their time"
         for period in facts["periods"]
     ]
+    other = 1.0 - sum(period["time_share"] for period in facts["periods"])
+    if other >= _MUCH_TIME:
+        text.append(
+            f"  in no period: {other:.1%} of their time; `shortest` of noise import leaves short "
+            "detours out, to look at the long ones alone"
+        )
+    return text
 
 
 def _in_short(facts: Facts, name: str) -> str:

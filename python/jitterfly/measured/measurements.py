@@ -11,7 +11,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,9 @@ LOAD_NOTE = "other threads ran there in place of the recorder"
 
 
 class Compared:
-    """Equal where all fields are, arrays element by element."""
+    """Equal where all fields are, arrays element by element; `words`: what it is, in messages."""
+
+    words: ClassVar[str]
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and all(
@@ -125,6 +127,8 @@ class Detours(Dataclass, Compared):
     0.003
     """
 
+    words = "detours"
+
     starts: IntegerArray
     durations: IntegerArray
     length: int
@@ -179,6 +183,8 @@ class Histogram(Dataclass, Compared):
         Events at or above the last edge.
     """
 
+    words = "a histogram"
+
     low: IntegerArray
     high: IntegerArray
     counts: IntegerArray
@@ -216,6 +222,8 @@ class CollectiveTable(Compared):
     Columns that the file lacks are None.
     """
 
+    words = "times of a collective"
+
     operation: str
     ranks: npt.NDArray[np.int64]
     bytes: npt.NDArray[np.int64]
@@ -244,6 +252,8 @@ class CollectiveTable(Compared):
 class PerRankSamples(Compared):
     """Every iteration of a collective on every rank: seconds, shape (iterations, ranks)."""
 
+    words = "times of a collective on each rank"
+
     operation: str
     bytes: int
     ranks: int
@@ -260,6 +270,8 @@ class PerRankSamples(Compared):
 @dataclass(frozen=True, eq=False)
 class Latencies(Compared):
     """Samples of the latency of a message of `bytes` bytes: seconds, shape (samples,)."""
+
+    words = "latencies of messages"
 
     samples: Floats
     bytes: int = 0
@@ -366,6 +378,8 @@ class CpuNoise(Compared):
     0.002
     """
 
+    words = "sums of noise, without single detours"
+
     runtime: int
     noise: int
     longest: int
@@ -420,6 +434,8 @@ class LogGPTable(Compared):
     `latency` is the L of LogGP; `gap` (g) and `gap_per_byte` (G) are fits over all sizes up to that
     of the row, NaN where there are too few of them.
     """
+
+    words = "parameters of a network"
 
     bytes: Ticks
     latency: Floats

@@ -46,7 +46,10 @@ def merge(recordings: Sequence[tuple[str, Measured]]) -> Measured:
         nodes.append(node)
         for part in found.parts:
             if not isinstance(part, Detours):
-                raise ValueError(f"{file} holds no detours but {type(part).__name__}")
+                raise ValueError(
+                    f"{file} holds {part.words}, and only detours can be merged; leave it out, or "
+                    "record detours there with `jitterfly noise record`"
+                )
             parts.append(replace(part, cpu=f"{node}:{part.cpu}" if part.cpu else node))
         for note in found.notes:
             notes.setdefault(note, []).append(node)

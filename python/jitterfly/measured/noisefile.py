@@ -139,7 +139,7 @@ def pieces(measured: Measured) -> Iterator[str]:
 def _part_pieces(part: Part) -> Iterator[str]:
     kind = next((kind for kind, made in KINDS.items() if isinstance(part, made[0])), None)
     if kind is None:
-        raise ValueError(f"a noise file holds detours or histograms, got {type(part).__name__}")
+        raise ValueError(f"a noise file holds detours or histograms, got {part.words}")
     _, columns, names, keys = KINDS[kind]
     arrays = [getattr(part, column) for column in columns]
     yield f"#\n# [[part]]\n# kind = {_toml_value(kind)}\n"

@@ -46,7 +46,9 @@ LEAST_OCCUPIED = 0.02  # what misses more of its periods is rather a coincidence
 _SELDOM = 0.1  # of what the most regular of a period does: left for slower periods to explain
 _PHASE_BINS = 200  # of the phase, in which a train has to stand out
 LEAST_FOR_PERIODS = 20
-_LEAST_SHARE = 0.005  # what explains less of the events is not dominant
+_LEAST_SHARE = 0.005  # what explains less of the events is not dominant,
+_LEAST_TIME = 0.05  # unless it explains so much of their time
+_LOOKS = (1.0, 0.5, 0.1)  # at the longest of what is left, which take so much of its time
 _SAME_FREQUENCY = 0.01  # relative, of frequencies
 _ONE_PERIOD = 1e-3  # relative: two timers of the same period, whose clocks differ a little
 
@@ -327,7 +329,13 @@ class Trains:
         self.regular = np.zeros(len(starts))  # events for each period that went by, near its phase
         self.chance = np.zeros(len(starts))  # the part of those that would be there anyway
 
-    def add(self, frequency: float, number: int, seldom: bool = False) -> None:
+    def add(
+        self,
+        frequency: float,
+        number: int,
+        seldom: bool = False,
+        among: npt.NDArray[np.bool_] | bool = True,
+    ) -> None:
         """Fold the detours onto one period; those that stand out belong to it.
 
         First those that are left, which others would hide; then those that keep to this period
@@ -339,9 +347,11 @@ class Trains:
             Of the train.
         seldom : bool
             Only what is left, also where it comes in few of the periods.
+        among : bool, shape (events,), optional
+            Only these.
         """
-        for among in [self.of < 0] if seldom else [self.of < 0, self.of < number]:
-            inside, regular, chance = self._fold(np.flatnonzero(among), frequency)
+        for free in [self.of < 0] if seldom else [self.of < 0, self.of < number]:
+            inside, regular, chance = self._fold(np.flatnonzero(free & among), frequency)
             if not len(inside) or (regular.max() < LEAST_OCCUPIED and not seldom):
                 continue
             least = 0.0 if seldom else _SELDOM * regular.max()
@@ -415,12 +425,14 @@ def dominant_periods(
     most: int = 5,
     false_alarm: float = 1e-3,
     highest: float = HIGHEST,
+    grid: float | None = None,
 ) -> tuple[Period, ...]:
     """Find the periods that most detours keep to.
 
     Lines of the periodogram are traced to their fundamentals; then detours that keep to one of
     them are taken out, and what is left is looked at again, so that a daemon that comes once a
-    second is found behind a thousand ticks.
+    second is found behind a thousand ticks. At last the longest of what is left are looked at by
+    themselves: all of them show no line of a daemon among many short detours at random.
 
     Parameters
     ----------
@@ -433,6 +445,8 @@ def dominant_periods(
     highest : float
         Hz; the slowest has five cycles in the time observed (in the 26 s that are looked at at
         once).
+    grid : float, optional
+        Seconds: a tool put all starts on a grid of about so much, whose period is not looked for.
 
     Returns
     -------
@@ -448,29 +462,38 @@ def dominant_periods(
     [250.0]
     """
     starts, length = seconds_of(detours)
-    left = np.ones(len(starts), dtype=bool)
     lines: list[SpectralLine] = []
     trains = Trains(starts, length)
-    while left.sum() >= LEAST_FOR_PERIODS and len(lines) < 2 * most:
-        spectrum = LineSearch(periodogram(starts[left], length, highest), starts[left], length)
-        for line in lines:
-            spectrum.hide(line)
-        # Half of the error for the first look, half of that for the second, ...
-        false_alarm /= 2
-        new = spectrum.find(false_alarm, 2 * most - len(lines))
-        if not new:
-            break
-        for line in new:
-            trains.add(line.frequency, len(lines))
-            lines.append(line)
-        left = trains.of < 0
+    of_grid = [SpectralLine(1 / grid, _ONE_PERIOD / grid, 0.0, 1.0)] if grid else []
+    looked_at = 0
+    for part in _LOOKS:
+        while len(lines) < 2 * most:
+            left = trains.of < 0
+            long = detours.durations >= _shortest_of(detours.durations[left], part)
+            count = int((left & long).sum())
+            if count < LEAST_FOR_PERIODS or count == looked_at:
+                break
+            spectrum = periodogram(starts[left & long], length, highest)
+            search = LineSearch(spectrum, starts[left & long], length)
+            for line in [*of_grid, *lines]:
+                search.hide(line)
+            # Half of the error for the first look, half of that for the second, ...
+            false_alarm /= 2
+            new = search.find(false_alarm, 2 * most - len(lines))
+            if not new:
+                looked_at = count
+                break
+            for line in new:
+                trains.add(line.frequency, len(lines), among=long)
+                lines.append(line)
     for i, line in enumerate(lines):  # what comes now and then, but only with a tick
         if (trains.of == i).any():
             trains.add(line.frequency, i, seldom=True)
     found = [_period(detours, trains, i, line) for i, line in enumerate(lines)]
     kept: list[Period] = []
     for period in sorted(found, key=lambda period: -period.events):
-        dominant = period.share >= _LEAST_SHARE and period.occupied >= LEAST_OCCUPIED
+        dominant = max(period.share / _LEAST_SHARE, period.time_share / _LEAST_TIME) >= 1
+        dominant &= period.occupied >= LEAST_OCCUPIED
         # A period that wanders has a broad line, whose rest may look like another.
         rest = any(
             abs(period.frequency / other.frequency - 1) < _SAME_FREQUENCY
@@ -488,6 +511,16 @@ def dominant_periods(
             kept.append(period)
     kept.sort(key=lambda period: -period.events)
     return tuple(kept[:most])
+
+
+def _shortest_of(durations: npt.NDArray[np.int64], part: float) -> float:
+    """Half of the duration from which on detours take so much of the time of all of them.
+
+    Half, so that a daemon that varies is not cut in two.
+    """
+    falling = np.sort(durations)[::-1]
+    above = np.cumsum(falling, dtype=np.float64)
+    return float(falling[np.searchsorted(above, part * above[-1])]) / 2 if len(above) else 0.0
 
 
 def _together(one: Period, other: Period) -> Period:

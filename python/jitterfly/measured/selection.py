@@ -37,7 +37,7 @@ def select_detours(
     parts, before, after = [], 0, 0
     for part in measured.parts:
         if not isinstance(part, Detours):
-            raise ValueError(f"`shortest` and `longest` are for detours, got {type(part).__name__}")
+            raise ValueError(f"`shortest` and `longest` are for detours, got {part.words}")
         kept = (part.durations >= (low or 0)) & (high is None or part.durations <= high)
         before, after = before + len(kept), after + int(kept.sum())
         threshold = part.threshold if low is None else max(low, part.threshold or 0)

@@ -419,14 +419,13 @@ def _no_detours(parts: Sequence[Any], file: str) -> str:
             f"file: {file} holds latencies of wake-ups, which no noise source takes: lateness of a "
             "timer does not hold up a running program; measure detours or FWQ"
         )
-    what = type(parts[0]).__name__
-    text = f"file: {file} must hold detours in order of time, it holds {what}"
-    if what != "Histogram":
+    text = f"file: {file} must hold detours in order of time, it holds {parts[0].words}"
+    if not hasattr(parts[0], "overflow"):  # no histogram
         return text
     part = ",part=all" if len(parts) > 1 else ""
     return (
         f"{text}; Empirical(file=...) takes it, or in a line "
-        f"kind=renewal,gap=TIME,duration=empirical(file={file}{part})"
+        f"kind=renewal,gap=TIME,start=stationary,duration=empirical(file={file}{part})"
     )
 
 

@@ -200,7 +200,7 @@ _EDGE = 0.01  # of the time that was observed
 _MOST_POINTS = 5_000  # beyond that, where they are dense is counted
 _GRID = (500, 130)  # cells, each a dot of the picture or two
 _COLOURS = mpl.colormaps["viridis_r"]
-_LONGEST = 200  # of them are drawn as points in any case
+_LONGEST = 200  # up to so many of them are drawn as points in any case
 
 
 def draw_timeline(axes: Axes, detours: Detours) -> None:
@@ -225,7 +225,7 @@ def timeline_handles(parts: Sequence[Detours]) -> list[Any]:
     if any(len(part.starts) > _MOST_POINTS for part in parts):
         handles.append(Patch(color=_COLOURS(0.6), label="many detours (lighter: one)"))
         handles.append(Line2D([], [], color=style.INK, linewidth=0, marker=".", markersize=4,
-                            label=f"one of the {_LONGEST} longest"))  # fmt: skip
+                            label=f"one of the longest (up to {_LONGEST})"))  # fmt: skip
     if any(part.threshold for part in parts):
         handles.append(Line2D([], [], color=style.GREY, linewidth=0.8, linestyle=":",
                             label="shorter ones were not recorded"))  # fmt: skip
@@ -258,7 +258,8 @@ def _cloud(axes: Axes, x: Floats, y: Floats) -> None:
         counts = np.histogram2d(x, y, bins=edges)[0].T
         axes.pcolormesh(*edges, np.ma.masked_equal(counts, 0), cmap=_COLOURS, rasterized=True,
                         norm=LogNorm(0.3, max(counts.max(), 10)))  # fmt: skip
-        longest = np.argpartition(y, -_LONGEST)[-_LONGEST:]
+        # Of equally long ones all or none: some of them would look like a cluster.
+        longest = y > np.partition(y, -_LONGEST - 1)[-_LONGEST - 1]
         x, y = x[longest], y[longest]
         look |= {"color": style.INK}
     axes.plot(x, y, ".", markersize=2.2 if len(y) > _FEW_POINTS else 6, clip_on=False, **look)

@@ -20,7 +20,16 @@ import numpy.typing as npt
 
 from .. import memory, notebook
 from ..engine import core, reporting
-from ..explain import HEAD, OF_RANKS, PATH, RANK_COLUMNS, DelayByCause, causes_of, means_of_sums
+from ..explain import (
+    HEAD,
+    OF_RANKS,
+    PATH,
+    RANK_COLUMNS,
+    DelayByCause,
+    causes_of,
+    means_of_sums,
+    names_of,
+)
 from ..fields import check_integer, is_real_number, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
@@ -639,7 +648,6 @@ def _explanation(
     parts = raw[:, HEAD : HEAD + count]
     path = parts - quiet[0][0, HEAD : HEAD + count]
     places = causes_of(noise)
-    names = [f"noise.{i} ({one.kind})" for i, one in enumerate(noise)]
     columns = [raw[:, HEAD + place] for place in places] + [path.sum(axis=1)]
     which = {place: i for i, place in enumerate(places)} | {-1: -1}
     sums = ranks[:, :-1].reshape(len(ranks), -1, 2)
@@ -651,7 +659,7 @@ def _explanation(
         seed=prepared.seed,
         explained=numbers.astype(np.int64),
         simulated=simulated,
-        causes=(*names, PATH),
+        causes=(*names_of(noise), PATH),
         ticks=np.column_stack(columns),
         completion=raw[:, 0].copy(),
         on_time=int(quiet[0][0, 0]),

@@ -97,7 +97,7 @@ def _measured(text: Text, begins: Ticks, counts: Ticks, netgauge: bool) -> Measu
         "clock that slows down counts as noise",
         f"less than {_GRAIN} iterations is rounding, and left out",
         "where in its quantum time was lost is not known (it is put at the beginning), and several "
-        "detours in one are one",
+        "detours in one are one; the quantum and its fractions are not looked for as periods",
     )
     source = {"tool": "Netgauge FTQ" if netgauge else "FTQ", "quantum": quantum}
     return Measured((detours,), NAME, source, notes)
