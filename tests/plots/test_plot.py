@@ -507,8 +507,14 @@ def test_trace_of_a_study(tmp_path, capsys):
 
 def test_trace_by_itself_shows_adopted_copies(tmp_path, capsys):
     assert main(["trace", "--out", str(tmp_path / "trace.png")]) == 0
-    adopted = capsys.readouterr().out.partition(" copies adopted")[0].split()[-3]
+    printed = capsys.readouterr()
+    adopted = printed.out.partition(" copies adopted")[0].split()[-3]
     assert int(adopted) > 0
+    # Its network and algorithm are others than those that slowdown takes by itself.
+    what, network, *_ = printed.out.splitlines()
+    assert what.startswith("butterfly, copy_levels = all, 16 ranks, 8 B, under noise: periodic, ")
+    assert network == "network: loggops, L = 1 µs, o = 20 ns, gamma = 100 ps"
+    assert "(none was given with --network)" in printed.err
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

@@ -13,6 +13,7 @@ from ..case import MOST_CYCLES, Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
 from ..syntax import read_count, read_network
 from ..trace import MOST_RANKS, check_size
+from ..units import show_size
 from .options import (
     add_algorithm,
     algorithm,
@@ -259,11 +260,12 @@ def _run_trace(chosen: argparse.Namespace) -> None:
 
     from ..plots import trace as picture
     from ..plots.draw import check_path
+    from ..slowdown import in_words, repetition
 
     check_path(chosen.out)
     check_size(case)
     if chosen.file is None:
-        tell_understood(case.network, case.noise)
+        tell_understood(case.network, case.noise, chosen.network is not None)
     if realization == "worst":
         realization = picture.worst_realization(case, seed)
     summary = picture.draw(case, chosen.out, seed=seed, realization=realization)
@@ -271,6 +273,10 @@ def _run_trace(chosen: argparse.Namespace) -> None:
         which = {"ranks": case.ranks, "seed": seed, "realization": realization}
         print_json("trace", **which, **summary._asdict(), written=[chosen.out])
         return
+    what = f"{in_words(case.algorithm)}, {case.ranks} ranks, {show_size(case.message_bytes)}"
+    noise = "; ".join(map(in_words, case.noise)) or "none"
+    print(f"{what}{repetition(case)}, under noise: {noise}")
+    print(f"network: {in_words(case.network)}")
     print(summary.line)
     print(f"written: {chosen.out}")
 
