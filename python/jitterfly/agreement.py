@@ -77,8 +77,9 @@ class AgreementRow(NamedTuple):
         "mean", or a quantile such as "p50".
     measured, simulated : Estimate
         A mean or a percentile that a benchmark printed has the interval that so many iterations
-        have which are distributed as the simulated times; no bounds where their number is not
-        known. Where the slowest rank's mean was printed, the interval reaches to it.
+        have which are distributed as the simulated times, from the time without noise on where
+        noise only delays; no bounds where their number is not known. Where the slowest rank's mean
+        was printed, the interval reaches to it.
     ratio : float
         Simulated over measured.
     verdict : "too long", "too short", "not told apart" or "not known"
@@ -290,7 +291,8 @@ def compare_measured(
         return Agreement(case, rows, None, None, None, confidence, seed, None, remarks)
     series, simulated = Series(content), np.sort(samples(case))
     each = 1 - (1 - confidence) / (2 * (1 + len(LEVELS)))  # an interval of each side of each row
-    pairs = [("mean", series.mean(each).bounded(0.0), _mean(case, simulated, each))]
+    mean = stats.mean(simulated, each, lower_bound=_least(case))
+    pairs = [("mean", series.mean(each).bounded(0.0), mean)]
     for q in LEVELS:
         sides = (series.quantile(q, each), stats.quantile(simulated, q, each))
         pairs.append((f"p{100 * q:g}", *sides))
@@ -358,17 +360,17 @@ def _rows_of_table(
     each = 1 - (1 - confidence) / intervals
     rows = []
     for i, (ranks, size) in enumerate(zip(table.ranks.tolist(), table.bytes.tolist(), strict=True)):
-        least = case.network.smallest_message
         # OSU does not print the number of ranks: then it is the case's.
-        one = replace(case, ranks=ranks or case.ranks, message_bytes=max(size, least))
-        simulated = np.sort(samples(one))
+        bytes_ = max(size, case.network.smallest_message)
+        one = replace(case, ranks=ranks or case.ranks, message_bytes=bytes_)
+        simulated, least = np.sort(samples(one)), _least(one)
         for name in columns:
             estimate = (
-                _mean(one, simulated, each)
+                stats.mean(simulated, each, lower_bound=least)
                 if name == "mean"
                 else stats.quantile(simulated, int(name[1:]) / 100, each)
             )
-            measured = _reported(table, name, i, simulated, each)
+            measured = _reported(table, name, i, simulated, each).bounded(least)
             rows.append(_row(one, name, measured, estimate))
     return tuple(rows)
 
@@ -391,14 +393,12 @@ def _reported(
         found = reported_mean(value, count, simulated, confidence)
         # The last rank of each iteration is no faster than the rank that is slowest on average.
         slowest = 0.0 if table.max is None else max(float(table.max[row]) - value, 0.0)
-    wider = replace(found, low=found.low - _ROUNDED, high=found.high + slowest + _ROUNDED)
-    return wider.bounded(0.0)
+    return replace(found, low=found.low - _ROUNDED, high=found.high + slowest + _ROUNDED)
 
 
-def _mean(case: Case, simulated: Floats, confidence: float) -> Estimate:
-    quiet = float(from_ticks(noise_free_ticks(case)[-1]))
-    bound = quiet if noise_only_delays(case) else 0.0
-    return stats.mean(simulated, confidence, lower_bound=bound)
+def _least(case: Case) -> float:
+    """What no simulated time lies below, in seconds."""
+    return float(from_ticks(noise_free_ticks(case)[-1])) if noise_only_delays(case) else 0.0
 
 
 def _row(case: Case, what: str, measured: Estimate, simulated: Estimate) -> AgreementRow:

@@ -120,6 +120,41 @@ def test_a_table_of_the_same_distribution_is_not_told_apart(iterations, realizat
     assert apart <= 0.05 * tables + 4 * np.sqrt(0.05 * tables)
 
 
+RARE = replace(CASE, noise=[jf.PeriodicNoise("4ms", "3us", start="stationary"),
+                            jf.PeriodicNoise("1s", "200us", start="stationary")])  # fmt: skip
+
+
+def test_a_table_of_100_iterations_with_rare_noise(tmp_path):
+    """Of the same distribution in 95 %; of 40 more than 7 are told apart with a chance of 0.2 %.
+
+    One iteration in 75 meets 200 us of noise. Means that no 100 iterations have are told apart.
+    """
+    rng, file, apart, tables = np.random.default_rng(5), tmp_path / "osu.txt", 0, scaled(400)
+    pools = {size: 1e6 * sampled(replace(RARE, message_bytes=size), 50_000) for size in SIZES}
+    for seed in range(tables):
+        means = [rng.choice(pool, 100).mean() for pool in pools.values()]
+        file.write_text(table_of(zip(SIZES, means, strict=True)))
+        found = jf.compare_measured(file, RARE, iterations=100, seed=seed)
+        apart += any(row.apart for row in found.rows)
+    assert apart <= 0.05 * tables + 3 * np.sqrt(0.05 * 0.95 * tables)
+    off = {size: pool.mean() + 15 for size, pool in pools.items()}
+    assert all(rng.choice(pools[s], (2000, 100)).mean(axis=1).max() < off[s] - 5 for s in SIZES)
+    file.write_text(table_of(off.items()))
+    for seed in range(10):
+        found = jf.compare_measured(file, RARE, iterations=100, seed=seed)
+        assert {row.verdict for row in found.rows} == {"too short"}
+
+
+def test_the_interval_of_a_table_begins_at_the_time_without_noise(tmp_path):
+    """A mean of few iterations has none below it; a measured mean itself may lie below."""
+    file = tmp_path / "osu.txt"
+    least = jf.simulate(replace(RARE, noise=[]), 1).samples[0, 0]
+    for factor in (0.5, 1.2):
+        file.write_text(table_of([(8, 1e6 * factor * least)]))
+        (row,) = jf.compare_measured(file, RARE, iterations=2).rows
+        assert row.measured.low == pytest.approx(min(factor, 1) * least, rel=1e-5)
+
+
 def test_a_table_tells_what_is_off(tmp_path):
     """By 20 % in 1000 iterations; not in 10, nor where their number is not known."""
     file = tmp_path / "osu.txt"

@@ -17,8 +17,17 @@ def reported_mean(value: float, iterations: int, like: Floats, confidence: float
     """A mean of so many independent iterations that spread as samples do.
 
     Student's interval with the samples' standard deviation. Where the iterations have few rare
-    events, a mean that met one of them too many is far off: so the interval is wider by
-    `rare_event_margin`, at the other end than that of a mean of samples.
+    events, a mean that met one of them too many is far off: so the interval is wider, at the other
+    end than that of a mean of samples, by a seventh of `rare_event_margin`.
+
+    Notes
+    -----
+    That margin is for a sample whose own spread stands for the true one, and misses rare events as
+    often as its mean does. Here samples tell the spread. For a variance that is known Bennett's
+    inequality has the term ``log(1 / a) / (3 n)`` in place of ``7 log(2 / a) / (3 (n - 1))``
+    (Maurer & Pontil, theorems 3 and 4 of the paper that `rare_event_margin` names), which a seventh
+    of it exceeds. What the samples do not know of their own mean is in its interval
+    (`estimates.mean`), which this one is held against.
 
     Examples
     --------
@@ -30,7 +39,7 @@ def reported_mean(value: float, iterations: int, like: Floats, confidence: float
     center, count = like.mean(), len(like)
     reach = student_t(confidence, count - 1) * like.std(ddof=1) / math.sqrt(iterations)
     margin = float(rare_event_margin(
-        effective_events(like) * iterations / count, iterations, confidence))  # fmt: skip
+        effective_events(like) * iterations / count, iterations, confidence)) / 7  # fmt: skip
     if not math.isfinite(margin):  # samples that are all the same do not tell what is rare
         return Estimate(value, -math.inf, math.inf, confidence, iterations)
     below = reach + margin * (like.max() - center)
