@@ -345,6 +345,8 @@ def _remarks_on_table(
         )
     if any(row.verdict != UNKNOWN and row.measured.too_small for row in rows):
         remarks.append("more realizations give bounds (?) of more measured numbers")
+    if not _sends(table).all():
+        remarks.append(f"rows of 0 bytes are left out: without data, {collective} sends nothing")
     slowest = "" if table.max is None else ", with intervals up to the slowest rank's mean"
     remarks.append(
         f"measured are means over ranks{slowest}; simulated is the last rank, which is no faster"
@@ -356,10 +358,12 @@ def _rows_of_table(
     table: CollectiveTable, case: Case, samples: Callable[[Case], Floats], confidence: float
 ) -> tuple[AgreementRow, ...]:
     columns = [name for name in ("mean", "p50", "p90", "p99") if getattr(table, name) is not None]
-    intervals = len(columns) * len(table.mean) * (1 if table.iterations is None else 2)
+    compared = np.flatnonzero(_sends(table)).tolist()
+    intervals = len(columns) * len(compared) * (1 if table.iterations is None else 2)
     each = 1 - (1 - confidence) / intervals
     rows = []
-    for i, (ranks, size) in enumerate(zip(table.ranks.tolist(), table.bytes.tolist(), strict=True)):
+    for i in compared:
+        ranks, size = int(table.ranks[i]), int(table.bytes[i])
         # OSU does not print the number of ranks: then it is the case's.
         bytes_ = max(size, case.network.smallest_message)
         one = replace(case, ranks=ranks or case.ranks, message_bytes=bytes_)
@@ -373,6 +377,11 @@ def _rows_of_table(
             measured = _reported(table, name, i, simulated, each).bounded(least)
             rows.append(_row(one, name, measured, estimate))
     return tuple(rows)
+
+
+def _sends(table: CollectiveTable) -> npt.NDArray[np.bool_]:
+    """Of each row, whether the collective sends messages: of 0 bytes only a barrier does."""
+    return np.asarray((table.bytes > 0) | (table.operation.lower() == "barrier"))
 
 
 def _reported(
@@ -546,6 +555,11 @@ def _chosen_rows(table: CollectiveTable, chosen: _Chosen, path: Path) -> Collect
     if not keep.any():
         rows = dict.fromkeys(zip(table.ranks.tolist(), table.bytes.tolist(), strict=True))
         raise _no_such(path, chosen, list(rows))
+    if not (keep & _sends(table)).any():
+        raise ValueError(
+            f"{path} has rows of 0 bytes alone: without data, {full_name(table.operation)} sends "
+            "nothing"
+        )
     fields = ("ranks", "bytes", "mean", "max", "p50", "p90", "p99", "iterations")
     columns: dict[str, Any] = {name: getattr(table, name) for name in fields}
     chosen_columns: dict[str, Any] = {k: None if v is None else v[keep] for k, v in columns.items()}

@@ -318,7 +318,7 @@ def test_one_of_several_collectives():
     both = NOISE_SAMPLES / "imb.txt"
     barrier = replace(CASE, algorithm=jf.DisseminationBarrier())
     few = {"realizations": 20}
-    assert len(jf.compare_measured(both, CASE, **few).rows) == 4
+    assert len(jf.compare_measured(both, CASE, **few).rows) == 2  # and two of 0 bytes
     assert len(jf.compare_measured(both, CASE, message_bytes=8, **few).rows) == 2
     for case, chosen in ((barrier, None), (CASE, "barrier")):
         (row,) = jf.compare_measured(both, case, collective=chosen, **few).rows
@@ -328,6 +328,22 @@ def test_one_of_several_collectives():
         jf.compare_measured(both, ring)
     with pytest.raises(ValueError, match="has the collectives allreduce, barrier; got"):
         jf.compare_measured(both, ring, collective="bcast")
+
+
+def test_rows_of_0_bytes_are_left_out():
+    """An allreduce of 0 bytes sends nothing; a barrier has no other rows."""
+    imb, barrier = NOISE_SAMPLES / "imb.txt", replace(CASE, algorithm=jf.DisseminationBarrier())
+    found = jf.compare_measured(imb, CASE, realizations=500)
+    assert [(row.ranks, row.bytes) for row in found.rows] == [(2, 8), (4, 8)]
+    assert "rows of 0 bytes are left out: without data, allreduce sends nothing" in found.notes()
+    chosen = jf.compare_measured(imb, CASE, message_bytes=8, realizations=500)
+    assert not any("0 bytes" in note for note in chosen.notes())
+    assert chosen.rows[0].measured.confidence == found.rows[0].measured.confidence
+    synchronized = jf.compare_measured(imb, barrier, realizations=20)
+    assert len(synchronized.rows) == 1
+    assert not any("0 bytes" in note for note in synchronized.notes())
+    with pytest.raises(ValueError, match=r"rows of 0 bytes alone: without data, allreduce"):
+        jf.compare_measured(imb, CASE, message_bytes=0)
 
 
 def test_the_command_chooses_rows(tmp_path, capsys):
