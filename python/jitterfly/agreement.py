@@ -28,7 +28,7 @@ from .stats.autocorrelation import Series, too_few
 from .stats.estimates import check_confidence
 from .stats.reported import reported_mean, reported_quantile
 from .syntax import read_count
-from .units import from_ticks, show_seconds
+from .units import from_ticks, show_seconds, warn_of_long
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -201,7 +201,7 @@ def compare_measured(
     measured: str | Path | Sequence[float] | npt.NDArray[np.float64],
     case: Case,
     *,
-    unit: str = "s",
+    unit: str | None = None,
     collective: str | None = None,
     ranks: int | None = None,
     message_bytes: int | None = None,
@@ -226,8 +226,9 @@ def compare_measured(
     case : Case
         What is simulated: its last completion. With a table, ranks and bytes are the rows', as far
         as the table has them.
-    unit : "s", "ms", "us" or "ns"
-        Of the numbers; benchmarks' files have their own.
+    unit : "s", "ms", "us" or "ns", optional
+        Of the numbers; benchmarks' files have their own. Without it they are seconds, and a median
+        of 1 s or more gives a `LongTimeWarning`.
     collective : str, optional
         Which one, such as "barrier", where a benchmark printed several. Without it that of the
         case's algorithm.
@@ -252,7 +253,7 @@ def compare_measured(
     ValueError
         An argument out of range; a file that holds no numbers, or several columns of them; ranks
         that the case has not; a choice that the file, or plain numbers of the case, have not;
-        other iterations than those in the file.
+        other iterations than those in the file; a unit of a benchmark's file.
     OSError
         The file can not be read.
 
@@ -278,7 +279,9 @@ def compare_measured(
     if iterations is not None:
         iterations = read_count(iterations, "iterations", 1, MOST_ITERATIONS)
     chosen = _Chosen(collective, ranks, message_bytes, iterations)
-    content = _read(measured, check_choice(unit, "unit", tuple(UNITS)), case, chosen)
+    if unit is not None:
+        check_choice(unit, "unit", tuple(UNITS))
+    content = _read(measured, unit, case, chosen)
 
     def samples(one: Case) -> Floats:
         result = simulate(one, realizations, seed, backend=backend, threads=threads,
@@ -459,7 +462,7 @@ def ranks_in(path: Path) -> int | None:
 
 
 def _read(
-    measured: str | Path | Sequence[float] | Floats, unit: str, case: Case, chosen: _Chosen
+    measured: str | Path | Sequence[float] | Floats, unit: str | None, case: Case, chosen: _Chosen
 ) -> Floats | CollectiveTable:
     """Samples in seconds, or the table of a benchmark."""
     if not isinstance(measured, (str, Path)):
@@ -478,6 +481,8 @@ def _read(
         problem = error
     tables = [part for part in parts if isinstance(part, CollectiveTable)]
     samples = [part for part in parts if isinstance(part, PerRankSamples)]
+    if unit is not None and (tables or samples):
+        raise ValueError(f"unit is of plain times, which {path} is not: its times have their own")
     if tables:
         return _chosen_rows(_part_of(tables, case, chosen, path), chosen, path)
     if chosen.iterations is not None:
@@ -609,12 +614,15 @@ def _in_words(there: list[tuple[int, int]]) -> str:
     return ", ".join(words) + (", ..." if len(there) > 8 else "")
 
 
-def _check_samples(values: Sequence[float] | Floats, unit: str, name: str) -> Floats:
-    rule = f"{name} must be 2 or more times from 0, in {unit}"
-    raw = check_numbers(values, rule).astype(np.float64) * UNITS[unit]
+def _check_samples(values: Sequence[float] | Floats, unit: str | None, name: str) -> Floats:
+    rule = f"{name} must be 2 or more times from 0, in {unit or 's'}"
+    raw = check_numbers(values, rule).astype(np.float64) * UNITS[unit or "s"]
     good = raw.ndim == 1 and 2 <= raw.size <= _MOST_SAMPLES
     if not good or not np.isfinite(raw).all() or (raw < 0).any():
         raise ValueError(f"{rule}, got {shorten(values)}")
+    if unit is None:
+        way = "give the unit, such as us, or s if that is meant"
+        warn_of_long(float(np.median(raw)), f"the median of {name}", way)
     return raw
 
 

@@ -72,6 +72,31 @@ def test_a_file_of_times(tmp_path):
     np.testing.assert_allclose(from_file.measured, direct.measured, rtol=1e-12)
 
 
+def test_long_times_without_a_unit_are_warned_of(tmp_path):
+    """As a study's are: most often they are microseconds."""
+    file = tmp_path / "five.txt"
+    file.write_text("3\n1\n2\n5\n4\n")
+    words = "is 3 s, as a number without a unit is in seconds: give the unit, such as us, or s if"
+    for measured, name in (([3.0, 1.0, 5.0], "measured"), (file, "five.txt")):
+        with pytest.warns(jf.LongTimeWarning, match=f"^the median of .*{name} {words}"):
+            jf.compare_measured(measured, CASE, realizations=20)
+    for unit in ("s", "us"):
+        jf.compare_measured(file, CASE, unit=unit, realizations=20)
+    jf.compare_measured([1e-5, 2e-5, 3.0], CASE, realizations=20)  # one long one alone
+    with pytest.warns(jf.LongTimeWarning):
+        assert main(["compare-measured", str(file), "--ranks=8", "--realizations=20",
+                     "--noise=period=1ms,duration=25us"]) == 0  # fmt: skip
+
+
+def test_a_unit_of_a_benchmarks_file_is_refused(capsys):
+    for name in ("osu_allreduce.txt", "imb.txt"):
+        with pytest.raises(ValueError, match=r"^unit is of plain times, which .* is not: its"):
+            jf.compare_measured(NOISE_SAMPLES / name, CASE, unit="ms", realizations=20)
+    assert main(["compare-measured", str(OSU), "--unit=ms", "--ranks=64",
+                 "--noise=period=1ms,duration=25us"]) == 2  # fmt: skip
+    assert "--unit is of plain times" in capsys.readouterr().err
+
+
 def test_a_table_of_a_benchmark():
     """Each row with its own ranks and bytes."""
     (table,) = jf.measured.load(OSU).parts
@@ -125,7 +150,7 @@ RARE = replace(CASE, noise=[jf.PeriodicNoise("4ms", "3us", start="stationary"),
 
 
 def test_a_table_of_100_iterations_with_rare_noise(tmp_path):
-    """Of the same distribution in 95 %; of 40 more than 7 are told apart with a chance of 0.2 %.
+    """Of the same distribution in 95 %; of 40 more than 6 are told apart with a chance of 0.3 %.
 
     One iteration in 75 meets 200 us of noise. Means that no 100 iterations have are told apart.
     """
