@@ -28,7 +28,7 @@ from .stats.autocorrelation import Series, too_few
 from .stats.estimates import check_confidence
 from .stats.reported import reported_mean, reported_quantile
 from .syntax import read_count
-from .units import from_ticks, show_seconds
+from .units import from_ticks, show_seconds, warn_of_long
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,8 +77,9 @@ class AgreementRow(NamedTuple):
         "mean", or a quantile such as "p50".
     measured, simulated : Estimate
         A mean or a percentile that a benchmark printed has the interval that so many iterations
-        have which are distributed as the simulated times; no bounds where their number is not
-        known. Where the slowest rank's mean was printed, the interval reaches to it.
+        have which are distributed as the simulated times, from the time without noise on where
+        noise only delays; no bounds where their number is not known. Where the slowest rank's mean
+        was printed, the interval reaches to it.
     ratio : float
         Simulated over measured.
     verdict : "too long", "too short", "not told apart" or "not known"
@@ -200,7 +201,7 @@ def compare_measured(
     measured: str | Path | Sequence[float] | npt.NDArray[np.float64],
     case: Case,
     *,
-    unit: str = "s",
+    unit: str | None = None,
     collective: str | None = None,
     ranks: int | None = None,
     message_bytes: int | None = None,
@@ -225,8 +226,9 @@ def compare_measured(
     case : Case
         What is simulated: its last completion. With a table, ranks and bytes are the rows', as far
         as the table has them.
-    unit : "s", "ms", "us" or "ns"
-        Of the numbers; benchmarks' files have their own.
+    unit : "s", "ms", "us" or "ns", optional
+        Of the numbers; benchmarks' files have their own. Without it they are seconds, and a median
+        of 1 s or more gives a `LongTimeWarning`.
     collective : str, optional
         Which one, such as "barrier", where a benchmark printed several. Without it that of the
         case's algorithm.
@@ -251,7 +253,7 @@ def compare_measured(
     ValueError
         An argument out of range; a file that holds no numbers, or several columns of them; ranks
         that the case has not; a choice that the file, or plain numbers of the case, have not;
-        other iterations than those in the file.
+        other iterations than those in the file; a unit of a benchmark's file.
     OSError
         The file can not be read.
 
@@ -277,7 +279,9 @@ def compare_measured(
     if iterations is not None:
         iterations = read_count(iterations, "iterations", 1, MOST_ITERATIONS)
     chosen = _Chosen(collective, ranks, message_bytes, iterations)
-    content = _read(measured, check_choice(unit, "unit", tuple(UNITS)), case, chosen)
+    if unit is not None:
+        check_choice(unit, "unit", tuple(UNITS))
+    content = _read(measured, unit, case, chosen)
 
     def samples(one: Case) -> Floats:
         result = simulate(one, realizations, seed, backend=backend, threads=threads,
@@ -290,7 +294,8 @@ def compare_measured(
         return Agreement(case, rows, None, None, None, confidence, seed, None, remarks)
     series, simulated = Series(content), np.sort(samples(case))
     each = 1 - (1 - confidence) / (2 * (1 + len(LEVELS)))  # an interval of each side of each row
-    pairs = [("mean", series.mean(each).bounded(0.0), _mean(case, simulated, each))]
+    mean = stats.mean(simulated, each, lower_bound=_least(case))
+    pairs = [("mean", series.mean(each).bounded(0.0), mean)]
     for q in LEVELS:
         sides = (series.quantile(q, each), stats.quantile(simulated, q, each))
         pairs.append((f"p{100 * q:g}", *sides))
@@ -343,6 +348,8 @@ def _remarks_on_table(
         )
     if any(row.verdict != UNKNOWN and row.measured.too_small for row in rows):
         remarks.append("more realizations give bounds (?) of more measured numbers")
+    if not _sends(table).all():
+        remarks.append(f"rows of 0 bytes are left out: without data, {collective} sends nothing")
     slowest = "" if table.max is None else ", with intervals up to the slowest rank's mean"
     remarks.append(
         f"measured are means over ranks{slowest}; simulated is the last rank, which is no faster"
@@ -354,23 +361,30 @@ def _rows_of_table(
     table: CollectiveTable, case: Case, samples: Callable[[Case], Floats], confidence: float
 ) -> tuple[AgreementRow, ...]:
     columns = [name for name in ("mean", "p50", "p90", "p99") if getattr(table, name) is not None]
-    intervals = len(columns) * len(table.mean) * (1 if table.iterations is None else 2)
+    compared = np.flatnonzero(_sends(table)).tolist()
+    intervals = len(columns) * len(compared) * (1 if table.iterations is None else 2)
     each = 1 - (1 - confidence) / intervals
     rows = []
-    for i, (ranks, size) in enumerate(zip(table.ranks.tolist(), table.bytes.tolist(), strict=True)):
-        least = case.network.smallest_message
+    for i in compared:
+        ranks, size = int(table.ranks[i]), int(table.bytes[i])
         # OSU does not print the number of ranks: then it is the case's.
-        one = replace(case, ranks=ranks or case.ranks, message_bytes=max(size, least))
-        simulated = np.sort(samples(one))
+        bytes_ = max(size, case.network.smallest_message)
+        one = replace(case, ranks=ranks or case.ranks, message_bytes=bytes_)
+        simulated, least = np.sort(samples(one)), _least(one)
         for name in columns:
             estimate = (
-                _mean(one, simulated, each)
+                stats.mean(simulated, each, lower_bound=least)
                 if name == "mean"
                 else stats.quantile(simulated, int(name[1:]) / 100, each)
             )
-            measured = _reported(table, name, i, simulated, each)
+            measured = _reported(table, name, i, simulated, each).bounded(least)
             rows.append(_row(one, name, measured, estimate))
     return tuple(rows)
+
+
+def _sends(table: CollectiveTable) -> npt.NDArray[np.bool_]:
+    """Of each row, whether the collective sends messages: of 0 bytes only a barrier does."""
+    return np.asarray((table.bytes > 0) | (table.operation.lower() == "barrier"))
 
 
 def _reported(
@@ -391,14 +405,12 @@ def _reported(
         found = reported_mean(value, count, simulated, confidence)
         # The last rank of each iteration is no faster than the rank that is slowest on average.
         slowest = 0.0 if table.max is None else max(float(table.max[row]) - value, 0.0)
-    wider = replace(found, low=found.low - _ROUNDED, high=found.high + slowest + _ROUNDED)
-    return wider.bounded(0.0)
+    return replace(found, low=found.low - _ROUNDED, high=found.high + slowest + _ROUNDED)
 
 
-def _mean(case: Case, simulated: Floats, confidence: float) -> Estimate:
-    quiet = float(from_ticks(noise_free_ticks(case)[-1]))
-    bound = quiet if noise_only_delays(case) else 0.0
-    return stats.mean(simulated, confidence, lower_bound=bound)
+def _least(case: Case) -> float:
+    """What no simulated time lies below, in seconds."""
+    return float(from_ticks(noise_free_ticks(case)[-1])) if noise_only_delays(case) else 0.0
 
 
 def _row(case: Case, what: str, measured: Estimate, simulated: Estimate) -> AgreementRow:
@@ -450,7 +462,7 @@ def ranks_in(path: Path) -> int | None:
 
 
 def _read(
-    measured: str | Path | Sequence[float] | Floats, unit: str, case: Case, chosen: _Chosen
+    measured: str | Path | Sequence[float] | Floats, unit: str | None, case: Case, chosen: _Chosen
 ) -> Floats | CollectiveTable:
     """Samples in seconds, or the table of a benchmark."""
     if not isinstance(measured, (str, Path)):
@@ -469,6 +481,8 @@ def _read(
         problem = error
     tables = [part for part in parts if isinstance(part, CollectiveTable)]
     samples = [part for part in parts if isinstance(part, PerRankSamples)]
+    if unit is not None and (tables or samples):
+        raise ValueError(f"unit is of plain times, which {path} is not: its times have their own")
     if tables:
         return _chosen_rows(_part_of(tables, case, chosen, path), chosen, path)
     if chosen.iterations is not None:
@@ -546,6 +560,11 @@ def _chosen_rows(table: CollectiveTable, chosen: _Chosen, path: Path) -> Collect
     if not keep.any():
         rows = dict.fromkeys(zip(table.ranks.tolist(), table.bytes.tolist(), strict=True))
         raise _no_such(path, chosen, list(rows))
+    if not (keep & _sends(table)).any():
+        raise ValueError(
+            f"{path} has rows of 0 bytes alone: without data, {full_name(table.operation)} sends "
+            "nothing"
+        )
     fields = ("ranks", "bytes", "mean", "max", "p50", "p90", "p99", "iterations")
     columns: dict[str, Any] = {name: getattr(table, name) for name in fields}
     chosen_columns: dict[str, Any] = {k: None if v is None else v[keep] for k, v in columns.items()}
@@ -595,12 +614,15 @@ def _in_words(there: list[tuple[int, int]]) -> str:
     return ", ".join(words) + (", ..." if len(there) > 8 else "")
 
 
-def _check_samples(values: Sequence[float] | Floats, unit: str, name: str) -> Floats:
-    rule = f"{name} must be 2 or more times from 0, in {unit}"
-    raw = check_numbers(values, rule).astype(np.float64) * UNITS[unit]
+def _check_samples(values: Sequence[float] | Floats, unit: str | None, name: str) -> Floats:
+    rule = f"{name} must be 2 or more times from 0, in {unit or 's'}"
+    raw = check_numbers(values, rule).astype(np.float64) * UNITS[unit or "s"]
     good = raw.ndim == 1 and 2 <= raw.size <= _MOST_SAMPLES
     if not good or not np.isfinite(raw).all() or (raw < 0).any():
         raise ValueError(f"{rule}, got {shorten(values)}")
+    if unit is None:
+        way = "give the unit, such as us, or s if that is meant"
+        warn_of_long(float(np.median(raw)), f"the median of {name}", way)
     return raw
 
 

@@ -89,7 +89,7 @@ def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) ->
 
 
 class LongTimeWarning(UserWarning):
-    """A bare number makes a latency, an overhead, a delay or a duration of 1 s or more."""
+    """A bare number makes a latency, overhead, delay, duration or measured time of 1 s or more."""
 
 
 _LONG = 1.0  # seconds

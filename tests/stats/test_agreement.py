@@ -72,6 +72,31 @@ def test_a_file_of_times(tmp_path):
     np.testing.assert_allclose(from_file.measured, direct.measured, rtol=1e-12)
 
 
+def test_long_times_without_a_unit_are_warned_of(tmp_path):
+    """As a study's are: most often they are microseconds."""
+    file = tmp_path / "five.txt"
+    file.write_text("3\n1\n2\n5\n4\n")
+    words = "is 3 s, as a number without a unit is in seconds: give the unit, such as us, or s if"
+    for measured, name in (([3.0, 1.0, 5.0], "measured"), (file, "five.txt")):
+        with pytest.warns(jf.LongTimeWarning, match=f"^the median of .*{name} {words}"):
+            jf.compare_measured(measured, CASE, realizations=20)
+    for unit in ("s", "us"):
+        jf.compare_measured(file, CASE, unit=unit, realizations=20)
+    jf.compare_measured([1e-5, 2e-5, 3.0], CASE, realizations=20)  # one long one alone
+    with pytest.warns(jf.LongTimeWarning):
+        assert main(["compare-measured", str(file), "--ranks=8", "--realizations=20",
+                     "--noise=period=1ms,duration=25us"]) == 0  # fmt: skip
+
+
+def test_a_unit_of_a_benchmarks_file_is_refused(capsys):
+    for name in ("osu_allreduce.txt", "imb.txt"):
+        with pytest.raises(ValueError, match=r"^unit is of plain times, which .* is not: its"):
+            jf.compare_measured(NOISE_SAMPLES / name, CASE, unit="ms", realizations=20)
+    assert main(["compare-measured", str(OSU), "--unit=ms", "--ranks=64",
+                 "--noise=period=1ms,duration=25us"]) == 2  # fmt: skip
+    assert "--unit is of plain times" in capsys.readouterr().err
+
+
 def test_a_table_of_a_benchmark():
     """Each row with its own ranks and bytes."""
     (table,) = jf.measured.load(OSU).parts
@@ -118,6 +143,41 @@ def test_a_table_of_the_same_distribution_is_not_told_apart(iterations, realizat
         ]
         assert len(known) >= 6
     assert apart <= 0.05 * tables + 4 * np.sqrt(0.05 * tables)
+
+
+RARE = replace(CASE, noise=[jf.PeriodicNoise("4ms", "3us", start="stationary"),
+                            jf.PeriodicNoise("1s", "200us", start="stationary")])  # fmt: skip
+
+
+def test_a_table_of_100_iterations_with_rare_noise(tmp_path):
+    """Of the same distribution in 95 %; of 40 more than 6 are told apart with a chance of 0.3 %.
+
+    One iteration in 75 meets 200 us of noise. Means that no 100 iterations have are told apart.
+    """
+    rng, file, apart, tables = np.random.default_rng(5), tmp_path / "osu.txt", 0, scaled(400)
+    pools = {size: 1e6 * sampled(replace(RARE, message_bytes=size), 50_000) for size in SIZES}
+    for seed in range(tables):
+        means = [rng.choice(pool, 100).mean() for pool in pools.values()]
+        file.write_text(table_of(zip(SIZES, means, strict=True)))
+        found = jf.compare_measured(file, RARE, iterations=100, seed=seed)
+        apart += any(row.apart for row in found.rows)
+    assert apart <= 0.05 * tables + 3 * np.sqrt(0.05 * 0.95 * tables)
+    off = {size: pool.mean() + 15 for size, pool in pools.items()}
+    assert all(rng.choice(pools[s], (2000, 100)).mean(axis=1).max() < off[s] - 5 for s in SIZES)
+    file.write_text(table_of(off.items()))
+    for seed in range(10):
+        found = jf.compare_measured(file, RARE, iterations=100, seed=seed)
+        assert {row.verdict for row in found.rows} == {"too short"}
+
+
+def test_the_interval_of_a_table_begins_at_the_time_without_noise(tmp_path):
+    """A mean of few iterations has none below it; a measured mean itself may lie below."""
+    file = tmp_path / "osu.txt"
+    least = jf.simulate(replace(RARE, noise=[]), 1).samples[0, 0]
+    for factor in (0.5, 1.2):
+        file.write_text(table_of([(8, 1e6 * factor * least)]))
+        (row,) = jf.compare_measured(file, RARE, iterations=2).rows
+        assert row.measured.low == pytest.approx(min(factor, 1) * least, rel=1e-5)
 
 
 def test_a_table_tells_what_is_off(tmp_path):
@@ -283,7 +343,7 @@ def test_one_of_several_collectives():
     both = NOISE_SAMPLES / "imb.txt"
     barrier = replace(CASE, algorithm=jf.DisseminationBarrier())
     few = {"realizations": 20}
-    assert len(jf.compare_measured(both, CASE, **few).rows) == 4
+    assert len(jf.compare_measured(both, CASE, **few).rows) == 2  # and two of 0 bytes
     assert len(jf.compare_measured(both, CASE, message_bytes=8, **few).rows) == 2
     for case, chosen in ((barrier, None), (CASE, "barrier")):
         (row,) = jf.compare_measured(both, case, collective=chosen, **few).rows
@@ -293,6 +353,22 @@ def test_one_of_several_collectives():
         jf.compare_measured(both, ring)
     with pytest.raises(ValueError, match="has the collectives allreduce, barrier; got"):
         jf.compare_measured(both, ring, collective="bcast")
+
+
+def test_rows_of_0_bytes_are_left_out():
+    """An allreduce of 0 bytes sends nothing; a barrier has no other rows."""
+    imb, barrier = NOISE_SAMPLES / "imb.txt", replace(CASE, algorithm=jf.DisseminationBarrier())
+    found = jf.compare_measured(imb, CASE, realizations=500)
+    assert [(row.ranks, row.bytes) for row in found.rows] == [(2, 8), (4, 8)]
+    assert "rows of 0 bytes are left out: without data, allreduce sends nothing" in found.notes()
+    chosen = jf.compare_measured(imb, CASE, message_bytes=8, realizations=500)
+    assert not any("0 bytes" in note for note in chosen.notes())
+    assert chosen.rows[0].measured.confidence == found.rows[0].measured.confidence
+    synchronized = jf.compare_measured(imb, barrier, realizations=20)
+    assert len(synchronized.rows) == 1
+    assert not any("0 bytes" in note for note in synchronized.notes())
+    with pytest.raises(ValueError, match=r"rows of 0 bytes alone: without data, allreduce"):
+        jf.compare_measured(imb, CASE, message_bytes=0)
 
 
 def test_the_command_chooses_rows(tmp_path, capsys):

@@ -5,8 +5,9 @@ import pytest
 from support.scale import scaled, some
 
 from jitterfly import stats
+from jitterfly.stats.estimates import effective_events, rare_event_margin
 from jitterfly.stats.reported import reported_mean, reported_quantile
-from jitterfly.stats.sampling_distributions import quantile_rank
+from jitterfly.stats.sampling_distributions import quantile_rank, student_t
 
 RNG = np.random.default_rng(17)
 DRAWS = {
@@ -44,6 +45,17 @@ def test_what_differs_is_told_apart():
         median = reported_quantile(value, 1000, 0.5, like, 0.99)
         assert (median.low > stats.quantile(like, 0.5, 0.99).high) == low
         assert (median.high < stats.quantile(like, 0.5, 0.99).low) == high
+
+
+@pytest.mark.parametrize(("met", "share"), [(1, 0.9), (5, 0.5), (20, 1 / 7)])
+def test_rare_events_that_samples_hardly_met_may_be_larger(met, share):
+    """Of a delay that samples met often enough they tell the spread: then a seventh is enough."""
+    like = np.zeros(2000)
+    like[-met:] = 200.0
+    found, events = reported_mean(1.0, 100, like, 0.95), effective_events(like)
+    reach = student_t(0.95, 1999) * like.std(ddof=1) / 10
+    margin = rare_event_margin(events / 20, 100, 0.95) * (200 - like.mean())
+    assert 1.0 - found.low - reach == pytest.approx(share * margin, rel=0.01)
 
 
 def test_what_is_not_known():

@@ -26,8 +26,7 @@ def add_parser(commands: Any) -> None:
     )
     add = parser.add_argument
     add("measured", type=Path, metavar="MEASURED")
-    add("--unit", choices=("s", "ms", "us", "ns"), default="s", help="of a text file of times "
-        "(default s)")  # fmt: skip
+    add("--unit", choices=("s", "ms", "us", "ns"), help="of a text file of times (default s)")
     add_case(parser, "?")
     add_case_options(parser)
     add("--iterations", metavar="N", help="over how many the means of a table are, where MEASURED "
