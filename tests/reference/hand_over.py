@@ -65,7 +65,7 @@ def add_source(core, program, source):
         case "message":
             add(delay=core_delay(core, source.delay), **common)
         case role:
-            raise ValueError(role)
+            raise ValueError(f"hand_over.py does not know role {role!r}")
 
 
 def _ticks(values):

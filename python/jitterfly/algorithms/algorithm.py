@@ -356,7 +356,11 @@ def message(
     repeat: int = 1,
     occupies: bool = True,
 ) -> Step:
-    """A step in which messages of `size` bytes are sent."""
+    """A step in which messages of `size` bytes are sent.
+
+    `draw`: the number of its random draws, from 0, another for each step, which has `repeat` of
+    them. 62 and 63 are those of `FOLD_IN` and `FOLD_OUT`.
+    """
     return Step(MESSAGE, draw, 0, label, None, partners, size, combine, repeat, occupies)
 
 
