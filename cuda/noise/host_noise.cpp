@@ -11,8 +11,6 @@ void require(bool ok, const char* what) {
   if (!ok) throw std::invalid_argument(what);
 }
 
-constexpr std::size_t kMaxLanes = 8;  // of the widest register
-
 bool is_jitter(const Delay& d) { return d.kind == kCountedDelay && d.certain; }
 
 void check_length(Tick length) {
