@@ -18,14 +18,6 @@ Scope make_scope(std::int64_t node_ranks, bool in_compute, bool in_communication
   return {node_ranks, in_compute, in_communication, {begin, end}};
 }
 
-// Changes a copy first: an error leaves the program as it was.
-template <class Add>
-void change(Program& p, Add&& add) {
-  Program changed = p;
-  add(changed);
-  p = std::move(changed);
-}
-
 std::vector<Tick> optional_ticks(const std::optional<Ticks>& values) {
   return values ? to_vector<Tick>(*values) : std::vector<Tick>{};
 }
@@ -33,10 +25,8 @@ std::vector<Tick> optional_ticks(const std::optional<Ticks>& values) {
 void add_periodic(Program& p, Tick period, Tick duration, bool stationary, std::int64_t node_ranks,
                   const std::optional<Ticks>& phases, bool in_compute, bool in_communication,
                   Tick begin, Tick end) {
-  change(p, [&](Program& q) {
-    q.add_periodic(period, duration, stationary, optional_ticks(phases),
-                   make_scope(node_ranks, in_compute, in_communication, begin, end));
-  });
+  p.add_periodic(period, duration, stationary, optional_ticks(phases),
+                 make_scope(node_ranks, in_compute, in_communication, begin, end));
 }
 
 using Start = std::optional<std::tuple<std::uint64_t, HostDelay, HostDelay>>;
@@ -47,19 +37,15 @@ void add_renewal(Program& p, const HostDelay& gap, const HostDelay& duration,
   std::optional<Program::Stationary> start;
   if (stationary)
     start = {std::get<0>(*stationary), std::get<1>(*stationary), std::get<2>(*stationary)};
-  change(p, [&](Program& q) {
-    q.add_renewal(gap, duration, start ? &*start : nullptr,
-                  make_scope(node_ranks, in_compute, in_communication, begin, end));
-  });
+  p.add_renewal(gap, duration, start ? &*start : nullptr,
+                make_scope(node_ranks, in_compute, in_communication, begin, end));
 }
 
 void add_trace(Program& p, const Ticks& starts, const Ticks& ends, Tick length,
                const std::optional<Ticks>& offsets, std::int64_t node_ranks, bool in_compute,
                bool in_communication, Tick begin, Tick end) {
-  change(p, [&](Program& q) {
-    q.add_trace(to_vector<Tick>(starts), to_vector<Tick>(ends), length, optional_ticks(offsets),
-                make_scope(node_ranks, in_compute, in_communication, begin, end));
-  });
+  p.add_trace(to_vector<Tick>(starts), to_vector<Tick>(ends), length, optional_ticks(offsets),
+              make_scope(node_ranks, in_compute, in_communication, begin, end));
 }
 
 using Recordings = std::vector<std::tuple<Ticks, Ticks, Tick>>;
@@ -71,39 +57,32 @@ void add_traces(Program& p, const Recordings& recordings,
   std::vector<Program::Recording> given;
   for (const auto& [starts, ends, length] : recordings)
     given.push_back({to_vector<Tick>(starts), to_vector<Tick>(ends), length});
-  change(p, [&](Program& q) {
-    q.add_traces(given, to_vector<std::int32_t>(of_ranks),
-                 make_scope(node_ranks, in_compute, in_communication, begin, end));
-  });
+  p.add_traces(given, to_vector<std::int32_t>(of_ranks),
+               make_scope(node_ranks, in_compute, in_communication, begin, end));
 }
 
 void add_step(Program& p, const HostDelay& delay, bool at_send, std::int64_t node_ranks,
               bool in_compute, bool in_communication, Tick begin, Tick end) {
-  change(p, [&](Program& q) {
-    q.add_step(delay, at_send, make_scope(node_ranks, in_compute, in_communication, begin, end));
-  });
+  p.add_step(delay, at_send, make_scope(node_ranks, in_compute, in_communication, begin, end));
 }
 
 void add_rank_delay(Program& p, const HostDelay& delay, std::int64_t node_ranks, bool once) {
-  change(p, [&](Program& q) { q.add_rank_delay(delay, node_ranks, once); });
+  p.add_rank_delay(delay, node_ranks, once);
 }
 
 void add_rank_speed(Program& p, const HostDelay& factor, std::int64_t node_ranks) {
-  change(p, [&](Program& q) { q.add_rank_speed(factor, node_ranks); });
+  p.add_rank_speed(factor, node_ranks);
 }
 
 void add_message(Program& p, const HostDelay& delay, std::int64_t node_ranks, Tick begin,
                  Tick end) {
-  change(p,
-         [&](Program& q) { q.add_message(delay, make_scope(node_ranks, true, true, begin, end)); });
+  p.add_message(delay, make_scope(node_ranks, true, true, begin, end));
 }
 
 void add_jitter(Program& p, Tick duration, const WordArray& survival, std::int64_t node_ranks,
                 Tick begin, Tick end, std::int32_t cost) {
-  change(p, [&](Program& q) {
-    q.add_jitter(duration, to_vector<std::uint64_t>(survival),
-                 make_scope(node_ranks, true, true, begin, end), cost);
-  });
+  p.add_jitter(duration, to_vector<std::uint64_t>(survival),
+               make_scope(node_ranks, true, true, begin, end), cost);
 }
 
 Ticks apply(const HostDelay& d, const WordArray& u) {

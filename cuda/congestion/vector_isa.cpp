@@ -2,9 +2,6 @@
 // cpu/tiles_isa.cpp, only functions that are always inlined are called from here.
 #include "congestion/vector.h"
 
-#define JF_PASTE(a, b) a##b
-#define JF_NAME(a, b) JF_PASTE(a, b)
-
 namespace jf::congestion {
 namespace {
 

@@ -116,8 +116,8 @@ class Program {
   void check_list(Step& step);
   void check_forwards(const Step& step) const;
   std::vector<std::int32_t> costs_of(const Step& step) const;
-  MessageDelay numbered_delay(const std::vector<MessageDelay>& before, const Delay& delay,
-                              const NodeSize& nodes, const Window& window) const;
+  MessageDelay numbered_delay(const std::vector<MessageDelay>& before, const HostDelay& delay,
+                              const NodeSize& nodes, const Window& window);
   void add_step_message(std::size_t cost, const MessageDelay& delay);
   Tick longest_own_work() const;
 

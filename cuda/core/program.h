@@ -46,11 +46,14 @@ struct Step {
   std::int32_t flags;
   std::int32_t draw;  // number of the random draws of this step; its next send has draw + 1
   std::int32_t row;   // of the results: its ready times are observed there; or -1
-  // Only of kMessage: partner map (partners.h), entry of message_costs, turns; turn k: draw + k.
-  // Of a half step c is where its departures are kept in the meantime, from 0.
-  // Of kForward: kListed if forwards differ in their costs, see forward_cost().
-  // Of kCompute: RankTimes; ranks work for rank_times[a + rank], and begin rank_times[b + rank]
-  // late.
+  // What else a step has:
+  //            map              a                       b                      c
+  // kMessage   PartnerMap       see partners.h          see there              see there
+  // kForward   kListed, or 0    message of rank 0: see forward_cost()
+  // kCompute   RankTimes, or 0  rank_times[a + rank]:   rank_times[b + rank]:
+  //                             how long a rank works   how late it begins
+  // Of half a message step, c is where its departures are kept in the meantime, from 0.
+  // Only of kMessage: entry of message_costs, turns; turn k: draw + k.
   std::int32_t map = 0, a = 0, b = 0, c = 0, cost = 0, repeat = 1;
 };
 

@@ -26,6 +26,11 @@
 #define JF_HD inline __attribute__((always_inline))
 #endif
 
+// JF_NAME(run_, JF_ISA) is run_avx2 where JF_ISA is avx2: for what is compiled once per instruction
+// set (*_isa.cpp).
+#define JF_PASTE(a, b) a##b
+#define JF_NAME(a, b) JF_PASTE(a, b)
+
 namespace jf {
 
 // One tick is 1 ps. int64 holds 106 days. Max, min and + on it are exact, so a result does not
@@ -36,6 +41,9 @@ constexpr Tick kNever = INT64_MAX;
 // From here on nothing is delayed any more, so that no time can overflow; results that late are
 // refused by the caller.
 constexpr Tick kLatest = Tick{1} << 62;
+
+// Lanes (one 64-bit time each) of the widest register of any compilation.
+constexpr std::int64_t kMaxLanes = 8;
 
 // A function over T works on one rank (T = Tick) or on a SIMD register of ranks (T = Lanes, see
 // cpu/simd.h; a lane is one entry of a register). Comparisons give a mask; these are the only

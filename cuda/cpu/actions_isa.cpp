@@ -6,9 +6,6 @@
 
 #include "cpu/actions.h"
 
-#define JF_PASTE(a, b) a##b
-#define JF_NAME(a, b) JF_PASTE(a, b)
-
 namespace jf {
 
 void JF_NAME(run_actions_, JF_ISA)(const ActionJob& job) {

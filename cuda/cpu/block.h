@@ -51,7 +51,7 @@ struct ExchangeContext {
   const Network& network;
   std::uint64_t seed;
   std::uint32_t realization;
-  BlockDelaysIf<is_general<Noise> || Network::on> delays;
+  BlockDelaysIf<draws_delays<Noise, Network>> delays;
 
   JF_HD Lanes delay(Purpose purpose, const Step& step, Lanes receivers, Lanes departure) const {
     return network.delay(seed, purpose, static_cast<std::uint32_t>(step.draw), receivers,
@@ -98,8 +98,7 @@ struct DrawnLocation : Location {
 
 template <class Noise, class Network>
 struct RegisterNoise {
-  // Whether delays may be drawn beforehand.
-  static constexpr bool kDrawn = is_general<Noise> || Network::on;
+  static constexpr bool kDrawn = draws_delays<Noise, Network>;
   using Context = ExchangeContext<Noise, Network>;
   using RegisterLocation = std::conditional_t<kDrawn, DrawnLocation, Location>;
 

@@ -15,6 +15,10 @@
 namespace jf {
 namespace {
 
+// Whether delays may be drawn beforehand under this noise.
+template <class Noise, class Network>
+constexpr bool draws_delays = is_general<Noise> || Network::on;
+
 // --- The random numbers of some steps for some ranks.
 
 // The ranks in the register at index x of a tile.

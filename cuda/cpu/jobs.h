@@ -11,9 +11,6 @@
 
 namespace jf {
 
-// Lanes (one 64-bit time each) of the widest register of any compilation.
-constexpr std::int64_t kMaxLanes = 8;
-
 // Delays that do not depend on the time are drawn beforehand, for up to so many steps, because four
 // draws share a block of random numbers, and for so many ranks, because all delays then take 8 KiB.
 constexpr std::int64_t kDrawnSteps = 4, kDrawnBits = 8, kDrawnRanks = 1 << kDrawnBits;

@@ -6,9 +6,6 @@
 
 #include "cpu/messages.h"
 
-#define JF_PASTE(a, b) a##b
-#define JF_NAME(a, b) JF_PASTE(a, b)
-
 namespace jf {
 
 void JF_NAME(run_messages_, JF_ISA)(const MessageJob& job) {

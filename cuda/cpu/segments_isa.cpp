@@ -1,9 +1,6 @@
 // Segments in panels (panels.h), compiled once per instruction set: see tiles_isa.cpp.
 #include "cpu/panels.h"
 
-#define JF_PASTE(a, b) a##b
-#define JF_NAME(a, b) JF_PASTE(a, b)
-
 namespace jf {
 
 bool JF_NAME(run_panels_, JF_ISA)(const SegmentJob& job) {

@@ -215,7 +215,7 @@ inline bool has_partner(const Step& step) {
 template <class Noise, class Network>
 class TileDraws {
  public:
-  static constexpr bool kDrawn = is_general<Noise> || Network::on;
+  static constexpr bool kDrawn = draws_delays<Noise, Network>;
 
   bool any = false;  // whether there is anything to draw
   int until = 0;     // the delays of the current part are drawn for the steps before this one
@@ -357,8 +357,8 @@ class TileDraws {
 
 template <class Noise, class Network, bool kBusy>
 class TileRun {
-  // Whether delays may be drawn. If not, parts are always ranks in a row.
-  static constexpr bool kDrawn = is_general<Noise> || Network::on;
+  // If not, parts are always ranks in a row.
+  static constexpr bool kDrawn = draws_delays<Noise, Network>;
   // Under network noise copies can overtake each other: they are in segments (core/segment.h).
   static constexpr bool kCopies = kBusy && !Network::on;
   // Rounds that a block of registers goes through. Half of the registers are for intermediate

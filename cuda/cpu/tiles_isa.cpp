@@ -3,9 +3,6 @@
 // AVX-512 must not end up in code that runs elsewhere.
 #include "cpu/tile.h"
 
-#define JF_PASTE(a, b) a##b
-#define JF_NAME(a, b) JF_PASTE(a, b)
-
 namespace jf {
 namespace {
 

@@ -7,6 +7,13 @@ namespace jf {
 
 // Interval [begin, end) is the first that ends after any t in [from, end). A cursor only saves
 // work: a source moves it, forth or back, to wherever it has to be.
+//
+// A kind of source (renewal.h, trace.h) has
+//   first: a time, of one draw, before which no interval is, from time 0 on;
+//   start: sets a cursor to an interval near time 0; `from` is the end of the one before it, or
+//          INT64_MIN if there is none;
+//   seek: moves a cursor, whose t < from or t >= end, to the first interval that ends after t.
+// Lanes that are not in `which` stay as they are. `index` is the kind's own.
 template <class T>
 struct CursorOf {
   T from, begin, end, index, owner;  // owner: the realization that the cursor belongs to

@@ -11,8 +11,6 @@ void require(bool ok, const char* what) {
   if (!ok) throw std::invalid_argument(what);
 }
 
-constexpr std::size_t kMaxLanes = 8;  // of the widest register
-
 bool is_jitter(const Delay& d) { return d.kind == kCountedDelay && d.certain; }
 
 void check_length(Tick length) {
@@ -139,9 +137,10 @@ void Program::add_trace(const std::vector<Tick>& begins, const std::vector<Tick>
           "offsets must have one entry per rank");
   for (const Tick t : offsets) require(t >= 0 && t < length, "offsets must lie in [0, length)");
   check_trace(begins, ends, length);
+  const std::uint32_t number = next_number(kTraceIntervals);
   IntervalSource s = interval_source(kTraceIntervals, scope);
   s.trace = append_trace(begins, ends, length);
-  s.trace.purpose = kTraceOffset + next_number(kTraceIntervals);
+  s.trace.purpose = kTraceOffset + number;
   s.trace.offsets = append_for_ranks(offsets);
   intervals.push_back(s);
 }
@@ -151,22 +150,20 @@ void Program::add_traces(const std::vector<Recording>& recordings,
   require(!recordings.empty(), "traces need a recording");
   require(static_cast<std::int64_t>(of_ranks.size()) == ranks(),
           "the recordings of ranks must have one entry per rank");
-  for (const std::int32_t number : of_ranks)
-    require(number >= 0 && static_cast<std::size_t>(number) < recordings.size(),
+  for (const std::int32_t recording : of_ranks)
+    require(recording >= 0 && static_cast<std::size_t>(recording) < recordings.size(),
             "a rank's recording must be one of those given");
+  const auto is_quiet = [](const Recording& r) { return r.begins.empty() && r.ends.empty(); };
+  for (const Recording& r : recordings)
+    is_quiet(r) ? check_length(r.length) : check_trace(r.begins, r.ends, r.length);
+  const std::uint32_t number = next_number(kTraceIntervals);
   IntervalSource s = interval_source(kTraceIntervals, scope);
   std::vector<Tick> offsets;
-  for (const Recording& recording : recordings) {
+  for (const Recording& r : recordings) {
     // A recording without intervals gets one of length 0, which delays nothing.
-    const bool quiet = recording.begins.empty() && recording.ends.empty();
-    if (quiet) {
-      check_length(recording.length);
-    } else {
-      check_trace(recording.begins, recording.ends, recording.length);
-    }
     const std::vector<Tick> nothing{0};
-    const Trace trace = quiet ? append_trace(nothing, nothing, recording.length)
-                              : append_trace(recording.begins, recording.ends, recording.length);
+    const Trace trace = is_quiet(r) ? append_trace(nothing, nothing, r.length)
+                                    : append_trace(r.begins, r.ends, r.length);
     if (offsets.empty()) s.trace = trace;
     offsets.push_back(static_cast<Tick>(words.size()));
     words.insert(words.end(),
@@ -174,11 +171,11 @@ void Program::add_traces(const std::vector<Recording>& recordings,
                   static_cast<std::uint64_t>(trace.table), trace.guide_factor});
   }
   std::vector<Tick> offset_of_rank;
-  for (const std::int32_t number : of_ranks)
-    offset_of_rank.push_back(offsets[static_cast<std::size_t>(number)]);
+  for (const std::int32_t recording : of_ranks)
+    offset_of_rank.push_back(offsets[static_cast<std::size_t>(recording)]);
   // The padding that lanes beyond the last rank read has no effect, but must be a recording.
   while (offset_of_rank.size() % kMaxLanes != 0) offset_of_rank.push_back(offsets.front());
-  s.trace.purpose = kTraceOffset + next_number(kTraceIntervals);
+  s.trace.purpose = kTraceOffset + number;
   s.trace.recordings = append_for_ranks(offset_of_rank);
   intervals.push_back(s);
 }
@@ -198,9 +195,9 @@ void Program::add_step(const HostDelay& delay, bool at_send, const Scope& scope)
 
 void Program::add_rank_delay(const HostDelay& delay, std::int64_t node_ranks, bool once) {
   require(rank_delays.size() < kMaxRankDelays, "at most 8 delays of ranks");
-  const Scope scope{node_ranks};
+  const NodeSize nodes = node_size({node_ranks});
   const auto purpose = static_cast<std::uint32_t>(kRankDelay + rank_delays.size());
-  rank_delays.push_back({delay.append_to(words), node_size(scope), purpose, once});
+  rank_delays.push_back({delay.append_to(words), nodes, purpose, once});
 }
 
 // The longest that a rank computes or combines at a time, before drawn speeds.
@@ -230,22 +227,24 @@ void Program::add_rank_speed(const HostDelay& factor, std::int64_t node_ranks) {
   require(static_cast<double>(longest_own_work()) * largest_factor_ * largest <
               static_cast<double>(kLongestSlowed),
           "what a rank computes or combines at a time must take less than 2^60 ticks");
-  const Scope scope{node_ranks};
+  const NodeSize nodes = node_size({node_ranks});
   const auto purpose = static_cast<std::uint32_t>(kRankSpeed + speeds.size());
-  speeds.push_back({factor.append_to(words), node_size(scope), purpose});
+  speeds.push_back({factor.append_to(words), nodes, purpose});
   largest_factor_ *= largest;
 }
 
-// The draws of a source depend on its number among those of its kind for the same messages.
-MessageDelay Program::numbered_delay(const std::vector<MessageDelay>& before, const Delay& delay,
-                                     const NodeSize& nodes, const Window& window) const {
-  const bool jitter = is_jitter(delay);
+// Appends the tables of a delay, and numbers it: the draws of a source depend on its number among
+// those of its kind for the same messages.
+MessageDelay Program::numbered_delay(const std::vector<MessageDelay>& before,
+                                     const HostDelay& delay, const NodeSize& nodes,
+                                     const Window& window) {
+  const bool jitter = is_jitter(delay.delay);
   const auto n = std::count_if(before.begin(), before.end(), [jitter](const MessageDelay& d) {
     return is_jitter(d.delay) == jitter;
   });
   require(n < std::int64_t{kMaxSourcesOfRole}, "at most 256 noise sources of a kind");
   const auto j = static_cast<std::uint32_t>(n);
-  MessageDelay d{delay, nodes, window, 0, 0, 0};
+  MessageDelay d{delay.append_to(words), nodes, window, 0, 0, 0};
   if (!jitter) {
     d.original_purpose = kOriginalDelay + j;
     d.copy_purpose = kCopyDelay + j;
@@ -276,7 +275,7 @@ void Program::add_message(const HostDelay& delay, const Scope& scope) {
   // Jitter has to be added by add_jitter: its draws have numbers of their own.
   require(!is_jitter(delay.delay), "delays that count events are jitter");
   const NodeSize nodes = node_size(scope);
-  const MessageDelay d = numbered_delay(messages, delay.append_to(words), nodes, scope.window);
+  const MessageDelay d = numbered_delay(messages, delay, nodes, scope.window);
   messages.push_back(d);
   for (std::size_t cost = 0; cost < message_costs.size(); ++cost) add_step_message(cost, d);
 }
@@ -286,7 +285,7 @@ void Program::add_jitter(Tick duration, const std::vector<std::uint64_t>& surviv
   require(cost >= -1 && cost < static_cast<std::int64_t>(message_costs.size()),
           "jitter's cost must be -1 or an entry of messages");
   const NodeSize nodes = node_size(scope);
-  const Delay delay = HostDelay::counts(duration, survival).append_to(words);
+  const HostDelay delay = HostDelay::counts(duration, survival);
   if (cost < 0) {
     messages.push_back(numbered_delay(messages, delay, nodes, scope.window));
     return;

@@ -10,6 +10,8 @@
 
 namespace jf {
 
+// A new kind needs a member of IntervalSource, and a branch in first_is_drawn, first_by_pair,
+// first_purpose, first_of, start and seek: they take a kind that they do not name for another one.
 enum IntervalKind : std::int32_t { kPeriodicIntervals, kRenewalIntervals, kTraceIntervals };
 
 // When a source acts.
@@ -30,6 +32,8 @@ struct IntervalSource {
   Window window;
   std::uint32_t phase_purpose;
   std::int64_t phases;  // given ones of periodic noise, where they start in the words; or -1
+  // Here it has period, duration and stationary alone. A program whose only CPU noise it is uses
+  // all of it (ProgramView::periodic), with phases of its own.
   Periodic periodic;
   Renewal renewal;
   Trace trace;

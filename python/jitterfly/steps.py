@@ -236,8 +236,11 @@ class Step(NamedTuple):
 
     Of a MESSAGE step: which rank sends to which, bytes of each message, whether the receiver
     combines, how often in a row it is done, and whether a message occupies the links of its two
-    ranks (else its gap is 0). `round` is then the number of its draws within the cycle, the first
-    of `repeat`.
+    ranks (else its gap is 0).
+
+    `round`: of EXCHANGE and FORWARD the bit in which the partner's number differs, and the number
+    of the draws. Of MESSAGE it is only the number of the first of `repeat` draws within the cycle
+    (`draw` in C++).
 
     `place`: of two halves of a MESSAGE step (SENDS_ONLY, RECEIVES_ONLY), which are else equal, the
     number under which the departures are kept in between, from 0; halves that overlap have

@@ -90,7 +90,7 @@ NOISES = {
     "period=1ms duration=25us": "such as period=1ms,duration=25us, with a comma between them; got",
     "rate=100": "'rate' (100 a second are kind=periodic,period=10ms, or at random kind=renewal",
     "gap=1ms,duration=25us": "unknown key 'gap' (a key of kind=renewal); allowed keys",
-    "kind=step,duration=25us": "unknown key 'duration' (a key of kind=jitter or periodic or",
+    "kind=step,duration=25us": "unknown key 'duration' (a key of kind=",
     "period=1ms,duration=25": "duration must be shorter than period = 1 ms, got 25 s",
     "period=1ms,duration=2ms": "duration must be shorter than period = 1 ms, got 2 ms",
 }

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from reference import noise_cases, wide_draws
-from reference.hand_over import core_delay
+from reference.delays import core_delay
 from reference.noise import MAX, MIN, Intervals
 from reference.random_noise import ROLES, random_delay
 from reference.realized import RealizedNoise

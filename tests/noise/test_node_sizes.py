@@ -11,7 +11,7 @@ from reference.collectives import GOALS
 from reference.links import Machine, Network
 from reference.programs import ProgramRun
 from reference.public_delays import seconds
-from reference.random_noise import share
+from reference.random_noise import ROLES, share
 from support.compiler import FLAGS, compiler
 from support.instruction_sets import AVAILABLE, check_instruction_sets
 from support.paths import CUDA, TESTS
@@ -55,7 +55,7 @@ def sources_of_nodes(rng, ranks, span, transit):
     """
     pairs = [uneven.random_late(rng, jf, ranks), uneven.random_drawn_speed(rng, jf, ranks)]
     taken = 0
-    for role in rng.sample(("periodic", "renewal", "trace", "step", "message", "jitter"), 6):
+    for role in rng.sample(ROLES, len(ROLES)):
         more = (transit,) if role == "jitter" else ()
         make = getattr(public_noise, f"random_{role}")
         source, meant = make(rng, jf, ranks, *more)

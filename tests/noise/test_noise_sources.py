@@ -60,6 +60,15 @@ def test_values(source):
     assert np.array_equal(jf.simulate(one, 20, seed=3).ticks, same)
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_intervals_have_a_share_and_bounds(source):
+    """A case rests on them, and `Noise` says 0 for sources that have no intervals."""
+    one = case(replace(source, begin=0), compute_time="1ms")
+    if len(jf.noise_intervals(one, 0, "10ms")):
+        bounds = [source.share(), source.longest_delay(10**9), source.lookahead()]
+        assert min(*bounds, source.intervals_in(10**12)) > 0
+
+
 def test_identity_leaves_out_what_was_always_so():
     """Cells of studies that ran before there were windows and scopes keep their hash."""
     periodic = jf.PeriodicNoise("1ms", "10us").identity()

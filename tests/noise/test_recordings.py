@@ -298,3 +298,32 @@ def test_the_core_refuses_what_is_no_recording():
     ]:
         with pytest.raises(ValueError, match=message):
             program.add_traces(recordings=given, of_ranks=np.array(of_ranks, np.int32))
+
+
+def test_the_core_keeps_a_program_when_it_refuses_a_source():
+    """Nothing of a refused source is in it, nor the number that its draws would have had."""
+    delay = _core.Delay.samples(values=np.array([10**6, 0]))
+    factor = _core.Delay.constant(value=2 * 10**12)
+    starts, ends = np.array([1]), np.array([10**5])
+    traces = {"recordings": [(starts, ends, 10**6)], "of_ranks": np.zeros(4, np.int32)}
+    sources = {
+        "periodic": {"period": 10**6, "duration": 10**5, "stationary": False},
+        "renewal": {"gap": delay, "duration": delay},
+        "trace": {"starts": starts, "ends": ends, "length": 10**6},
+        "traces": traces,
+        "step": {"delay": delay, "at_send": False},
+        "message": {"delay": delay},
+        "jitter": {"duration": 10**5, "survival": np.array([2**62], np.uint64)},
+        "rank_delay": {"delay": delay},
+        "rank_speed": {"factor": factor},
+    }
+    case = make_messages("ring", "none", 4)
+    refused, program = case.program(_core), case.program(_core)
+    for role, options in sources.items():
+        with pytest.raises(ValueError, match="node_ranks must be from 1"):
+            getattr(refused, f"add_{role}")(**options, node_ranks=5)
+        for one in (refused, program):
+            getattr(one, f"add_{role}")(**options)
+        for realization in range(3):
+            times = [_core.ready_times(one, 5, realization) for one in (refused, program)]
+            np.testing.assert_array_equal(*times)

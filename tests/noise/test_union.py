@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import Costs, PeriodicNoise, RenewalNoise, Stationary, TraceNoise, delays
 from reference.cases import EngineCase
-from reference.random_noise import ends, random_source
+from reference.random_noise import INTERVALS, ends, random_source
 from reference.realized import RealizedNoise
 from reference.timeline import Timeline, advance_tick_by_tick, clipped, union
 from support.scale import at_most, scaled
@@ -78,7 +78,7 @@ def random_union(number):
     largest, span = rng.choice([(1, 10), (3, 30), (6, 100)])
     sources = []
     for _ in range(rng.randint(1, 6)):
-        role = rng.choice(["periodic", "renewal", "trace"])
+        role = rng.choice(INTERVALS)
         source = random_source(rng, role, 1, largest, span)
         if ends([*sources, source]):
             sources.append(source)

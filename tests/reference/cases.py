@@ -5,7 +5,6 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from .event_driven import ButterflyRun, Costs
-from .hand_over import add_source
 from .noise import Jitter, PeriodicNoise, Source
 
 # The numbers of cuda/core/program.h, written again on purpose: they are the engine's interface.
@@ -98,7 +97,7 @@ class EngineCase:
     def add_noise(self, core, program):
         """Put the sources into a program."""
         for source in self.sources:
-            add_source(core, program, source)
+            source.apply(core, program)
 
 
 def random_cost(rng, largest):

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import neg
 
+import numpy as np
+
 TWO_64 = 1 << 64
 MOST = TWO_64 - 1
 TAIL = 1 << 20
@@ -163,3 +165,25 @@ class Counts(Delay):
 def last_of(probability):
     """The largest uniform with a delay, for a probability (a Fraction) above 0."""
     return min(max(-(-probability.numerator * TWO_64 // probability.denominator) - 1, 0), MOST)
+
+
+def core_delay(core, delay):
+    """A delay of py as a `_core.Delay`."""
+    tables = core.Delay
+    match delay:
+        case Constant():
+            table = tables.constant(value=delay.ticks)
+        case Smooth():
+            table = tables.smooth(words=np.array(delay.words, dtype=np.uint64))
+        case Samples():
+            table = tables.samples(values=np.array(delay.values, dtype=np.int64))
+        case Pieces():
+            table = tables.pieces(edges=np.array(delay.edges, dtype=np.uint64),
+                                  top=np.array(delay.top, dtype=np.int64),
+                                  drop=np.array(delay.drop, dtype=np.int64))  # fmt: skip
+        case Counts():
+            survival = np.array(delay.survival, dtype=np.uint64)
+            table = tables.counts(value=delay.ticks, survival=survival)
+        case _:
+            raise TypeError(delay)
+    return table if delay.last == MOST else table.with_last(delay.last)

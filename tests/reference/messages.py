@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 
 from .cases import COMPUTE, COPY, ENTER, EXCHANGE, FINAL, FORWARD, OBSERVE
+from .delays import core_delay
 from .event_driven import Costs
-from .hand_over import add_source, core_delay
 from .noise import Source
 
 MESSAGE = 5
@@ -85,15 +85,13 @@ class MessageCase:
 
     def add_noise(self, core, program):
         for source in self.sources:
-            add_source(core, program, source)
+            source.apply(core, program)
         for delay, node_ranks, once in self.rank_delays:
             program.add_rank_delay(delay=core_delay(core, delay), node_ranks=node_ranks, once=once)
         for factor, node_ranks in self.rank_speeds:
             program.add_rank_speed(factor=core_delay(core, factor), node_ranks=node_ranks)
         for cost, source in self.jitters:
-            program.add_jitter(duration=source.duration, cost=cost, node_ranks=source.node_ranks,
-                               survival=np.array(source.survival, dtype=np.uint64),
-                               begin=source.begin, end=source.end)  # fmt: skip
+            source.apply(core, program, cost=cost)
 
     def program(self, core):
         costs = {each.name: getattr(self.costs, each.name) for each in fields(Costs)}

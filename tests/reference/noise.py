@@ -4,6 +4,9 @@ CPU noise is busy intervals (PeriodicNoise, RenewalNoise, TraceNoise) and delays
 (StepDelay); network noise is delays of messages (Jitter, MessageDelay). A source acts in its
 window [begin, end) only. `node_ranks` consecutive ranks share the draws. `ordinal` counts the
 sources of the same role in the list of a case. Delays are those of delays.py.
+
+`apply` hands a source to the engine (`jitterfly._core.Program`), which numbers the sources of a
+role in the order in which they come.
 """
 
 from dataclasses import dataclass
@@ -12,11 +15,17 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import count
 
+import numpy as np
+
 from . import delays, philox
-from .delays import Delay
+from .delays import Delay, core_delay
 from .timeline import clipped, periodic_intervals
 
 MIN, MAX = -(2**63), 2**63 - 1  # of a 64-bit tick: no window
+
+
+def optional_ticks(values):
+    return None if values is None else np.array(values, dtype=np.int64)
 
 
 class Source:
@@ -32,6 +41,11 @@ class Source:
 
     def acts_at(self, t):
         return self.begin <= t < self.end
+
+    def scope(self):
+        """Where and when it acts, as the engine takes it."""
+        names = ("node_ranks", "begin", "end", "in_compute", "in_communication")
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
 
 class Intervals(Source):
@@ -68,6 +82,11 @@ class PeriodicNoise(Intervals):
     def ever(self, seed, realization, rank, ordinal):
         phase = self.phase(seed, realization, rank, ordinal)
         return periodic_intervals(self.period, self.duration, phase, self.stationary)
+
+    def apply(self, core, program):
+        program.add_periodic(period=self.period, duration=self.duration,
+                             stationary=self.stationary, phases=optional_ticks(self.phases),
+                             **self.scope())  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -120,6 +139,14 @@ class RenewalNoise(Intervals):
             begin = end + gap(k)
             end = begin + duration(k)
 
+    def apply(self, core, program):
+        start = self.stationary
+        if start is not None:
+            start = start.share, core_delay(core, start.busy), core_delay(core, start.idle)
+        program.add_renewal(gap=core_delay(core, self.gap),
+                            duration=core_delay(core, self.duration), stationary=start,
+                            **self.scope())  # fmt: skip
+
 
 @dataclass(frozen=True)
 class TraceNoise(Intervals):
@@ -152,6 +179,14 @@ class TraceNoise(Intervals):
             for begin, end in self.pieces:
                 yield origin + begin, origin + end
 
+    def apply(self, core, program):
+        program.add_trace(*starts_and_ends(self.pieces), length=self.length,
+                          offsets=optional_ticks(self.offsets), **self.scope())  # fmt: skip
+
+
+def starts_and_ends(pieces):
+    return np.array(pieces, dtype=np.int64).reshape(-1, 2).T.copy()
+
 
 @dataclass(frozen=True)
 class TracesNoise(Intervals):
@@ -178,6 +213,11 @@ class TracesNoise(Intervals):
             for begin, end in pieces:
                 yield origin + begin, origin + end
 
+    def apply(self, core, program):
+        recordings = [(*starts_and_ends(pieces), length) for pieces, length in self.recordings]
+        of_ranks = np.array(self.of_ranks, dtype=np.int32)
+        program.add_traces(recordings=recordings, of_ranks=of_ranks, **self.scope())
+
 
 @dataclass(frozen=True)
 class StepDelay(Source):
@@ -203,6 +243,10 @@ class StepDelay(Source):
         if not self.in_communication or self.at_send != (step == "send"):
             return None
         return philox.STEP_SEND if self.at_send else philox.STEP_RECEIVE
+
+    def apply(self, core, program):
+        delay = core_delay(core, self.delay)
+        program.add_step(delay=delay, at_send=self.at_send, **self.scope())
 
 
 @dataclass(frozen=True)
@@ -264,6 +308,10 @@ class Jitter(Source):
         """The same for a message that takes `transit` ticks otherwise."""
         return self.duration * delays.entries_above(u, _survival(transit, self.period))
 
+    def apply(self, core, program, **cost):
+        survival = np.array(self.survival, dtype=np.uint64)
+        program.add_jitter(duration=self.duration, survival=survival, **self.scope(), **cost)
+
 
 @dataclass(frozen=True)
 class MessageDelay(Source):
@@ -278,6 +326,9 @@ class MessageDelay(Source):
 
     def purpose(self, message, ordinal):
         return philox.MESSAGE[message] + ordinal
+
+    def apply(self, core, program):
+        program.add_message(delay=core_delay(core, self.delay), **self.scope())
 
 
 @lru_cache(maxsize=1000)

@@ -30,24 +30,24 @@ def with_sources(rng, case, largest, roles=ROLES, most=3):
     return replace(case, others=tuple(sources))
 
 
-def any_case(rng):
+def any_case(rng, roles=ROLES):
     case = random_case(rng, 6)
     if not (case.periodic and ends([case.periodic])):
         case = replace(case, periodic=None)
     largest = max(1, min(200, max(case.costs.transit, case.costs.work)))
-    return with_sources(rng, case, rng.choice([2, largest]))
+    return with_sources(rng, case, rng.choice([2, largest]), roles)
 
 
-def tie_case(rng):
+def tie_case(rng, roles=ROLES):
     """Costs of 0 and 1 tick, noise of a few: many events of one instant."""
     case = random_case(rng, 6)
     costs = Costs(*(rng.randint(0, 1) for _ in range(6)))
     levels = tuple(level for level in range(1, case.log2_ranks) if rng.random() < 0.7)
     case = replace(case, costs=costs, within=levels, periodic=None, jitter=None)
-    return with_sources(rng, case, rng.randint(1, 3))
+    return with_sources(rng, case, rng.randint(1, 3), roles)
 
 
-def copy_case(rng):
+def copy_case(rng, roles=ROLES):
     """Cheap messages and rare long noise of several kinds: copies are adopted, levels skipped."""
     case = redundant_case(rng, 6)
     long = case.periodic.duration
@@ -65,15 +65,15 @@ def copy_case(rng):
     keep = rng.random() < 0.4 or not sources
     periodic = case.periodic if keep else None
     case = replace(case, others=tuple(sources), periodic=periodic)
-    return with_sources(rng, case, 5, rng.sample(ROLES, 2), most=1)
+    return with_sources(rng, case, 5, rng.sample(roles, 2), most=1)
 
 
-def zero_transit_case(rng):
+def zero_transit_case(rng, roles=ROLES):
     """Messages that take no time, some of them delayed: whole chains of events in one instant."""
     case = instant_case(rng)
     if rng.random() < 0.5 or not ends([case.periodic]):
         case = replace(case, periodic=None)
-    return with_sources(rng, case, rng.randint(1, 3))
+    return with_sources(rng, case, rng.randint(1, 3), roles)
 
 
 def dense_case(rng):
@@ -131,9 +131,9 @@ def long_work_case(rng):
     return with_sources(rng, case, 5, ("step", "message"), most=1)
 
 
-def delay_case(rng):
+def delay_case(rng, roles=ROLES):
     """No busy intervals: delays of steps and messages alone."""
-    case = rng.choice([any_case, copy_case])(rng)
+    case = rng.choice([any_case, copy_case])(rng, roles)
     others = tuple(source for source in case.others if not isinstance(source, Intervals))
     case = replace(case, periodic=None, jitter=None, others=others)
     return with_sources(rng, case, rng.choice([1, 10]), ("step", "message"))

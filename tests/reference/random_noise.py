@@ -17,7 +17,8 @@ from .noise import (
     TraceNoise,
 )
 
-ROLES = ("periodic", "renewal", "trace", "step", "jitter", "message")
+INTERVALS = ("periodic", "renewal", "trace")
+ROLES = (*INTERVALS, "step", "jitter", "message")
 KINDS = ("constant", "samples", "pieces", "smooth", "counts")
 DENSEST = Fraction(19, 20)  # share of the CPU that noise without an end may take
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference.hand_over import core_delay
+from reference.delays import core_delay
 from reference.noise import RankDelay
 from reference.random_noise import random_delay
 from reference.schedules import ArrivalOrder, Costs, InOrder, Operation, as_text, random_schedule

@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from reference.hand_over import core_delay
+from reference.delays import core_delay
 from reference.noise import RankDelay
 from reference.random_noise import random_delay
 

@@ -32,6 +32,8 @@ from support.message_cases import MESSAGE_PROGRAMS, make_messages, message_case,
 LOG2_RANKS = (3, 5, 6, 8, 9, 11, 4, 7, 10, 3, 5, 6, 8, 9, 11, 2, 1, 0)
 RANKS = (3, 6, 17, 45, 100, 257, 700, 1024, 5, 12, 33, 64, 300, 2048, 2, 1)
 LARGE = (2**14, 3 * 2**15, 2**20)
+# A new role is not among them: all other draws would change.
+ROLES = ("periodic", "renewal", "trace", "step", "jitter", "message")
 
 
 class OfSteps:
@@ -104,9 +106,10 @@ def random_programs():
             rng = random.Random(f"pinned {family.__name__} {number}")
             yield f"{family.__name__} {number}", OfSteps(family(rng))
     for family in ("any", "tie", "copy", "zero_transit", "dense", "delay"):
+        roles = () if family == "dense" else (ROLES,)  # that family has roles of its own
         for number in range(8):
             rng = random.Random(f"pinned {family} {number}")
-            case = getattr(noise_cases, f"{family}_case")(rng)
+            case = getattr(noise_cases, f"{family}_case")(rng, *roles)
             yield f"{family} {number}", OfSteps(case)
     for number in range(20):
         yield f"message_case {number}", OfSteps(message_case(number))

@@ -391,6 +391,9 @@ def message(
 ) -> Step:
     """A step in which messages of `size` bytes are sent.
 
+    `draw`: the number of its random draws, from 0, another for each step, which has `repeat` of
+    them. 62 and 63 are those of `FOLD_IN` and `FOLD_OUT`.
+
     Raises
     ------
     ValueError

@@ -9,20 +9,18 @@ from ..fields import Array, FloatsLike, Given, check_choice, frozen_dataclass
 from ..units import OptionalSeconds, PositiveSeconds, Seconds, ShortSeconds, show_seconds, to_ticks
 from .source import (
     ComparedByValue,
-    ExposedWork,
     Exposure,
     Hits,
+    IntervalNoise,
     Shared,
-    WindowNoise,
     check_times_of_ranks,
     node_ranks,
     ticks_of_ranks,
-    why_no_work,
 )
 
 
 @frozen_dataclass(eq=False)
-class PeriodicNoise(ComparedByValue, WindowNoise, kind="periodic"):
+class PeriodicNoise(ComparedByValue, IntervalNoise, kind="periodic"):
     """Periodic interruptions of the CPU: busy in ``[phase + k * period, + duration)``.
 
     Work stands still inside these half-open intervals; waiting absorbs them. They can hit only what
@@ -106,9 +104,6 @@ class PeriodicNoise(ComparedByValue, WindowNoise, kind="periodic"):
             phases=None if self.phases is None else ticks_of_ranks(self.phases),
             **self.engine_fields(ranks),
         )
-
-    def misses(self, exposed: ExposedWork) -> str:
-        return why_no_work(self.during, exposed)
 
     @property
     def random(self) -> bool:

@@ -12,19 +12,17 @@ from ..distributions.exponential import Exponential, ExponentialOrDrawn
 from ..fields import check_choice, frozen_dataclass
 from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds
 from .source import (
-    ExposedWork,
     Exposure,
     Hits,
+    IntervalNoise,
     Shared,
-    WindowNoise,
-    why_no_work,
 )
 
 _MOST_INTERVALS = 2**31  # of a rank: their draws are numbered
 
 
 @frozen_dataclass()
-class RenewalNoise(WindowNoise, kind="renewal"):
+class RenewalNoise(IntervalNoise, kind="renewal"):
     """Interruptions of the CPU: idle for a gap, busy for a duration, and so on, all drawn anew.
 
     Work stands still inside the busy intervals; waiting absorbs them. What they can hit: see
@@ -118,9 +116,6 @@ class RenewalNoise(WindowNoise, kind="renewal"):
         # 24 significant bits, as in tables: the order of a sum of floats decides nothing.
         scaled, power = math.frexp(busy / (busy + idle))
         return min(round(scaled * 2**24) * TWO_64 >> (24 - power), TWO_64 - 1)
-
-    def misses(self, exposed: ExposedWork) -> str:
-        return why_no_work(self.during, exposed)
 
     def share(self) -> float:
         busy, idle = self.duration.expected(), self.gap.expected()

@@ -177,7 +177,7 @@ _RATE = (
 
 
 class Noise(Component, ABC):
-    """Base of all noise sources.
+    """Base of all noise sources; of those of intervals by way of `IntervalNoise`.
 
     `added`: fields that are younger than records on disk, with their values as it was before.
     `most`: how many of its kind a case may have.
@@ -355,6 +355,44 @@ class WindowNoise(GroupNoise):
         return fields
 
 
+class IntervalNoise(WindowNoise):
+    """Base of sources of intervals in which the CPU is away.
+
+    Checks of a case rest on what they say of their intervals. So each has to say it.
+    """
+
+    def misses(self, exposed: ExposedWork) -> str:
+        if self.during == "compute":
+            return (
+                ""
+                if exposed.compute
+                else "during = 'compute', and there is no compute phase; give compute_time"
+            )
+        if exposed.communication or (exposed.compute and self.during == "all"):
+            return ""
+        if self.during == "all":
+            return f"the CPU does no work; give {exposed.remedy} or compute_time"
+        return f"the CPU does no work in the communication phase; give {exposed.remedy}"
+
+    @abstractmethod
+    def share(self) -> float: ...
+
+    @abstractmethod
+    def intervals_in(self, ticks: int) -> float: ...
+
+    @abstractmethod
+    def expected_hits(self, exposure: Exposure) -> Hits | None: ...
+
+    @abstractmethod
+    def longest_delay(self, work: int) -> int: ...
+
+    @abstractmethod
+    def longest_under_way(self) -> float: ...
+
+    @abstractmethod
+    def lookahead(self) -> int: ...
+
+
 def content_of(value: Any) -> Any:
     """A table without the names of files, which their content identifies."""
     if isinstance(value, Mapping):
@@ -481,21 +519,6 @@ def engine_window(begin: float, end: float | None) -> dict[str, int]:
     """The window in ticks, as the engine takes it: without limits where none were given."""
     given = {"begin": to_ticks(begin)} if begin else {}
     return EVER | given | ({} if end is None else {"end": to_ticks(end)})
-
-
-def why_no_work(during: str, exposed: ExposedWork) -> str:
-    """Why intervals find no CPU work to interrupt; "" where they do."""
-    if during == "compute":
-        return (
-            ""
-            if exposed.compute
-            else "during = 'compute', and there is no compute phase; give compute_time"
-        )
-    if exposed.communication or (exposed.compute and during == "all"):
-        return ""
-    if during == "all":
-        return f"the CPU does no work; give {exposed.remedy} or compute_time"
-    return f"the CPU does no work in the communication phase; give {exposed.remedy}"
 
 
 def check_times_of_ranks(

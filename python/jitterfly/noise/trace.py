@@ -38,15 +38,13 @@ from ..units import (
 )
 from .source import (
     ComparedByValue,
-    ExposedWork,
     Exposure,
     Hits,
+    IntervalNoise,
     Shared,
-    WindowNoise,
     check_times_of_ranks,
     node_ranks,
     ticks_of_ranks,
-    why_no_work,
 )
 
 if TYPE_CHECKING:
@@ -58,7 +56,7 @@ _WAYS = "one of file, (starts, durations and length) and trace"
 
 
 @dataclass(frozen=True, eq=False)
-class TraceNoise(ComparedByValue, WindowNoise, kind="trace"):
+class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
     """Interruptions of the CPU as they were measured, over and over again.
 
     With a trace of some length and a rank's offset, the rank is busy at time t if the trace is busy
@@ -241,9 +239,6 @@ class TraceNoise(ComparedByValue, WindowNoise, kind="trace"):
             f"{ranks} ranks with ranks_per_part = {self.ranks_per_part or 1} replay {replayed} of "
             f"its {parts} parts, and a merged file has a part for each CPU"
         )
-
-    def misses(self, exposed: ExposedWork) -> str:
-        return why_no_work(self.during, exposed)
 
     def share(self) -> float:
         traces = self.replayed()

@@ -24,7 +24,10 @@ STATISTICS = (
 )  # fmt: skip
 """What is shown unless something else is asked for."""
 
-_WORDS = ("mean", "standard error", "min", "max", "win probability")
+WITH_INTERVAL = ("mean", "win probability")
+"""What can be a target, beside quantiles."""
+
+_WORDS = (*WITH_INTERVAL, "standard error", "min", "max")
 _QUANTILE = re.compile(r"p([0-9]{1,2}(?:\.[0-9]{1,8})?)")
 
 

@@ -19,7 +19,7 @@ from ..stats import Estimate, sequential
 from ..stats.estimates import ENOUGH_EVENTS
 from ..units import parse_seconds
 from .measure import Family, Form
-from .statistics import Observed, check_statistic, quantile_share
+from .statistics import WITH_INTERVAL, Observed, check_statistic, quantile_share
 from .summary import CellData
 
 _FORM = "such as 'mean of gain ± 1 % at 95 %' or 'p99 of completion ± 2us'"
@@ -28,7 +28,6 @@ _TEXT = re.compile(
     r"(?:\s+at\s+(?P<confidence>[^%]*?)\s*%)?\s*"
 )
 _PERCENT = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([+-]?[0-9]{1,3}))?\s*%?")
-_NO_TARGET = ("standard error", "min", "max")
 _MARGIN = 1.15  # more than the data ask for, so that one deciding look is enough as a rule
 _ROUGH_MARGIN = 1.5  # where few realizations tell: of quantiles and rare events
 _TELLING_EVENTS = 8  # from so many on the data can say how many realizations a mean takes
@@ -71,7 +70,7 @@ class Target:
 
     def __post_init__(self) -> None:
         check_statistic(self.statistic, "target: statistic")
-        if self.statistic in _NO_TARGET:
+        if self.statistic not in WITH_INTERVAL and quantile_share(self.statistic) is None:
             raise ValueError(
                 f"target: statistic must have an interval, got {shorten(self.statistic)}"
             )
