@@ -178,6 +178,6 @@ def test_trace_says_what_it_read(tmp_path, capsys):
     line = ["trace", "--ranks", "4", "--out", str(tmp_path / "trace.png"), "--realization", "0"]
     assert main([*line, "--noise", "period=1ms,duration=0.0001"]) == 0
     assert capsys.readouterr().err.splitlines() == [
-        "network: loggops, L = 1 µs, o = 20 ns, gamma = 100 ps",
+        "network: loggops, L = 1 µs, o = 20 ns, gamma = 100 ps (none was given with --network)",
         "noise: periodic, period = 1 ms, duration = 100 µs, start = fresh",
     ]
