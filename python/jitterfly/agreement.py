@@ -482,7 +482,7 @@ def _read(
     tables = [part for part in parts if isinstance(part, CollectiveTable)]
     samples = [part for part in parts if isinstance(part, PerRankSamples)]
     if unit is not None and (tables or samples):
-        raise ValueError(f"unit is of plain times, which {path} is not: its times have their own")
+        raise ValueError(f"unit must be left out: the times in {path} have their own")
     if tables:
         return _chosen_rows(_part_of(tables, case, chosen, path), chosen, path)
     if chosen.iterations is not None:
