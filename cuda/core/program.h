@@ -193,7 +193,7 @@ auto with_noise(const ProgramView& p, F&& f) {
 // The same for an engine that draws the delays of a step before it runs the step. Then any network
 // noise is as fast as jitter, and does not require the general type of CPU noise.
 template <class F>
-auto with_prepared_noise(const ProgramView& p, F&& f) {
+auto with_noise_drawn_beforehand(const ProgramView& p, F&& f) {
   if (p.sources_needed) return p.has_jitter ? f(p.sources, p.messages) : f(p.sources, NoJitter{});
   if (p.has_noise) return p.has_jitter ? f(p.periodic, p.messages) : f(p.periodic, NoJitter{});
   return p.has_jitter ? f(NoNoise{}, p.messages) : f(NoNoise{}, NoJitter{});

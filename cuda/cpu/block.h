@@ -61,11 +61,11 @@ struct ExchangeContext {
   // When a copy, or the answer to a request, arrives. No delays of these are drawn beforehand.
   JF_HD Lanes copy_arrival(const Step& step, Lanes receivers, Lanes departure) const {
     if constexpr (is_general<Network>) {
-      Network undrawn = network;
-      undrawn.prepared = false;
+      Network whole = network;
+      whole.drawn_beforehand = false;
       return departure + costs.transit +
-             undrawn.delay(seed, kCopyJitter, static_cast<std::uint32_t>(step.draw), receivers,
-                           realization, departure);
+             whole.delay(seed, kCopyJitter, static_cast<std::uint32_t>(step.draw), receivers,
+                         realization, departure);
     } else {
       return departure + costs.transit + delay(kCopyJitter, step, receivers, departure);
     }
@@ -129,7 +129,7 @@ struct RegisterNoise {
       if constexpr (only_receives<Noise>)
         return DrawnReceiveDelays{drawn(context, location, kReceiving, round, first + k)};
       else if constexpr (is_general<Noise>)
-        return PreparedSources<kQuiet, Noise>{
+        return SourcesDrawnBeforehand<kQuiet, Noise>{
             context.noise,
             {drawn_or_null(context, location, kReceiving, round, first + k),
              drawn_or_null(context, location, kSending, round, first + k)}};

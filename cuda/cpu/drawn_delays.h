@@ -375,7 +375,7 @@ struct DrawnReceiveDelays {
 // Sources for a register whose delays have been drawn. kQuiet: as if no interval ever came; only
 // for sources without windows.
 template <bool kQuiet, class All>
-struct PreparedSources {
+struct SourcesDrawnBeforehand {
   static constexpr bool general = true, in_communication = true;
 
   const All& sources;

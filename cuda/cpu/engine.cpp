@@ -135,8 +135,8 @@ class Run {
                       tile,
                       static_cast<std::uint32_t>(request_.first + number),
                       request_.full_statistics,
-                      state.memory(lane),
-                      state.second(lane),
+                      state.sent_between(lane),
+                      state.busy_between(lane),
                       capture_,
                       state.cursors(lane),
                       scratch.rows.data() + lane * program_.rows};
@@ -169,8 +169,8 @@ class Run {
     const RunMessages run = lanes_ > 1 ? runner_.run_messages : run_messages_plain;
     run({&state.loads.view, &pass, static_cast<std::uint32_t>(request_.first + number),
          static_cast<int>(count), request_.full_statistics, &pass == &*first, state.message(),
-         state.memory(0), state.second(0), sizes_.memory + sizes_.second_behind, capture_,
-         state.message_cursors(), scratch.rows.data(), &pool_.stop});
+         state.sent_between(0), state.busy_between(0), sizes_.sent_between + sizes_.busy_behind,
+         capture_, state.message_cursors(), scratch.rows.data(), &pool_.stop});
   }
 
   // Writes the observations of realization `number` of the request.

@@ -26,16 +26,16 @@ struct TileScratch {
   Tick* sums[kDrawnKinds] = {};
 };
 
-// One tile of a pass. Between passes, `memory` holds one Tick per rank (see kCopyBit), and `second`
-// another one if forwards cost CPU time. `capture` (rows x ranks) receives every ready time, or is
-// null.
+// One tile of a pass. Between passes, `sent_between` has Clock::sent of each rank (with kCopyBit),
+// and `busy_between` its Clock::busy if forwards cost CPU time, else it is null. `capture` (rows x
+// ranks) receives every ready time, or is null.
 struct TileJob {
   const ProgramView* program;
   const Pass* pass;
   std::int64_t tile;
   std::uint32_t realization;
   bool full_statistics;
-  Tick *memory, *second, *capture;
+  Tick *sent_between, *busy_between, *capture;
   Cursor* cursors;            // of all ranks; null unless the noise needs them
   Observation* observations;  // one per row; results are merged into them
 };
@@ -159,10 +159,8 @@ struct MessageJob {
   bool full_statistics;
   bool first_pass;  // no message pass of these realizations came before
   MessageState state;
-  // [realization][rank]: the times between passes. `second` is for forwards that cost CPU time, or
-  // null.
-  Tick *memory, *second;
-  std::int64_t memory_stride;
+  Tick *sent_between, *busy_between;  // [realization][rank]; as of TileJob
+  std::int64_t between_stride;
   Tick* capture;              // rows x ranks: every ready time of the first realization; or null
   void* cursors;              // [rank kept][source], CursorOf<Lanes> or CursorOf<Tick>, or null
   Observation* observations;  // [realization][row]; results are merged into them

@@ -138,9 +138,9 @@ Buffer<T> allocate(std::int64_t count) {
 
 // What one realization needs.
 struct Sizes {
-  // Ticks between passes, of all ranks. `second`: second ticks of all ranks, which share the memory
-  // of segments. `second_behind`: second ticks that follow `memory` instead.
-  std::int64_t memory = 0, second = 0, second_behind = 0;
+  // Ticks between passes, of all ranks. `busy_between` shares the memory of segments; or else
+  // `busy_behind` follows `sent_between`.
+  std::int64_t sent_between = 0, busy_between = 0, busy_behind = 0;
   std::int64_t tile = 0;            // ranks of the largest tile
   std::int64_t segment = 0;         // ranks of the largest segment
   std::int64_t segment_copies = 0;  // ticks for the guesses of its copies
@@ -169,7 +169,7 @@ struct Sizes {
   }
   // For `lanes` realizations that are computed side by side.
   std::int64_t state_bytes(std::int64_t segments, std::int64_t lanes) const {
-    return lanes * (8 * (memory + second_behind) + loads) +
+    return lanes * (8 * (sent_between + busy_behind) + loads) +
            8 * (message_state_ticks(lanes) + lane_cursor_ticks(lanes)) +
            all_cursors(lanes) * std::int64_t{sizeof(Cursor)} + arena_bytes(segments);
   }
@@ -186,9 +186,9 @@ struct Sizes {
   std::int64_t kept_ranks(std::int64_t lanes) const {
     return message_ranks[std::countr_zero(static_cast<std::uint64_t>(lanes))];
   }
-  // `second` is used between forwards, when no segment is computed: so they share memory.
+  // `busy_between` is used between forwards, when no segment is computed: so they share memory.
   std::int64_t arena_bytes(std::int64_t segments) const {
-    return std::max(8 * second, segments * segment_bytes());
+    return std::max(8 * busy_between, segments * segment_bytes());
   }
 };
 
@@ -206,8 +206,8 @@ inline Sizes sizes(const Program& p, const ProgramView& view, const std::vector<
   if ((p.sources_needed() && has(kTilePass)) || has(kSegmentPass))
     s.cursors = p.cursors_per_rank() * p.ranks();
   if (passes.size() > 1) {
-    s.memory = p.ranks();
-    if (p.costs.forward > 0) (p.has_message_passes() ? s.second_behind : s.second) = p.ranks();
+    s.sent_between = p.ranks();
+    if (p.costs.forward > 0) (p.has_message_passes() ? s.busy_behind : s.busy_between) = p.ranks();
   }
   if (p.has_message_passes()) {
     s.links = p.links_matter();
@@ -296,7 +296,7 @@ struct State {
       : sizes(s),
         lanes(lanes),
         loads(p, view, lanes),
-        memory_(allocate<Tick>(lanes * (s.memory + s.second_behind))),
+        memory_(allocate<Tick>(lanes * (s.sent_between + s.busy_behind))),
         arena_(allocate<std::uint8_t>(s.arena_bytes(segments))),
         cursors_(allocate<Cursor>(s.all_cursors(lanes))),
         lane_cursors_(allocate<Tick>(s.lane_cursor_ticks(lanes))),
@@ -309,12 +309,12 @@ struct State {
   }
 
   // Of the realization in lane `lane`.
-  Tick* memory(std::int64_t lane) const {
-    return memory_.get() + lane * (sizes.memory + sizes.second_behind);
+  Tick* sent_between(std::int64_t lane) const {
+    return memory_.get() + lane * (sizes.sent_between + sizes.busy_behind);
   }
-  Tick* second(std::int64_t lane) const {
-    if (sizes.second_behind > 0) return memory(lane) + sizes.memory;
-    return sizes.second > 0 ? reinterpret_cast<Tick*>(arena_.get()) : nullptr;
+  Tick* busy_between(std::int64_t lane) const {
+    if (sizes.busy_behind > 0) return sent_between(lane) + sizes.sent_between;
+    return sizes.busy_between > 0 ? reinterpret_cast<Tick*>(arena_.get()) : nullptr;
   }
   Cursor* cursors(std::int64_t lane) const { return cursors_.get() + lane * sizes.cursors; }
 

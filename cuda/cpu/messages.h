@@ -303,18 +303,18 @@ class MessageRun {
     if (!job_.pass->load) return;
     Tick* sent = entry(i);
     for (int k = 0; k < kLanesOf; ++k)
-      sent[k] = job_.memory[realization(k) * job_.memory_stride + i];
+      sent[k] = job_.sent_between[realization(k) * job_.between_stride + i];
   }
   void leave() {
     if (!begun_) begin_all();
     if (!job_.pass->store) return;
     for (int k = 0; k < job_.realizations; ++k)
       for (std::int64_t i = 0; i < p_.ranks; ++i)
-        job_.memory[k * job_.memory_stride + i] = job_.state.sent[i * job_.state.stride + k];
+        job_.sent_between[k * job_.between_stride + i] = job_.state.sent[i * job_.state.stride + k];
     if (!job_.pass->busy_out) return;
     for (int k = 0; k < job_.realizations; ++k)
       for (std::int64_t i = 0; i < p_.ranks; ++i)
-        job_.second[k * job_.memory_stride + i] = job_.state.busy[i * job_.state.stride + k];
+        job_.busy_between[k * job_.between_stride + i] = job_.state.busy[i * job_.state.stride + k];
   }
   int realization(int k) const { return std::min(k, job_.realizations - 1); }
 

@@ -87,10 +87,10 @@ class PanelNoise {
         undrawn_network_(network),
         keys_(p_.seed) {
     if constexpr (is_general<Noise>) {
-      undrawn_.prepared = true;
+      undrawn_.drawn_beforehand = true;
       undrawn_.roles = undrawn_.windows | (undrawn_.roles & 1 << kComputeRole);
     }
-    if constexpr (Network::on) undrawn_network_.prepared = true;
+    if constexpr (Network::on) undrawn_network_.drawn_beforehand = true;
   }
 
   // Draws the delays of step `begin`, and of the steps before `end` that share its random numbers,
@@ -134,8 +134,8 @@ class PanelNoise {
   template <bool quiet>
   JF_HD decltype(auto) cpus(int s, std::int64_t y) const {
     if constexpr (is_general<Noise>)
-      return PreparedSources<quiet, Noise>{undrawn_,
-                                           {drawn(kReceiving, s, y), drawn(kSending, s, y)}};
+      return SourcesDrawnBeforehand<quiet, Noise>{undrawn_,
+                                                  {drawn(kReceiving, s, y), drawn(kSending, s, y)}};
     else if constexpr (quiet)
       return NoNoise{};
     else

@@ -335,7 +335,7 @@ class Panels {
     const TileState<Noise, true> state(tile_, job_.scratch, noise_);
     for (std::int64_t y = 0; y < size; y += kLanes) {
       const Lanes sent = load(from.sent + y);
-      state.write(tile_.memory, index(y), sent | ((load(from.busy + y) != sent) & kCopyBit));
+      state.write(tile_.sent_between, index(y), sent | ((load(from.busy + y) != sent) & kCopyBit));
     }
   }
 

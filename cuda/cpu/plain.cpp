@@ -39,8 +39,8 @@ class PlainTile {
     for (std::size_t x = 0; x < ranks_; ++x) {
       const Clock<Tick>& c = clocks_[x];
       const bool copied = !job_.pass->busy_out && c.busy != c.sent;
-      job_.memory[rank(x)] = c.sent | (copied ? kCopyBit : 0);
-      if (job_.pass->busy_out) job_.second[rank(x)] = c.busy;
+      job_.sent_between[rank(x)] = c.sent | (copied ? kCopyBit : 0);
+      if (job_.pass->busy_out) job_.busy_between[rank(x)] = c.busy;
     }
   }
 
@@ -59,11 +59,11 @@ class PlainTile {
     const Tick id = rank(x);
     Clock<Tick> c{0, 0, begin_noise(noise_, p_.seed, job_.realization, id), id};
     if (!job_.pass->load) return c;
-    const Tick packed = job_.memory[id];
+    const Tick packed = job_.sent_between[id];
     c.sent = c.busy = packed & ~kCopyBit;
     seek(noise_, c.next, c.sent, false);
     if (job_.pass->busy_in)
-      c.busy = job_.second[id];
+      c.busy = job_.busy_between[id];
     else if (packed < 0)
       c.busy = communicate(noise_, c.next, c.sent, p_.costs.send * job_.pass->copies, id);
     return c;
@@ -139,10 +139,10 @@ class PlainTile {
 }  // namespace
 
 void run_tile_plain(const TileJob& job, const TileScratch&) {
-  with_prepared_noise(*job.program,
-                      [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-                        PlainTile<Noise, Network>(job, noise, network).run();
-                      });
+  with_noise_drawn_beforehand(
+      *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+        PlainTile<Noise, Network>(job, noise, network).run();
+      });
 }
 
 // --- One segment (core/segment.h) to its fixed point, on one thread. This way is for segments that
@@ -180,16 +180,17 @@ void run_segment_plain(const TileJob& job, const SegmentScratch& scratch,
         bool observed = false;
         for (int i = job.pass->begin; i < job.pass->end; ++i) observed |= p.steps[i].row >= 0;
         std::fill(scratch.copies, scratch.copies + segment.guess_count(), kNever);
-        while (sweep_all(segment, job.memory, stop, [](int, std::int64_t, Tick) {})) {
+        while (sweep_all(segment, job.sent_between, stop, [](int, std::int64_t, Tick) {})) {
         }
         if (observed) {
-          sweep_all(segment, job.memory, stop, [&](int row, std::int64_t rank, Tick t) {
+          sweep_all(segment, job.sent_between, stop, [&](int row, std::int64_t rank, Tick t) {
             if (row < 0) return;
             if (!p.one_rank || rank == 0) job.observations[row].add(t);
             if (job.capture != nullptr) job.capture[row * p.ranks + rank] = t;
           });
         }
-        for (std::int64_t x = 0; x < size; ++x) job.memory[segment.rank_of(x)] = segment.store(x);
+        for (std::int64_t x = 0; x < size; ++x)
+          job.sent_between[segment.rank_of(x)] = segment.store(x);
       });
 }
 

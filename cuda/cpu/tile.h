@@ -176,12 +176,12 @@ struct TileState {
   JF_HD Clock<Lanes> initial(std::int64_t x) const {
     Clock<Lanes> c{Lanes{}, Lanes{}, next(x), Lanes{}};
     if (!job.pass->load) return c;
-    const Lanes packed = read(job.memory, x);
+    const Lanes packed = read(job.sent_between, x);
     c.sent = c.busy = packed & ~kCopyBit;
     seek(noise, c.next, c.sent, false);
     if (!kBusy) return c;
     if (job.pass->busy_in) {
-      c.busy = read(job.second, x);
+      c.busy = read(job.busy_between, x);
     } else if (any_greater(Lanes{}, packed)) {
       Clock<Lanes> copied = c;
       copied.busy =
@@ -197,10 +197,10 @@ struct TileState {
       const Clock<Lanes> c = get(x);
       Lanes packed = c.sent;
       if (kBusy && job.pass->busy_out)
-        write(job.second, x, c.busy);
+        write(job.busy_between, x, c.busy);
       else if (kBusy)
         packed |= (c.busy != c.sent) & kCopyBit;
-      write(job.memory, x, packed);
+      write(job.sent_between, x, packed);
     }
   }
 };
@@ -223,14 +223,14 @@ class TileDraws {
   TileDraws(const TileJob& job, const TileScratch& scratch, Noise& noise, Network& network)
       : job_(job), p_(*job.program), s_(scratch), noise_(noise), network_(network), keys_(p_.seed) {
     if constexpr (is_general<Noise>) {
-      noise.prepared = true;
+      noise.drawn_beforehand = true;
       only_sends_delayed_ = !Network::on && (noise.roles >> kReceiveRole & 1) == 0;
       noise.roles = noise.windows | (noise.roles & 1 << kComputeRole);
       any = noise.step_count > 0;
       windows_ = (noise.windows & ~(1 << kComputeRole)) != 0;
     }
     if constexpr (Network::on) {
-      network.prepared = true;
+      network.drawn_beforehand = true;
       any = true;
     }
   }
@@ -298,7 +298,8 @@ class TileDraws {
   JF_HD decltype(auto) local_noise(std::int64_t y) const {
     if constexpr (is_general<Noise>) {
       const Tick* sending = drawn_[kSending];
-      return PreparedSources<false, Noise>{noise_, {nullptr, sending ? sending + y : nullptr}};
+      return SourcesDrawnBeforehand<false, Noise>{noise_,
+                                                  {nullptr, sending ? sending + y : nullptr}};
     } else {
       return (noise_);
     }

@@ -8,7 +8,7 @@ namespace {
 
 template <bool kBusy>
 void run(const TileJob& job, const TileScratch& scratch) {
-  with_prepared_noise(
+  with_noise_drawn_beforehand(
       *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
         const auto run = [&](const auto& any) {
           TileRun<std::decay_t<decltype(any)>, Network, kBusy>(job, scratch, any, network).run();

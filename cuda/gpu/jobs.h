@@ -39,8 +39,9 @@ struct PassJob {
   std::int32_t full_statistics;       // else only the maximum of an observation counts
   std::int64_t realizations;          // of the batch
   std::int64_t first_tile, end_tile;  // of this launch, among the tiles of all realizations
-  std::int64_t rank_stride;           // ticks of a realization in `state`
-  Tick *state, *busy;                 // between passes; busy only if forwards cost CPU time
+  std::int64_t rank_stride;           // ticks of a realization in `sent_between`
+  // Between passes Clock::sent (with kCopyBit) and, only if forwards cost CPU time, Clock::busy.
+  Tick *sent_between, *busy_between;
   // Of general noise: [realization][rank][source], or [rank][realization][source] if all passes
   // are message passes.
   Cursor* cursors;

@@ -267,8 +267,8 @@ struct LeanThread {
     tile.set_register_window(job.lean_window_start);
     const Location location = locate();
     if (job.pass.load) {
-      const Tick* memory =
-          job.state + location.realization * job.rank_stride + job.pass.map.base(location.tile);
+      const Tick* memory = job.sent_between + location.realization * job.rank_stride +
+                           job.pass.map.base(location.tile);
       each_rank([&](int e, unsigned offset, [[maybe_unused]] unsigned address) {
         const Tick packed = memory[offset];
         tile.time[e] = static_cast<T>(packed);
@@ -292,8 +292,8 @@ struct LeanThread {
   JF_DEVICE void store() const {
     const Location location = locate();
     if (!location.active) return;
-    Tick* memory =
-        job.state + location.realization * job.rank_stride + job.pass.map.base(location.tile);
+    Tick* memory = job.sent_between + location.realization * job.rank_stride +
+                   job.pass.map.base(location.tile);
     each_rank([&](int e, unsigned offset, unsigned) {
       auto packed = static_cast<std::uint64_t>(tile.wide(tile.time[e]));
       if constexpr (kRelative && !Tile::kNoiseFree)

@@ -58,12 +58,12 @@ struct MessageThread {
   }
   JF_DEVICE void begin(std::int64_t i) const {
     const bool load = job.pass.load != 0;
-    if (load) ranks.put(ranks.s.sent, i, job.state[state_index(i)]);
+    if (load) ranks.put(ranks.s.sent, i, job.sent_between[state_index(i)]);
     ranks.begin(i, load, first_pass);
   }
   JF_DEVICE void store(std::int64_t i) const {
-    job.state[state_index(i)] = ranks.get(ranks.s.sent, i);
-    if (job.pass.busy_out) job.busy[state_index(i)] = ranks.get(ranks.s.busy, i);
+    job.sent_between[state_index(i)] = ranks.get(ranks.s.sent, i);
+    if (job.pass.busy_out) job.busy_between[state_index(i)] = ranks.get(ranks.s.busy, i);
   }
 
   JF_DEVICE void steps(ActionPosition position, std::int64_t end) const {

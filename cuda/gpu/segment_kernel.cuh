@@ -29,7 +29,7 @@ struct SegmentThread {
             arena.scratch(index, job.pass.map.size())};
   }
   JF_DEVICE Tick& memory(std::int64_t rank) const {
-    return job.state[realization * job.rank_stride + rank];
+    return job.sent_between[realization * job.rank_stride + rank];
   }
 
   // Before the first sweep: the guess is that no copy arrives.

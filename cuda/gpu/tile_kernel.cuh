@@ -36,11 +36,11 @@ struct TileThread {
       r = {0, 0, begin_noise(noise, job.program.seed, number(), id), id};
       if (!job.pass.load || !active) continue;
       const std::int64_t index = realization * job.rank_stride + rank(e);
-      const Tick packed = job.state[index];
+      const Tick packed = job.sent_between[index];
       r.sent = r.busy = packed & ~kCopyBit;
       seek(noise, r.next, r.sent, false);
       if (job.pass.busy_in)
-        r.busy = job.busy[index];
+        r.busy = job.busy_between[index];
       else if (packed < 0)
         r.busy = communicate(noise, r.next, r.sent, costs.send * job.pass.copies, id);
     }
@@ -51,8 +51,8 @@ struct TileThread {
     for (int e = 0; e < kPerThread; ++e) {
       const std::int64_t index = realization * job.rank_stride + rank(e);
       const bool copied = !job.pass.busy_out && c[e].busy != c[e].sent;
-      job.state[index] = c[e].sent | (copied ? kCopyBit : 0);
-      if (job.pass.busy_out) job.busy[index] = c[e].busy;
+      job.sent_between[index] = c[e].sent | (copied ? kCopyBit : 0);
+      if (job.pass.busy_out) job.busy_between[index] = c[e].busy;
     }
   }
 

@@ -26,8 +26,9 @@ struct SourceList {
   std::uint64_t seed;
   // More work than this may last many periods of a source; kNever: of none.
   Tick long_work;
-  // Someone else adds the delays of communication that have no window, see cpu/drawn_delays.h.
-  bool prepared;
+  // The delays of communication without a window are drawn before the step (cpu/drawn_delays.h),
+  // and added there.
+  bool drawn_beforehand;
 };
 
 // From so many periods on, dividing is quicker than going through them.
@@ -240,7 +241,7 @@ JF_HD_COLD JF_NO_CLONES T sum_of_delays(const SourcesOf<R>& s, StepRole role, st
   T sum = t - t;
   for (std::int32_t j = 0; j < s.step_count; ++j) {
     if (!s.steps[j].acts(role)) continue;
-    if (s.prepared && role != kComputeRole && s.steps[j].window.always()) continue;
+    if (s.drawn_beforehand && role != kComputeRole && s.steps[j].window.always()) continue;
     sum = sum + s.steps[j].of(s.keys, role, draw, ranks, s.realization, t, s.words);
   }
   return sum;
@@ -328,7 +329,7 @@ struct Messages {
   std::int32_t count, windows;  // windows: some delays have one
   const MessageDelay* delays;
   const std::uint64_t* words;
-  bool prepared;  // someone else adds the delays without a window, see cpu/drawn_delays.h
+  bool drawn_beforehand;  // the delays without a window: see SourceList
   // Null without congestion; of exchanges and forwards, behind them those of each message cost.
   const Loads* loads;
 
@@ -342,7 +343,7 @@ JF_HD_COLD JF_NO_CLONES T sum_of_delays(const Messages& m, Seed seed, std::uint3
                                         std::uint32_t draw, T ranks, R realization, T left) {
   T sum = left - left;
   for (std::int32_t j = 0; j < m.count; ++j) {
-    if (m.prepared && m.delays[j].window.always()) continue;
+    if (m.drawn_beforehand && m.delays[j].window.always()) continue;
     sum = sum + m.delays[j].of(seed, purpose, draw, ranks, realization, left, m.words);
   }
   return sum;
@@ -357,9 +358,9 @@ JF_HD_COLD T held_up_by_others(const Messages& m, std::uint32_t purpose, std::ui
 template <class Seed, class T, class R>
 JF_HD T Messages::delay(Seed seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
                         R realization, T left) const {
-  if (prepared && !windows) return left - left;
+  if (drawn_beforehand && !windows) return left - left;
   T sum = sum_of_delays(*this, seed, purpose, draw, ranks, realization, left);
-  if (loads != nullptr && !prepared)
+  if (loads != nullptr && !drawn_beforehand)
     sum = sum + held_up_by_others(*this, purpose, draw, ranks, realization);
   return sum;
 }
