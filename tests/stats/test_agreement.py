@@ -90,7 +90,7 @@ def test_long_times_without_a_unit_are_warned_of(tmp_path):
 
 def test_a_unit_of_a_benchmarks_file_is_refused(capsys):
     for name in ("osu_allreduce.txt", "imb.txt"):
-        with pytest.raises(ValueError, match=r"^unit must be left out: the times in .* have their own"):
+        with pytest.raises(ValueError, match=r"^unit must be left out: the times in"):
             jf.compare_measured(NOISE_SAMPLES / name, CASE, unit="ms", realizations=20)
     assert main(["compare-measured", str(OSU), "--unit=ms", "--ranks=64",
                  "--noise=period=1ms,duration=25us"]) == 2  # fmt: skip
