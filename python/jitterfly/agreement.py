@@ -40,7 +40,7 @@ USUAL_REALIZATIONS = 2000
 HIGH, LOW, ALIKE, UNKNOWN = "too long", "too short", "not told apart", "not known"
 _MOST_SAMPLES = 10_000_000
 MOST_ITERATIONS = 2**48
-_ENOUGH = 10  # realizations for each iteration
+_ENOUGH = 10  # realizations for each iteration of the table
 _ROUNDED = 5e-9  # seconds: OSU and IMB print two digits of a microsecond
 _COLUMNS = ("ranks", "bytes", "what", "measured_s", "measured_low_s", "measured_high_s",
             "simulated_s", "simulated_low_s", "simulated_high_s", "ratio", "verdict")  # fmt: skip
@@ -337,14 +337,13 @@ def _remarks_on_table(
             "the file does not say over how many iterations it has means, so that nothing is told "
             "apart: give `iterations`, or print them (-f of OSU)"
         )
-    if any(
-        row.verdict == LOW and row.what == "mean"
-        and row.simulated.realizations < _ENOUGH * row.measured.realizations
-        for row in rows
-    ):  # fmt: skip
+    means = [row for row in rows if row.what == "mean"]
+    # In each row of the table iterations may be the first to meet the noise.
+    enough = _ENOUGH * sum(row.measured.realizations for row in means)
+    if any(row.verdict == LOW and row.simulated.realizations < enough for row in means):
         remarks.append(
             "too short: so many iterations may have met rare noise that no realization did; "
-            f"{_ENOUGH} times as many realizations tell more"
+            f"realizations = {enough:,} tell more"
         )
     if any(row.verdict != UNKNOWN and row.measured.too_small for row in rows):
         remarks.append("more realizations give bounds (?) of more measured numbers")
