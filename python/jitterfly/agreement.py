@@ -341,9 +341,11 @@ def _remarks_on_table(
     # In each row of the table iterations may be the first to meet the noise.
     enough = _ENOUGH * sum(row.measured.realizations for row in means)
     if any(row.verdict == LOW and row.simulated.realizations < enough for row in means):
+        more = f"realizations = {enough:,} tell more"
+        if enough > MOST_REALIZATIONS:
+            more = "compare fewer rows (`message_bytes`), and take more realizations"
         remarks.append(
-            "too short: so many iterations may have met rare noise that no realization did; "
-            f"realizations = {enough:,} tell more"
+            f"too short: so many iterations may have met rare noise that no realization did; {more}"
         )
     if any(row.verdict != UNKNOWN and row.measured.too_small for row in rows):
         remarks.append("more realizations give bounds (?) of more measured numbers")
@@ -376,7 +378,9 @@ def _rows_of_table(
                 if name == "mean"
                 else stats.quantile(simulated, int(name[1:]) / 100, each)
             )
-            measured = _reported(table, name, i, simulated, each).bounded(least)
+            measured = _reported(table, name, i, simulated, each)
+            # A machine that is quicker than the model does not keep its bound.
+            measured = measured.bounded(least if measured.value >= least else 0.0)
             rows.append(_row(one, name, measured, estimate))
     return tuple(rows)
 
@@ -560,9 +564,10 @@ def _chosen_rows(table: CollectiveTable, chosen: _Chosen, path: Path) -> Collect
         rows = dict.fromkeys(zip(table.ranks.tolist(), table.bytes.tolist(), strict=True))
         raise _no_such(path, chosen, list(rows))
     if not (keep & _sends(table)).any():
+        what = "has rows of 0 bytes alone" if chosen.bytes is None else "is asked for 0 bytes"
         raise ValueError(
-            f"{path} has rows of 0 bytes alone: without data, {full_name(table.operation)} sends "
-            "nothing"
+            f"{path} {what}: without data, {full_name(table.operation)} sends nothing; choose "
+            "another collective or message_bytes"
         )
     fields = ("ranks", "bytes", "mean", "max", "p50", "p90", "p99", "iterations")
     columns: dict[str, Any] = {name: getattr(table, name) for name in fields}

@@ -31,7 +31,7 @@ from .noise.source import name_in_case
 from .program import compile_case
 from .result_table import ResultTable, aligned, csv_text, ends, kept
 from .simulate import check_run, check_times, no_memory, reporting
-from .slowdown import in_words
+from .slowdown import parts_in_words
 from .stats import Estimate
 from .steps import ASK, COPY
 from .units import from_ticks, show_seconds
@@ -389,7 +389,7 @@ class Explanation(DelayByCause):
 
 def names_of(noise: Sequence[Noise]) -> list[str]:
     """The sources as causes: their kinds, and of one kind what tells them apart."""
-    words = [in_words(one).split(", ") for one in noise]
+    words = [parts_in_words(one) for one in noise]
     names = []
     for i, own in enumerate(words):
         others = [other for j, other in enumerate(words) if j != i and other != own]

@@ -256,8 +256,9 @@ def slowdown(
     resamples : int
         Where recordings are replayed: under so many others, made of stretches of them
         (`TraceNoise`: `resample`), all is simulated again, each with a fifth of the realizations.
-        By how much these differ, the intervals are wider. From 5; 20 are usual. 0: the intervals
-        are those of the recordings as they are.
+        By how much these differ, the intervals are wider; that of p99 is still too narrow where the
+        recording is short (docs/statistics.md). From 5; 20 are usual. 0: the intervals are those of
+        the recordings as they are.
 
     Returns
     -------
@@ -313,9 +314,9 @@ def slowdown(
                 times_of(_resampled(case, i), realizations + i * fewer, fewer).samples[:, -1]
                 for i in range(resamples)
             ]
-            rows.append(_allow_for_recording(row, case, np.array(others)) if others else row)
             resampled.append([float(times.mean()) for times in others])
             samples = result.samples[:, -1]
+            rows.append(_allow_for_recording(row, case, np.array(others)) if others else row)
     except KeyboardInterrupt:
         if not rows:
             raise
@@ -476,7 +477,8 @@ def steady_notes(case: Case, simulated: float) -> list[str]:
     count = counted(case.cycles, "cycle")
     remedy = f"take cycles = {needed:,} or more"
     if needed > MOST_CYCLES:
-        remedy = "give the compute_time between collectives, and more cycles"
+        which = "a longer compute_time" if case.compute_time else "the compute_time"
+        remedy = f"give {which} between collectives, and more cycles"
     return [
         f"simulated: {show_seconds(simulated, 3)} of the machine's time ({count}), and noise that "
         f"lasts {show_seconds(longest, 3)} can be under way at its start, which counts for more "
@@ -536,6 +538,11 @@ def in_words(part: Component) -> str:
     >>> in_words(USUAL_NETWORK)
     'loggops, L = 1 µs, o = 200 ns, G = 100 ps'
     """
+    return ", ".join(parts_in_words(part))
+
+
+def parts_in_words(part: Component) -> list[str]:
+    """The kind, and each field that was given, in words."""
     if isinstance(part, Hierarchy):
         levels = [
             f"{level.name or ''} {'all' if level.size is None else level.size}".strip()
@@ -543,7 +550,7 @@ def in_words(part: Component) -> str:
             for level in part.levels
         ]
         placed = part.placement if isinstance(part.placement, str) else "given"
-        return f"{part.kind}, placement {placed}; " + "; ".join(levels)
+        return [part.kind, f"placement {placed}; {'; '.join(levels)}"]
     parts = [part.kind]
     for one in dataclasses.fields(part):
         value = getattr(part, one.name)
@@ -559,10 +566,10 @@ def in_words(part: Component) -> str:
             shown = f"{value.value:g}"  # a factor, no time
         elif isinstance(value, Distribution):
             shown = value.name
-        elif isinstance(value, tuple) and len(value) > _SHOWN:
-            shown = f"{len(value):,} numbers from {min(value):g} to {max(value):g}"
+        elif isinstance(value, np.ndarray) or (isinstance(value, tuple) and len(value) > _SHOWN):
+            shown = f"{np.size(value):,} numbers from {np.min(value):g} to {np.max(value):g}"
         else:
             whole = value if isinstance(value, str) else summary(value)
             shown = show_seconds(value) if timed else whole
         parts.append(f"{one.name} = {Path(value).name if one.name == 'file' else shown}")
-    return ", ".join(parts)
+    return parts

@@ -210,6 +210,9 @@ def test_a_short_run_of_a_machine_that_has_been_running_says_so():
     longer = jf.PeriodicNoise("1s", "200ms", start="stationary")
     (told,) = [note for note in table(longer, compute_time=0).notes() if "simulated: " in note]
     assert told.endswith("for that give the compute_time between collectives, and more cycles")
+    longest = jf.PeriodicNoise("4000s", "900s", start="stationary")
+    (told,) = [note for note in table(longest).notes() if "simulated: " in note]
+    assert told.endswith("give a longer compute_time between collectives, and more cycles")
     silent = [
         table(long, cycles=20),
         table(long, compute_time=0, cycles=3570),

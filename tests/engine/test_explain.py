@@ -52,6 +52,10 @@ def test_recordings_are_told_apart_by_their_files(tmp_path):
     noise = [jf.TraceNoise(str(tmp_path / f"{name}.noise")) for name in ("before", "after")]
     names = ["noise.0 (trace, file = before.noise)", "noise.1 (trace, file = after.noise)"]
     assert names_of(noise) == names
+    given = [jf.TraceNoise(starts=[1, 2, end], durations=[1e-3] * 3, length=9) for end in (3, 4)]
+    assert names_of(given) == [
+        f"noise.{i} (trace, starts = 3 numbers from 1 to {end})" for i, end in enumerate((3, 4))
+    ]
 
 
 def explainable(case):

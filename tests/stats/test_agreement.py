@@ -179,7 +179,10 @@ def test_the_interval_of_a_table_begins_at_the_time_without_noise(tmp_path):
     for factor in (0.5, 1.2):
         file.write_text(table_of([(8, 1e6 * factor * least)]))
         (row,) = jf.compare_measured(file, RARE, iterations=2).rows
-        assert row.measured.low == pytest.approx(min(factor, 1) * least, rel=1e-5)
+        if factor < 1:  # a machine that is quicker than the model does not keep its bound
+            assert row.measured.low < row.measured.value < least
+        else:
+            assert row.measured.low == pytest.approx(least, rel=1e-5)
 
 
 def test_a_table_tells_what_is_off(tmp_path):
@@ -369,7 +372,7 @@ def test_rows_of_0_bytes_are_left_out():
     synchronized = jf.compare_measured(imb, barrier, realizations=20)
     assert len(synchronized.rows) == 1
     assert not any("0 bytes" in note for note in synchronized.notes())
-    with pytest.raises(ValueError, match=r"rows of 0 bytes alone: without data, allreduce"):
+    with pytest.raises(ValueError, match=r"is asked for 0 bytes: without data, allreduce"):
         jf.compare_measured(imb, CASE, message_bytes=0)
 
 

@@ -5,6 +5,7 @@ correct program fails one of them for one seed in a million.
 """
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -348,6 +349,22 @@ def test_what_the_input_adds_to_an_interval():
     assert (same.low, same.high) == (9.0, 12.0)
     unknown = stats.Estimate(10.0, -math.inf, math.inf, 0.9, 1000)
     assert stats.with_input_uncertainty(unknown, replicates).too_small
+
+
+@pytest.mark.parametrize(
+    ("replicates", "within", "told"),
+    [
+        ([9.0], 0.0, "replicates must be 2 or more numbers"),
+        ([[1.0, 2.0], [3.0, 4.0]], 0.0, "replicates must be 2 or more numbers"),
+        ([], 0.0, "replicates must hold at least 1"),
+        ([9.0, math.nan], 0.0, "replicates must be finite"),
+        ([9.0, 8.0], -1.0, "within must be a variance from 0, got -1.0"),
+        ([9.0, 8.0], "1us", "within must be a variance from 0, got '1us'"),
+    ],
+)
+def test_what_is_no_replicate(replicates, within, told):
+    with pytest.raises(ValueError, match=re.escape(told)):
+        stats.with_input_uncertainty(stats.Estimate(10.0, 9.0, 12.0, 0.9, 9), replicates, within)
 
 
 def test_thirty_run_means():

@@ -167,9 +167,10 @@ class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
         """The intervals of each recording that ranks replay, in ticks; touching ones are one."""
         if self.file is not None:
             assert isinstance(self.file, noise_files.FileName)
-            return _recordings_of_file(
-                self.file.path, str(self.sha256), self.part, self.file, self.resample
-            )
+            which = self.file.path, str(self.sha256), self.part, self.file
+            if self.resample is None:
+                return _recordings_of_file(*which)
+            return _resampled_of_file(self.resample, *which)
         assert self.starts is not None
         assert self.durations is not None
         recording = _recording_of_lists(self.starts, self.durations, self.length)
@@ -424,15 +425,18 @@ def _no_detours(parts: Sequence[Any], file: str) -> str:
     )
 
 
-@lru_cache(maxsize=32)
-def _recordings_of_file(
-    path: Path, sha256: str, part: Any, file: str, resample: int | None
+@lru_cache(maxsize=2)  # each is as large as the recording
+def _resampled_of_file(
+    number: int, path: Path, sha256: str, part: Any, file: str
 ) -> tuple[Recording, ...]:
+    return _resampled(_recordings_of_file(path, sha256, part, file), number)
+
+
+@lru_cache(maxsize=32)
+def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[Recording, ...]:
     """The detours in a part of a file, or in each of its parts, of which some may have none."""
     from ..measured import Detours
 
-    if resample is not None:
-        return _resampled(_recordings_of_file(path, sha256, part, file, None), resample)
     measured = noise_files.read(path, sha256)
     each = isinstance(part, str) and part == "each"
     if not isinstance(measured.parts[0], Detours):  # before anybody chooses one of several
@@ -475,9 +479,10 @@ def _resampled_one(recording: Recording, rng: np.random.Generator) -> Recording:
     while True:  # one idle time may be as long as a recording can be, and be drawn twice
         first = rng.integers(0, count, size=(-(-count // in_a_row), 1))
         drawn = ((first + np.arange(in_a_row)) % count).ravel()[:count]
-        if idle[drawn].any() and idle[drawn].sum(dtype=np.float64) < LARGEST - recording.busy:
+        lengths = (idle + durations)[drawn]
+        if idle[drawn].any() and lengths.sum(dtype=np.float64) < LARGEST:
             break
-    stops = np.cumsum(idle[drawn] + durations[drawn])
+    stops = np.cumsum(lengths)
     return _recording(stops - durations[drawn], stops, int(stops[-1]), "resample")
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_integer, check_numbers, shorten
+from ..fields import check_integer, check_numbers, is_real_number, shorten
 from .sampling_distributions import binomial_ranks, check_share, quantile_rank, student_t
 
 ENOUGH_EVENTS = 30
@@ -263,6 +263,11 @@ def with_input_uncertainty(
         Variance of one replicate that is due to its own realizations. What the replicates vary more
         than that comes from the input.
 
+    Raises
+    ------
+    ValueError
+        Fewer than two replicates, or something else than finite numbers; `within` is negative.
+
     Notes
     -----
     Each end of the interval moves away from the value: the distance becomes the root of the sum of
@@ -276,7 +281,11 @@ def with_input_uncertainty(
     >>> print(with_input_uncertainty(known, [9.0, 10.0, 11.0, 10.0]))
     10 [7.216, 12.78]
     """
-    others = np.asarray(replicates, dtype=np.float64)
+    others = check_samples(replicates, "replicates", 1)
+    if others.ndim != 1 or len(others) < 2:
+        raise ValueError(f"replicates must be 2 or more numbers, got shape {others.shape}")
+    if not (is_real_number(within) and 0 <= within < math.inf):
+        raise ValueError(f"within must be a variance from 0, got {shorten(within)}")
     between = max(float(others.var(ddof=1)) - within, 0.0)
     reach = student_t(estimate.confidence, len(others) - 1) * math.sqrt(between)
     value, low, high = (float(end) for end in (estimate.value, estimate.low, estimate.high))
