@@ -228,10 +228,10 @@ def test_own_candidates_have_names():
 @pytest.mark.parametrize(
     ("collective", "mine", "of"),
     [
-        ("allreduce", jf.DisseminationBarrier(), "dissemination_barrier is one for barrier"),
-        ("allreduce", {"kind": "binomial_reduce"}, "binomial_reduce is one for reduce"),
-        ("reduce", jf.Butterfly(), "butterfly is one for allreduce"),
-        ("allgather", jf.BruckAlltoall(), "bruck_alltoall is one for alltoall"),
+        ("allreduce", jf.DisseminationBarrier(), "dissemination_barrier, says barrier"),
+        ("allreduce", {"kind": "binomial_reduce"}, "binomial_reduce, says reduce"),
+        ("reduce", jf.Butterfly(), "butterfly, says allreduce"),
+        ("allgather", jf.BruckAlltoall(), "bruck_alltoall, says alltoall"),
     ],
 )
 def test_own_candidates_are_of_the_collective(collective, mine, of):

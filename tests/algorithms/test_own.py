@@ -1,5 +1,6 @@
 """Algorithms of a user's own: their kinds, mistakes in their steps, and the check of data flow."""
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -179,6 +180,16 @@ def test_steps_without_a_rank_in_common_may_share_draws():
         for ranks in (2, 6, 7, 8, 13, 16, 37):
             algorithm = jf.Algorithm.from_dict({"kind": kind} | options)
             checked_steps(algorithm, ranks, 100)
+
+
+def test_many_steps_that_share_draws_are_looked_at_once():
+    """Each of 3000 beside all others took two minutes."""
+    alone = [listed((2 * i, 2 * i + 1)) for i in range(3000)]
+    began = time.process_time()
+    checked_steps(Sends(tuple(collective(alone))), 6000, 8)
+    assert time.process_time() - began < 5
+    with pytest.raises(ValueError, match="rank 17 receives in two steps with draw 0"):
+        checked_steps(Sends(tuple(collective([*alone, listed((6000, 17))]))), 6001, 8)
 
 
 def test_what_a_step_is_made_of_is_checked():

@@ -198,9 +198,11 @@ def test_as_a_dataset_of_xarray(ring, marks, tmp_path):
         np.testing.assert_allclose(data.mark_noise_free, [2e-6, 9e-6], rtol=1e-12)
     assert {name for name in data.data_vars if data[name].attrs.get("units") == "s"} == times
     assert data.attrs["title"] == found.title()
-    assert (data.attrs["seed"], data.attrs["speed"], data.attrs["order"]) == (
-        str(2**64 - 1), "", "noise-free",
-    )  # fmt: skip
+    assert (data.attrs["seed"], data.attrs["order"]) == (str(2**64 - 1), "noise-free")
+    plain = {name: json.loads(data.attrs[name]) for name in ("network", "noise", "speed")}
+    assert jf.LogGOPS.from_dict(plain["network"]) == found.network
+    assert jf.PeriodicNoise.from_dict(plain["noise"][0]) == noise
+    assert plain["speed"] is None
     pytest.importorskip("netCDF4")
     data.to_netcdf(tmp_path / "found.nc")
     with xarray.open_dataset(tmp_path / "found.nc") as read:

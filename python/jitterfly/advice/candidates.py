@@ -526,7 +526,8 @@ def _own_candidate(collective: str, name: str, value: Any) -> Candidate:
     others = [one for one in COLLECTIVES if is_kind_of(kind, one)]
     if others and collective not in others and (others, collective) != (["allreduce"], "barrier"):
         raise ValueError(
-            f"own.{name} must be an algorithm for {collective}, and {kind} is one for "
-            f"{others[0]}: give `collective`, or take another algorithm"
+            f"own.{name} must be an algorithm for {collective}, and the name of its kind, {kind}, "
+            f"says {others[0]}: give `collective`, take another algorithm, or rename a kind of "
+            "your own"
         )
     return Candidate(name, lambda ranks, network, size: value)

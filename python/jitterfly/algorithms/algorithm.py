@@ -188,23 +188,39 @@ def _check_draws(name: str, steps: Sequence[Step], ranks: int) -> None:
     Steps without a rank in common may share draws, as they could be one step. Where ranks are more
     than can be listed this is not looked at.
     """
-    before: list[Step] = []  # steps whose draws may be those of the next one
-    messages = (step for step in steps if step.kind == MESSAGE and step.sends)
+    messages = (one for one in steps if one.kind == MESSAGE and one.sends and one.partners)
+    together: list[Step] = []  # steps whose draws overlap
+    end = 0  # of their draws
     for step in sorted(messages, key=attrgetter("round")):
-        before = [one for one in before if step.round < one.round + one.repeat]
-        for other in before if ranks <= MOST_LISTED_RANKS else ():
-            both = (one.partners.pair_array(ranks) for one in (other, step) if one.partners)
-            few, many = sorted(both, key=len)
-            for end, does in enumerate(("sends", "receives")):
-                twice = many[np.isin(many[:, end], few[:, end]), end]
-                if len(twice):
-                    raise ValueError(
-                        f"{name}.steps on {ranks} ranks: rank {twice[0]} {does} in two steps with "
-                        f"draw {step.round}{_labels(other, step)}, so that these have the same "
-                        "random numbers: number the draws of all steps differently, from 0 (a step "
-                        "with repeat = n has n of them)"
-                    )
-        before.append(step)
+        if step.round >= end:
+            _check_overlapping(name, together, ranks)
+            together = []
+        together.append(step)
+        end = max(end, step.round + step.repeat)
+    _check_overlapping(name, together, ranks)
+
+
+def _check_overlapping(name: str, steps: Sequence[Step], ranks: int) -> None:
+    if len(steps) < 2 or ranks > MOST_LISTED_RANKS:
+        return
+    until = np.zeros((2, ranks), np.int64)  # the end of the draws with which a rank sends, receives
+    latest = np.zeros((2, ranks), np.int64)  # the number of the step that has them
+    for number, step in enumerate(steps):
+        assert step.partners is not None
+        pairs = step.partners.pair_array(ranks)
+        pairs = pairs[((pairs >= 0) & (pairs < ranks)).all(axis=1)]  # others are told elsewhere
+        for end, does in enumerate(("sends", "receives")):
+            at = pairs[:, end]
+            twice = at[until[end, at] > step.round]
+            if len(twice):
+                other = steps[latest[end, twice[0]]]
+                raise ValueError(
+                    f"{name}.steps on {ranks} ranks: rank {twice[0]} {does} in two steps with "
+                    f"draw {step.round}{_labels(other, step)}, so that these have the same "
+                    "random numbers: number the draws of all steps differently, from 0 (a step "
+                    "with repeat = n has n of them)"
+                )
+            until[end, at], latest[end, at] = step.round + step.repeat, number
 
 
 def _labels(*steps: Step) -> str:
@@ -391,8 +407,9 @@ def message(
 ) -> Step:
     """A step in which messages of `size` bytes are sent.
 
-    `draw`: the number of its random draws, from 0, another for each step, which has `repeat` of
-    them. 62 and 63 are those of `FOLD_IN` and `FOLD_OUT`.
+    `draw`: the number of its random draws, from 0. Steps in which one rank sends, or receives, need
+    different numbers; a step with `repeat` = n takes n of them, from `draw` on. 62 and 63 are those
+    of `FOLD_IN` and `FOLD_OUT`.
 
     Raises
     ------
@@ -412,7 +429,8 @@ def message(
 def _whole(name: str, value: int) -> int:
     number = as_integer(value)
     if number is None or number < 0:
-        raise ValueError(f"{name} must be an integer of at least 0, got {shorten(value)}")
+        hint = " (// divides integers)" if isinstance(value, float) else ""
+        raise ValueError(f"{name} must be an integer of at least 0, got {shorten(value)}{hint}")
     return number
 
 

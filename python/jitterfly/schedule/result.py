@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Callable
 from functools import cached_property
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import notebook, stats
-from ..fields import frozen_dataclass, seed_in_files
+from ..fields import digested, frozen_dataclass, seed_in_files
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
@@ -318,7 +319,8 @@ class ScheduleResult(ResultTable):
             Along `realization`: `run_time` in seconds and `last_rank`. `noise_free`: the run time
             without any noise. With marks, along `mark` as well, `mark_time`, and along `mark`
             `mark_noise_free`: when they are reached. Each variable and coordinate has `long_name`,
-            times have `units`. Attributes say what was simulated, with which seed and backend.
+            times have `units`. Attributes say what was simulated (network, noise and speed as JSON,
+            long lists as a digest), with which seed and backend.
 
         Raises
         ------
@@ -359,8 +361,9 @@ class ScheduleResult(ResultTable):
             coordinates["mark"] = ("mark", np.array(self.marks), {"long_name": "mark"})
         attributes = {
             "title": self.title(),
-            "network": in_words(self.network),
-            "speed": "" if self.speed is None else in_words(self.speed),
+            "network": json.dumps(digested(self.network.to_dict())),
+            "noise": json.dumps([digested(one.to_dict()) for one in self.noise]),
+            "speed": json.dumps(None if self.speed is None else digested(self.speed.to_dict())),
             "order": self.order,
             "seed": seed_in_files(self.seed),
             "backend": self.backend,

@@ -117,7 +117,11 @@ class Schedule:
             raise ValueError(f"{path}: {getattr(error, 'strerror', error)}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For pickle and copies: as `write` writes it."""
+        """For pickle and copies: as `write` writes it.
+
+        A result carries its schedule. Where many results are sent to other processes, `to_xarray`
+        of them is smaller.
+        """
         with _temporary_file(Path(self.name)) as file:
             self._mapped.write(file.fileno())
             file.seek(0)
@@ -161,10 +165,10 @@ class Schedule:
 
 
 def _unpickled(name: str, content: bytes, path: Path | None) -> Schedule:
-    with tempfile.NamedTemporaryFile() as file:
+    with _temporary_file(Path(name)) as file:
         file.write(content)
         file.flush()
-        schedule = Schedule.read(file.name)
+        schedule = Schedule.read(f"/proc/self/fd/{file.fileno()}")
     schedule.name, schedule._path = name, path
     return schedule
 

@@ -147,11 +147,12 @@ class Numbers:
         """
         records = tuple(store.available(cell) for cell in store.cells)
         key = confidence, tuple(store.meta["backend"]), records
-        if key not in store.known_numbers:
-            made = cls._of(store, confidence)
+        known = store.known_numbers.get(key)
+        if known is None:
+            known = cls._of(store, confidence)
             store.known_numbers.clear()
-            store.known_numbers[key] = made
-        return store.known_numbers[key]
+            store.known_numbers[key] = known
+        return known
 
     @classmethod
     def _of(cls, store: Readable, confidence: float) -> Numbers:

@@ -67,11 +67,13 @@ def check_name(name: str) -> None:
 def check_names(study: Any) -> None:
     """Raise ValueError for a name that is taken, or that could not be told apart later."""
     names = [axis.name for axis in study.axes]
-    for name in names:
+    for axis in study.axes:
+        name = axis.name
         if name in _RESERVED:
+            field = f", with path = {name!r} if that is the field" if axis.path == name else ""
             raise ValueError(
                 f"axes.{name}: tables of results have a column of that name; name the axis "
-                f"otherwise, with path = {name!r} if that is the field"
+                f"otherwise{field}"
             )
         if names.count(name) > 1:
             raise ValueError(f"axes.{name} is there twice")
