@@ -8,10 +8,8 @@ import re
 import shlex
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -285,28 +283,13 @@ def _pooled(measured: Measured) -> tuple[Any, int | str | None]:
 
     Otherwise the first part.
     """
-    from ..measured import Histogram
+    from ..measured.measurements import Histogram, pooled
 
     parts: Any = measured.parts
-    first = parts[0]
-    if not isinstance(first, Histogram) or len(parts) == 1:
-        return first, None
-    counts: Counter[tuple[int, int]] = Counter()
-    for part in parts:
-        bins = zip(part.low.tolist(), part.high.tolist(), strict=True)
-        counts.update(dict(zip(bins, part.counts.tolist(), strict=True)))
-    rising = sorted(counts)
-    if any(above[0] < below[1] for below, above in pairwise(rising)):
-        return first, 0
-    known = all(part.observed for part in parts)
-    pooled = Histogram(
-        [low for low, _ in rising],
-        [high for _, high in rising],
-        [counts[one] for one in rising],
-        observed=sum(part.observed for part in parts) if known else None,
-        overflow=sum(part.overflow for part in parts),
-    )
-    return pooled, "all"
+    if not isinstance(parts[0], Histogram) or len(parts) == 1:
+        return parts[0], None
+    whole = pooled(parts)
+    return (parts[0], 0) if whole is None else (whole, "all")
 
 
 def _twice_the_last_bin(histogram: Any) -> str:

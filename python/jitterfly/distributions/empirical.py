@@ -268,17 +268,15 @@ def _table_of_parts(
 def _table_of_histograms(
     parts: Sequence[Any], file: str, longest: float | None
 ) -> distribution.DelayTable:
-    counts: dict[tuple[int, int], int] = {}
-    for part in parts:
-        for low, high, count in zip(part.low, part.high, part.counts, strict=True):
-            if count:
-                key = int(low), int(high)
-                counts[key] = counts.get(key, 0) + int(count)
-    bins = sorted(counts)
-    if any(low < high for (low, _), (_, high) in zip(bins[1:], bins[:-1], strict=True)):
+    from ..measured.measurements import pooled
+
+    whole = pooled(parts)
+    if whole is None:
         raise ValueError(f"file: {file} has parts with different bins: say which with part")
-    beyond = sum(part.overflow for part in parts)
-    last = max((int(part.high[-1]) for part in parts if len(part.high)), default=0)
+    columns = zip(whole.low.tolist(), whole.high.tolist(), whole.counts.tolist(), strict=True)
+    bins = [one for one in columns if one[2]]
+    beyond = whole.overflow
+    last = int(whole.high[-1]) if len(whole.high) else 0
     if beyond and (longest is None or to_ticks(longest) <= last):
         raise ValueError(
             f"file: {file} has {beyond} events above its last bin, {last / TICKS_PER_SECOND} s: "
@@ -287,8 +285,7 @@ def _table_of_histograms(
     if not beyond and longest is not None:
         raise ValueError(f"longest must be left out: {file} has no events above its last bin")
     if beyond:
-        bins.append((last, to_ticks(float(longest or 0))))
-        counts[bins[-1]] = beyond
+        bins.append((last, to_ticks(float(longest or 0)), beyond))
     if not bins:
         raise ValueError(f"file: {file} holds no detour")
-    return distribution.bins([b[0] for b in bins], [b[1] for b in bins], [counts[b] for b in bins])
+    return distribution.bins(*map(list, zip(*bins, strict=True)))

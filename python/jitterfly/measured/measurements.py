@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -213,6 +215,34 @@ class Histogram(Dataclass, Compared):
     def total(self) -> int:
         """Events, the overflow included."""
         return int(self.counts.sum()) + self.overflow
+
+
+def pooled(parts: Sequence[Histogram]) -> Histogram | None:
+    """The events of several histograms in one, up to the last edge of all.
+
+    None where bins that hold events overlap without being the same.
+    """
+    counts: Counter[tuple[int, int]] = Counter()
+    for part in parts:
+        for low, high, count in zip(part.low, part.high, part.counts, strict=True):
+            if count:
+                counts[int(low), int(high)] += int(count)
+    bins = sorted(counts)
+    if any(above[0] < below[1] for below, above in pairwise(bins)):
+        return None
+    last = max((int(part.high[-1]) for part in parts if len(part.high)), default=0)
+    end = bins[-1][1] if bins else max(last - 1, 0)
+    if end < last:  # above the last edge are the events that have no bin
+        bins.append((end, last))
+    observed = [part.observed for part in parts if part.observed is not None]
+    return Histogram(
+        [low for low, _ in bins],
+        [high for _, high in bins],
+        [counts[one] for one in bins],
+        what=parts[0].what,
+        observed=sum(observed) if len(observed) == len(parts) else None,
+        overflow=sum(part.overflow for part in parts),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -410,13 +410,15 @@ def _recording_of_lists(
 
 def _no_detours(parts: Sequence[Any], file: str) -> str:
     """What to do with a file of something else."""
+    from ..measured import Histogram
+
     if getattr(parts[0], "what", "") == "latency":
         return (
             f"file: {file} holds latencies of wake-ups, which no noise source takes: lateness of a "
             "timer does not hold up a running program; measure detours or FWQ"
         )
     text = f"file: {file} must hold detours in order of time, it holds {parts[0].words}"
-    if not hasattr(parts[0], "overflow"):  # no histogram
+    if not isinstance(parts[0], Histogram):
         return text
     part = ",part=all" if len(parts) > 1 else ""
     return (
