@@ -11,8 +11,8 @@ from support.small_store import study, ticks
 
 from jitterfly.observables import Column, Piece, Ticks
 from jitterfly.store import Store, record_files
+from jitterfly.store.background_writer import BackgroundWriter
 from jitterfly.store.cell_records import RecentSamples
-from jitterfly.store.record_files import BackgroundWriter
 
 
 def test_jobs_run_in_order_and_behind_the_caller():

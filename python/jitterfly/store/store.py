@@ -29,9 +29,10 @@ from ..renames import names_old_attributes
 from ..stats import Estimate
 from ..studies import Cell, Study
 from . import dataset, metadata, numbers
+from .background_writer import BackgroundWriter
 from .cell_records import CellRecords, RecentSamples
 from .directory import RECORDS, check_directory, locked, shared_files, take_over
-from .record_files import BackgroundWriter, RecordFiles, too_many_files
+from .record_files import RecordFiles, too_many_files
 
 if TYPE_CHECKING:
     import pandas
