@@ -1,7 +1,11 @@
 """Background writer of a store: order, errors, full disk, fsync; memory of samples."""
 
+import dis
 import errno
+import functools
+import itertools
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -50,6 +54,61 @@ def test_an_error_is_raised_by_what_comes_next_and_once(what):
         run()
     assert done == []
     behind.wait()
+
+
+@functools.cache
+def places(code):
+    """Where Python looks for signals: after calls, at the start of a function, in a loop."""
+    pairs = itertools.pairwise(dis.get_instructions(code))
+    looks = ("CALL", "RESUME", "JUMP_BACK")
+    return {after.offset for before, after in pairs if before.opname.startswith(looks)}
+
+
+class CtrlC:
+    """Raises KeyboardInterrupt at the `number`-th of such places that a thread passes."""
+
+    def __init__(self, number):
+        self.left = number
+
+    def __call__(self, frame, event, _):
+        frame.f_trace_opcodes = True
+        if event == "opcode" and frame.f_lasti in places(frame.f_code):
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+        return self
+
+
+def test_ctrl_c_at_any_time_does_not_hang():
+    """A future would stay locked, and the thread that has its result would wait for the lock."""
+    done = []
+
+    def write():
+        behind = BackgroundWriter()
+        sys.settrace(ctrl_c)
+        try:
+            with behind.on():
+                for number in range(3):
+                    behind(lambda number=number: written.append(number))
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+            done.append(written)
+
+    number = 0
+    while True:
+        number += 1
+        ctrl_c, written = CtrlC(number), []
+        thread = threading.Thread(target=write, daemon=True)
+        thread.start()
+        thread.join(10)
+        assert len(done) == number, f"hangs at place {number}"
+        assert written == [0, 1, 2][: len(written)]
+        if ctrl_c.left > 0:
+            break
+    assert written == [0, 1, 2]
+    assert number > 20
 
 
 @pytest.mark.parametrize("at", ["next", "end"])
@@ -139,7 +198,7 @@ def test_what_is_made_early_is_what_is_made_when_asked_for(width):
     prepared = Ticks(columns, piece)
     behind = BackgroundWriter()
     with behind.on():
-        piece.prepare(behind.submit)
+        piece.prepare(behind.later)
         assert piece.column(0).flags.c_contiguous
         assert piece.between(0, 1000) is piece
         for column in columns:

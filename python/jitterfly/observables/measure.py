@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any, NamedTuple
 
@@ -48,7 +47,7 @@ class Piece:
 
     def __init__(self, values: Integers) -> None:
         self.values = values
-        self._prepared: Future[Prepared] | None = None
+        self._prepared: Callable[[], Prepared] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -58,20 +57,23 @@ class Piece:
         """Bytes of the samples."""
         return self.values.nbytes
 
-    def prepare(self, submit: Callable[..., Future[Prepared]]) -> None:
-        """Have a thread make what will be asked for: sums, and columns in one run of memory."""
-        self._prepared = submit(_prepare, self.values)
+    def prepare(self, later: Callable[[Callable[[], Prepared]], Callable[[], Prepared]]) -> None:
+        """Have a thread make what will be asked for: sums, and columns in one run of memory.
+
+        `later` has a function called in a thread, and returns what waits for its result.
+        """
+        self._prepared = later(partial(_prepare, self.values))
 
     def column(self, at: int) -> Integers:
         """One column, shape (realizations,)."""
         if self._prepared is None:
             return self.values[:, at]
-        return self._prepared.result().columns[at]
+        return self._prepared().columns[at]
 
     def cross_moments(self, index: Sequence[int]) -> CrossMoments:
         """Exact sums and products over some columns."""
         if self._prepared is not None:
-            return self._prepared.result().cross_moments.take(index)
+            return self._prepared().cross_moments.take(index)
         if len(index) == self.values.shape[1]:  # whatever the order: no copy of all samples
             return CrossMoments.of(self.values).take(index)
         return CrossMoments.of(self.values[:, index])

@@ -2,10 +2,53 @@
 
 from __future__ import annotations
 
+import _thread
+import queue
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Call(Generic[T]):
+    """A call that another thread executes, and what comes of it.
+
+    A `concurrent.futures.Future` would do, but for Ctrl-C: in the middle of one of its methods it
+    leaves the future locked for ever, and the thread that has the result waits for that lock. This
+    lock is one that only the caller ever waits for.
+    """
+
+    def __init__(self, function: Callable[[], T]) -> None:
+        self._function = function
+        self._executing = threading.Lock()
+        self._executing.acquire()
+        self._done = False
+        self._value: T
+        self.error: BaseException | None = None
+
+    def execute(self) -> None:
+        """In the other thread."""
+        try:
+            self._value = self._function()
+        except BaseException as error:
+            self.error = error
+        self._done = True
+        self._executing.release()
+
+    def wait(self) -> None:
+        """Until it is executed. Ctrl-C leaves it to be waited for again."""
+        if not self._done:
+            with self._executing:
+                pass
+
+    def result(self) -> T:
+        """What the function returned, once it has; what it raised is raised."""
+        self.wait()
+        if self.error is not None:
+            raise self.error
+        return self._value
 
 
 class BackgroundWriter:
@@ -16,36 +59,60 @@ class BackgroundWriter:
     """
 
     def __init__(self) -> None:
-        self._thread: ThreadPoolExecutor | None = None
-        self._last: Future[object] | None = None
+        self._calls: queue.SimpleQueue[Call[Any] | None] | None = None
+        self._last: Call[object] | None = None
 
     def __call__(self, job: Callable[[], object]) -> None:
         """Do `job` when all before it is done."""
         self.wait()
-        if self._thread is None:
-            job()
+        if self.is_on:
+            self._last = self._submit(job)
         else:
-            self._last = self._thread.submit(job)
+            job()
 
     def wait(self) -> None:
         """Until everything is done."""
         if self._last is not None:
-            error = self._last.exception()  # Ctrl-C leaves it to be waited for again
-            self._last = None
+            self._last.wait()
+            error, self._last = self._last.error, None
             if error is not None:
                 raise error
 
     @property
-    def submit(self) -> Callable[..., Future[Any]] | None:
-        """Has a call made after all before it, whose failure is the caller's; None while not on."""
-        return None if self._thread is None else self._thread.submit
+    def is_on(self) -> bool:
+        """Whether there is a thread for what is to be done."""
+        return self._calls is not None
+
+    def later(self, function: Callable[[], T]) -> Callable[[], T]:
+        """Have `function` called after all before it, while `on`.
+
+        What is returned waits for its result, and raises what it raised.
+        """
+        return self._submit(function).result
+
+    def _submit(self, function: Callable[[], T]) -> Call[T]:
+        assert self._calls is not None
+        call = Call(function)
+        self._calls.put(call)
+        return call
 
     @contextmanager
     def on(self) -> Iterator[None]:
         """Within, callers do not wait; at the end everything is done."""
+        calls: queue.SimpleQueue[Call[Any] | None] = queue.SimpleQueue()
+        thread = Call(lambda: _execute(calls))
+        # `threading.Thread` has the same trouble with Ctrl-C as futures have, when it starts.
+        _thread.start_new_thread(thread.execute, ())
+        self._calls = calls
         try:
-            with ThreadPoolExecutor(1, "jitterfly-store") as self._thread:
-                yield  # leaving it waits, so that Ctrl-C does not hide what went wrong
-        finally:
-            self._thread = None
+            yield
+        finally:  # it waits, so that Ctrl-C does not hide what went wrong
+            self._calls = None
+            calls.put(None)
+            thread.wait()
             self.wait()
+
+
+def _execute(calls: queue.SimpleQueue[Call[Any] | None]) -> None:
+    while (call := calls.get()) is not None:
+        call.execute()

@@ -144,9 +144,9 @@ class CellRecords:
                 file.append_samples(first, values[:, columns])
             piece = ticks.parts[0] if len(ticks.parts) == 1 else Piece(values)
             self.recent.add(self.cell.index, first, piece)
-            submit = self.files.writer.submit
-            if submit and values.nbytes >= SMALL and len(ticks.columns) <= _MOST_EARLY:
-                piece.prepare(submit)
+            writer = self.files.writer
+            if writer.is_on and values.nbytes >= SMALL and len(ticks.columns) <= _MOST_EARLY:
+                piece.prepare(writer.later)
         if summary is not None:
             self.summaries.append_summary(first, count, summary.to_bytes())
 
