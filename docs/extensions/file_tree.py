@@ -2,9 +2,10 @@
 
     python docs/extensions/file_tree.py [WORDS...]
 
-prints a line for each folder and file, or only the lines that contain all of the words. A package's
-line is that of its `__init__.py`, a page's is its title; lines of other folders are rows of tables
-in docs/developers. The directive `file-tree` shows them on a page.
+prints a line for each folder and file, or only those in which each of the words begins a word:
+`resum` finds resume, and `mpi` does not find compiled. A package's line is that of its
+`__init__.py`, a page's is its title; lines of other folders are rows of tables in docs/developers.
+The directive `file-tree` shows them on a page.
 """
 
 from __future__ import annotations
@@ -125,10 +126,13 @@ def setup(app: Any) -> dict[str, Any]:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # of `| head` and the like
-    wanted, found = [word.casefold() for word in sys.argv[1:]], False
+    # `30-run` is found by `30 run`.
+    words = " ".join(sys.argv[1:]).replace("-", " ").split()
+    wanted = [re.compile(rf"(?<![^\W_]){re.escape(word)}", re.IGNORECASE) for word in words]
+    found = False
     for path, line in everything():
         shown = f"{path.relative_to(ROOT)}{'/' * path.is_dir()}{package_file(path)}: {line}"
-        if all(word in shown.casefold() for word in wanted):
+        if all(word.search(shown) for word in wanted):
             print(shown)
             found = True
     if not found:

@@ -1,4 +1,4 @@
-"""Network cost models: Hockney (alpha, beta, gamma), LogGOPS (L, o, g, G, O; S is a limit).
+"""Network cost models: Hockney (alpha, beta, gamma), LogGOPS (L, o, g, G, O; up to S bytes).
 
 Each model is one class that makes `Costs` of them, in ticks.
 """

@@ -62,10 +62,17 @@ def test_first_sentences(tmp_path):
 
 
 def test_words_are_searched_for():
-    command = [sys.executable, SCRIPT, "fieller", "Ratio"]
+    command = [sys.executable, SCRIPT, "fieller", "Rati"]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert any(line.startswith("python/jitterfly/stats/ratios.py: ") for line in lines)
     assert all("fieller" in line.lower() and "ratio" in line.lower() for line in lines)
+
+
+def test_a_word_is_found_at_the_beginning_of_words():
+    command = [sys.executable, SCRIPT, "mpi"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert any("MPI" in line for line in lines)
+    assert all(re.search(r"\bmpi", line.lower().replace("_", " ")) for line in lines)
 
 
 def test_words_that_no_line_has():

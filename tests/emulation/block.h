@@ -1,4 +1,4 @@
-// CUDA emulation: a block's threads as fibers, barriers, shuffles, votes, detection of deadlock.
+// CUDA emulation: how the threads of a block (fibers) take turns and meet; detection of deadlock.
 // Runs the threads of a block as fibers, in a seeded order, from rendezvous to rendezvous (barrier,
 // shuffle, vote), and reports a rendezvous that cannot complete. See cuda_emulation.h for how to
 // use it.

@@ -1,4 +1,4 @@
-// CUDA emulation of device functions: barriers, shuffles, votes, atomics, integer intrinsics.
+// CUDA emulation of device functions: __syncthreads, __shfl_xor_sync, __ballot_sync, atomics.
 // Semantics: CUDA C++ Programming Guide, chapter "C++ Language Extensions". Only types that CUDA
 // accepts compile.
 #pragma once

@@ -1,4 +1,4 @@
-"""Butterfly allreduce (recursive doubling), with redundant exchanges after and inside it.
+"""Butterfly allreduce (recursive doubling), fold-in of further ranks; redundant exchanges.
 
 When a rank is ready after an exchange: docs/model.md, "The butterfly", and `exchange` in
 cuda/core/steps.h.

@@ -1,4 +1,4 @@
-"""Classes `Claim` and `Finding`: parts of a claim, their limits, and verdicts by intervals."""
+"""`Claim`, `Finding`: parts of a claim; reproduced, differs or cannot tell, by its interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probability distributions of delays, durations and gaps: one module each, and their registry.
+"""Distributions of delays, durations, gaps: a module each; where to add a new one.
 
 A new one is a module beside these and a line here, which is also what registers its `kind`. It
 needs no C++: the engine draws from the table that `Distribution.make_table` makes of it.

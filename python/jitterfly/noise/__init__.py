@@ -1,4 +1,4 @@
-"""Noise sources: one module each, with its arithmetic in a header in cuda/noise/; their registry.
+"""Noise sources: a module each, arithmetic in a header in cuda/noise/; where to add a new one.
 
 The header has the name of the module, except: step and message are in step_delay.h, congestion in
 link_loads.h, arrival in rank_delay.h.

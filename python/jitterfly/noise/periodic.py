@@ -1,4 +1,4 @@
-"""`PeriodicNoise`: periodic CPU interruptions such as the operating system's timer tick."""
+"""`PeriodicNoise`: periodic CPU interruptions (timer tick of the system), stationary start."""
 
 from __future__ import annotations
 

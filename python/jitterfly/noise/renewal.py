@@ -1,4 +1,4 @@
-"""`RenewalNoise`: detours with gaps and durations from any distribution (renewal process)."""
+"""`RenewalNoise`: detours with random gaps and durations (renewal process), stationary start."""
 
 from __future__ import annotations
 

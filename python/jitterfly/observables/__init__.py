@@ -1,4 +1,4 @@
-"""Observables: what is measured in each realization; their statistics and precision targets.
+"""Observables of each realization, their statistics and targets; where to add a new one.
 
 A kind of observable is one file here that registers itself, and one line below. `statistics`
 computes a statistic by its name; `targets.decide` says when a cell has enough realizations.

@@ -1,4 +1,4 @@
-"""One series in a line plot: its band, error bars, median, 30-run means, legend."""
+"""One series in a line plot: its band, error bars, median, thin bars of means of 30 runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Main estimates of one observable in one cell: mean, quantiles, intervals, targets."""
+"""Main estimates of one observable in one cell: mean, quantiles, means of 30 runs, targets."""
 
 from __future__ import annotations
 

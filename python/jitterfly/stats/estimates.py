@@ -1,4 +1,4 @@
-"""Means (Student's t) and quantile intervals (order statistics); effective number of events."""
+"""Means (Student's t), quantiles (order statistics), too few samples; means of 30 runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directory of a run: file lock (flock) of its one writer, checks on resume, cached files.
+"""Directory of a run: lock (flock) of its one writer, refusal of another study's, cached files.
 
 Beside its records a run writes down what need not be computed again. All of it follows from the
 records, and may be deleted. It counts as long as these, the study and the versions are those that

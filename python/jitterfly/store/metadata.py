@@ -1,4 +1,4 @@
-"""`store.json`: format, seed, budget, targets and versions of a run."""
+"""`store.json`: format, seed, versions of a run; which edits of a study it may be resumed with."""
 
 from __future__ import annotations
 

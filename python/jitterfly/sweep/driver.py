@@ -1,4 +1,4 @@
-"""`run` of a study: hand out batches, store results, resume a killed run, shards, progress line.
+"""`run` of a study: hand out batches, again where a worker died; resume, shards, progress line.
 
 A shard is a part of the cells, which one job of several runs by itself: one of a Slurm array
 (`Shard.from_slurm`), or a process of an MPI job (`launchers`). While a run goes on, a line says how

@@ -1,4 +1,4 @@
-"""Executors: this process, a pool of worker processes, MPI ranks; assignment of GPUs and cores."""
+"""Executors: this process, a pool of worker processes, which may die, MPI ranks; GPUs, cores."""
 
 from __future__ import annotations
 

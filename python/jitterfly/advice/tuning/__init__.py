@@ -1,4 +1,4 @@
-"""Writing of MPI and NCCL tuning files from an answer of `advise`; the list of file formats.
+"""MPI and NCCL tuning files from an answer of `advise`: formats; where to add a new one.
 
 A cell of an answer speaks for its ranks and bytes and for those up to the next that were asked for;
 beyond the last ones nothing is known, and the library chooses. Formats are modules, and the list of

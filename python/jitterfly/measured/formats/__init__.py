@@ -1,4 +1,4 @@
-"""File formats of measurements that are imported: one module each, and their registry.
+"""File formats of measurements to import: a module each; where to add a new one.
 
 A format is a module with
 
