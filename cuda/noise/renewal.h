@@ -15,7 +15,7 @@ struct Renewal {
   // Stationary: inside an interval at time 0 if u < share, which then lasts for `busy`; else the
   // first one begins after `idle`.
   std::uint64_t share;
-  Delay busy, idle;
+  Delay busy, idle;  // residual life, of noise/renewal.py and distributions/distribution.py
 
   // Gap and duration of interval k.
   template <class R, class Index>

@@ -1,4 +1,4 @@
-// LogGOPS arithmetic of application schedules (o, g, G, O, S: eager and rendezvous), as a list of
+// LogGOPS arithmetic of application schedules (o, g, G, O; waits of rendezvous), as a list of
 // actions. An engine executes the actions one after the other, for any number of realizations at
 // once.
 //

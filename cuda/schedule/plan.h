@@ -1,4 +1,4 @@
-// Plan of a schedule: order of execution, network costs, messages with rendezvous (above S bytes).
+// Plan of a schedule: order of execution, network costs, eager or rendezvous (more than S bytes).
 // And the interfaces to run and explain it.
 //
 // The order is that of the run without noise, as LogGOPSim executes it: messages and operations

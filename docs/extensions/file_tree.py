@@ -5,7 +5,8 @@
 prints a line for each folder and file, or only those in which each of the words begins a word:
 `resum` finds resume, and `mpi` does not find compiled. A package's line is that of its
 `__init__.py`, a page's is its title; lines of other folders are rows of tables in docs/developers.
-The directive `file-tree` shows them on a page.
+Where no line has all words, those are printed of files whose whole heads have them. The directive
+`file-tree` shows them on a page.
 """
 
 from __future__ import annotations
@@ -129,11 +130,16 @@ if __name__ == "__main__":
     # `30-run` is found by `30 run`.
     words = " ".join(sys.argv[1:]).replace("-", " ").split()
     wanted = [re.compile(rf"(?<![^\W_]){re.escape(word)}", re.IGNORECASE) for word in words]
-    found = False
+    in_line, in_head = [], []
     for path, line in everything():
         shown = f"{path.relative_to(ROOT)}{'/' * path.is_dir()}{package_file(path)}: {line}"
         if all(word.search(shown) for word in wanted):
-            print(shown)
-            found = True
-    if not found:
-        sys.exit(f"no line contains {' and '.join(sys.argv[1:])}")
+            in_line.append(shown)
+        elif (path := path / package_file(path)).is_file():
+            whole = f"{shown} {head(path)}"
+            in_head += [shown] * all(word.search(whole) for word in wanted)
+    if not in_line and not in_head:
+        sys.exit(f"no head contains {' and '.join(sys.argv[1:])}")
+    if not in_line:
+        print("no line contains all words; these are of files whose whole heads do:")
+    print("\n".join(in_line or in_head))

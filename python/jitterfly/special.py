@@ -1,4 +1,4 @@
-"""Lazy import of `scipy.special`.
+"""Lazy import of `scipy.special`, so that a command starts fast.
 
 To load it takes longer than numpy and half as long as everything else of jitterfly; few need it.
 """

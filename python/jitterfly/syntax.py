@@ -1,4 +1,4 @@
-"""Parsing of numbers, ranges (64..8192), sizes, networks and noise from text, for CLI and TOML.
+"""Parsing of numbers, ranges of ranks (64..8192), sizes, networks and noise, for CLI and TOML.
 
 Which keys are known is checked in `fields`.
 

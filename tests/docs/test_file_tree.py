@@ -79,4 +79,13 @@ def test_words_that_no_line_has():
     found = subprocess.run([sys.executable, SCRIPT, "fieller", "nvcc"], capture_output=True,
                            text=True, check=False)  # fmt: skip
     assert (found.returncode, found.stdout) == (1, "")
-    assert found.stderr == "no line contains fieller and nvcc\n"
+    assert found.stderr == "no head contains fieller and nvcc\n"
+
+
+def test_words_that_a_head_has_behind_its_first_sentence():
+    command = [sys.executable, SCRIPT, "nvcc", "CUDAHOSTCXX", "fatbin"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 1
+    command = [sys.executable, SCRIPT, "inverse", "survival", "draw"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert found.startswith("no line contains all words")
+    assert "\npython/jitterfly/distributions/distribution.py: " in found

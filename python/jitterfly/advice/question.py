@@ -1,4 +1,4 @@
-"""`Question` of `advise`: machine, noise, sizes, statistic, error rate (Bonferroni).
+"""`Question` of `advise`: machine, noise, sizes; error rate of multiple comparisons (Bonferroni).
 
 A question comes from keyword arguments or from a TOML file; options of the command line take the
 place of the file's values. Candidates are ranked by its statistic, of which there are estimates,

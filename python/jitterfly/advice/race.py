@@ -1,4 +1,4 @@
-"""Best-arm race in one cell: successive elimination of slower algorithms, with Bonferroni bounds.
+"""Best-arm race in one cell: successive elimination of algorithms, multiple comparisons.
 
 A cell is a number of ranks and a message size. Its candidates become cases, which are all
 simulated with the same noise.

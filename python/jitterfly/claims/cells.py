@@ -1,4 +1,4 @@
-"""Cells of a study as claims use them: blocks, extremes, order, rank concordance."""
+"""Cells of a study as claims use them: blocks with simultaneous intervals, order, concordance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parsing of option values (argparse types): numbers, ranges, sizes, noise, algorithm, backend."""
+"""Option values as argparse has them: types that call `syntax`, algorithm, backend."""
 
 from __future__ import annotations
 

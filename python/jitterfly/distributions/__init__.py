@@ -1,7 +1,8 @@
 """Distributions of delays, durations, gaps: a module each; where to add a new one.
 
-A new one is a module beside these and a line here, which is also what registers its `kind`. It
-needs no C++: the engine draws from the table that `Distribution.make_table` makes of it.
+A new one is a module beside these and a line here, which is also what registers its `kind`; and a
+row in docs/noise.md and sweeps/README.md. It needs no C++: the engine draws from the table that
+`Distribution.make_table` makes of it.
 
 In terms of SciPy: `survival`, `quantile` and `expected` are its ``sf``, ``ppf`` and ``mean``.
 ``Weibull(scale, shape)`` is ``weibull_min(shape, scale=scale)``, ``Pareto(scale, shape)`` is

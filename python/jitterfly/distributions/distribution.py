@@ -1,4 +1,4 @@
-"""Base class `Distribution`: quantile tables for inverse transform sampling, residual life.
+"""`Distribution`: quantile tables for inverse transform sampling; residual life (stationary).
 
 Delays are drawn from integer tables of the inverse survival function. A 64-bit uniform decides,
 small ones being the rare, long delays; tails are dense down to 2^-64 (docs/noise.md,

@@ -1,4 +1,4 @@
-"""Paired comparison of two runs (stores), cell by cell, on the same noise."""
+"""Paired comparison of two runs (stores), cell by cell, on the same noise; Bonferroni."""
 
 from __future__ import annotations
 

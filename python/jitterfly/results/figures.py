@@ -1,4 +1,4 @@
-"""Kinds of figures: what each needs of a study; grids of maps, 30-run means.
+"""Kinds of figures: what each needs of a study; grids of maps, means of 30 runs.
 
 A kind is a name in `studies.validation.FIGURES`, and in `plots.draw` the module that draws it.
 """

@@ -1,4 +1,4 @@
-"""`store.json`: format, seed, versions of a run; which edits of a study it may be resumed with."""
+"""`store.json`: format, seed, versions of a run; which edits of a study allow to resume it."""
 
 from __future__ import annotations
 

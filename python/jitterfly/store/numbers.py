@@ -1,4 +1,4 @@
-"""All estimates of a store: each statistic of each observable in each cell; rows of CSV."""
+"""All estimates of a store: each statistic of each observable in each cell; pandas, CSV."""
 
 from __future__ import annotations
 

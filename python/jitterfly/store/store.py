@@ -1,4 +1,4 @@
-"""`Store`: the directory of one study and the layout of its files; resume, samples, plots, export.
+"""`Store`: the directory of one study; resume, extension, samples, plots, export (pandas, xarray).
 
     OUT/study.toml      the study as it is run: its file word for word, or with what options set
     OUT/store.json      format, seed, budget and targets in use, versions, backends
