@@ -12,15 +12,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from itertools import accumulate, compress, pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..engine import core
-from ..fields import NO_DEFAULT, Component, Given, check_numbers, shorten
+from ..fields import NO_DEFAULT, Component, Given, check_numbers, is_number, shorten
 from ..syntax import share_of_text
 from ..units import (
     LONGEST_SECONDS,
@@ -268,6 +268,18 @@ def _time_at_area(line: Line, probabilities: Floats, sign: float) -> Floats:
 
 
 _LIKELY = 2.0**-40
+_R = TypeVar("_R")
+
+
+def _kept(method: Callable[[Any], _R]) -> Callable[[Any], _R]:
+    """A method whose result is made once for all equal distributions: cells have the same few."""
+    kept = lru_cache(maxsize=256)(method)
+
+    @wraps(method)
+    def once(self: Any) -> _R:
+        return kept(self)
+
+    return once
 
 
 class Distribution(Component, ABC):
@@ -306,33 +318,38 @@ class Distribution(Component, ABC):
         """Probability that there is anything at all to draw."""
         return Fraction(1)
 
+    @_kept
     def integers(self) -> DelayTable:
         """The table, made once for all equal distributions."""
-        return _integers(self)
+        return self.make_table()
 
     def table(self) -> core.Delay:
         """The table in the engine, which all its draws come from."""
         return self.integers().delay()
 
+    @_kept
     def residual(self) -> DelayTable:
         """What is left of it at a random moment inside."""
-        return _residual(self)
+        return self.make_residual()
 
     def make_residual(self) -> DelayTable:
         """The table of that; `residual` keeps it."""
         return residual(self.integers())
 
+    @_kept
     def mean_ticks(self) -> float:
         """Mean of what is drawn, in ticks: that of the table."""
-        return _mean(self)
+        return self.integers().mean()
 
     def longest_ticks(self) -> int:
         """The longest time that is ever drawn: that of survival 2^-65."""
         return self.integers().largest
 
+    @_kept
     def likely_ticks(self) -> int:
         """A time that is hardly ever exceeded: once in 10^12 draws."""
-        return _likely(self)
+        table = self.integers()
+        return min(table.at(_LIKELY), table.largest)
 
     def warn_of_long(self) -> None:
         """Warn where it draws short times, and one of its own is long for want of a unit."""
@@ -350,28 +367,6 @@ def _members(value: Any, where: str) -> Any:
     if isinstance(value, (list, tuple)) and any(isinstance(one, Mapping) for one in value):
         return tuple(_members(one, f"{where}.{i}") for i, one in enumerate(value))
     return value
-
-
-# Cells of a study have the same few distributions.
-@lru_cache(maxsize=256)
-def _integers(distribution: Distribution) -> DelayTable:
-    return distribution.make_table()
-
-
-@lru_cache(maxsize=256)
-def _mean(distribution: Distribution) -> float:
-    return distribution.integers().mean()
-
-
-@lru_cache(maxsize=256)
-def _likely(distribution: Distribution) -> int:
-    table = distribution.integers()
-    return min(table.at(_LIKELY), table.largest)
-
-
-@lru_cache(maxsize=256)
-def _residual(distribution: Distribution) -> DelayTable:
-    return distribution.make_residual()
 
 
 def as_ticks(seconds: float) -> float:
@@ -395,9 +390,7 @@ def levels(q: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 def check_number(value: Any, name: str, low: float, high: float, owner: str) -> float:
     """A finite number above `low`, up to `high`."""
-    good = isinstance(value, (int, float, np.integer, np.floating))
-    good = good and not isinstance(value, (bool, np.bool_))
-    if not good or not low < value <= high:
+    if not is_number(value) or not low < value <= high:
         rule = f"{name} must be a number above {low:g}, up to {high:g}"
         raise ValueError(f"{rule}, got {shorten(value)} (in {owner})")
     return float(value)
@@ -408,9 +401,7 @@ def check_probability(value: Any, owner: str) -> float:
     given = value
     if isinstance(value, str):
         value = share_of_text(value)
-    good = isinstance(value, (int, float, np.integer, np.floating))
-    good = good and not isinstance(value, (bool, np.bool_))
-    if not good or not 0 <= value <= 1:
+    if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(
             f"probability must be from 0 to 1, such as 0.01 or 1%, got {shorten(given)} "
             f"(in {owner})"
@@ -571,7 +562,7 @@ def number_alone(table: Any) -> Any:
     return values[0] if len(values) == 1 and isinstance(values[0], (int, float)) else table
 
 
-class Drawn:
+class Drawn(Given["Distribution | Time | Mapping[str, Any]", "Distribution"]):
     """A field of a dataclass that takes a `Distribution`, its table or a time, and holds the first.
 
     A subclass says which distribution a time alone stands for.
@@ -581,18 +572,13 @@ class Drawn:
     _plain: ClassVar[type[Distribution]]
     _short: ClassVar[bool] = False  # as in `ShortSeconds`, for a time alone
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-        self._owner = owner.__name__
-        # What help() shows for a parameter: what may be passed.
-        owner.__annotations__[name] = "Distribution | float | str"
-        self.__doc__ = "A Distribution."
+    def __init__(self) -> None:
+        super().__init__("Distribution | float | str")
 
-    def __get__(self, instance: object | None, owner: type | None = None) -> Distribution:
-        if instance is None:  # this is how dataclass asks whether there is a default
-            raise AttributeError(self._name)
-        value: Distribution = instance.__dict__[self._name]
-        return value
+    def __set_name__(self, owner: type, name: str) -> None:
+        super().__set_name__(owner, name)
+        self._owner = owner.__name__
+        self.__doc__ = "A Distribution."
 
     def __set__(self, instance: object, value: Distribution | Time | Mapping[str, Any]) -> None:
         try:
