@@ -369,6 +369,12 @@ def _members(value: Any, where: str) -> Any:
     return value
 
 
+def thinned(delay: Distribution, probability: float) -> DelayTable:
+    """The table of a delay that is there with a probability only."""
+    chance = delay.chance() * exact(probability)
+    return delay.integers() if chance == delay.chance() else delay.integers().with_chance(chance)
+
+
 def as_ticks(seconds: float) -> float:
     """Seconds in ticks, not rounded to whole ones."""
     return float(exact(seconds) * TICKS_PER_SECOND)
