@@ -41,6 +41,31 @@ class Topology(Component, ABC):
         """Hands its routes to a program of the engine; whole: with a counter for every edge."""
 
 
+def program_on(
+    network: Topology,
+    used: int,
+    ranks: int,
+    perturbation: int = 0,
+    levels: Sequence[npt.NDArray[np.uint32]] = (),
+    chain: Sequence[int] = (),
+    whole: bool = False,
+) -> core.CongestionProgram:
+    """Of messages between `ranks` ranks; on the other `used` hosts is the perturbing pattern."""
+    pairs = np.concatenate([*levels, np.zeros((0, 2), np.uint32)])
+    program = core.CongestionProgram(
+        hosts=network.hosts,
+        used=used,
+        ranks=ranks,
+        perturbation=perturbation,
+        offsets=np.cumsum([0, *map(len, levels)]).astype(np.uint32),
+        senders=np.ascontiguousarray(pairs[:, 0]),
+        receivers=np.ascontiguousarray(pairs[:, 1]),
+        chain=np.array(chain, np.uint32),
+    )
+    network.give(program, whole)
+    return program
+
+
 ROUTINGS = ("d-mod-k", "s-mod-k", "hash", "random")
 """By destination (OpenSM's ftree), source, a hash of the destination, or at random per message.
 
@@ -186,11 +211,7 @@ class FatTree(Topology, kind="fat_tree"):
         Edges of each level l = 0, 1, ... in turn: first its links up, numbered
         ``(s / M_l * W_{l+1} + K mod W_{l+1}) p_{l+1} + cable``, then those down likewise.
         """
-        program = core.CongestionProgram(
-            hosts=self.hosts, used=self.hosts, ranks=self.hosts, perturbation=0, offsets=[0],
-            senders=[], receivers=[], chain=[],
-        )  # fmt: skip
-        self.give(program, whole=True)
+        program = program_on(self, self.hosts, self.hosts, whole=True)
         return core.congestion_routes(program, senders, receivers, keys)
 
 
