@@ -241,7 +241,8 @@ def test_command_writes_what_it_found(tmp_path, capsys):
     with (tmp_path / "a" / "slowdown.csv").open(newline="") as table:
         rows = list(csv.DictReader(table))
     assert {row["figure"] for row in rows} == {"N2", "N5", "maps"}
-    assert len(said.err.splitlines()) == len(rows)
+    # Phases that take long, as on a busy machine, are told there, too.
+    assert len(re.findall(" %$", said.err, re.MULTILINE)) == len(rows)
     chosen = [one for name in ("N5", "N2") for one in study.settings(name, quick=True)]
     points = study.run_settings(chosen, 20, 3)
     for row, one in zip(rows, points, strict=False):
