@@ -70,11 +70,9 @@ def read(text: Text, options: Options) -> Measured:
         notes.append("the file is sorted by duration; the detours are in the order of time again")
         order = np.argsort(starts, kind="stable")
         starts, ends = starts[order], ends[order]
-    try:
+    with text.errors_at(None):
         threshold = round(said["threshold"] * _NS) if "threshold" in said else None
         detours, more = in_order(starts, ends - starts, length=length, threshold=threshold)
-    except ValueError as error:
-        raise text.error(None, str(error)) from None
     if said.get("n_interruptions", len(ends)) != len(ends):
         more.append(
             f"the file says that it has {said['n_interruptions']:.0f} interruptions, but it has "
