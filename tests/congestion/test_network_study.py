@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import fuzz_maps
+from support.commands import error_of
 from support.congestion_cases import as_discovered
 from support.paths import NETWORK_MAPS
 from support.scale import full_scale, scaled
@@ -300,8 +301,6 @@ def test_command_says_the_same_again(tmp_path, capsys, figure):
 def test_errors_are_one_line(tmp_path, capsys, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.dot").write_text(fuzz_maps.DIGRAPH)
-    assert main(["network", "study", "--out", str(tmp_path / "out"), *arguments]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
+    out = tmp_path / "out"
+    assert message in error_of(capsys, "network", "study", "--out", out, *arguments)
     assert not (tmp_path / "out").exists()
