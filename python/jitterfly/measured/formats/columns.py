@@ -44,8 +44,7 @@ Row = tuple[int, list[str]]
 
 def integer_columns(
     text: Text,
-    begin: int,
-    end: int,
+    ranges: Sequence[tuple[int, int]],
     scales: Sequence[Fraction | int],
     what: str,
     separator: bytes = b"",
@@ -56,8 +55,8 @@ def integer_columns(
     ----------
     text : Text
         The file.
-    begin, end : int
-        Bytes of it, whole lines. Empty lines count for nothing.
+    ranges : sequence
+        Bytes of it, from one to below another, whole lines. Empty lines count for nothing.
     scales : sequence
         One for each column, such as 1000 for nanoseconds that become ticks.
     what : str
@@ -71,7 +70,7 @@ def integer_columns(
         Names the first line that is wrong.
     """
     columns: list[list[npt.NDArray[np.int64]]] = [[] for _ in scales]
-    for first, piece in _pieces(text.data, begin, end):
+    for first, piece in (piece for ends in ranges for piece in _pieces(text.data, *ends)):
         converted = _converted(piece, scales, separator)
         if converted is None:
             raise _locate(text, first, piece, scales, what, separator)

@@ -113,8 +113,7 @@ def _split(text: Text) -> list[_Run]:
 
 
 def _detours(text: Text, run: _Run) -> list[tuple[Detours, list[str]]]:
-    columns = [integer_columns(text, begin, end, [_NS, _NS], _LINE) for begin, end in run.rows]
-    starts, durations = (np.concatenate(column) for column in zip(*columns, strict=True))
+    starts, durations = integer_columns(text, run.rows, [_NS, _NS], _LINE)
     back = np.flatnonzero(starts[1:] < starts[:-1]) + 1
     if len(back) > _MOST_RUNS:
         raise text.error(

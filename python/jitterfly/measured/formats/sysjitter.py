@@ -51,11 +51,7 @@ def read(text: Text, options: Options) -> Measured:
     by_duration = "delta" not in text.head[:2000]
     width = 3 if by_duration else 4
     what = f"{width} columns: time in ns, {'' if by_duration else 'delta, '}cycles, ns"
-    pieces = [
-        integer_columns(text, begin, end, [_NS] + [1] * (width - 2) + [_NS], what)
-        for begin, end in ranges
-    ]
-    columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
+    columns = integer_columns(text, ranges, [_NS] + [1] * (width - 2) + [_NS], what)
     ends, durations = columns[0], columns[-1]
     starts = np.maximum(ends - durations, 0)
     length = int(ends.max())

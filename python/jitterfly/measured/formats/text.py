@@ -121,12 +121,12 @@ class Text:
         return FormatError(self.name, line, what)
 
     @contextmanager
-    def errors_at(self, line: int | None) -> Iterator[None]:
-        """Says of a `ValueError` that it is of this line."""
+    def errors_at(self, line: int | None, where: str = "") -> Iterator[None]:
+        """Says of a `ValueError` that it is of this line, and where else it is."""
         try:
             yield
         except ValueError as error:
-            raise self.error(line, str(error)) from None
+            raise self.error(line, f"{where}{error}") from None
 
     def number(self, line: int, word: str, what: str) -> float:
         """A finite float, or an error that names the line, what it should be, and what it is."""
