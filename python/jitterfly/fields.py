@@ -68,6 +68,12 @@ def is_real_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def is_number(value: Any) -> bool:
+    """Whether it is a number of Python or NumPy; bool and intervals of time are none."""
+    number = isinstance(value, (int, float, np.integer, np.floating))
+    return number and not isinstance(value, (bool, np.timedelta64))
+
+
 def counted(number: int, noun: str) -> str:
     """A number of things in words.
 

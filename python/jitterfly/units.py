@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .fields import NO_DEFAULT, Given, shorten, stacklevel_of_user
+from .fields import NO_DEFAULT, Given, is_number, shorten, stacklevel_of_user
 
 TICKS_PER_SECOND = 10**12
 LONGEST_TICKS = 2**62  # half of int64: one addition of two times can not overflow
@@ -77,9 +77,7 @@ def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) ->
         if match is None:
             raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {shown}")
         seconds = _to_float(Fraction(match[1]) * Fraction(10) ** _EXPONENTS[match[2] or "s"])
-    elif isinstance(value, (bool, np.bool_, np.timedelta64)) or not isinstance(
-        value, (int, float, np.integer, np.floating)
-    ):
+    elif not is_number(value):
         raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {shown}")
     else:
         seconds = _to_float(value)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from reference.fat_tree_graph import FatTreeGraph
 
 from jitterfly.bench import DisagreementError
 from jitterfly.congestion import (
@@ -23,7 +24,6 @@ from jitterfly.congestion import (
     congestion_realization,
     simulate_congestion,
 )
-from jitterfly.congestion.topology import tree_graph
 from jitterfly.engine import core
 
 GOAL_TIMES_AS_FAST = 50.0
@@ -57,9 +57,9 @@ def contest(hosts: int = GOAL_HOSTS, turns: int = 5, realizations: int = 200) ->
     >>> contest(144, turns=1, realizations=20).same
     True
     """
-    case = CongestionCase(FatTree.of(hosts))
-    names, edges = tree_graph(FatTree.of(hosts))
-    graph = core.GraphWalk(len(names), edges)
+    tree = FatTree.of(hosts)
+    case, nodes = CongestionCase(tree), FatTreeGraph(tree.m, tree.w, tree.p)
+    graph = core.GraphWalk(len(nodes.nodes), nodes.tables())
     engine, walk, same = [], [], True
     for turn in range(turns):
         drawn = congestion_realization(case, turn, _SEED)

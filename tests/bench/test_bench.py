@@ -512,6 +512,9 @@ print(f"Maximum finishing time at host 0: {{max(ready) + {late}}} (x s)")
 """
 
 
+BESIDE = [*QUICK, "--no-sources", "--no-collectives", "--ranks", "16", "--loggopsim"]
+
+
 def fake(folder, late=0):
     for name in ("LogGOPSim", "txt2bin"):
         file = folder / name
@@ -521,17 +524,9 @@ def fake(folder, late=0):
 
 
 def test_loggopsim_runs_the_same_schedule(tmp_path, capsys):
-    words = [
-        *QUICK,
-        "--no-sources",
-        "--no-collectives",
-        "--ranks",
-        "16",
-        "--loggopsim",
-        fake(tmp_path),
-    ]
-    assert developers_main([*words, "--json", str(tmp_path / "b.json")]) == 0
-    found = json.loads((tmp_path / "b.json").read_text())["loggopsim"]
+    file = tmp_path / "b.json"
+    assert developers_main([*BESIDE, fake(tmp_path), "--json", str(file)]) == 0
+    found = json.loads(file.read_text())["loggopsim"]
     assert [check["must_be_equal"] for check in found["checks"]] == [True, True, False]
     assert all(check["ours_ns"] == check["theirs_ns"] > 0 for check in found["checks"])
     assert found["times_as_fast"]["min"] > 0
@@ -539,20 +534,7 @@ def test_loggopsim_runs_the_same_schedule(tmp_path, capsys):
 
 
 def test_loggopsim_that_disagrees_is_found(tmp_path, capsys):
-    assert (
-        developers_main(
-            [
-                *QUICK,
-                "--no-sources",
-                "--no-collectives",
-                "--ranks",
-                "16",
-                "--loggopsim",
-                fake(tmp_path, late=1),
-            ]
-        )
-        == 1
-    )
+    assert developers_main([*BESIDE, fake(tmp_path, late=1)]) == 1
     assert "where they must agree (16 ranks, o = 100 ns" in capsys.readouterr().err
 
 
@@ -568,14 +550,10 @@ def test_loggopsim_that_fails(tmp_path, text, message):
     program = fake(tmp_path)
     (tmp_path / "LogGOPSim").write_text(text)
     with pytest.raises(ValueError, match=message):
-        developers_main(
-            [*QUICK, "--no-sources", "--no-collectives", "--ranks", "16", "--loggopsim", program]
-        )
+        developers_main([*BESIDE, program])
     (tmp_path / "txt2bin").unlink()
     with pytest.raises(ValueError, match="with txt2bin beside it"):
-        developers_main(
-            [*QUICK, "--no-sources", "--no-collectives", "--ranks", "16", "--loggopsim", program]
-        )
+        developers_main([*BESIDE, program])
 
 
 @pytest.mark.skipif("LOGGOPSIM" not in os.environ, reason="LOGGOPSIM names no binary")

@@ -23,7 +23,7 @@ import jitterfly.congestion as jc
 from jitterfly import _core
 from jitterfly.congestion import simulate_congestion
 from jitterfly.engine import choose_backend
-from jitterfly.program import row_labels
+from jitterfly.program import compile_case, row_labels
 from jitterfly.studies import parse_study
 
 FAMILIES = {
@@ -136,8 +136,7 @@ def test_collectives_equal_the_reference(kind, number, tmp_path):
     run.sources = [*run.sources, source]
     ratio = None if perturbation == "none" else (hosts - case.ranks) / trees[1].hosts
     noise = jf.Congestion(trees[1], ratio=ratio, perturbation=perturbation)
-    case = jf.Case(**{f: getattr(case, f) for f in case.__dataclass_fields__
-                      if f != "noise"}, noise=[*case.noise, noise])  # fmt: skip
+    case = replace(case, noise=[*case.noise, noise])
     expected = run.execute()
     times = jf.ready_times(case, seed=seed, realization=realization)
     here = np.array([[t is not None for t in row] for row in expected])
@@ -214,16 +213,7 @@ def test_where_nobody_shares_a_link_nothing_changes(algorithm, noise):
         jf.Congestion(CROSSBAR),
         jf.Congestion(jc.FatTree((128,), (1,)), perturbation="rand"),
     ):
-        beside = jf.Case(
-            64,
-            algorithm=algorithm,
-            network=network,
-            message_bytes=800,
-            cycles=2,
-            compute_time="20us",
-            noise=[*noise, congestion],
-            observe="rounds",
-        )
+        beside = replace(case, noise=[*noise, congestion])
         found = jf.simulate(beside, 20, seed=3, backend="cpu")
         np.testing.assert_array_equal(found.ticks, alone.ticks)
         np.testing.assert_array_equal(found.noise_free, alone.noise_free)
@@ -233,16 +223,10 @@ def test_others_alone_hold_messages_up():
     """Other traffic, and nothing of one's own: only others' loads can hold up."""
     network = jf.Hockney(alpha="1us", beta="1ns", gamma="0.1ns")
     tree = jc.FatTree((8, 8), (1, 2))
-    case = jf.Case(
-        16,
-        algorithm=jf.Butterfly(exchanges_after=4),
-        network=network,
-        message_bytes=1000,
-        noise=[jf.Congestion(tree)],
-    )
     quiet = jf.Case(
         16, algorithm=jf.Butterfly(exchanges_after=4), network=network, message_bytes=1000
     )
+    case = replace(quiet, noise=[jf.Congestion(tree)])
     held = jf.simulate(case, 200, seed=3, backend="cpu").samples.mean(axis=0)
     assert (held > 1.5 * jf.simulate(quiet, 1, seed=3, backend="cpu").samples.mean(axis=0)).all()
 
@@ -348,17 +332,15 @@ def test_one_rank_has_nothing_to_share():
 
 def test_tables_that_are_too_large_are_refused_with_figures():
     tree = jc.FatTree((16, 16, 16), (1, 16, 16))
-    case = jf.Case(2048 * 2 - 2, algorithm=jf.RingAllreduce(), network=HOCKNEY, message_bytes=8192,
+    case = jf.Case(4094, algorithm=jf.RingAllreduce(), network=HOCKNEY, message_bytes=8192,
                    cycles=40, noise=[jf.Congestion(tree, ratio=2 / 4096)])  # fmt: skip
     with pytest.raises(ValueError, match=r"may take 1073741824 bytes.* at least 268"):
         jf.simulate(case, 1, backend="cpu")
-    case = jf.Case(4094, algorithm=jf.RingAllreduce(), network=HOCKNEY, message_bytes=8192,
-                   cycles=200, noise=[jf.Congestion(tree, perturbation="none")])  # fmt: skip
+    case = replace(case, cycles=200, noise=[jf.Congestion(tree, perturbation="none")])
     with pytest.raises(ValueError, match=r"2\^20 rounds of messages, this one has 1637200"):
         jf.simulate(case, 1, backend="cpu")
     fixed = jf.Congestion(tree, ratio=2 / 4096, perturbation="bisect_fb")
-    small = jf.Case(4094, algorithm=jf.RingAllreduce(), network=HOCKNEY, message_bytes=8192,
-                    noise=[fixed])  # fmt: skip
+    small = replace(case, cycles=1, noise=[fixed])
     assert jf.simulate(small, 1, backend="cpu").ticks.shape == (1, 1)  # all rounds are one level
 
 
@@ -379,10 +361,7 @@ def test_more_than_16_bits_of_messages_are_refused():
 
 def test_memory_counts_the_table():
     case = jf.Case(1024, algorithm=jf.RingAllreduce(), network=HOCKNEY, message_bytes=8192)
-    beside = jf.Case(1024, algorithm=jf.RingAllreduce(), network=HOCKNEY, message_bytes=8192,
-                     noise=[jf.Congestion(jc.FatTree.of(1152))])  # fmt: skip
-    from jitterfly.program import compile_case
-
+    beside = replace(case, noise=[jf.Congestion(jc.FatTree.of(1152))])
     more = _core.memory(compile_case(beside), "cpu", 2) - _core.memory(compile_case(case), "cpu", 2)
     table = 2 * 1024 * (1 + 2 * 1023)
     # Two threads, each with the tables of as many realizations as a register has lanes.
@@ -392,14 +371,12 @@ def test_memory_counts_the_table():
 
 def test_a_machine_with_too_little_memory_for_the_tables_of_a_gpu(monkeypatch):
     """A device that is none, and has room: the host makes the tables, all of a batch at a time."""
-    from jitterfly.program import compile_case
-
     case = jf.Case(1024, algorithm=jf.RingAllreduce(), network=HOCKNEY, message_bytes=8192,
                    noise=[jf.Congestion(jc.FatTree.of(1152))])  # fmt: skip
     table, maker = compile_case(case).load_bytes
     assert table == 2 * 1024 * (1 + 2 * 1023)
     assert 24 * 1152 < maker < 10**6
-    quiet = jf.Case(1024, algorithm=jf.RingAllreduce(), network=HOCKNEY, message_bytes=8192)
+    quiet = replace(case, noise=[])
     assert compile_case(quiet).load_bytes == (0, 0)
     used, engine, room = [], _core.simulate, 0
 

@@ -10,7 +10,8 @@ from reference.fat_tree_graph import FatTreeGraph
 from support.scale import scaled, some
 
 import jitterfly.congestion as jc
-from jitterfly.congestion.topology import NAMED, tree_graph
+from jitterfly.congestion.topology import NAMED
+from jitterfly.engine import core
 
 NO_EDGE = 2**32 - 1
 MESSAGES = scaled(100_000)
@@ -103,13 +104,12 @@ def _numbers(tree, graph):
 def test_closed_form_is_a_walk_along_tables(name):
     """Of the graph with lists of destinations, by the benchmark's peer."""
     m, w, p = TREES[name]
-    tree = jc.FatTree(m, w, p)
-    names, edges = tree_graph(tree)
-    assert len(names) == tree.hosts + tree.switches
+    tree, graph = jc.FatTree(m, w, p), FatTreeGraph(m, w, p)
+    edges = graph.tables()
     assert len(edges) == tree.edges
     if name == "two ports":  # a host takes the first edge that has its destination
         assert not any(any_ for _, _, any_, _ in edges)
-    walk = _walk(names, edges)
+    walk = core.GraphWalk(len(graph.nodes), edges)
     random = np.random.default_rng(2)
     levels = [random.integers(tree.hosts, size=(2000, 2)) for _ in range(5)]
     levels = [level[level[:, 0] != level[:, 1]] for level in levels]
@@ -117,12 +117,6 @@ def test_closed_form_is_a_walk_along_tables(name):
         routes = [walk.route(int(a), int(b)) for a, b in level]
         loads = np.bincount(np.concatenate(routes), minlength=len(edges))
         assert w.tolist() == [loads[route].max() for route in routes]
-
-
-def _walk(names, edges):
-    from jitterfly import _core
-
-    return _core.GraphWalk(len(names), edges)
 
 
 @pytest.mark.parametrize(("hosts", "step"), [(144, 1), (1152, 1), (1728, 1), (3456, 7),

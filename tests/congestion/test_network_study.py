@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import fuzz_maps
+from support.commands import error_of
 from support.congestion_cases import as_discovered
 from support.paths import NETWORK_MAPS
 from support.scale import full_scale, scaled
@@ -241,7 +242,8 @@ def test_command_writes_what_it_found(tmp_path, capsys):
     with (tmp_path / "a" / "slowdown.csv").open(newline="") as table:
         rows = list(csv.DictReader(table))
     assert {row["figure"] for row in rows} == {"N2", "N5", "maps"}
-    assert len(said.err.splitlines()) == len(rows)
+    # Phases that take long, as on a busy machine, are told there, too.
+    assert len(re.findall(" %$", said.err, re.MULTILINE)) == len(rows)
     chosen = [one for name in ("N5", "N2") for one in study.settings(name, quick=True)]
     points = study.run_settings(chosen, 20, 3)
     for row, one in zip(rows, points, strict=False):
@@ -299,8 +301,6 @@ def test_command_says_the_same_again(tmp_path, capsys, figure):
 def test_errors_are_one_line(tmp_path, capsys, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.dot").write_text(fuzz_maps.DIGRAPH)
-    assert main(["network", "study", "--out", str(tmp_path / "out"), *arguments]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
+    out = tmp_path / "out"
+    assert message in error_of(capsys, "network", "study", "--out", out, *arguments)
     assert not (tmp_path / "out").exists()

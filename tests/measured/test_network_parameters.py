@@ -1,10 +1,9 @@
 """LogGP parameters from ping-pong and Netgauge output: known ones in, the same out."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.commands import error_of
+from support.noise_samples import REAL, needs_real
 from support.paths import NOISE_SAMPLES
 
 import jitterfly as jf
@@ -189,8 +188,7 @@ def test_an_overhead_that_nobody_measured_is_left_open(tmp_path, capsys):
     assert "--overhead" in notes
     line = out.split()[1]
     noise = "--noise=period=1ms,duration=10us"
-    assert main(["advise", "--ranks=8", noise, "--network", line]) == 2
-    assert "o must be a time" in capsys.readouterr().err
+    assert "o must be a time" in error_of(capsys, "advise", "--ranks=8", noise, "--network", line)
 
 
 BAD = {
@@ -214,20 +212,13 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_errors(name, tmp_path, capsys):
     text, options, message = BAD[name]
-    assert main(["network", "parameters", str(written(tmp_path, text)), *options]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
+    path = written(tmp_path, text)
+    assert message in error_of(capsys, "network", "parameters", path, *options)
 
 
-@pytest.mark.skipif(
-    "JITTERFLY_NOISE_DATA" not in os.environ, reason="JITTERFLY_NOISE_DATA has no noise data"
-)
+@needs_real
 def test_piz_daint():
-    found = read_parameters(
-        Path(os.environ["JITTERFLY_NOISE_DATA"]) / "netgauge/daint_2022_03_30_ng_loggp.out",
-        most_bytes=8192,
-    )
+    found = read_parameters(REAL / "netgauge/daint_2022_03_30_ng_loggp.out", most_bytes=8192)
     assert found.L + 2 * found.o == pytest.approx(1.907e-6)
     assert found.g == pytest.approx(1.454495e-6)
     assert pytest.approx(0.282e-9) == found.G

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.noise_samples import REAL, changed, needs_real, sample
 from support.paths import NOISE_SAMPLES
 
 from jitterfly.measured import CpuNoise, Detours, FormatError, Histogram, LogGPTable, load
 from jitterfly.measured.load import load_bytes
 
-REAL = Path(os.environ.get("JITTERFLY_NOISE_DATA", "/does/not/exist"))
 US, NS, MS, S = 10**6, 10**3, 10**9, 10**12
-
-needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="JITTERFLY_NOISE_DATA has no noise data")
-
-
-def sample(name, **options):
-    return load(NOISE_SAMPLES / name, **options)
-
-
-def changed(name, old, new, **options):
-    text = (NOISE_SAMPLES / name).read_bytes()
-    assert old in text
-    return load_bytes(text.replace(old, new, 1), name, **options)
 
 
 # rtla hist

@@ -1,12 +1,14 @@
 """Parsers of Netgauge (selfish detour), FWQ, FTQ, sysjitter, hwlatdetect, CSV; `noise import`."""
 
-import os
 import shlex
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support import commands
+from support.commands import error_of
+from support.noise_samples import REAL, changed, needs_real, sample
 from support.paths import NOISE_SAMPLES
 
 from jitterfly import Case, LogGOPS, TraceNoise, ready_times, simulate
@@ -17,20 +19,7 @@ from jitterfly.measured.formats import Text, formats
 from jitterfly.measured.load import load_bytes
 from jitterfly.studies import load_study
 
-REAL = Path(os.environ.get("JITTERFLY_NOISE_DATA", "/does/not/exist"))
 NS, US, MS, S = 10**3, 10**6, 10**9, 10**12
-
-needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="JITTERFLY_NOISE_DATA has no noise data")
-
-
-def sample(name, **options):
-    return load(NOISE_SAMPLES / name, **options)
-
-
-def changed(name, old, new, **options):
-    text = (NOISE_SAMPLES / name).read_bytes()
-    assert old in text
-    return load_bytes(text.replace(old, new, 1), name, **options)
 
 
 def said(measured, *words):
@@ -564,15 +553,11 @@ def test_errors_of_the_command(tmp_path, monkeypatch, capsys, words, message):
     Path("y.csv").write_text("start_us,duration_us\n1,2\n9,3\n")
     noisefile.write(load("y.csv"), "x.noise")
     before = {name: Path(name).read_bytes() for name in names()}
-    try:
-        code = run(*words)
-    except SystemExit as stop:
-        code = stop.code
-    printed = capsys.readouterr()
-    assert code == 2
-    assert printed.err.startswith("jitterfly: error: ")
-    assert printed.err.count("\n") == 1
-    assert message in printed.err
+    assert commands.run("noise", "import", *words) == 2
+    error = capsys.readouterr().err  # what was read may be on standard output
+    assert error.startswith(commands.PREFIX)
+    assert error.count("\n") == 1
+    assert message in error
     assert {name: Path(name).read_bytes() for name in names()} == before
 
 
@@ -660,8 +645,7 @@ def test_a_command_names_its_options(tmp_path, capsys):
     file = tmp_path / "selfish.out"
     file.write_text("0,5\n10,30\n")
     for words in (["noise", "import", file], ["slowdown", "--ranks", "4", "--noise", file]):
-        assert main([str(word) for word in words]) == 2
-        assert "give --unit" in capsys.readouterr().err
+        assert "give --unit" in error_of(capsys, *words)
 
 
 def test_detours_are_left_out_by_their_duration(tmp_path, monkeypatch, capsys):
@@ -681,8 +665,8 @@ def test_detours_are_left_out_by_their_duration(tmp_path, monkeypatch, capsys):
         (["--longest", "1ns"], "no detour is left without those longer than 1 ns, of 3"),
         (["--longest", "x"], "--longest must be a time"),
     ):
-        assert main(["noise", "import", "node.noise", "--out", "c.noise", *options]) == 2
-        assert words in capsys.readouterr().err
-    table = str(NOISE_SAMPLES / "osu_barrier.txt")
-    assert main(["noise", "import", table, "--out", "c.noise", "--shortest", "1us"]) == 2
-    assert "--shortest and --longest are for detours" in capsys.readouterr().err
+        command = ("noise", "import", "node.noise", "--out", "c.noise", *options)
+        assert words in error_of(capsys, *command)
+    command = ("noise", "import", NOISE_SAMPLES / "osu_barrier.txt", "--out", "c.noise")
+    error = error_of(capsys, *command, "--shortest", "1us")
+    assert "--shortest and --longest are for detours" in error

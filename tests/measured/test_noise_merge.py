@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.commands import error_of
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -80,10 +81,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
         (["y.noise", files[0]], "two or more"),
         (["y.noise", files[0], "nothing"], "No such file"),
     ):
-        assert main(["noise", "merge", *words]) == 2
-        error = capsys.readouterr().err
-        assert message in error
-        assert error.count("\n") == 1
+        assert message in error_of(capsys, "noise", "merge", *words)
     assert not Path("y.noise").exists()
 
 
@@ -97,8 +95,8 @@ def test_a_merged_file_is_used_as_is_said(tmp_path, monkeypatch, capsys):
     few = ["--ranks", "4", "--realizations", "10"]
     assert main([*words[2:5], *few]) == 0
     capsys.readouterr()
-    assert main(["slowdown", "--noise", "all.noise", *few]) == 2
-    assert "(--noise all.noise,part=each)" in capsys.readouterr().err
+    error = error_of(capsys, "slowdown", "--noise", "all.noise", *few)
+    assert "(--noise all.noise,part=each)" in error
 
 
 def test_who_uses_what_is_not_to_be_trusted_is_told(tmp_path):

@@ -1,11 +1,12 @@
 """Figures of measured noise (`noise show`)."""
 
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.commands import error_of
 from support.measured_parts import histogram, trace
+from support.noise_samples import REAL, needs_real
 from support.paths import NOISE_SAMPLES
 from support.scale import some
 
@@ -27,7 +28,6 @@ from jitterfly.measured import (
 from jitterfly.measured.description import describe
 from jitterfly.plots.noise import draw_measured, figure_of
 
-REAL = os.environ.get("JITTERFLY_NOISE_DATA")
 PNG = b"\x89PNG"
 
 
@@ -181,8 +181,7 @@ def test_command(file, capsys):
 
 def test_a_file_that_needs_a_clock(file, capsys):
     Path("b.dat").write_text("".join(f"{900 + k % 3}\n" for k in range(50)))
-    assert main(["noise", "show", "b.dat", "--format", "fwq"]) == 2
-    assert "give --clock-hz" in capsys.readouterr().err
+    assert "give --clock-hz" in error_of(capsys, "noise", "show", "b.dat", "--format", "fwq")
     assert main(["noise", "show", "b.dat", "--format", "fwq", "--clock-hz", "2GHz"]) == 0
     assert Path("b.png").read_bytes().startswith(PNG)
 
@@ -206,19 +205,12 @@ BAD = {
 
 @pytest.mark.parametrize("arguments", BAD, ids=" ".join)
 def test_errors(arguments, file, capsys):
-    try:
-        code = main(["noise", "show", *arguments])
-    except SystemExit as stop:
-        code = stop.code
-    assert code == 2
-    error = capsys.readouterr().err
-    assert BAD[arguments] in error
-    assert error.count("\n") == 1
+    assert BAD[arguments] in error_of(capsys, "noise", "show", *arguments)
     assert sorted(path.name for path in Path().iterdir()) == ["x.noise"]
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not REAL, reason="JITTERFLY_NOISE_DATA is not set")
+@needs_real
 def test_real_files(tmp_path):
     """Periods that are known of these systems: ticks of 250 and 1000 Hz, and 100 Hz of a VM."""
     known = {
@@ -228,12 +220,12 @@ def test_real_files(tmp_path):
         "virtual-machine/vm_selfish.out": [[250, 100]],
     }
     for name, frequencies in known.items():
-        measured = load(Path(REAL) / name)
+        measured = load(REAL / name)
         facts = describe(measured)
         found = [[round(p["frequency"]) for p in part["periods"]] for part in facts["parts"]]
         assert found == frequencies, name
         draw_measured(measured, tmp_path / "x.png", facts)
-    for path in sorted(Path(REAL).glob("*/*")):
+    for path in sorted(REAL.glob("*/*")):
         measured = load(path)
         draw_measured(measured, tmp_path / "x.png", describe(measured, periods=False))
 

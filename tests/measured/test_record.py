@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.commands import error_of
 
 from jitterfly.measured import load, noisefile
 from jitterfly.measured.host import allowed_cpus, show_cpus, snapshot
@@ -241,19 +242,10 @@ BAD = {
 
 @pytest.mark.parametrize("option", BAD, ids=" ".join)
 def test_bad_options(option, tmp_path, monkeypatch, capsys):
-    from jitterfly.cli import main
-
     monkeypatch.chdir(tmp_path)
     before = os.sched_getaffinity(0)
-    try:
-        code = main(["noise", "record", *([] if "--seconds" in option else ["--seconds", "0.05"]),
-                     *option])  # fmt: skip
-    except SystemExit as stop:
-        code = stop.code
-    assert code == 2
-    error = capsys.readouterr().err
-    assert BAD[option] in error
-    assert error.count("\n") == 1
+    seconds = [] if "--seconds" in option else ["--seconds", "0.05"]
+    assert BAD[option] in error_of(capsys, "noise", "record", *seconds, *option)
     assert list(tmp_path.iterdir()) == []
     assert os.sched_getaffinity(0) == before
 

@@ -25,8 +25,7 @@ from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly.distributions import distribution
-from jitterfly.distributions.distribution import residual
-from jitterfly.noise.step import thinned
+from jitterfly.distributions.distribution import residual, thinned
 
 # Largest relative error of a delay between nodes: h^2 x^2 |Q''(x)| / (8 Q(x)) with h = 1/64, of the
 # worse end. For a wide lognormal it is 3e-5 times sigma (sigma + |z|) (x / phi(z))^2; for a gamma

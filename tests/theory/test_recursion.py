@@ -44,15 +44,21 @@ def step(name, at="receive", **options):
 
 
 def check(samples, law):
+    # Times are whole ticks, and what tables round of a delay is some ticks.
+    check_between(
+        samples,
+        lambda t: law.cdf_bounds(t - 100 * TICK)[0],
+        lambda t: law.cdf_bounds(t + 100 * TICK)[1],
+    )
+
+
+def check_between(samples, low, high):
     """Dvoretzky, Kiefer & Wolfowitz: the distance to a distribution function with bounds."""
     values, counts = np.unique(samples, return_counts=True)
     upto = np.cumsum(counts) / len(samples)
     reach = sqrt(log(2 / FALSE_ALARM) / (2 * len(samples)))
-    # Times are whole ticks, and what tables round of a delay is some ticks.
-    _, high = law.cdf_bounds(values + 100 * TICK)
-    assert (upto < high + reach).all()
-    low, _ = law.cdf_bounds(values - 100 * TICK)
-    assert (upto - counts / len(samples) > low - reach).all()
+    assert (upto < high(values) + reach).all()
+    assert (upto - counts / len(samples) > low(values) - reach).all()
 
 
 def seen_at_levels(case, seed, count):
@@ -155,15 +161,8 @@ LAST = [everything()] + [
 
 @pytest.mark.parametrize("case", some(LAST, 3))
 def test_the_last_rank_is_between_its_bounds(case):
-    samples = np.sort(jf.simulate(case, scaled(10_000, least=2000), seed=14).samples[:, 0])
-    upto = np.arange(1, len(samples) + 1) / len(samples)
-    reach = sqrt(log(2 / FALSE_ALARM) / (2 * len(samples)))
-    last = last_rank(case, points=2**9)
-    _, high = last.cdf_bounds(samples + 100 * TICK)
-    assert (upto < high + reach).all()
-    values, first = np.unique(samples, return_index=True)
-    low, _ = last.cdf_bounds(values - 100 * TICK)
-    assert (first / len(samples) > low - reach).all()
+    samples = jf.simulate(case, scaled(10_000, least=2000), seed=14).samples[:, 0]
+    check(samples, last_rank(case, points=2**9))
 
 
 def test_bounds_of_rare_delays_are_close():
@@ -196,13 +195,12 @@ def phases_only(rounds, name):
 def check_largest(rounds, name, count, seed):
     samples = jf.simulate(phases_only(rounds, name), count, seed=seed).samples[:, 0] - TICK
     largest = Largest(2**rounds, DELAYS[name])
-    values, counts = np.unique(samples, return_counts=True)
-    upto = np.cumsum(counts) / count
-    reach = sqrt(log(2 / FALSE_ALARM) / (2 * count))
     # Tables of smooth distributions are within 1e-4 of the delay.
-    assert (upto < largest.cdf(values * (1 + 1e-4) + TICK) + reach).all()
-    before = largest.cdf(values * (1 - 1e-4) - TICK)
-    assert (upto - counts / count > before - reach).all()
+    check_between(
+        samples,
+        lambda t: largest.cdf(t * (1 - 1e-4) - TICK),
+        lambda t: largest.cdf(t * (1 + 1e-4) + TICK),
+    )
     # The far tail: the largest of all draws of all realizations.
     of_all = Largest(count * 2**rounds, DELAYS[name])
     assert of_all.cdf(samples.max() * (1 + 1e-4) + TICK) > FALSE_ALARM / 2

@@ -208,8 +208,7 @@ def _row(
 
 def ratios(ours: Contestant, theirs: Contestant) -> dict[str, float]:
     """Our rate over theirs, repeat by repeat: neighbours in time share the machine's state."""
-    values = [a / b for a, b in zip(ours.rates(), theirs.rates(), strict=True)]
-    return {"min": min(values), "median": statistics.median(values), "max": max(values)}
+    return spread([a / b for a, b in zip(ours.rates(), theirs.rates(), strict=True)])
 
 
 def core_share(contestant: Contestant) -> float:

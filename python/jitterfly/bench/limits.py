@@ -196,32 +196,35 @@ def core_limit(
         have to come from, with the rate that its bandwidth allows.
     """
     rates: dict[str, float] = {}
-    limit: dict[str, Any] = {"rank_rounds_per_second": None, "by": None, "instructions": None,
-                             "bytes": []}  # fmt: skip
-    if not capacity:
-        return limit
-    issue = capacity["instructions"]
+    instructions = None
+    issue = capacity["instructions"] if capacity else None
     if counted and issue and counted["all"] > 0:
         times = counted["vector"] / issue["vector"], counted["all"] / max(issue.values())
         name = "vector instructions" if times[0] > times[1] else "instructions"
         rates[name] = 1 / max(times)
-        limit["instructions"] = counted | {"rank_rounds_per_second": 1 / max(times)}
-    _add_bytes(limit, rates, bytes_limits(case, per_rank, capacity["levels"]))
-    return limit
+        instructions = counted | {"rank_rounds_per_second": 1 / max(times)}
+    return _limit(case, per_rank, capacity, rates, instructions)
 
 
-def _add_bytes(
-    limit: dict[str, Any], rates: dict[str, float], levels: list[tuple[str, float, float]]
-) -> None:
-    """Add what bytes allow to a limit; the smallest of all rates is then the limit."""
-    for name, moved, rate in levels:
+def _limit(
+    case: Case,
+    per_rank: float,
+    capacity: dict[str, Any] | None,
+    rates: dict[str, float],
+    instructions: dict[str, Any] | None,
+) -> dict[str, Any]:
+    """The limit, from the rate that instructions allow and those that bytes do."""
+    limit: dict[str, Any] = {"rank_rounds_per_second": None, "by": None,
+                             "instructions": instructions, "bytes": []}  # fmt: skip
+    for name, moved, rate in bytes_limits(case, per_rank, capacity["levels"] if capacity else []):
         rates[f"bytes, {name}"] = rate
         limit["bytes"].append({"level": name, "bytes_per_rank_round": moved,
                                "rank_rounds_per_second": rate})  # fmt: skip
     # Without a count of instructions nobody knows whether they or bytes are the limit.
-    if limit["instructions"]:
+    if instructions:
         limit["by"] = min(rates, key=rates.__getitem__)
         limit["rank_rounds_per_second"] = rates[limit["by"]]
+    return limit
 
 
 def gpu_capacity(device: dict[str, Any], driver: Any = None) -> dict[str, Any]:
@@ -272,14 +275,10 @@ def gpu_limit(
     case: Case, per_rank: float, instructions: float | None, capacity: dict[str, Any] | None
 ) -> dict[str, Any]:
     """The limit of a case on a card; the result is that of `core_limit`."""
-    limit: dict[str, Any] = {"rank_rounds_per_second": None, "by": None, "instructions": None,
-                             "bytes": []}  # fmt: skip
-    if not capacity:
-        return limit
     rates: dict[str, float] = {}
-    if instructions:
+    found = None
+    if capacity and instructions:
         rates["instructions"] = capacity["instructions"] / instructions
-        limit["instructions"] = {"all": instructions, "vector": None, "ranks": case.ranks,
-                                 "rank_rounds_per_second": rates["instructions"]}  # fmt: skip
-    _add_bytes(limit, rates, bytes_limits(case, per_rank, capacity["levels"]))
-    return limit
+        found = {"all": instructions, "vector": None, "ranks": case.ranks,
+                 "rank_rounds_per_second": rates["instructions"]}  # fmt: skip
+    return _limit(case, per_rank, capacity, rates, found)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import Given, check_choice, check_integer, check_keys, shorten
+from ..fields import Given, check_choice, check_integer, check_keys, is_number, shorten
 from .topology import Topology
 
 Pairs = npt.NDArray[np.uint32]
@@ -171,10 +171,7 @@ class CongestionCase:
 
 def check_ratio(value: Any) -> float:
     """A number from 0 to 1."""
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
-        value, bool
-    )
-    if not number or not (math.isfinite(value) and 0 <= value <= 1):
+    if not is_number(value) or not (math.isfinite(value) and 0 <= value <= 1):
         raise ValueError(f"ratio must be a number from 0 to 1, got {shorten(value)}")
     return float(value)
 

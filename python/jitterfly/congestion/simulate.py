@@ -29,7 +29,7 @@ from ..fields import (
 from ..renames import names_old_arguments
 from ..stats import Estimate
 from .case import DELAYS, PERTURBATIONS, SLOWED, CongestionCase, check_levels
-from .topology import FatTree, Topology
+from .topology import FatTree, Topology, program_on
 
 if TYPE_CHECKING:
     import pandas
@@ -397,7 +397,8 @@ def route_messages(
     seed, realization = check_draw(seed, realization)
     idle = np.setdiff1d(np.arange(network.hosts), hosts)
     placement = np.concatenate([hosts, idle]).astype(np.uint32)
-    program = _program(network, messages, len(hosts), len(hosts))
+    chain = [NO_MESSAGE] * len(messages)
+    program = program_on(network, len(hosts), len(hosts), levels=messages, chain=chain)
     raw = core.congestion_capture(program, seed, realization, placement)
     return [level.w for level in _unpack(raw, [len(level) for level in messages]).levels]
 
@@ -417,31 +418,8 @@ def compile_congestion(case: CongestionCase, only: int | None = None) -> core.Co
         2**number - 1 if case.pattern == "tree" and full[number] else NO_MESSAGE
         for number in range(len(levels))
     ]
-    return _program(case.network, levels, int(case.ranks or 0), case.z, case.perturbation, chain)
-
-
-def _program(
-    network: Topology,
-    levels: Sequence[npt.NDArray[np.uint32]],
-    used: int,
-    ranks: int,
-    perturbation: str = "none",
-    chain: Sequence[int] | None = None,
-) -> core.CongestionProgram:
-    """Of messages between `ranks` ranks; on the other `used` hosts is the perturbing pattern."""
-    pairs = np.concatenate([*levels, np.zeros((0, 2), np.uint32)])
-    program = core.CongestionProgram(
-        hosts=network.hosts,
-        used=used,
-        ranks=ranks,
-        perturbation=PERTURBATIONS.index(perturbation),
-        offsets=np.cumsum([0, *map(len, levels)]).astype(np.uint32),
-        senders=np.ascontiguousarray(pairs[:, 0]),
-        receivers=np.ascontiguousarray(pairs[:, 1]),
-        chain=np.array([NO_MESSAGE] * len(levels) if chain is None else chain, np.uint32),
-    )
-    network.give(program)
-    return program
+    pattern = PERTURBATIONS.index(case.perturbation)
+    return program_on(case.network, int(case.ranks or 0), case.z, pattern, levels, chain)
 
 
 def _check_hosts(value: npt.ArrayLike | None, count: int) -> npt.NDArray[np.int64]:

@@ -2,7 +2,8 @@
 
 A new one is a module beside these and a line here, which is also what registers its `kind`; and a
 row in docs/noise.md and sweeps/README.md. It needs no C++: the engine draws from the table that
-`Distribution.make_table` makes of it.
+`Distribution.make_table` makes of it. One with a formula and a scale is a `Continuous`, which makes
+the table.
 
 In terms of SciPy: `survival`, `quantile` and `expected` are its ``sf``, ``ppf`` and ``mean``.
 ``Weibull(scale, shape)`` is ``weibull_min(shape, scale=scale)``, ``Pareto(scale, shape)`` is

@@ -12,15 +12,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from itertools import accumulate, compress, pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..engine import core
-from ..fields import NO_DEFAULT, Component, Given, check_numbers, shorten
+from ..fields import NO_DEFAULT, Component, Given, check_numbers, is_number, shorten
 from ..syntax import share_of_text
 from ..units import (
     LONGEST_SECONDS,
@@ -268,6 +268,18 @@ def _time_at_area(line: Line, probabilities: Floats, sign: float) -> Floats:
 
 
 _LIKELY = 2.0**-40
+_R = TypeVar("_R")
+
+
+def _kept(method: Callable[[Any], _R]) -> Callable[[Any], _R]:
+    """A method whose result is made once for all equal distributions: cells have the same few."""
+    kept = lru_cache(maxsize=256)(method)
+
+    @wraps(method)
+    def once(self: Any) -> _R:
+        return kept(self)
+
+    return once
 
 
 class Distribution(Component, ABC):
@@ -306,33 +318,38 @@ class Distribution(Component, ABC):
         """Probability that there is anything at all to draw."""
         return Fraction(1)
 
+    @_kept
     def integers(self) -> DelayTable:
         """The table, made once for all equal distributions."""
-        return _integers(self)
+        return self.make_table()
 
     def table(self) -> core.Delay:
         """The table in the engine, which all its draws come from."""
         return self.integers().delay()
 
+    @_kept
     def residual(self) -> DelayTable:
         """What is left of it at a random moment inside."""
-        return _residual(self)
+        return self.make_residual()
 
     def make_residual(self) -> DelayTable:
         """The table of that; `residual` keeps it."""
         return residual(self.integers())
 
+    @_kept
     def mean_ticks(self) -> float:
         """Mean of what is drawn, in ticks: that of the table."""
-        return _mean(self)
+        return self.integers().mean()
 
     def longest_ticks(self) -> int:
         """The longest time that is ever drawn: that of survival 2^-65."""
         return self.integers().largest
 
+    @_kept
     def likely_ticks(self) -> int:
         """A time that is hardly ever exceeded: once in 10^12 draws."""
-        return _likely(self)
+        table = self.integers()
+        return min(table.at(_LIKELY), table.largest)
 
     def warn_of_long(self) -> None:
         """Warn where it draws short times, and one of its own is long for want of a unit."""
@@ -352,26 +369,10 @@ def _members(value: Any, where: str) -> Any:
     return value
 
 
-# Cells of a study have the same few distributions.
-@lru_cache(maxsize=256)
-def _integers(distribution: Distribution) -> DelayTable:
-    return distribution.make_table()
-
-
-@lru_cache(maxsize=256)
-def _mean(distribution: Distribution) -> float:
-    return distribution.integers().mean()
-
-
-@lru_cache(maxsize=256)
-def _likely(distribution: Distribution) -> int:
-    table = distribution.integers()
-    return min(table.at(_LIKELY), table.largest)
-
-
-@lru_cache(maxsize=256)
-def _residual(distribution: Distribution) -> DelayTable:
-    return distribution.make_residual()
+def thinned(delay: Distribution, probability: float) -> DelayTable:
+    """The table of a delay that is there with a probability only."""
+    chance = delay.chance() * exact(probability)
+    return delay.integers() if chance == delay.chance() else delay.integers().with_chance(chance)
 
 
 def as_ticks(seconds: float) -> float:
@@ -395,9 +396,7 @@ def levels(q: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 def check_number(value: Any, name: str, low: float, high: float, owner: str) -> float:
     """A finite number above `low`, up to `high`."""
-    good = isinstance(value, (int, float, np.integer, np.floating))
-    good = good and not isinstance(value, (bool, np.bool_))
-    if not good or not low < value <= high:
+    if not is_number(value) or not low < value <= high:
         rule = f"{name} must be a number above {low:g}, up to {high:g}"
         raise ValueError(f"{rule}, got {shorten(value)} (in {owner})")
     return float(value)
@@ -408,9 +407,7 @@ def check_probability(value: Any, owner: str) -> float:
     given = value
     if isinstance(value, str):
         value = share_of_text(value)
-    good = isinstance(value, (int, float, np.integer, np.floating))
-    good = good and not isinstance(value, (bool, np.bool_))
-    if not good or not 0 <= value <= 1:
+    if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(
             f"probability must be from 0 to 1, such as 0.01 or 1%, got {shorten(given)} "
             f"(in {owner})"
@@ -465,37 +462,63 @@ def check_tail(ticks: float, owner: str, *, longest: bool = False) -> None:
         )
 
 
-def check_longest(longest: float | None, least: float, name: str, owner: str) -> None:
-    """Raise ValueError unless the end of a tail, if there is one, lies above `least`."""
-    if longest is not None:
-        if longest <= least:
-            raise ValueError(
-                f"longest must be above {name} = {least} s, got {longest} (in {owner})"
-            )
-        check_tail(to_ticks(longest), owner)
+class Continuous(Distribution):
+    """Base of distributions with a formula, whose times are multiples of a scale.
 
-
-def check_cut(
-    longest: float | None, least: float, name: str, owner: str, rarest: Callable[[], float]
-) -> None:
-    """Raise ValueError unless a tail ends: at `longest`, above `least`, or else by itself.
-
-    `rarest` gives the rarest delay of the tail, in ticks.
+    A class gives its formulas once: here are tables, quantiles and the check of the tail made of
+    them. The tail of some can be cut at `longest`.
     """
-    check_longest(longest, least, name, owner)
-    if longest is None:
-        with np.errstate(over="ignore"):
-            check_tail(rarest(), owner, longest=True)
 
+    longest: Any = None
+    _scale: ClassVar[str] = "scale"  # the name of that field
 
-def cut_in_words(longest: float | None) -> str:
-    """The end of a distribution's name, which says where its tail is cut."""
-    return "" if longest is None else f", at most {show_seconds(longest)}"
+    @abstractmethod
+    def _upper(self, scale: float, p: Any) -> Any:
+        """The time that is exceeded with probability p, in units of `scale`, without a cut."""
 
+    @abstractmethod
+    def _lower(self, scale: float, p: Any) -> Any:
+        """The time that is not exceeded with probability p, likewise."""
 
-def cut(ticks: npt.NDArray[np.float64], longest: float | None) -> npt.NDArray[np.float64]:
-    """Delays with a tail that ends at `longest` seconds."""
-    return ticks if longest is None else np.minimum(ticks, to_ticks(longest))
+    @abstractmethod
+    def _uncut_survival(self, t: Floats) -> Any:
+        """P(X > t) for times in seconds, without a cut."""
+
+    def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        array = times(t)
+        with np.errstate(divide="ignore", over="ignore"):
+            survival: Floats = self._uncut_survival(array)
+        return survival if self.longest is None else np.where(array < self.longest, survival, 0.0)
+
+    def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        found: Floats = self._lower(getattr(self, self._scale), levels(q))
+        return found if self.longest is None else np.minimum(found, self.longest)
+
+    def make_table(self) -> DelayTable:
+        scale = as_ticks(getattr(self, self._scale))
+        most = np.inf if self.longest is None else to_ticks(self.longest)
+        return smooth(
+            lambda p: np.minimum(self._upper(scale, p), most),
+            lambda p: np.minimum(self._lower(scale, p), most),
+        )
+
+    def _check_tail(self) -> None:
+        """Raise ValueError unless the tail ends: at `longest`, above the scale, or by itself."""
+        owner, scale = type(self).__name__, getattr(self, self._scale)
+        if self.longest is None:
+            with np.errstate(over="ignore"):
+                rarest = self._upper(as_ticks(scale), RAREST)
+            check_tail(rarest, owner, longest="longest" in vars(self))  # where it is a field
+            return
+        if self.longest <= scale:
+            raise ValueError(
+                f"longest must be above {self._scale} = {scale} s, got {self.longest} (in {owner})"
+            )
+        check_tail(to_ticks(self.longest), owner)
+
+    def _cut_in_words(self) -> str:
+        """The end of a name, which says where the tail is cut."""
+        return "" if self.longest is None else f", at most {show_seconds(self.longest)}"
 
 
 def read_distribution(
@@ -545,7 +568,7 @@ def number_alone(table: Any) -> Any:
     return values[0] if len(values) == 1 and isinstance(values[0], (int, float)) else table
 
 
-class Drawn:
+class Drawn(Given["Distribution | Time | Mapping[str, Any]", "Distribution"]):
     """A field of a dataclass that takes a `Distribution`, its table or a time, and holds the first.
 
     A subclass says which distribution a time alone stands for.
@@ -555,18 +578,13 @@ class Drawn:
     _plain: ClassVar[type[Distribution]]
     _short: ClassVar[bool] = False  # as in `ShortSeconds`, for a time alone
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-        self._owner = owner.__name__
-        # What help() shows for a parameter: what may be passed.
-        owner.__annotations__[name] = "Distribution | float | str"
-        self.__doc__ = "A Distribution."
+    def __init__(self) -> None:
+        super().__init__("Distribution | float | str")
 
-    def __get__(self, instance: object | None, owner: type | None = None) -> Distribution:
-        if instance is None:  # this is how dataclass asks whether there is a default
-            raise AttributeError(self._name)
-        value: Distribution = instance.__dict__[self._name]
-        return value
+    def __set_name__(self, owner: type, name: str) -> None:
+        super().__set_name__(owner, name)
+        self._owner = owner.__name__
+        self.__doc__ = "A Distribution."
 
     def __set__(self, instance: object, value: Distribution | Time | Mapping[str, Any]) -> None:
         try:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import numpy as np
-import numpy.typing as npt
 
 from ..fields import frozen_dataclass
 from ..units import show_seconds, to_ticks
-from . import distribution
-from .distribution import (
-    Distribution,
-    Drawn,
-    PositiveTypicalTime,
-    as_ticks,
-    check_tail,
-    levels,
-    times,
-)
+from .distribution import Continuous, DelayTable, Drawn, Floats, PositiveTypicalTime
 
 
 @frozen_dataclass()
-class Exponential(Distribution, kind="exponential"):
+class Exponential(Continuous, kind="exponential"):
     """``P(X > t) = exp(-t / mean)``.
 
     Parameters
@@ -41,10 +33,11 @@ class Exponential(Distribution, kind="exponential"):
     """
 
     mean: PositiveTypicalTime
+    _scale: ClassVar[str] = "mean"
 
     def __post_init__(self) -> None:
         to_ticks(self.mean, "mean", positive=True)
-        check_tail(-as_ticks(self.mean) * np.log(distribution.RAREST), "Exponential")
+        self._check_tail()
 
     @property
     def name(self) -> str:
@@ -53,17 +46,16 @@ class Exponential(Distribution, kind="exponential"):
     def expected(self) -> float:
         return self.mean
 
-    def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return np.exp(-np.maximum(times(t), 0) / self.mean)
+    def _upper(self, scale: float, p: Any) -> Any:
+        return -scale * np.log(p)
 
-    def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return -self.mean * np.log1p(-levels(q))
+    def _lower(self, scale: float, p: Any) -> Any:
+        return -scale * np.log1p(-p)
 
-    def make_table(self) -> distribution.DelayTable:
-        mean = as_ticks(self.mean)
-        return distribution.smooth(lambda s: -mean * np.log(s), lambda p: -mean * np.log1p(-p))
+    def _uncut_survival(self, t: Floats) -> Any:
+        return np.exp(-np.maximum(t, 0) / self.mean)
 
-    def make_residual(self) -> distribution.DelayTable:
+    def make_residual(self) -> DelayTable:
         return self.integers()  # it has no memory
 
 

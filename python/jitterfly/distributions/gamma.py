@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import numpy.typing as npt
 
 from .. import special
 from ..fields import frozen_dataclass
 from ..units import show_seconds, to_ticks
-from . import distribution
-from .distribution import (
-    Distribution,
-    PositiveTypicalTime,
-    as_ticks,
-    check_number,
-    check_tail,
-    levels,
-    times,
-)
+from .distribution import Continuous, Floats, PositiveTypicalTime, check_number
 
 
 @frozen_dataclass(kw_only=True)
-class Gamma(Distribution, kind="gamma"):
+class Gamma(Continuous, kind="gamma"):
     """Density proportional to ``t**(shape - 1) * exp(-t / scale)``.
 
     Its parameters are given by name.
@@ -50,9 +42,7 @@ class Gamma(Distribution, kind="gamma"):
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", check_number(self.shape, "shape", 0, 1e6, "Gamma"))
         to_ticks(self.scale, "scale", positive=True)
-        check_tail(
-            as_ticks(self.scale) * special.gammainccinv(self.shape, distribution.RAREST), "Gamma"
-        )
+        self._check_tail()
 
     @property
     def name(self) -> str:
@@ -61,15 +51,11 @@ class Gamma(Distribution, kind="gamma"):
     def expected(self) -> float:
         return self.shape * self.scale
 
-    def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return np.asarray(special.gammaincc(self.shape, np.maximum(times(t), 0) / self.scale))
+    def _upper(self, scale: float, p: Any) -> Any:
+        return scale * special.gammainccinv(self.shape, p)
 
-    def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return np.asarray(self.scale * special.gammaincinv(self.shape, levels(q)))
+    def _lower(self, scale: float, p: Any) -> Any:
+        return np.asarray(scale * special.gammaincinv(self.shape, p))
 
-    def make_table(self) -> distribution.DelayTable:
-        scale, shape = as_ticks(self.scale), self.shape
-        return distribution.smooth(
-            lambda s: scale * special.gammainccinv(shape, s),
-            lambda p: scale * special.gammaincinv(shape, p),
-        )
+    def _uncut_survival(self, t: Floats) -> Any:
+        return np.asarray(special.gammaincc(self.shape, np.maximum(t, 0) / self.scale))

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import numpy as np
-import numpy.typing as npt
 
 from .. import special
 from ..fields import frozen_dataclass
 from ..units import OptionalSeconds, show_seconds, to_ticks
-from . import distribution
-from .distribution import (
-    Distribution,
-    PositiveTypicalTime,
-    as_ticks,
-    check_cut,
-    check_number,
-    cut,
-    cut_in_words,
-    levels,
-    times,
-)
+from .distribution import Continuous, Floats, PositiveTypicalTime, check_number
 
 
 @frozen_dataclass()
-class Lognormal(Distribution, kind="lognormal"):
+class Lognormal(Continuous, kind="lognormal"):
     """``log(X / median)`` is normal with mean 0 and standard deviation `sigma`.
 
     Parameters
@@ -49,18 +39,17 @@ class Lognormal(Distribution, kind="lognormal"):
     median: PositiveTypicalTime
     sigma: float
     longest: OptionalSeconds = OptionalSeconds()
+    _scale: ClassVar[str] = "median"
 
     def __post_init__(self) -> None:
         to_ticks(self.median, "median", positive=True)
         object.__setattr__(self, "sigma", check_number(self.sigma, "sigma", 0, 100, "Lognormal"))
-        check_cut(self.longest, self.median, "median", "Lognormal",
-                  lambda: as_ticks(self.median)
-                  * np.exp(-self.sigma * special.ndtri(distribution.RAREST)))  # fmt: skip
+        self._check_tail()
 
     @property
     def name(self) -> str:
         text = f"lognormal, median {show_seconds(self.median)}, sigma {self.sigma:g}"
-        return text + cut_in_words(self.longest)
+        return text + self._cut_in_words()
 
     def expected(self) -> float:
         mean = self.median * np.exp(self.sigma**2 / 2)
@@ -69,20 +58,11 @@ class Lognormal(Distribution, kind="lognormal"):
         z = np.log(self.longest / self.median) / self.sigma
         return float(mean * special.ndtr(z - self.sigma) + self.longest * special.ndtr(-z))
 
-    def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        array = times(t)
-        with np.errstate(divide="ignore"):
-            z = np.log(np.maximum(array, 0) / self.median) / self.sigma
-        free = special.ndtr(-z)
-        return free if self.longest is None else np.where(array < self.longest, free, 0.0)
+    def _upper(self, scale: float, p: Any) -> Any:
+        return scale * np.exp(-self.sigma * special.ndtri(p))
 
-    def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        free = self.median * np.exp(self.sigma * special.ndtri(levels(q)))
-        return np.minimum(free, np.inf if self.longest is None else self.longest)
+    def _lower(self, scale: float, p: Any) -> Any:
+        return scale * np.exp(self.sigma * special.ndtri(p))
 
-    def make_table(self) -> distribution.DelayTable:
-        median, sigma = as_ticks(self.median), self.sigma
-        return distribution.smooth(
-            lambda s: cut(median * np.exp(-sigma * special.ndtri(s)), self.longest),
-            lambda p: cut(median * np.exp(sigma * special.ndtri(p)), self.longest),
-        )
+    def _uncut_survival(self, t: Floats) -> Any:
+        return special.ndtr(-(np.log(np.maximum(t, 0) / self.median) / self.sigma))

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from ..fields import frozen_dataclass
 from ..units import OptionalSeconds, show_seconds, to_ticks
-from . import distribution
-from .distribution import (
-    Distribution,
-    PositiveTypicalTime,
-    as_ticks,
-    check_cut,
-    check_number,
-    cut,
-    cut_in_words,
-    levels,
-    times,
-)
+from .distribution import Continuous, Floats, PositiveTypicalTime, check_number, levels
 
 
 @frozen_dataclass()
-class Pareto(Distribution, kind="pareto"):
+class Pareto(Continuous, kind="pareto"):
     """``P(X > t) = (scale / t)**shape`` for t from `scale` on.
 
     Parameters
@@ -57,14 +48,12 @@ class Pareto(Distribution, kind="pareto"):
         to_ticks(self.scale, "scale", positive=True)
         shape = check_number(self.shape, "shape", 0, 1000, "Pareto")
         object.__setattr__(self, "shape", shape)
-        check_cut(self.longest, self.scale, "scale", "Pareto",
-                  lambda: as_ticks(self.scale)
-                  * np.power(distribution.RAREST, -1 / shape))  # fmt: skip
+        self._check_tail()
 
     @property
     def name(self) -> str:
         text = f"Pareto, from {show_seconds(self.scale)}, shape {self.shape:g}"
-        return text + cut_in_words(self.longest)
+        return text + self._cut_in_words()
 
     def expected(self) -> float:
         a, least = self.shape, self.scale
@@ -75,18 +64,16 @@ class Pareto(Distribution, kind="pareto"):
         integral = log_ratio if a == 1 else np.expm1((1 - a) * log_ratio) / (1 - a)
         return float(least * (1 + integral))
 
-    def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        array = times(t)
-        free = np.power(self.scale / np.maximum(array, self.scale), self.shape)
-        return free if self.longest is None else np.where(array < self.longest, free, 0.0)
+    def _upper(self, scale: float, p: Any) -> Any:
+        return scale * np.power(p, -1 / self.shape)
+
+    def _lower(self, scale: float, p: Any) -> Any:
+        return scale * np.exp(-1 / self.shape * np.log1p(-p))
+
+    def _uncut_survival(self, t: Floats) -> Any:
+        return np.power(self.scale / np.maximum(t, self.scale), self.shape)
 
     def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        # Divided by the shape: the table, whose last bits stay as they are, multiplies.
         free = self.scale * np.exp(-np.log1p(-levels(q)) / self.shape)
         return np.minimum(free, np.inf if self.longest is None else self.longest)
-
-    def make_table(self) -> distribution.DelayTable:
-        scale, power = as_ticks(self.scale), -1 / self.shape
-        return distribution.smooth(
-            lambda s: cut(scale * np.power(s, power), self.longest),
-            lambda p: cut(scale * np.exp(power * np.log1p(-p)), self.longest),
-        )

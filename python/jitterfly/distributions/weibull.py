@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import numpy.typing as npt
 
 from .. import special
 from ..fields import frozen_dataclass
 from ..units import OptionalSeconds, show_seconds, to_ticks
-from . import distribution
-from .distribution import (
-    Distribution,
-    PositiveTypicalTime,
-    as_ticks,
-    check_cut,
-    check_number,
-    cut,
-    cut_in_words,
-    levels,
-    times,
-)
+from .distribution import Continuous, Floats, PositiveTypicalTime, check_number
 
 
 @frozen_dataclass()
-class Weibull(Distribution, kind="weibull"):
+class Weibull(Continuous, kind="weibull"):
     """``P(X > t) = exp(-(t / scale)**shape)``.
 
     As gaps of `RenewalNoise` it has events in bursts for a shape below 1, and more evenly spaced
@@ -58,14 +48,12 @@ class Weibull(Distribution, kind="weibull"):
         to_ticks(self.scale, "scale", positive=True)
         shape = check_number(self.shape, "shape", 0.01, 1000, "Weibull")
         object.__setattr__(self, "shape", shape)
-        check_cut(self.longest, self.scale, "scale", "Weibull",
-                  lambda: as_ticks(self.scale)
-                  * np.power(-np.log(distribution.RAREST), 1 / shape))  # fmt: skip
+        self._check_tail()
 
     @property
     def name(self) -> str:
         text = f"Weibull, scale {show_seconds(self.scale)}, shape {self.shape:g}"
-        return text + cut_in_words(self.longest)
+        return text + self._cut_in_words()
 
     def expected(self) -> float:
         mean = self.scale * special.gamma(1 + 1 / self.shape)
@@ -76,19 +64,11 @@ class Weibull(Distribution, kind="weibull"):
             at_cut = np.power(self.longest / self.scale, self.shape)
         return float(mean * special.gammainc(1 / self.shape, at_cut))
 
-    def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        array = times(t)
-        with np.errstate(over="ignore"):
-            free = np.exp(-np.power(np.maximum(array, 0) / self.scale, self.shape))
-        return free if self.longest is None else np.where(array < self.longest, free, 0.0)
+    def _upper(self, scale: float, p: Any) -> Any:
+        return scale * np.power(-np.log(p), 1 / self.shape)
 
-    def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        free = self.scale * np.power(-np.log1p(-levels(q)), 1 / self.shape)
-        return np.minimum(free, np.inf if self.longest is None else self.longest)
+    def _lower(self, scale: float, p: Any) -> Any:
+        return scale * np.power(-np.log1p(-p), 1 / self.shape)
 
-    def make_table(self) -> distribution.DelayTable:
-        scale, power = as_ticks(self.scale), 1 / self.shape
-        return distribution.smooth(
-            lambda s: cut(scale * np.power(-np.log(s), power), self.longest),
-            lambda p: cut(scale * np.power(-np.log1p(-p), power), self.longest),
-        )
+    def _uncut_survival(self, t: Floats) -> Any:
+        return np.exp(-np.power(np.maximum(t, 0) / self.scale, self.shape))

@@ -7,7 +7,6 @@ messages one after the other: it knows how long a message takes in all, and what
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,9 +112,9 @@ def read_parameters(
         assert isinstance(part, LogGPTable)
         return _of_loggp(text, part, most)
     if _OSU.search(text.head):
-        return _of_pingpong(text, list(_osu_rows(text)), (least, most), given)
+        return _of_pingpong(text, _osu_rows(text), (least, most), given)
     if _IMB.search(text.head):
-        return _of_pingpong(text, list(_imb_rows(text)), (least, most), given)
+        return _of_pingpong(text, _imb_rows(text), (least, most), given)
     raise text.error(
         None,
         "has no parameters of a network that are known: output of Netgauge's loggp, of OSU's "
@@ -249,7 +248,7 @@ def _misfit(
     return notes
 
 
-def _osu_rows(text: Text) -> Iterator[Row]:
+def _osu_rows(text: Text) -> list[Row]:
     """Sizes and times of the last table: of a run that was repeated, the latest."""
     rows: list[Row] = []
     inside = False
@@ -264,10 +263,10 @@ def _osu_rows(text: Text) -> Iterator[Row]:
                 inside = False  # what the job printed next
     if not rows:
         raise text.error(None, "has no row of a size and its latency")
-    yield from rows
+    return rows
 
 
-def _imb_rows(text: Text) -> Iterator[Row]:
+def _imb_rows(text: Text) -> list[Row]:
     state = ""
     rows: list[Row] = []
     for line, content in enumerate(text.lines, 1):
@@ -283,7 +282,7 @@ def _imb_rows(text: Text) -> Iterator[Row]:
                 rows.append((line, [words[0], [*words, "", ""][2]]))
     if not rows:
         raise text.error(None, "has no row of PingPong")
-    yield from rows
+    return rows
 
 
 def _bytes(count: float) -> str:

@@ -226,7 +226,7 @@ def _read_part(text: Text, line: int, begin: int, end: int, keys: dict[str, Any]
         raise text.error(line, f"the columns must be {header}, got {found}")
     try:
         check_keys(keys, allowed, "the part")
-        arrays = integer_columns(text, stop, end, [1] * len(names), header, b",")
+        arrays = integer_columns(text, [(stop, end)], [1] * len(names), header, b",")
         if len(arrays[0]) != rows:
             raise ValueError(
                 f"the part must have {shorten(rows)} rows, as its key says, but has "

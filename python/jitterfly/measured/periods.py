@@ -12,7 +12,7 @@ at every multiple of that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -525,9 +525,8 @@ def _shortest_of(durations: npt.NDArray[np.int64], part: float) -> float:
 
 def _together(one: Period, other: Period) -> Period:
     """Two lines of one period; the frequency is that of the one with more events."""
-    return Period(
-        frequency=one.frequency,
-        seconds=one.seconds,
+    return replace(
+        one,
         events=one.events + other.events,
         share=one.share + other.share,
         time_share=one.time_share + other.time_share,

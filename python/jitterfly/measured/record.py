@@ -171,12 +171,15 @@ def iteration(taken: npt.ArrayLike, times: npt.ArrayLike | None = None) -> Itera
     return Iteration(smallest, max(smallest, 1), max(step, 1))
 
 
-def _source_of(
-    parts: Sequence[Detours],
-    recordings: Sequence[dict[str, Any]],
-    rates: Sequence[Rate],
-    quantum: float,
-) -> dict[str, str]:
+Recording = dict[str, Any]
+"""Of one CPU: what `core.Recorder` found, what calm iterations take, and the counter's `Rate`.
+
+Times are counts but where a key says otherwise; `excess` is the threshold beyond the regular
+iteration, `passed` how long it recorded and `asked` how long it should.
+"""
+
+
+def _source_of(recordings: Sequence[Recording], quantum: float) -> dict[str, str]:
     """For `Measured.source`: what, where, when, with which clock, at what cost."""
     source = {
         "tool": "jitterfly noise record",
@@ -187,78 +190,76 @@ def _source_of(
         "kernel": f"{platform.system()} {platform.release()} {platform.version()}",
         "date": datetime.now().astimezone().isoformat(timespec="seconds"),
         "cpus": host.show_cpus(recording["cpu"] for recording in recordings),
-        "counter": f"{core.counter}, "
-        + _per_cpu(
-            recordings, [_counter_text(*pair) for pair in zip(recordings, rates, strict=True)]
-        ),
+        "counter": f"{core.counter}, {_per_cpu(recordings, _counter_text)}",
         "calibration": "against CLOCK_MONOTONIC_RAW (clocksource "
         f"{host.clocksource()}): before and after differ by "
-        + _per_cpu(recordings, [f"{1e6 * hz.drift:.2g} ppm" for hz in rates])
-        + f", known to {1e6 * max(hz.drift_error for hz in rates):.2g} ppm",
-        "iteration": _per_cpu(
-            recordings, [_iteration_text(*pair) for pair in zip(recordings, rates, strict=True)]
-        ),
+        + _per_cpu(recordings, lambda recording: f"{1e6 * recording['rate'].drift:.2g} ppm")
+        + f", known to {1e6 * max(r['rate'].drift_error for r in recordings):.2g} ppm",
+        "iteration": _per_cpu(recordings, _iteration_text),
     }
     task = launchers.task()
     if task is not None:
         source["rank"] = f"{task[0]} of {task[1]}"
     if quantum:
         source["quantum"] = f"{show_seconds(quantum)} of work in each iteration"
-    costs = [_overhead_text(*each) for each in zip(parts, recordings, rates, strict=True)]
-    return {**source, "overhead": _per_cpu(recordings, costs)}
+    return {**source, "overhead": _per_cpu(recordings, _overhead_text)}
 
 
-def _per_cpu(recordings: Sequence[dict[str, Any]], texts: Sequence[str]) -> str:
+def _per_cpu(recordings: Sequence[Recording], text_of: Callable[[Recording], str]) -> str:
     """One text where all CPUs have the same."""
-    if len(set(texts)) == 1:
-        return texts[0]
-    return "; ".join(
-        f"CPU {recording['cpu']}: {text}" for recording, text in zip(recordings, texts, strict=True)
-    )
+    texts = {recording["cpu"]: text_of(recording) for recording in recordings}
+    if len(set(texts.values())) == 1:
+        return next(iter(texts.values()))
+    return "; ".join(f"CPU {cpu}: {text}" for cpu, text in texts.items())
 
 
-def _counter_text(recording: dict[str, Any], hz: Rate) -> str:
+def _counter_text(recording: Recording) -> str:
     steps = f", in steps of {recording['step']} counts" if recording["step"] > 1 else ""
-    return f"{hz.hz / 1e6:.6f} MHz{steps}"
+    return f"{recording['rate'].hz / 1e6:.6f} MHz{steps}"
 
 
-def _iteration_text(recording: dict[str, Any], hz: Rate) -> str:
+def _iteration_text(recording: Recording) -> str:
     """The smallest, which a detour's duration leaves out, and what is usual."""
-    smallest = f"smallest {show_seconds(recording['regular'] / hz.hz)}"
+    smallest = f"smallest {_seconds(recording, recording['regular'])}"
     if recording["steps_blur"] and recording["regular"] == recording["step"]:
-        smallest = f"as long as a step of the counter, {show_seconds(recording['step'] / hz.hz)}"
+        smallest = f"as long as a step of the counter, {_seconds(recording, recording['step'])}"
     return (
-        f"{smallest}, mean without detours {show_seconds(_mean_iteration(recording) / hz.hz)}, "
+        f"{smallest}, mean without detours {_seconds(recording, _mean_iteration(recording))}, "
         f"{recording['iterations']:,} in all"
     )
 
 
-def _mean_iteration(recording: dict[str, Any]) -> float:
+def _seconds(recording: Recording, counts: float, digits: int = 4) -> str:
+    """Counts as a time, for people."""
+    return show_seconds(counts / recording["rate"].hz, digits)
+
+
+def _mean_iteration(recording: Recording) -> float:
     """Counts of an iteration, without detours and what writing them took."""
     lost = int(recording["detours"][:, 1].sum()) + recording["write_time"]
     undisturbed = max(recording["iterations"] - len(recording["detours"]), 1)
-    return float((recording["end"] - recording["begin"] - lost) / undisturbed)
+    return float((recording["passed"] - lost) / undisturbed)
 
 
-def _overhead_text(part: Detours, recording: dict[str, Any], hz: Rate) -> str:
-    count = len(part.starts)
+def _overhead_text(recording: Recording) -> str:
+    count = len(recording["detours"])
     if not count:
         return "none: no detours"
-    each = recording["write_time"] / hz.hz / count
-    share = recording["write_time"] / hz.hz / (part.length / TICKS_PER_SECOND)
-    return f"{show_seconds(each, 3)} for each detour written, {share:.2g} of the time"
+    each = _seconds(recording, recording["write_time"] / count, 3)
+    share = recording["write_time"] / recording["passed"]
+    return f"{each} for each detour written, {share:.2g} of the time"
 
 
-def _reasons_for_distrust(recording: dict[str, Any], hz: Rate) -> list[str]:
+def _reasons_for_distrust(recording: Recording) -> list[str]:
     """Why a recording is one of the recorder itself; empty if it is not."""
     reasons, mean = [], _mean_iteration(recording)
     if mean < recording["smallest"] and len(recording["detours"]):
         reasons.append(
-            f"a mean iteration of {show_seconds(max(mean, 0.0) / hz.hz)} is below the smallest, "
-            f"{show_seconds(recording['smallest'] / hz.hz)}, so what it took for detours were its "
+            f"a mean iteration of {_seconds(recording, max(mean, 0.0))} is below the smallest, "
+            f"{_seconds(recording, recording['smallest'])}, so what it took for detours were its "
             "own iterations"
         )
-    share = recording["write_time"] / max(recording["end"] - recording["begin"], 1)
+    share = recording["write_time"] / max(recording["passed"], 1)
     if share > _MOSTLY:
         reasons.append(f"{share:.0%} of the time was spent on writing detours, and saw none")
     if (busy := _busy_share(recording)) > _BUSY:
@@ -270,7 +271,7 @@ def _reasons_for_distrust(recording: dict[str, Any], hz: Rate) -> list[str]:
     return reasons
 
 
-def _busy_share(recording: dict[str, Any]) -> float:
+def _busy_share(recording: Recording) -> float:
     """The share of the time for which other threads ran in place of the recorder, about.
 
     Nobody says how long each took; waiting for one's turn again is longer than other detours.
@@ -280,22 +281,19 @@ def _busy_share(recording: dict[str, Any]) -> float:
     if count == 0:
         return 0.0
     longest = np.partition(times, len(times) - count)[len(times) - count :]
-    return float(longest.sum() / max(recording["end"] - recording["begin"], 1))
+    return float(longest.sum() / max(recording["passed"], 1))
 
 
 def _notes_of(
-    recordings: Sequence[dict[str, Any]],
-    rates: Sequence[Rate],
-    before: host.Snapshot,
-    after: host.Snapshot,
+    recordings: Sequence[Recording], before: host.Snapshot, after: host.Snapshot
 ) -> tuple[str, ...]:
     """What happened that should not, and what the numbers do not say."""
     text = []
     flaw = host.counter_flaw(core.counter)
     if flaw:
         text.append(f"the counter's rate may not be constant: {flaw}")
-    for recording, hz in zip(recordings, rates, strict=True):
-        text += _notes_on_cpu(recording, hz, before, after)
+    for recording in recordings:
+        text += _notes_on_cpu(recording, before, after)
     if before.online != after.online:
         text.append(f"CPUs were taken off or added meanwhile: {before.online}, {after.online}")
     if host.is_virtual():
@@ -313,14 +311,12 @@ def _notes_of(
     return tuple(text)
 
 
-def _notes_on_cpu(
-    recording: dict[str, Any], hz: Rate, before: host.Snapshot, after: host.Snapshot
-) -> list[str]:
-    text, cpu = [], recording["cpu"]
-    seconds = (recording["end"] - recording["begin"]) / hz.hz
-    if not hz.steady:
+def _notes_on_cpu(recording: Recording, before: host.Snapshot, after: host.Snapshot) -> list[str]:
+    text, cpu, rate = [], recording["cpu"], recording["rate"]
+    seconds = recording["passed"] / rate.hz
+    if not rate.steady:
         text.append(
-            f"CPU {cpu}: the calibrations disagree by {1e6 * hz.drift:.3g} ppm, so the "
+            f"CPU {cpu}: the calibrations disagree by {1e6 * rate.drift:.3g} ppm, so the "
             "counter's rate is not constant"
         )
     if recording["full"]:
@@ -438,40 +434,36 @@ def record(
         recordings, before, after, stopped = _record_once(
             seconds, chosen, room, quantum, wanted, excess, progress
         )
-        rates = [rate(recording["moments"]) for recording in recordings]
         early = [
-            (recording, hz)
-            for recording, hz in zip(recordings, rates, strict=True)
-            if recording["full"]
-            and recording["end"] - recording["begin"] < _EARLY * recording["asked"]
+            recording
+            for recording in recordings
+            if recording["full"] and recording["passed"] < _EARLY * recording["asked"]
         ]
         if stopped or wanted is not None or not early or not tries_left:
             break
-        for recording, hz in early:
+        for recording in early:
             excess[recording["cpu"]] = _raised_threshold(recording)
-            text.append(_note_of_raising(recording, hz, excess[recording["cpu"]]))
-    parts = tuple(_detours(recording, hz) for recording, hz in zip(recordings, rates, strict=True))
-    source = _source_of(parts, recordings, rates, quantum)
+            text.append(_note_of_raising(recording, excess[recording["cpu"]]))
+    parts = tuple(map(_detours, recordings))
+    source = _source_of(recordings, quantum)
     if stopped:
         took = parts[0].length / TICKS_PER_SECOND
         source["stopped"] = f"by {stopped}, after {took:.3g} of {seconds:g} s"
     reasons = [
         f"CPU {recording['cpu']}: {reason}"
-        for recording, hz in zip(recordings, rates, strict=True)
-        for reason in _reasons_for_distrust(recording, hz)
+        for recording in recordings
+        for reason in _reasons_for_distrust(recording)
     ]
     if early and not stopped:
         reasons += [
             f"CPU {recording['cpu']}: its buffer was full after "
-            f"{show_seconds((recording['end'] - recording['begin']) / hz.hz, 3)} of {seconds:g} s, "
+            f"{_seconds(recording, recording['passed'], 3)} of {seconds:g} s, "
             "far too short for rare detours and high percentiles"
-            for recording, hz in early
+            for recording in early
         ]
     if reasons:
         source["untrusted"] = "; ".join(reasons)
-    return Measured(
-        parts, "jitterfly", source, (*text, *_notes_of(recordings, rates, before, after))
-    )
+    return Measured(parts, "jitterfly", source, (*text, *_notes_of(recordings, before, after)))
 
 
 def _record_once(
@@ -482,7 +474,7 @@ def _record_once(
     wanted: float | None,
     raised: Mapping[int, int],
     progress: Progress | None,
-) -> tuple[list[dict[str, Any]], host.Snapshot, host.Snapshot, str]:
+) -> tuple[list[Recording], host.Snapshot, host.Snapshot, str]:
     """One recording: what each CPU found, the machine before and after, what stopped it."""
     with ExitStack() as stack:
         stack.enter_context(host.elsewhere(cpus))
@@ -510,7 +502,10 @@ def _record_once(
             {**recording, **recorder.recording()}
             for recording, recorder in zip(calm, recorders, strict=True)
         ]
-    for recording in recordings:  # the CPU may have been slower while it was calibrated
+    for recording in recordings:
+        recording["passed"] = recording["end"] - recording["begin"]
+        recording["rate"] = rate(recording["moments"])
+        # The CPU may have been slower while it was calibrated.
         blur = recording["step"] if recording["steps_blur"] else 0
         recording["regular"] = min(recording["regular"], recording["smallest"] + blur)
     return recordings, before, after, stopped
@@ -535,23 +530,19 @@ def _undisturbed(quiet: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _raised_threshold(recording: dict[str, Any]) -> int:
+def _raised_threshold(recording: Recording) -> int:
     """Counts beyond the regular iteration of which half of the buffer will hold the detours."""
-    recorded = recording["end"] - recording["begin"]
-    keep = 0.5 * min(recorded / recording["asked"], 1.0)
-    longer = (
-        int(np.quantile(recording["detours"][:, 1], 1 - keep, method="higher"))
-        - recording["regular"]
-    )
-    return max(longer, 2 * recording["excess"])
+    keep = 0.5 * min(recording["passed"] / recording["asked"], 1.0)
+    longest = np.quantile(recording["detours"][:, 1], 1 - keep, method="higher")
+    return max(int(longest) - recording["regular"], 2 * recording["excess"])
 
 
-def _note_of_raising(recording: dict[str, Any], hz: Rate, excess: int) -> str:
-    count, passed = len(recording["detours"]), (recording["end"] - recording["begin"]) / hz.hz
+def _note_of_raising(recording: Recording, excess: int) -> str:
     return (
-        f"CPU {recording['cpu']}: detours from {show_seconds(recording['excess'] / hz.hz, 3)} "
-        f"filled the buffer of {count:,} in {show_seconds(passed, 3)}, so it recorded again those "
-        f"from {show_seconds(excess / hz.hz, 3)}"
+        f"CPU {recording['cpu']}: detours from {_seconds(recording, recording['excess'], 3)} "
+        f"filled the buffer of {len(recording['detours']):,} in "
+        f"{_seconds(recording, recording['passed'], 3)}, so it recorded again those from "
+        f"{_seconds(recording, excess, 3)}"
     )
 
 
@@ -601,17 +592,15 @@ def _wait(
     return ""
 
 
-def _detours(recording: dict[str, Any], hz: Rate) -> Detours:
+def _detours(recording: Recording) -> Detours:
     """From counts to ticks; ends are rounded like starts, so that what is disjoint stays so."""
-    scale = TICKS_PER_SECOND / hz.hz
+    scale = TICKS_PER_SECOND / recording["rate"].hz
     step = recording["step"] * scale
-    begin, taken = (
-        recording["detours"][:, 0] - np.uint64(recording["begin"]),
-        recording["detours"][:, 1],
-    )
+    begin, taken = recording["detours"].T
+    begin = begin - np.uint64(recording["begin"])
     starts = np.rint(begin * scale).astype(np.int64)
     ends = np.rint((begin + taken - np.uint64(recording["regular"])) * scale).astype(np.int64)
-    length = np.rint(float(recording["end"] - recording["begin"]) * scale)
+    length = np.rint(float(recording["passed"]) * scale)
     return Detours(
         starts,
         ends - starts,

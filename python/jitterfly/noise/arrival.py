@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
-from ..distributions.constant import Constant, ConstantOrDrawn
+from ..distributions.constant import ConstantOrDrawn
 from ..distributions.distribution import Probability
 from ..fields import check_choice, frozen_dataclass
-from .source import (
-    ExposedWork,
-    Exposure,
-    GroupNoise,
-    Hits,
-    Shared,
-)
-from .step import thinned
+from .source import DelayNoise, ExposedWork, Exposure, Hits, Shared
 
 
 @frozen_dataclass()
-class LateArrival(GroupNoise, kind="arrival"):
+class LateArrival(DelayNoise, kind="arrival"):
     """Each rank idles for a drawn time before each collective.
 
     The delay comes before the compute phase of the cycle, if there is one. It is no CPU time: noise
@@ -70,25 +63,20 @@ class LateArrival(GroupNoise, kind="arrival"):
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         program.add_rank_delay(
-            delay=thinned(self.delay, self.probability).delay(),
+            delay=self.table().delay(),
             **self.engine_fields(ranks),
             once=self.each == "realization",
         )
-
-    @property
-    def random(self) -> bool:
-        return self.probability < 1 or not isinstance(self.delay, Constant)
 
     def misses(self, exposed: ExposedWork) -> str:
         return ""
 
     def expected_hits(self, exposure: Exposure) -> Hits:
         groups = exposure.groups(self.shared)
-        table = thinned(self.delay, self.probability)
         if self.each == "cycle":
-            return Hits.of_draws(groups * exposure.cycles, table)
-        once = Hits.of_draws(groups, table)
+            return Hits.of_draws(groups * exposure.cycles, self.table())
+        once = Hits.of_draws(groups, self.table())
         return Hits(once.number, once.delay * exposure.cycles)
 
     def longest_arrival(self) -> int:
-        return 0 if self.probability == 0 else self.delay.likely_ticks()
+        return self.likely_ticks()

@@ -7,12 +7,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .. import noise_files
 from ..congestion import PERTURBATIONS, NetworkMap, Topology
 from ..congestion.case import check_ratio
-from ..engine import core
+from ..congestion.topology import program_on
 from ..fields import Given, check_choice, frozen_dataclass, shorten
 from .source import ExposedWork, Noise
 
@@ -111,18 +109,9 @@ class Congestion(Noise, kind="congestion"):
             )
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
-        network = core.CongestionProgram(
-            hosts=self.network.hosts,
-            used=ranks + self.perturbing_hosts(ranks),
-            ranks=ranks,
-            perturbation=PERTURBATIONS.index(self.perturbation),
-            offsets=np.zeros(1, np.uint32),
-            senders=np.zeros(0, np.uint32),
-            receivers=np.zeros(0, np.uint32),
-            chain=np.zeros(0, np.uint32),
-        )
+        used, pattern = ranks + self.perturbing_hosts(ranks), PERTURBATIONS.index(self.perturbation)
         # With copies a rank sends several messages at once: then every link counts.
-        self.network.give(network, whole=program.has_copies)
+        network = program_on(self.network, used, ranks, pattern, whole=program.has_copies)
         program.add_congestion(network)
 
     def misses(self, exposed: ExposedWork) -> str:

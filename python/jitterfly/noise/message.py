@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
-from ..distributions.constant import Constant, ConstantOrDrawn
-from ..distributions.distribution import DelayTable, Probability
+from ..distributions.constant import ConstantOrDrawn
+from ..distributions.distribution import Probability
 from ..fields import frozen_dataclass
 from ..units import OptionalSeconds, Seconds
-from .source import (
-    ExposedWork,
-    Exposure,
-    Hits,
-    Shared,
-    WindowNoise,
-)
-from .step import thinned
+from .source import DelayNoise, ExposedWork, Exposure, Hits, Shared, WindowNoise
 
 
 @frozen_dataclass()
-class MessageNoise(WindowNoise, kind="message"):
+class MessageNoise(DelayNoise, WindowNoise, kind="message"):
     """The way of each message, original, copy or forward, takes longer by an independent draw.
 
     Parameters
@@ -62,16 +55,8 @@ class MessageNoise(WindowNoise, kind="message"):
     def __post_init__(self) -> None:
         self.check_fields()
 
-    def table(self) -> DelayTable:
-        """The delay of a message, as integers."""
-        return thinned(self.delay, self.probability)
-
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         program.add_message(delay=self.table().delay(), **self.engine_fields(ranks))
-
-    @property
-    def random(self) -> bool:
-        return self.probability < 1 or not isinstance(self.delay, Constant)
 
     def misses(self, exposed: ExposedWork) -> str:
         return "" if exposed.exchanges else "no messages are exchanged; take more ranks"
@@ -83,4 +68,4 @@ class MessageNoise(WindowNoise, kind="message"):
         return Hits.of_draws(exposure.message_draws(groups), self.table())
 
     def longest_message_delay(self, transit: int) -> int:
-        return 0 if self.probability == 0 else self.delay.likely_ticks()
+        return self.likely_ticks()

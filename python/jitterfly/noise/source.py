@@ -16,7 +16,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..distributions.distribution import DelayTable
+from ..distributions.constant import Constant
+from ..distributions.distribution import DelayTable, thinned
 from ..fields import Component, check_choice, check_integer, check_numbers, shorten
 from ..syntax import read_noise
 from ..units import TICKS_PER_SECOND, to_ticks
@@ -318,6 +319,28 @@ class GroupNoise(Noise):
     def engine_fields(self, ranks: int) -> dict[str, Any]:
         """These fields as the engine takes them."""
         return {"node_ranks": node_ranks(self.shared, ranks)}
+
+
+class DelayNoise(GroupNoise):
+    """Base of sources that draw a delay, which is there with a probability only.
+
+    `delay` and `probability` are fields of each kind.
+    """
+
+    delay: Any  # a distribution
+    probability: Any
+
+    def table(self) -> DelayTable:
+        """The delay, as integers."""
+        return thinned(self.delay, self.probability)
+
+    @property
+    def random(self) -> bool:
+        return self.probability < 1 or not isinstance(self.delay, Constant)
+
+    def likely_ticks(self) -> int:
+        """A delay that is hardly ever exceeded: once in 10^12 draws."""
+        return 0 if self.probability == 0 else self.delay.likely_ticks()
 
 
 class WindowNoise(GroupNoise):

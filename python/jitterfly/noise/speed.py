@@ -7,17 +7,16 @@ from typing import Any, ClassVar
 
 from ..distributions import Distribution
 from ..distributions.constant import Constant
-from ..distributions.distribution import DelayTable, Drawn, Probability, check_number
+from ..distributions.distribution import (
+    DelayTable,
+    Drawn,
+    Probability,
+    check_number,
+    thinned,
+)
 from ..fields import frozen_dataclass
 from ..units import TICKS_PER_SECOND, Time, warn_of_small_factor
-from .source import (
-    ExposedWork,
-    Exposure,
-    GroupNoise,
-    Hits,
-    Shared,
-)
-from .step import thinned
+from .source import ExposedWork, Exposure, GroupNoise, Hits, Shared
 
 LARGEST_FACTOR = 10**6
 

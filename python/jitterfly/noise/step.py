@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ..distributions import Distribution
-from ..distributions.constant import Constant, ConstantOrDrawn
-from ..distributions.distribution import DelayTable, Probability
+from ..distributions.constant import ConstantOrDrawn
+from ..distributions.distribution import Probability
 from ..fields import check_choice, frozen_dataclass
-from ..units import OptionalSeconds, Seconds, exact
-from .source import (
-    ExposedWork,
-    Exposure,
-    Hits,
-    Shared,
-    WindowNoise,
-)
+from ..units import OptionalSeconds, Seconds
+from .source import DelayNoise, ExposedWork, Exposure, Hits, Shared, WindowNoise
 
 
 @frozen_dataclass()
-class StepNoise(WindowNoise, kind="step"):
+class StepNoise(DelayNoise, WindowNoise, kind="step"):
     """The CPU work of each step takes longer by an independent draw.
 
     A step is taking a message that brings a level, or sending the original message of a round; and
@@ -82,10 +75,6 @@ class StepNoise(WindowNoise, kind="step"):
         check_choice(self.at, "at", ("receive", "send"))
         self.check_fields()
 
-    def table(self) -> DelayTable:
-        """The delay of a step, as integers."""
-        return thinned(self.delay, self.probability)
-
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         # Also where nothing is ever delayed: the draws of the sources after it stay the same.
         program.add_step(
@@ -93,10 +82,6 @@ class StepNoise(WindowNoise, kind="step"):
             at_send=self.at == "send",
             **self.engine_fields(ranks),
         )
-
-    @property
-    def random(self) -> bool:
-        return self.probability < 1 or not isinstance(self.delay, Constant)
 
     def misses(self, exposed: ExposedWork) -> str:
         communication = exposed.exchanges and self.during != "compute"
@@ -116,10 +101,4 @@ class StepNoise(WindowNoise, kind="step"):
         return Hits.of_draws(draws, self.table())
 
     def longest_step_delay(self) -> int:
-        return 0 if self.probability == 0 else self.delay.likely_ticks()
-
-
-def thinned(delay: Distribution, probability: float) -> DelayTable:
-    """The table of a delay that is there with a probability only."""
-    chance = delay.chance() * exact(probability)
-    return delay.integers() if chance == delay.chance() else delay.integers().with_chance(chance)
+        return self.likely_ticks()

@@ -69,8 +69,7 @@ def _conditions_of_source(source: Any) -> dict[str, bool]:
         "start must be 'stationary'": source.start == "stationary",
         "phases must be None": source.phases is None,
         "during must not be 'compute'": source.during != "compute",
-        "begin must be 0 and end None": getattr(source, "begin", 0) == 0
-        and getattr(source, "end", None) is None,
+        "begin must be 0 and end None": source.begin == 0 and source.end is None,
     }
 
 

@@ -264,34 +264,8 @@ def folded(
 
 
 def _broadcast(case: Case) -> int:
-    """Broadcast."""
-    costs, rounds = message(case, case.message_bytes), rounds_of(case.ranks)
-    longer = max(costs.time, costs.spacing)
-    if case.ranks == 1 << rounds:
-        return costs.time + (rounds - 1) * longer
-    return costs.time + costs.spacing + (rounds - 2) * longer
-
-
-def _reduce(case: Case, combine: bool = True) -> int:
-    """Reduce."""
-    costs = message(case, case.message_bytes, combine=combine)
-
-    def last(size: int) -> int:
-        """When the root of a tree of so many ranks has everything."""
-        top = rounds_of(size)
-        if size == 1 << top:
-            return costs.time + (top - 1) * max(costs.time, costs.gap) if top else 0
-        lower = last(1 << (top - 1))  # all but the last child, which has a smaller tree
-        arrival = last(size - (1 << (top - 1))) + costs.send + costs.way
-        return max(lower, arrival, lower - costs.receive + costs.gap) + costs.receive
-
-    return last(case.ranks)
-
-
-def _knomial_broadcast(case: Case) -> int:
     """A parent sends to its children in a row, those with the largest subtrees first."""
-    assert isinstance(case.algorithm, KnomialBroadcast)
-    radix, costs = case.algorithm.radix, message(case, case.message_bytes)
+    radix, costs = _radix(case), message(case, case.message_bytes)
 
     @cache
     def last(size: int) -> int:
@@ -307,10 +281,9 @@ def _knomial_broadcast(case: Case) -> int:
     return last(case.ranks)
 
 
-def _knomial_reduce(case: Case) -> int:
+def _reduce(case: Case, combine: bool = True) -> int:
     """A parent receives from its children in a row, those with the smallest subtrees first."""
-    assert isinstance(case.algorithm, KnomialReduce)
-    radix, costs = case.algorithm.radix, message(case, case.message_bytes, combine=True)
+    radix, costs = _radix(case), message(case, case.message_bytes, combine=combine)
 
     @cache
     def last(size: int) -> int:
@@ -325,6 +298,12 @@ def _knomial_reduce(case: Case) -> int:
         return busy
 
     return last(case.ranks)
+
+
+def _radix(case: Case) -> int:
+    """Of a k-nomial tree; all other trees are binomial."""
+    algorithm = case.algorithm
+    return algorithm.radix if isinstance(algorithm, (KnomialBroadcast, KnomialReduce)) else 2
 
 
 def _subtrees(size: int, radix: int) -> list[list[tuple[int, int]]]:
@@ -407,29 +386,30 @@ def _rabenseifner(case: Case) -> int:
 
 
 def _allgather(case: Case) -> int:
-    n, extra = case.message_bytes, case.ranks - power_below(case.ranks)
-    sizes = [((1 << r) + min(1 << r, extra)) * n for r in range(case.log2_ranks)]
-    rounds = [(message(case, size), r) for r, size in enumerate(sizes)]
+    n = case.message_bytes
+    rounds = [(message(case, blocks * n), r) for r, blocks in enumerate(_blocks_held(case))]
     return _rounds(case, message(case, n), rounds, message(case, (case.ranks - 1) * n))
 
 
 def _reduce_scatter(case: Case) -> int:
-    n, extra = case.message_bytes, case.ranks - power_below(case.ranks)
-    block = block_bytes(n, case.ranks)
-    sizes = [((1 << r) + min(1 << r, extra)) * block for r in range(case.log2_ranks)]
-    rounds = [(message(case, size, combine=True), r) for r, size in enumerate(sizes)]
+    n, block = case.message_bytes, block_bytes(case.message_bytes, case.ranks)
+    rounds = [
+        (message(case, blocks * block, combine=True), r)
+        for r, blocks in enumerate(_blocks_held(case))
+    ]
     return _rounds(case, message(case, n, combine=True), rounds[::-1], message(case, block))
 
 
-def _bruck(case: Case) -> int:
-    distances = [1 << r for r in range(rounds_of(case.ranks))]
-    blocks = [min(distance, case.ranks - distance) for distance in distances]
-    return in_a_row([message(case, b * case.message_bytes) for b in blocks])
+def _blocks_held(case: Case) -> list[int]:
+    """How many blocks a rank has before each round of doubling, with those of folded ranks."""
+    extra = case.ranks - power_below(case.ranks)
+    return [(1 << r) + min(1 << r, extra) for r in range(case.log2_ranks)]
 
 
-def _bruck_alltoall(case: Case) -> int:
-    blocks = [blocks_with_bit(case.ranks, r) for r in range(rounds_of(case.ranks))]
-    return in_a_row([message(case, b * case.message_bytes) for b in blocks])
+def _bruck(case: Case, blocks: Callable[[int, int], int]) -> int:
+    """`blocks`: how many are sent in a round, of the ranks and its number."""
+    sizes = [case.message_bytes * blocks(case.ranks, r) for r in range(rounds_of(case.ranks))]
+    return in_a_row([message(case, size) for size in sizes])
 
 
 def _ring(case: Case, size: int) -> int:
@@ -456,15 +436,15 @@ def _segmented_ring(case: Case) -> int:
 _FORMS: dict[str, Callable[[Case], int]] = {
     "binomial_broadcast": _broadcast,
     "binomial_reduce": _reduce,
-    "bruck_allgather": _bruck,
-    "bruck_alltoall": _bruck_alltoall,
+    "bruck_allgather": lambda case: _bruck(case, lambda n, r: min(1 << r, n - (1 << r))),
+    "bruck_alltoall": partial(_bruck, blocks=blocks_with_bit),
     "butterfly": _butterfly,
     "chain_broadcast": _chain,
     "dissemination_barrier": lambda case: in_a_row(
         [message(case, case.message_bytes)] * rounds_of(case.ranks)
     ),
-    "knomial_broadcast": _knomial_broadcast,
-    "knomial_reduce": _knomial_reduce,
+    "knomial_broadcast": _broadcast,
+    "knomial_reduce": _reduce,
     "pairwise_alltoall": lambda case: _ring(case, case.message_bytes),
     "rabenseifner_allreduce": _rabenseifner,
     "recursive_doubling_allgather": _allgather,

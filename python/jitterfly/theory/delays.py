@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..algorithms import Butterfly
 from ..case import Case, check_case
 from ..fields import Dataclass, check_choice, check_integer, frozen_dataclass, shorten
+from ..noise import MessageNoise, StepNoise
 from ..units import TICKS_PER_SECOND, Seconds, to_ticks
 
 Floats = npt.NDArray[np.float64]
@@ -141,13 +142,18 @@ class StepModel(Dataclass):
             raise ValueError(
                 f"delay must be a distribution such as Bernoulli(...), got {shorten(self.delay)}"
             )
-        if not 0 <= self.probability <= 1:
-            raise ValueError(f"probability must be from 0 to 1, got {shorten(self.probability)}")
+        check_probability(self.probability)
         check_choice(self.at, "at", ("receive", "send"))
         if self.transit > self.round_time:
             raise ValueError(
                 f"transit must be at most round_time = {self.round_time} s, got {self.transit}"
             )
+
+
+def check_probability(value: float) -> None:
+    """Raise ValueError unless it is from 0 to 1."""
+    if not 0 <= value <= 1:
+        raise ValueError(f"probability must be from 0 to 1, got {shorten(value)}")
 
 
 def delays_of(what: Case | StepModel) -> tuple[CollectiveDelays, int]:
@@ -160,27 +166,25 @@ def delays_of(what: Case | StepModel) -> tuple[CollectiveDelays, int]:
     case = check_case(what)
     _check_applicable(case)
     costs = case.costs
-    at_send = _sources_of(case, "step", lambda source: source.at == "send")
-    at_receive = _sources_of(case, "step", lambda source: source.at == "receive")
+    steps = [source for source in case.noise if isinstance(source, StepNoise)]
+    at_send = [source for source in steps if source.at == "send"]
+    at_receive = [source for source in steps if source.at == "receive"]
+    messages = [source for source in case.noise if isinstance(source, MessageNoise)]
     draws = CollectiveDelays(
         case.log2_ranks,
         costs.transit,
         start=_acting(at_send + at_receive, "compute") if case.compute_time else (),
         send=_acting(at_send, "communication"),
-        message=_acting(_sources_of(case, "message", lambda _: True), "communication"),
+        message=_acting(messages, "communication"),
         receive=_acting(at_receive, "communication"),
     )
     both = costs.send + costs.receive + costs.combine
     return draws, to_ticks(case.compute_time) + case.log2_ranks * both
 
 
-def _sources_of(case: Case, kind: str, rule: Callable[[Any], bool]) -> list[Any]:
-    return [source for source in case.noise if source.kind == kind and rule(source)]
-
-
-def _acting(sources: list[Any], phase: str) -> tuple[RandomDelay, ...]:
-    acting = (s for s in sources if getattr(s, "during", "all") in ("all", phase))
-    return tuple(RandomDelay(s.delay, s.probability) for s in acting)
+def _acting(sources: Sequence[StepNoise | MessageNoise], phase: str) -> tuple[RandomDelay, ...]:
+    acting = (source for source in sources if source.during in ("all", phase))
+    return tuple(RandomDelay(source.delay, source.probability) for source in acting)
 
 
 def _check_applicable(case: Case) -> None:
@@ -204,12 +208,11 @@ def _check_applicable(case: Case) -> None:
         raise ValueError(f"cycles must be 1 for this recursion, got {case.cycles}")
     for source in case.noise:
         name = type(source).__name__
-        if source.kind not in ("step", "message"):
+        if not isinstance(source, (StepNoise, MessageNoise)):
             raise ValueError(
                 f"noise must hold StepNoise and MessageNoise only for this recursion, got {name}"
             )
-        source_: Any = source
-        if source_.shared is not False:
+        if source.shared is not False:
             raise ValueError(f"shared must be False for this recursion (in {name})")
-        if source_.begin != 0 or source_.end is not None:
+        if source.begin != 0 or source.end is not None:
             raise ValueError(f"begin must be 0 and end None for this recursion (in {name})")

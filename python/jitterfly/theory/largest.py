@@ -23,7 +23,7 @@ from ..units import (
     parse_seconds,
     to_ticks,
 )
-from .delays import Floats, RandomDelay
+from .delays import Floats, RandomDelay, check_probability
 from .laws import Bracket, Mesh
 
 MOST_DRAWS = 2**62
@@ -87,8 +87,7 @@ def largest_bernoulli(count: int, probability: float, duration: Time) -> float:
     3.0
     """
     count = check_integer(count, "count", 1, MOST_DRAWS)
-    if not 0 <= probability <= 1:
-        raise ValueError(f"probability must be from 0 to 1, got {shorten(probability)}")
+    check_probability(probability)
     if probability == 1:
         return parse_seconds(duration, "duration")
     return -parse_seconds(duration, "duration") * math.expm1(count * math.log1p(-probability))
@@ -206,8 +205,7 @@ class Largest:
 
     def __post_init__(self) -> None:
         check_integer(self.count, "count", 1, MOST_DRAWS)
-        if not 0 <= self.probability <= 1:
-            raise ValueError(f"probability must be from 0 to 1, got {shorten(self.probability)}")
+        check_probability(self.probability)
 
     def survival(self, t: npt.ArrayLike) -> Floats:
         """P(largest > t), for t in seconds, any shape; accurate in relative terms."""

@@ -198,15 +198,7 @@ class Lattice:
         atoms = part.atoms
         if atoms is None:
             raise ValueError("a lattice takes delays of at most two values")
-        values = np.unique(np.concatenate([self.values + shift for shift in atoms[0]]))
-        if len(values) > MOST_VALUES:
-            raise OverflowError(f"more than {MOST_VALUES} values")
-        cdf = survival = np.full(len(values), -np.inf)
-        for shift, chance in zip(*atoms, strict=True):
-            below, above = self._at(values - shift)
-            cdf = np.logaddexp(cdf, below + np.log(chance))
-            survival = np.logaddexp(survival, above + np.log(chance))
-        return _settled_lattice(values, cdf, survival)
+        return self._shifted(atoms[0], np.log(atoms[1]))
 
     def maximum(self, other: Lattice) -> Lattice:
         """The later of two independent times: F1 F2, and 1 - F1 F2 = S1 + F1 S2."""
@@ -219,13 +211,23 @@ class Lattice:
 
     def convolve(self, other: Lattice) -> Lattice:
         """The sum of two independent times."""
-        values = np.unique(np.add.outer(self.values, other.values))
+        return other._shifted(self.values, self._log_masses())
+
+    def _shifted(self, shifts: Ticks, logs: Floats) -> Lattice:
+        """T later by one of these times, of which each has a probability, given by its logarithm.
+
+        Raises
+        ------
+        OverflowError
+            It has too many values.
+        """
+        values = np.unique(np.add.outer(self.values, shifts))
         if len(values) > MOST_VALUES:
             raise OverflowError(f"more than {MOST_VALUES} values")
         cdf = survival = np.full(len(values), -np.inf)
-        for shift, log in zip(self.values, self._log_masses(), strict=True):
+        for shift, log in zip(shifts, logs, strict=True):
             if log > -np.inf:
-                below, above = other._at(values - shift)
+                below, above = self._at(values - shift)
                 cdf = np.logaddexp(cdf, below + log)
                 survival = np.logaddexp(survival, above + log)
         return _settled_lattice(values, cdf, survival)

@@ -18,7 +18,7 @@ from ...fields import shorten
 from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import MOST_TICKS
 from .rows import WTIME_QUANTUM, clock_quantum
-from .text import HEAD_BYTES, Options, Text
+from .text import Options, Text, whole_lines
 
 _PIECE = 2**22
 #: Below this a float64 product is off by less than half a tick.
@@ -44,8 +44,7 @@ Row = tuple[int, list[str]]
 
 def integer_columns(
     text: Text,
-    begin: int,
-    end: int,
+    ranges: Sequence[tuple[int, int]],
     scales: Sequence[Fraction | int],
     what: str,
     separator: bytes = b"",
@@ -56,8 +55,8 @@ def integer_columns(
     ----------
     text : Text
         The file.
-    begin, end : int
-        Bytes of it, whole lines. Empty lines count for nothing.
+    ranges : sequence
+        Bytes of it, from one to below another, whole lines. Empty lines count for nothing.
     scales : sequence
         One for each column, such as 1000 for nanoseconds that become ticks.
     what : str
@@ -71,7 +70,7 @@ def integer_columns(
         Names the first line that is wrong.
     """
     columns: list[list[npt.NDArray[np.int64]]] = [[] for _ in scales]
-    for first, piece in _pieces(text.data, begin, end):
+    for first, piece in (piece for ends in ranges for piece in _pieces(text.data, *ends)):
         converted = _converted(piece, scales, separator)
         if converted is None:
             raise _locate(text, first, piece, scales, what, separator)
@@ -94,24 +93,28 @@ def _converted(
         return None
     numbers = flat.split()
     array = np.array(numbers, dtype=f"S{max(map(len, numbers), default=1)}")
-    try:
-        return [to_integers(array[k::width], scale) for k, scale in enumerate(scales)]
-    except (ValueError, OverflowError):
-        return None
+    columns = [to_integers(array[k::width], scale) for k, scale in enumerate(scales)]
+    good = [column for column in columns if column is not None]
+    return good if len(good) == width else None
 
 
 def to_integers(
     numbers: npt.NDArray[Any], scale: Fraction | int, base: int = 0
-) -> npt.NDArray[np.int64]:
+) -> npt.NDArray[np.int64] | None:
     """Decimal numbers (an array of bytes) less a base, times a scale, to the nearest integer.
 
-    Halves go to the even one.
-
-    Raises
-    ------
-    ValueError
-        One is not a number, or negative or beyond 2^62 in the end.
+    Halves go to the even one. None where one is not a number, or negative or beyond 2^62 in the
+    end.
     """
+    try:
+        return _to_integers(numbers, scale, base)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _to_integers(
+    numbers: npt.NDArray[Any], scale: Fraction | int, base: int
+) -> npt.NDArray[np.int64]:
     if len(numbers) == 0:
         return np.empty(0, dtype=np.int64)
     if numbers.dtype.itemsize > _LONGEST_NUMBER:
@@ -201,13 +204,8 @@ def _locate(
 
 
 def _is_number(word: bytes, scale: Fraction | int) -> bool:
-    if not word or not _NUMERIC[list(word)].all():
-        return False
-    try:
-        to_integers(np.array([word]), scale)
-    except (ValueError, OverflowError):
-        return False
-    return True
+    numeric = bool(word) and _NUMERIC[list(word)].all()
+    return bool(numeric) and to_integers(np.array([word]), scale) is not None
 
 
 def line_of_row(text: Text, ranges: Sequence[tuple[int, int]], row: int) -> int:
@@ -276,10 +274,7 @@ def clock_of(text: Text, options: Options, said: list[tuple[int, str]]) -> Fract
 
 def single_column(head: str) -> npt.NDArray[np.float64]:
     """The integers of a file that begins with one in each line; else none."""
-    lines = head.split("\n")
-    if len(head) >= HEAD_BYTES // 4:  # the last one may be cut off
-        lines = lines[:-1]
-    lines = [line for line in lines if line.strip() and line.lstrip()[:1] != "#"][:2000]
+    lines = [line for line in whole_lines(head) if line.lstrip()[:1] != "#"][:2000]
     if not all(map(_INTEGER.fullmatch, lines)):
         return np.empty(0)
     return np.array([float(line) for line in lines])

@@ -20,8 +20,8 @@ from ...fields import shorten
 from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import MOST_TICKS, Detours, Measured, Ticks
 from .columns import UNITS, clock_of, to_integers
-from .rows import clock_quantum, in_order, quantum_note
-from .text import HEAD_BYTES, Options, Text
+from .rows import in_steps
+from .text import Options, Text, whole_lines
 
 NAME = "csv"
 TITLE = "table of detours (columns start and duration)"
@@ -87,18 +87,8 @@ def read(text: Text, options: Options) -> Measured:
     rows = dict(zip(names.tolist(), np.split(order, ends[:-1]), strict=False))
     for cpu in _observed(text, options, layout, list(rows)):
         mine = rows.get(cpu, order[:0])
-        quantum = clock_quantum(durations[mine] / TICKS_PER_SECOND)
-        try:
-            part, said = in_order(
-                starts[mine],
-                durations[mine],
-                length=length,
-                resolution=None if quantum is None else round(quantum * TICKS_PER_SECOND),
-                cpu=cpu,
-            )
-        except ValueError as error:
-            raise text.error(None, str(error)) from None
-        said += [] if quantum is None else [quantum_note(quantum)]
+        with text.errors_at(None):
+            part, said = in_steps(starts[mine], durations[mine], length=length, cpu=cpu)
         notes += [f"CPU {cpu}: {note}" if cpu else note for note in said]
         parts.append(part)
     if length is None:
@@ -210,22 +200,18 @@ def _cpu(text: Text, line: int, word: str) -> str:
 
 
 def _times(text: Text, name: str, rows: list[tuple[int, str]], scale: Fraction, base: int) -> Ticks:
+    def ticks(words: list[str]) -> Ticks | None:
+        good = all(map(_NUMBER.fullmatch, words))
+        return to_integers(np.array(words, dtype=bytes), scale, base) if good else None
+
     words = [word.replace(",", ".") for _, word in rows]
-    try:
-        if all(map(_NUMBER.fullmatch, words)):
-            return to_integers(np.array(words, dtype=bytes), scale, base)
-    except (ValueError, OverflowError):
-        pass
+    if (found := ticks(words)) is not None:
+        return found
     for (number, _), word in zip(rows, words, strict=True):
-        try:
-            if _NUMBER.fullmatch(word):
-                to_integers(np.array([word], dtype=bytes), scale, base)
-                continue
-        except (ValueError, OverflowError):
-            pass
-        raise text.error(
-            number, f"{name} must be a time from 0 to 2^62 ps (53 days), got {shorten(word)}"
-        )
+        if ticks([word]) is None:
+            raise text.error(
+                number, f"{name} must be a time from 0 to 2^62 ps (53 days), got {shorten(word)}"
+            )
     raise text.error(None, f"{name} must be times")
 
 
@@ -242,10 +228,7 @@ class _Layout:
 
 def _layout_of(head: str) -> _Layout | None:
     """The layout of a table that begins so; None where it is no table of detours."""
-    lines = head.split("\n")
-    if len(head) >= HEAD_BYTES // 4:  # the last one may be cut off
-        lines = lines[:-1]
-    lines = [line for line in lines if line.strip() and line[:1] != "#"][:_LINES_LOOKED_AT]
+    lines = [line for line in whole_lines(head) if line[:1] != "#"][:_LINES_LOOKED_AT]
     if not lines or len(lines[0]) > 4096:
         return None
     for separator in _SEPARATORS:

@@ -56,8 +56,7 @@ def read(text: Text, options: Options) -> Measured:
             raise text.error(None, "says when each quantum began; leave out `quantum`")
         scales[0] = _time_scale(text, options)
     what = "a time and a count" if timed else "a number and a count" if netgauge else "a count"
-    pieces = [integer_columns(text, begin, end, scales, what) for begin, end in ranges]
-    columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
+    columns = integer_columns(text, ranges, scales, what)
     counts = columns[-1]
     if len(counts) <= _LEAST:
         raise text.error(None, f"must have more than {_LEAST} samples, got {len(counts)}")

@@ -40,9 +40,7 @@ def read(text: Text, options: Options) -> Measured:
     scale, resolution = _scale(text, options, netgauge)
     width = 2 if netgauge else 1
     what = "a number and a duration in us" if netgauge else "a duration"
-    ranges = data_ranges(text)
-    pieces = [integer_columns(text, begin, end, [1] * width, what)[-1] for begin, end in ranges]
-    values = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)
+    values = integer_columns(text, data_ranges(text), [1] * width, what)[-1]
     if len(values) <= _LEAST:
         raise text.error(None, f"must have more than {_LEAST} samples, got {len(values)}")
     values = values[1:]

@@ -60,10 +60,8 @@ def read(text: Text, options: Options) -> Measured:
         )
     low, counts = np.unique(np.array(gaps, dtype=np.int64) * _US, return_counts=True)
     observed = said["duration"] * said["Sample width"] // said["Sample window"]
-    try:
+    with text.errors_at(None):
         part = Histogram(low, low + _US, counts, "detour", observed)
-    except ValueError as error:
-        raise text.error(None, str(error)) from None
     share = said["Sample width"] / said["Sample window"]
     notes = (
         f"it looked for {share:.3g} of the time only; rates are those of the time it looked",

@@ -17,8 +17,8 @@ import numpy as np
 from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import Detours, Measured
 from .columns import integer_columns, line_of_row
-from .rows import clock_quantum, in_order, quantum_note
-from .text import HEAD_BYTES, Options, Text
+from .rows import in_steps
+from .text import Options, Text, whole_lines
 
 NAME = "netgauge"
 TITLE = "Netgauge selfish-detour trace (start, duration)"
@@ -55,10 +55,7 @@ class _Run:
 def recognise(head: str) -> bool:
     if "selfish duration [ns]" in head or "# Selfish Benchmark" in head:
         return True
-    lines = [line for line in head.split("\n") if line.strip() and not line.startswith("#")]
-    if len(head) >= HEAD_BYTES // 4:  # the last one may be cut off
-        lines = lines[:-1]
-    lines = lines[:_BARE_LINES]
+    lines = [line for line in whole_lines(head) if line[:1] != "#"][:_BARE_LINES]
     if len(lines) < 2 or not all(map(_BARE.fullmatch, lines)):
         return False
     starts = [float(line.split("\t")[0]) for line in lines]
@@ -116,8 +113,7 @@ def _split(text: Text) -> list[_Run]:
 
 
 def _detours(text: Text, run: _Run) -> list[tuple[Detours, list[str]]]:
-    columns = [integer_columns(text, begin, end, [_NS, _NS], _LINE) for begin, end in run.rows]
-    starts, durations = (np.concatenate(column) for column in zip(*columns, strict=True))
+    starts, durations = integer_columns(text, run.rows, [_NS, _NS], _LINE)
     back = np.flatnonzero(starts[1:] < starts[:-1]) + 1
     if len(back) > _MOST_RUNS:
         raise text.error(
@@ -128,17 +124,10 @@ def _detours(text: Text, run: _Run) -> list[tuple[Detours, list[str]]]:
     threshold = _threshold(text, run)
     found = []
     for begin, end in zip([0, *back], [*back, len(starts)], strict=True):
-        quantum = clock_quantum(durations[begin:end] / TICKS_PER_SECOND)
-        known = {
-            "threshold": threshold,
-            "resolution": None if quantum is None else round(quantum * TICKS_PER_SECOND),
-        }
         try:
-            detours, notes = in_order(starts[begin:end], durations[begin:end], **known)
+            detours, notes = in_steps(starts[begin:end], durations[begin:end], threshold=threshold)
         except ValueError as error:
             raise text.error(line_of_row(text, run.rows, int(begin)), str(error)) from None
-        if quantum is not None:
-            notes.append(quantum_note(quantum))
         if threshold:
             shown = show_seconds(threshold / TICKS_PER_SECOND, 3)
             notes.append(f"detours shorter than {shown} were not recorded (the tool's threshold)")

@@ -112,11 +112,8 @@ class _Noise:
             starts = [start - self.first for start, _, _ in spans]
             durations = [end - start for start, end, _ in spans]
             length = last - self.first
-            try:
-                part = Detours(starts, durations, length, threshold, cpu=str(cpu))
-            except ValueError as error:
-                raise self.text.error(None, f"noise of CPU {cpu}: {error}") from None
-            parts.append(part)
+            with self.text.errors_at(None, f"noise of CPU {cpu}: "):
+                parts.append(Detours(starts, durations, length, threshold, cpu=str(cpu)))
         return tuple(parts)
 
 

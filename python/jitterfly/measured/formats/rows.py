@@ -216,10 +216,8 @@ def cpu_noise(
             kind: text.integer(line, word, kind, high=MOST_COUNT) for kind, word in counts.items()
         },
     }
-    try:
+    with text.errors_at(line):
         return CpuNoise(**values, periods=periods, cpu=cpu)
-    except ValueError as error:
-        raise text.error(line, str(error)) from None
 
 
 LEAST_QUANTUM = 30e-9
@@ -311,12 +309,18 @@ def clock_quantum(durations: Floats) -> float | None:
     return quantum if regular and np.mean(off <= _NEAR * quantum) > 0.99 else None
 
 
-def quantum_note(quantum: float) -> str:
-    """What a coarse clock means for the numbers."""
+def in_steps(starts: Ticks, durations: Ticks, **known: Any) -> tuple[Detours, list[str]]:
+    """As `in_order`; where the clock is coarse, with its resolution and a note on it."""
+    quantum = clock_quantum(durations / TICKS_PER_SECOND)
+    if quantum is None:
+        return in_order(starts, durations, **known)
+    resolution = round(quantum * TICKS_PER_SECOND)
+    detours, notes = in_order(starts, durations, resolution=resolution, **known)
     clock = ""
     if abs(quantum / WTIME_QUANTUM - 1) < 0.01:
         clock = ", as MPI_Wtime does with seconds since 1970 in a double (2^-22 s)"
-    return (
+    return detours, [
+        *notes,
         f"the clock counts in steps of {show_seconds(quantum)}{clock}: all times are multiples "
-        "of it, and detours of less than a few steps are missing"
-    )
+        "of it, and detours of less than a few steps are missing",
+    ]

@@ -51,11 +51,7 @@ def read(text: Text, options: Options) -> Measured:
     by_duration = "delta" not in text.head[:2000]
     width = 3 if by_duration else 4
     what = f"{width} columns: time in ns, {'' if by_duration else 'delta, '}cycles, ns"
-    pieces = [
-        integer_columns(text, begin, end, [_NS] + [1] * (width - 2) + [_NS], what)
-        for begin, end in ranges
-    ]
-    columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
+    columns = integer_columns(text, ranges, [_NS] + [1] * (width - 2) + [_NS], what)
     ends, durations = columns[0], columns[-1]
     starts = np.maximum(ends - durations, 0)
     length = int(ends.max())
@@ -70,11 +66,9 @@ def read(text: Text, options: Options) -> Measured:
         notes.append("the file is sorted by duration; the detours are in the order of time again")
         order = np.argsort(starts, kind="stable")
         starts, ends = starts[order], ends[order]
-    try:
+    with text.errors_at(None):
         threshold = round(said["threshold"] * _NS) if "threshold" in said else None
         detours, more = in_order(starts, ends - starts, length=length, threshold=threshold)
-    except ValueError as error:
-        raise text.error(None, str(error)) from None
     if said.get("n_interruptions", len(ends)) != len(ends):
         more.append(
             f"the file says that it has {said['n_interruptions']:.0f} interruptions, but it has "

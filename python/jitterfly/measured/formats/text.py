@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -118,6 +120,14 @@ class Text:
         """An error to raise; `line` None for the file as a whole."""
         return FormatError(self.name, line, what)
 
+    @contextmanager
+    def errors_at(self, line: int | None, where: str = "") -> Iterator[None]:
+        """Says of a `ValueError` that it is of this line, and where else it is."""
+        try:
+            yield
+        except ValueError as error:
+            raise self.error(line, f"{where}{error}") from None
+
     def number(self, line: int, word: str, what: str) -> float:
         """A finite float, or an error that names the line, what it should be, and what it is."""
         try:
@@ -139,6 +149,12 @@ class Text:
         if value is None or not low <= value <= high:
             raise self.error(line, f"{what} must be an integer from {low}, got {shorten(word)}")
         return value
+
+
+def whole_lines(head: str) -> list[str]:
+    """Lines of a beginning that are not blank, without a last one that may be cut off."""
+    lines = head.split("\n")
+    return [line for line in lines[: -1 if len(head) >= HEAD_BYTES // 4 else None] if line.strip()]
 
 
 def open_text(path: str | Path) -> Text:
