@@ -271,10 +271,10 @@ def _check_free_links(network: Network, size: int) -> None:
 
 def _register_all() -> None:
     for collective, names in _PLAIN.items():
-        for name, (summary, words) in names.items():
+        for name, (summary, called_by) in names.items():
             make = _always(f"{name}_{collective}")
-            named = zip(LIBRARIES, words, strict=True)
-            called = {library: word for library, word in named if word}
+            pairs = zip(LIBRARIES, called_by, strict=True)
+            called = {library: word for library, word in pairs if word}
             register(collective, Candidate(name, make, summary=summary, called=called))
     for candidate in [*_with_copies(), *_in_two_stages(), *_only_if_named()]:
         register("allreduce", candidate)
