@@ -288,7 +288,7 @@ def test_slower_without_noise_is_not_simulated():
     last = cell.ranking[1]
     assert last.state == "slower without noise"
     assert math.isnan(float(last.value.value))
-    ceiling = race.ceiling()
+    ceiling = race.ceiling
     assert float(last.ratio.low) == pytest.approx(1e-3 / ceiling)
     assert float(last.difference.low) == pytest.approx(1e-3 - ceiling)
     assert math.isinf(float(last.ratio.high))

@@ -129,12 +129,12 @@ def test_who_was_dropped_unseen_is_slower_by_what_is_told():
         one.samples, one.noise_free = 10e-6 + np.concatenate([quick, slow]), 9e-6
     late.noise_free = 10.5e-6
     race.look_at(0, 32, lambda _: None)
-    first = race.ceiling()
+    first = race.ceiling
     assert first < late.noise_free
     assert late.dropped == 0
     race.look_at(1, 64, lambda _: None)
     assert race.statistic.upper(a.samples, race.error) > 2 * late.noise_free
-    assert race.ceiling() == first
+    assert race.ceiling == first
     (one,) = [
         one for one in cell_of_race(race, 0.95).ranking if one.state == "slower without noise"
     ]

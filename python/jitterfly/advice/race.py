@@ -57,12 +57,17 @@ class CandidateRuns:
         a candidate need not be simulated where it is slower without noise than another one with it.
     samples : float64 array, shape (realizations,)
         Completions of the realizations from 0 on, seconds.
+    judged_by : int
+        Realizations that it was judged by at its last look.
+    estimate : float
+        Of its statistic, from these; NaN without any.
     dropped : int
         Number of the look at which it was dropped; -1 while it is not.
-    slower_than : str
-        Name of the one that it was told to be slower than at that look.
-    dropped_by_bound : bool
-        Whether it was dropped because it takes longer without noise than another one with it.
+    slower_than : CandidateRuns or None
+        The one that it was told to be slower than at that look.
+    ceiling : float or None
+        Where it was dropped because it takes longer without noise than another one with it: what
+        that one takes at most, as it was known then.
     """
 
     name: str
@@ -70,9 +75,11 @@ class CandidateRuns:
     noise_free: float = math.nan
     never_early: bool = False
     samples: Floats = field(default_factory=lambda: np.zeros(0))
+    judged_by: int = 0
+    estimate: float = math.nan
     dropped: int = -1
-    slower_than: str = ""
-    dropped_by_bound: bool = False
+    slower_than: CandidateRuns | None = None
+    ceiling: float | None = None
 
     @property
     def moved(self) -> float:
@@ -208,6 +215,9 @@ class Race:
         Number of the last look; -1 before the first.
     sizes : list of int
         Realizations of each look.
+    ceiling : float
+        What the best one takes at most, in seconds: the lowest bound of any look. By it candidates
+        were dropped, so that it is below what each of them takes.
     """
 
     def __init__(self, question: Question, ranks: int, message_bytes: int):
@@ -222,9 +232,8 @@ class Race:
         self.ready = self.exact = False
         self.look = -1
         self._question = question
-        self._ceilings: list[tuple[float, str]] = []  # lowest bound at each look, and its candidate
-        self._seen: dict[str, int] = {}  # realizations at the last look
-        self._values: dict[str, float] = {}
+        self.ceiling = math.inf
+        self._lowest: CandidateRuns | None = None  # whose bound that is
 
     def prepare(self, poll: Poll | None = None) -> None:
         """Find the candidates that fit, and how long each takes without noise.
@@ -252,7 +261,7 @@ class Race:
 
     def value(self, candidate: CandidateRuns) -> float:
         """The estimate of its statistic, from the realizations that it has; NaN without any."""
-        return candidate.noise_free if self.exact else self._values.get(candidate.name, math.nan)
+        return candidate.noise_free if self.exact else candidate.estimate
 
     @property
     def decided(self) -> bool:
@@ -276,7 +285,7 @@ class Race:
 
     def paired(self, candidate: CandidateRuns, other: CandidateRuns) -> tuple[Any, Any]:
         """Their samples of the realizations that both had at their last looks."""
-        count = min(self._seen.get(candidate.name, 0), self._seen.get(other.name, 0))
+        count = min(candidate.judged_by, other.judged_by)
         return candidate.samples[:count], other.samples[:count]
 
     def moved(self, *candidates: CandidateRuns) -> float:
@@ -292,7 +301,7 @@ class Race:
             return
         racing: list[CandidateRuns] = []
         slow: list[CandidateRuns] = []
-        ceiling, ceiling_of = self._ceilings[-1] if self._ceilings else (math.inf, "")
+        ceiling, lowest = self.ceiling, self._lowest
         groups = sharing_simulations(self.left)
         for group in sorted(groups, key=lambda group: min(one.noise_free for one in group)):
             for candidate in group:
@@ -313,7 +322,7 @@ class Race:
                         candidate.samples[:count], self.error, candidate.moved
                     )
                     if bound < ceiling:
-                        ceiling, ceiling_of = bound, candidate.name
+                        ceiling, lowest = bound, candidate
         # Those that were simulated before the ceiling fell.
         slow += [
             candidate
@@ -323,12 +332,11 @@ class Race:
         racing = [candidate for candidate in racing if candidate not in slow]
         for candidate in racing:
             estimate = self.statistic.estimate(candidate.samples[:count], self.error)
-            self._seen[candidate.name], self._values[candidate.name] = count, float(estimate.value)
-        self.look = number
-        self._ceilings.append((ceiling, ceiling_of))
+            candidate.judged_by, candidate.estimate = count, float(estimate.value)
+        self.look, self.ceiling, self._lowest = number, ceiling, lowest
         for candidate in slow:
-            candidate.dropped, candidate.slower_than = number, ceiling_of
-            candidate.dropped_by_bound = True
+            candidate.dropped, candidate.slower_than = number, lowest
+            candidate.ceiling = ceiling
         # Of equal ones the first of `left`.
         best = min(racing, key=lambda candidate: (self.value(candidate), candidate.noise_free))
         for candidate in racing:
@@ -336,23 +344,4 @@ class Race:
                 candidate.samples[:count], best.samples[:count], self.error,
                 moved=self.moved(candidate, best),
             ):  # fmt: skip
-                candidate.dropped, candidate.slower_than = number, best.name
-
-    def realizations(self, candidate: CandidateRuns) -> int:
-        """How many it was judged by."""
-        return self._seen.get(candidate.name, 0)
-
-    def named(self, name: str) -> CandidateRuns:
-        """The candidate of a name."""
-        return next(candidate for candidate in self.candidates if candidate.name == name)
-
-    def ceiling(self) -> float:
-        """What the best one takes at most, in seconds: the lowest bound of any look.
-
-        By this one candidates were dropped, so that it is below what each of them takes.
-        """
-        return self._ceilings[-1][0] if self._ceilings else math.inf
-
-    def ceiling_at(self, look: int) -> float:
-        """The lowest bound that was known at a look, by which candidates were dropped there."""
-        return self._ceilings[look][0]
+                candidate.dropped, candidate.slower_than = number, best
