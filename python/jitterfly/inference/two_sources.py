@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from .. import notebook
 from ..fields import shorten
-from ..result_table import Report
 from ..stats.estimates import check_confidence
 from ..units import Time, parse_seconds, show_seconds
 from .fit import (
@@ -27,11 +26,8 @@ from .fit import (
     RARE_HITS,
     WITHOUT_ERRORS,
     Bounds,
-    chance_of_misfit,
-    has_intervals,
-    judged_fit,
+    CurveFit,
     misfit_limit,
-    relative_misfit,
     shown_amount,
 )
 from .models import ASSUMED, Model, make_model
@@ -58,7 +54,7 @@ _NAMES = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TwoSourceFit(Report):
+class TwoSourceFit(CurveFit):
     """What explains a curve best, with two sources of noise.
 
     Attributes
@@ -74,16 +70,7 @@ class TwoSourceFit(Report):
         As of `Fit`.
     """
 
-    curve: Curve
-    model: Model
-    confidence: float
-    verdict: str
     bounds: dict[str, Bounds]
-    predicted: Floats
-    misfit: float
-    chi2: float
-    freedom: int
-    chance: float
 
     def __repr__(self) -> str:
         parameters = ", ".join(
@@ -106,11 +93,6 @@ class TwoSourceFit(Report):
             if not one.fixed
             and (not self.intervals or one.low <= 0 or one.high > _DETERMINED * one.low)
         )
-
-    @property
-    def intervals(self) -> bool:
-        """Whether the bounds are confidence intervals."""
-        return has_intervals(self.verdict, self.freedom, self.curve)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each of `bounds`: parameter, value, low, high, given, determined.
@@ -357,13 +339,9 @@ def _fitted(
         bounds[load] = Bounds(float(values[at] * p[i, j]), float(ends[0]), float(ends[1]))
     predicted = curve.rounds * values[0] + values[1] * grid.extra[i]
     predicted = predicted + values[2] * grid.extra[len(grid.p) + j]
-    misfit = relative_misfit(curve, predicted)
+    in_order = {name: bounds[name] for name in _NAMES}
     chi2 = float(grid.misfit[i, j])
-    chance = chance_of_misfit(chi2, freedom, curve)
-    return TwoSourceFit(
-        curve, model, confidence, judged_fit(curve, freedom, misfit, chance),
-        {name: bounds[name] for name in _NAMES}, predicted, misfit, chi2, freedom, chance,
-    )  # fmt: skip
+    return TwoSourceFit(curve, model, confidence, predicted, chi2, freedom, in_order)
 
 
 def _unit(name: str) -> str:
