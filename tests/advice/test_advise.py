@@ -17,36 +17,8 @@ import jitterfly as jf
 from jitterfly.advice import Candidate, Question, known, register
 from jitterfly.advice.race import Race, fitting_candidates, sharing_simulations, simulate_more
 from jitterfly.advice.ranking import cell_of_race
-from jitterfly.syntax import read_bytes, read_ranks, read_share
-from jitterfly.units import show_size
 
 # --- what is asked
-
-
-def test_sizes():
-    assert read_ranks("64,1000,6000", "ranks") == [64, 1000, 6000]
-    assert read_ranks([2, 5], "ranks") == [2, 5]
-    assert read_ranks(np.array([2, 5]), "ranks") == [2, 5]
-    assert read_bytes("8, 1KiB,1MiB,1 kB,3B", "bytes") == [8, 1024, 2**20, 1000, 3]
-    assert read_bytes("8..64/2", "bytes") == [8, 32, 64]  # both ends, also with a step
-    assert read_bytes("2^3..2^5", "bytes") == [8, 16, 32]
-    for count in (0, 1, 999, 1000, 1024, 1536, 2**20, 5 * 10**9, 3 * 2**40, 7 * 10**15, 2**62):
-        assert read_bytes(show_size(count).replace(",", ""), "bytes") == [count]
-
-
-@pytest.mark.parametrize(
-    "text", ["", "8,", "x", "1.5", "-3", "1KiBs", "1kib", "3..8", "8..4", "8..64/0", "8,8", [],
-             [[]], [1.5], None, {"a": 1}, "2^99x", True],
-)  # fmt: skip
-def test_bad_sizes(text):
-    with pytest.raises(ValueError, match=r"^bytes"):
-        read_bytes(text, "bytes")
-
-
-@pytest.mark.parametrize("value", ["1", "x", "-1%", "100%", None, True, 1.0, math.nan, "1/0"])
-def test_bad_shares(value):
-    with pytest.raises(ValueError, match="within must be a share from 0 to below 1"):
-        read_share(value, "within", 0.0, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from jitterfly.advice import Question, race, search
 from jitterfly.advice.race import Race
 from jitterfly.advice.ranking import cell_of_race
 from jitterfly.noise_free import noise_free_ticks
-from jitterfly.syntax import read_bytes, read_ranks
 
 TREES = ["reduce_broadcast", "recursive_doubling"]  # ranks are not alike: times by the engine
 
@@ -232,27 +231,6 @@ def test_the_command_knows_own_candidates(tmp_path, capsys):
     assert "ring" in [line[0] for line in lines]
     assert run(path, "--candidates", "boths") == 2
     assert "(did you mean 'both'?)" in capsys.readouterr().err
-
-
-# --- ranges and units
-
-
-def test_ranges_have_both_ends():
-    assert read_bytes("8..16MiB/2", "bytes")[-2:] == [2**23, 2**24]
-    assert read_bytes("8..64/3", "bytes") == [8, 64]
-    assert read_ranks("2^4..2^4", "ranks") == [16]
-    assert read_ranks("1..8/9", "ranks") == [1, 8]
-    for text in ("1KiB..", "..8", "..", " .. 8"):
-        with pytest.raises(ValueError, match=r"^bytes: a range must have two ends, such as 8..64"):
-            read_bytes(text, "bytes")
-
-
-def test_units_of_sizes():
-    assert read_bytes("1TiB,1PiB,1TB,1PB", "bytes") == [2**40, 2**50, 10**12, 10**15]
-    with pytest.raises(ValueError, match="PB, KiB, MiB, GiB, TiB, PiB"):
-        read_bytes("1EiB", "bytes")
-    with pytest.raises(ValueError, match="ranks must be whole numbers"):
-        read_ranks("1KiB", "ranks")
 
 
 def test_a_message_of_many_bytes(capsys):
