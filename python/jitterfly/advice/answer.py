@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import notebook
-from ..fields import counted
+from ..fields import counted, first_few
 from ..result_table import ResultTable, aligned, csv_text, ends
 from ..slowdown import start_notes
 from ..stats import Estimate
@@ -472,11 +472,8 @@ def _not_slower(cell: AdviceCell) -> dict[str, list[str]]:
 
 
 def _listed_names(names: Sequence[str]) -> str:
-    if len(names) <= _NAMES_IN_A_LINE:
-        return ", ".join(names)
-    return (
-        f"{', '.join(names[: _NAMES_IN_A_LINE - 1])} and {len(names) - _NAMES_IN_A_LINE + 1} more"
-    )
+    fit = len(names) <= _NAMES_IN_A_LINE
+    return first_few(names, _NAMES_IN_A_LINE if fit else _NAMES_IN_A_LINE - 1)
 
 
 def cells_table(advice: Advice, width: int | None = None) -> list[str]:

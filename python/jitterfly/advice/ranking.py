@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 
-from ..result_table import ends
 from ..stats import Estimate, win_probability
+from ..stats.estimates import changed
 from .race import CandidateRuns, Race
 
 WINNER, EQUAL, NEAR, OPEN, NOBODY, NOT_RUN = (
@@ -237,8 +238,7 @@ def _ranked(
         other = _rival(race, candidate, first, state)
         versus = other.name
         ratio, apart, often = _compared(race, candidate, other, confidence)
-    middle, low, high = (_time_ratio(float(end), candidate.noise_free) for end in ends(value))
-    slowdown = Estimate(middle, low, high, value.confidence, value.realizations)
+    slowdown = changed(value, lambda time: _time_ratio(time, candidate.noise_free))
     look = 0 if race.exact else (candidate.dropped if candidate.dropped >= 0 else race.look) + 1
     told_at = race.sizes[look - 1] if look else 0
     return RankedCandidate(
@@ -310,14 +310,8 @@ def _compared(
     ratio = race.statistic.ratio(a, b, race.error, race.within, moved)
     apart = race.statistic.difference(a, b, race.error, moved)
     if ceiling is not None:  # its noise-free time was told to be above the other's after that
-        ratio = _at_least(ratio, mine / ceiling)
-        apart = _at_least(apart, mine - ceiling)
+        ratio = changed(ratio, partial(max, mine / ceiling))
+        apart = changed(apart, partial(max, mine - ceiling))
     wins, losses = int((a < b).sum()), int((a > b).sum())
     often = win_probability(wins, len(a) - wins - losses, losses, confidence)
     return ratio, apart, often
-
-
-def _at_least(estimate: Estimate, least: float) -> Estimate:
-    """An estimate of what is known to be at least so much."""
-    value, low, high = (max(float(end), least) for end in ends(estimate))
-    return Estimate(value, low, high, estimate.confidence, estimate.realizations)

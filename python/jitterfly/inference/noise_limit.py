@@ -27,7 +27,7 @@ from ..fields import shorten
 from ..network import Network
 from ..noise import Noise, PeriodicNoise
 from ..rare_noise import SourceHits
-from ..result_table import ResultTable, aligned, csv_text
+from ..result_table import ResultTable, aligned, csv_text, show_interval
 from ..simulate import simulate_checked
 from ..slowdown import (
     QUESTION_COLUMNS,
@@ -158,10 +158,7 @@ class NoiseLimitTable(ResultTable):
             return f"any, to {100 * MOST_SHARE:g} % of the CPU"
         if row.state == NEVER:
             return "none keeps it"
-        value, low, high = (
-            show_seconds(end, 3) if math.isfinite(end) else "?" for end in row.value
-        )
-        return f"{value} [{low}, {high}]"
+        return show_interval(row.value, partial(show_seconds, digits=3))
 
     def lines(self) -> list[str]:
         """The table as text."""
