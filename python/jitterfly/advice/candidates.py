@@ -269,63 +269,40 @@ def _check_free_links(network: Network, size: int) -> None:
         )
 
 
-def _register_all() -> None:
-    for collective, names in _PLAIN.items():
-        for name, (summary, called_by) in names.items():
-            make = _always(f"{name}_{collective}")
-            pairs = zip(LIBRARIES, called_by, strict=True)
-            called = {library: word for library, word in pairs if word}
-            register(collective, Candidate(name, make, summary=summary, called=called))
-    for candidate in [*_with_copies(), *_in_two_stages(), *_only_if_named()]:
-        register("allreduce", candidate)
-    # Open MPI's has all messages under way, MPICH's 32 unless it is told another number.
-    for name, window, words, called in (
-        ("linear", MOST_WINDOW, "all at once", {"Open MPI": "1 linear"}),
-        ("scattered", 32, "32 at a time", {"MPICH": "scattered"}),
-    ):
-        summary = f"a block to i + 1, i + 2, ... (modulo N), {words}"
-        register("alltoall", Candidate(name, _linear(window), summary=summary, called=called))
-
-
-def _with_copies() -> list[Candidate]:
-    """The butterfly, and what it can do against noise by sending more than it must."""
-    return [
-        # The schedule of recursive_doubling in an engine of its own, which knows no gap between
-        # messages: considered only if it is named.
+_OTHER_ALLREDUCES = [
+    # The schedule of recursive_doubling in an engine of its own, which knows no gap between
+    # messages: considered only if it is named.
+    Candidate(
+        "butterfly",
+        _always("butterfly"),
+        usual=False,
+        summary="recursive_doubling on links that are never busy, as in MS12",
+    ),
+    # What it can do against noise by sending more than it must.
+    *(
         Candidate(
-            "butterfly",
-            _always("butterfly"),
-            usual=False,
-            summary="recursive_doubling on links that are never busy, as in MS12",
-        ),
-        *(
-            Candidate(
-                f"butterfly_after_{after}",
-                _forwarded(after),
-                against_noise=True,
-                summary=f"butterfly, then each rank forwards the result to {partners}",
-            )
-            for after, partners in ((1, "1 partner"), (4, "4 partners"), ("all", "all partners"))
-        ),
-        # A rank that adopts a copy sends none itself: it may be earlier than without noise.
-        Candidate(
-            "butterfly_within_all",
-            _within,
+            f"butterfly_after_{after}",
+            _forwarded(after),
             against_noise=True,
-            summary="butterfly; each message of a round goes to a second rank as well",
-        ),
-        Candidate(
-            "butterfly_on_demand",
-            _on_demand,
-            against_noise=True,
-            summary="butterfly; a rank that waits as long as a message takes asks for a copy",
-        ),
-    ]
-
-
-def _in_two_stages() -> list[Candidate]:
-    """Within nodes, and between their leaders."""
-    return [
+            summary=f"butterfly, then each rank forwards the result to {partners}",
+        )
+        for after, partners in ((1, "1 partner"), (4, "4 partners"), ("all", "all partners"))
+    ),
+    # A rank that adopts a copy sends none itself: it may be earlier than without noise.
+    Candidate(
+        "butterfly_within_all",
+        _within,
+        against_noise=True,
+        summary="butterfly; each message of a round goes to a second rank as well",
+    ),
+    Candidate(
+        "butterfly_on_demand",
+        _on_demand,
+        against_noise=True,
+        summary="butterfly; a rank that waits as long as a message takes asks for a copy",
+    ),
+    # Within nodes, and between their leaders.
+    *(
         Candidate(
             f"hierarchical{suffix}",
             _hierarchical(leaders),
@@ -338,26 +315,40 @@ def _in_two_stages() -> list[Candidate]:
             (4, "_4_leaders", "a quarter of the vector between each of 4 leaders"),
             ("all", "_all_leaders", "a part of the vector between each of all ranks"),
         )
-    ]
+    ),
+    Candidate(  # MPICH's has a radix of its own, which a tuning file would have to name
+        "recursive_multiplying",
+        _always("recursive_multiplying_allreduce"),
+        usual=False,
+        summary="whole vectors among 4 ranks in a round: the fewest rounds, more messages",
+    ),
+    Candidate(  # NCCL's buffers of 4 MiB have 8 parts (`NCCL_BUFFSIZE`, `NCCL_STEPS`)
+        "double_binary_tree",
+        _always("double_binary_tree_allreduce", segment_bytes="512KiB"),
+        usual=False,
+        summary="up and down two binary trees, half of the vector each, in parts of 512 KiB",
+        called={"NCCL": "Tree"},
+    ),
+]
+"""Beside those of `_PLAIN`."""
 
 
-def _only_if_named() -> list[Candidate]:
-    """Others, which are candidates only if they are named."""
-    return [
-        Candidate(  # MPICH's has a radix of its own, which a tuning file would have to name
-            "recursive_multiplying",
-            _always("recursive_multiplying_allreduce"),
-            usual=False,
-            summary="whole vectors among 4 ranks in a round: the fewest rounds, more messages",
-        ),
-        Candidate(  # NCCL's buffers of 4 MiB have 8 parts (`NCCL_BUFFSIZE`, `NCCL_STEPS`)
-            "double_binary_tree",
-            _always("double_binary_tree_allreduce", segment_bytes="512KiB"),
-            usual=False,
-            summary="up and down two binary trees, half of the vector each, in parts of 512 KiB",
-            called={"NCCL": "Tree"},
-        ),
-    ]
+def _register_all() -> None:
+    for collective, names in _PLAIN.items():
+        for name, (summary, called_by) in names.items():
+            make = _always(f"{name}_{collective}")
+            pairs = zip(LIBRARIES, called_by, strict=True)
+            called = {library: word for library, word in pairs if word}
+            register(collective, Candidate(name, make, summary=summary, called=called))
+    for candidate in _OTHER_ALLREDUCES:
+        register("allreduce", candidate)
+    # Open MPI's has all messages under way, MPICH's 32 unless it is told another number.
+    for name, window, words, called in (
+        ("linear", MOST_WINDOW, "all at once", {"Open MPI": "1 linear"}),
+        ("scattered", 32, "32 at a time", {"MPICH": "scattered"}),
+    ):
+        summary = f"a block to i + 1, i + 2, ... (modulo N), {words}"
+        register("alltoall", Candidate(name, _linear(window), summary=summary, called=called))
 
 
 def _linear(window: int) -> Maker:
