@@ -20,7 +20,6 @@ from ..fields import shorten
 from ..stats.estimates import check_confidence
 from ..units import Time, parse_seconds, show_seconds
 from .fit import (
-    FITS,
     NO_FIT,
     NOT_TESTED,
     RARE_HITS,
@@ -132,11 +131,9 @@ class TwoSourceFit(CurveFit):
         for ranks, seen, found in zip(curve.ranks, curve.latency, self.predicted, strict=True):
             measured, modelled = (show_seconds(float(x), 4) for x in (seen, found))
             lines.append(f"  {ranks:>9,}  {measured:>9}  {modelled:>9}")
-        how = {
-            FITS: f"rms of measured / model - 1 is {100 * self.misfit:.2g} %",
-            NO_FIT: f"rms of measured / model - 1 is {100 * self.misfit:.2g} %",
-            NOT_TESTED: "as many parameters as points, or more, so this tests nothing",
-        }[self.verdict]
+        how = f"rms of measured / model - 1 is {100 * self.misfit:.2g} %"
+        if self.verdict == NOT_TESTED:
+            how = "as many parameters as points, or more, so this tests nothing"
         lines += ["", f"{self.verdict}: {how}"]
         if self.verdict == NO_FIT:
             return [*lines, *(f"  {note}" for note in (_LONGER, *curve.notes))]
@@ -144,12 +141,9 @@ class TwoSourceFit(CurveFit):
             lines.append(f"  {share} intervals: profile likelihood")
         else:
             lines.append(f"  {WITHOUT_ERRORS}")
+        free = [name for name, one in self.bounds.items() if not one.fixed]
         lost = [_NAMES[name][1] for name in self.undetermined]
-        kept = [
-            _NAMES[name][1]
-            for name, one in self.bounds.items()
-            if name not in self.undetermined and not one.fixed
-        ]
+        kept = [_NAMES[name][1] for name in free if name not in self.undetermined]
         if lost:
             why = f"from nothing, or over more than a factor of {_DETERMINED:g}"
             why = why if self.intervals else "give errors, or more points"
@@ -223,10 +217,7 @@ def fit_two_sources(
         within = grid.misfit <= limit
         inside = [np.asarray(within.any(axis=other)) for other in (1, 0)]
         ends = [_around(axes[0], inside[0]), _around(axes[1], inside[1])]
-    endless = (
-        inside[0][0] and axes[0][0] <= start,
-        inside[1][0] and (axes[1][0] <= start),
-    )
+    endless = [fits[0] and axis[0] <= start for fits, axis in zip(inside, axes, strict=True)]
     return _fitted(curve, model, confidence, given, freedom, grid, limit, endless)
 
 
@@ -307,7 +298,7 @@ def _fitted(
     freedom: int,
     grid: _Grid,
     limit: float,
-    endless: tuple[bool, bool],
+    endless: list[bool],
 ) -> TwoSourceFit:
     """`endless`: whether the smallest p there is fits, so that a longer delay does as well."""
     i, j = np.unravel_index(int(np.argmin(grid.misfit)), grid.misfit.shape)
