@@ -320,6 +320,10 @@ def test_realizations_are_the_limit():
     assert found.simulated == 70  # both come out of one simulation
     assert set(cell.among) == {"butterfly_after_4", "butterfly_after_all"}
     assert found.summary() == "no winner in this cell"
+    assert found.report()[-1].endswith(
+        "the budget of 70 realizations is spent before all is decided: raise `realizations`, "
+        "or let `within` count larger differences as equal"
+    )
 
 
 def test_seconds_are_the_limit():
@@ -330,6 +334,8 @@ def test_seconds_are_the_limit():
     assert found.elapsed < 5
     assert found.cells[-1].outcome in ("not run", "no winner")
     json.loads(found.to_json())
+    told = "the budget of 0.05 s is spent before all is decided: raise `seconds`"
+    assert found.report()[-1].endswith(told)
 
 
 @pytest.mark.parametrize("after", [1, 40])

@@ -146,19 +146,10 @@ def test_who_was_dropped_unseen_is_slower_by_what_is_told():
 # --- words
 
 
-def test_budgets_say_what_to_do():
-    given = {"network": MACHINE, "noise": NOISE, "within": 0.0,
-             "candidates": ["butterfly_after_4", "butterfly_after_all"]}  # fmt: skip
-    text = jf.advise(64, realizations=70, **given).report()[-1]
-    assert text.endswith(
-        "the budget of 70 realizations is spent before all is decided: raise `realizations`, "
-        "or let `within` count larger differences as equal"
-    )
-    text = jf.advise("2^8..2^14", seconds=0.05, **given).report()[-1]
-    assert text.endswith("the budget of 0.05 s is spent before all is decided: raise `seconds`")
-    assert "95 % for" in jf.advise(4, realizations=64, **given).report()[-2]
-    sure = {"confidence": 0.9999999, "network": MACHINE, "noise": NOISE}
-    assert "99.99999 % for" in jf.advise(4, realizations=64, **sure).report()[-2]
+def test_the_confidence_has_all_its_digits():
+    for confidence, share in ((0.95, "95"), (0.9999999, "99.99999")):
+        found = jf.advise(4, network=MACHINE, noise=NOISE, confidence=confidence, realizations=64)
+        assert f"{share} % for" in found.report()[-2]
 
 
 def test_the_limit_of_the_gap_is_exact():
