@@ -29,13 +29,13 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.algorithm import Forwarding
 from ..case import Case, delays
 from ..noise_free import Poll, has_one_random_source, noise_free_ticks, noise_only_delays
 from ..program import completions
 from ..simulate import simulate_checked
 from ..steps import ASK, COPY, FORWARD, NOBODY_ASKS
 from ..units import from_ticks
-from .candidates import Candidate
 from .question import Floats, Question, Statistic
 
 Tick = Callable[[int], object]
@@ -108,7 +108,15 @@ def fitting_candidates(
             left_out[candidate.name] = "there is no noise that it could help against"
             continue
         try:
-            case = _case_of(question, candidate, ranks, size)
+            case = Case(
+                ranks=ranks,
+                algorithm=candidate.make(ranks, question.network, size),
+                network=question.network,
+                noise=question.noise,
+                message_bytes=size,
+                cycles=question.cycles,
+                compute_time=question.compute_time,
+            )
             program = _program_of(case)
         except ValueError as error:
             left_out[candidate.name] = str(error)
@@ -119,19 +127,6 @@ def fitting_candidates(
         programs[program] = candidate.name
         fitting.append(CandidateRuns(candidate.name, case, never_early=noise_only_delays(case)))
     return fitting, left_out
-
-
-def _case_of(question: Question, candidate: Candidate, ranks: int, size: int) -> Case:
-    algorithm = candidate.make(ranks, question.network, size)
-    return Case(
-        ranks=ranks,
-        algorithm=algorithm,
-        network=question.network,
-        noise=question.noise,
-        message_bytes=size,
-        cycles=question.cycles,
-        compute_time=question.compute_time,
-    )
 
 
 def _program_of(case: Case) -> tuple[Any, ...]:
@@ -173,25 +168,16 @@ def sharing_simulations(candidates: Sequence[CandidateRuns]) -> list[list[Candid
     """Candidates that one simulation serves: they differ in the number of forwards alone."""
     made: dict[Any, list[CandidateRuns]] = {}
     for candidate in sorted(candidates, key=lambda candidate: _forwards(candidate.case) == 0):
-        algorithm: Any = candidate.case.algorithm
+        algorithm = candidate.case.algorithm
         key: Any = id(candidate)
         # With several cycles the forwards of one delay the next.
-        if candidate.case.cycles == 1 and hasattr(algorithm, "exchanges_after"):
-            plain = type(algorithm), *_besides_forwards(algorithm)
+        if candidate.case.cycles == 1 and isinstance(algorithm, Forwarding):
+            plain = dataclasses.replace(algorithm, exchanges_after=0, forward_cost=0.0)
             key = plain, algorithm.forward_ticks()
             if _forwards(candidate.case) == 0:  # whatever a forward costs
                 key = next((k for k in made if isinstance(k, tuple) and k[0] == plain), key)
         made.setdefault(key, []).append(candidate)
     return list(made.values())
-
-
-def _besides_forwards(algorithm: Any) -> list[Any]:
-    fields = [field.name for field in dataclasses.fields(algorithm)]
-    return [
-        getattr(algorithm, name)
-        for name in fields
-        if name not in ("exchanges_after", "forward_cost")
-    ]
 
 
 def _forwards(case: Case) -> int:
