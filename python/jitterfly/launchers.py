@@ -54,7 +54,6 @@ def task(environment: Mapping[str, str] | None = None) -> tuple[int, int] | None
     >>> task({"SLURM_PROCID": "0", "SLURM_NTASKS": "16"}) is None
     True
     """
-    environment = os.environ if environment is None else environment
     for launcher in _LAUNCHERS:
         ranks = list(_numbers(environment, launcher.rank, launcher.size))
         if len(ranks) == 2 and ranks[0] < ranks[1] > 1:
@@ -64,7 +63,6 @@ def task(environment: Mapping[str, str] | None = None) -> tuple[int, int] | None
 
 def world_size(environment: Mapping[str, str] | None = None) -> int | None:
     """How many processes the launcher started on all machines; None where it does not say."""
-    environment = os.environ if environment is None else environment
     return next(_numbers(environment, *(launcher.size for launcher in _LAUNCHERS)), None)
 
 
@@ -76,22 +74,22 @@ def world_variables() -> list[str]:
 
 def local_rank(environment: Mapping[str, str] | None = None) -> int | None:
     """The number of this process on its machine; None where no launcher tells it."""
-    environment = os.environ if environment is None else environment
     return next(_numbers(environment, *(launcher.local_rank for launcher in _LAUNCHERS)), None)
 
 
 def local_size(environment: Mapping[str, str] | None = None) -> int | None:
     """How many processes the launcher started on this machine; None where it does not say."""
-    environment = os.environ if environment is None else environment
     size = next(_numbers(environment, *(launcher.local_size for launcher in _LAUNCHERS)), None)
+    environment = os.environ if environment is None else environment
     if size is None and "SLURM_LOCALID" in environment:  # "4" or, over several nodes, "4(x2)"
         tasks = environment.get("SLURM_STEP_TASKS_PER_NODE", "").split("(")[0].split(",")[0]
         size = int(tasks) if tasks.isdigit() else None
     return size
 
 
-def _numbers(environment: Mapping[str, str], *names: str) -> Iterator[int]:
+def _numbers(environment: Mapping[str, str] | None, *names: str) -> Iterator[int]:
     """The whole numbers among the values of some variables, in the order of `names`."""
+    environment = os.environ if environment is None else environment
     for name in names:
         text = environment.get(name, "")
         if text.isascii() and text.isdigit():

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +94,16 @@ def ends(*estimates: Estimate) -> list[Any]:
 
 def show_time(estimate: Estimate) -> str:
     """A time with its interval; a question mark for an end that is not known."""
-    value, low, high = (
-        show_seconds(float(end)) if math.isfinite(end) else "?" for end in ends(estimate)
-    )
+    return show_interval(ends(estimate))
+
+
+def show_interval(numbers: Iterable[float], show: Callable[[float], str] = show_seconds) -> str:
+    """A value and its ends, which `show` prints; a question mark for what is not known.
+
+    Examples
+    --------
+    >>> show_interval([1e-6, 5e-7, math.inf]), show_interval([1.5, 1.25, 1.75], "{:.2f}".format)
+    ('1 µs [500 ns, ?]', '1.50 [1.25, 1.75]')
+    """
+    value, low, high = (show(float(end)) if math.isfinite(end) else "?" for end in numbers)
     return f"{value} [{low}, {high}]"

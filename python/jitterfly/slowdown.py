@@ -35,7 +35,7 @@ from .renames import names_old_arguments
 from .result_table import ResultTable, aligned, csv_text, ends, show_time
 from .simulate import Result, simulate_checked
 from .stats import Estimate
-from .stats.estimates import check_confidence
+from .stats.estimates import changed, check_confidence
 from .stats.sampling_distributions import normal
 from .syntax import read_count, read_ranks
 from .units import TICKS_PER_SECOND, Seconds, Time, show_seconds, show_size
@@ -418,8 +418,7 @@ def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
 
 def _over(mean: Estimate, noise_free: float) -> Estimate:
     with np.errstate(divide="ignore", invalid="ignore"):  # one rank without work takes no time
-        value, low, high = np.array([mean.value, mean.low, mean.high]) / noise_free
-    return dataclasses.replace(mean, value=float(value), low=float(low), high=float(high))
+        return changed(mean, lambda time: float(np.divide(time, noise_free)))
 
 
 def unmet_of(case: Case, row: SlowdownRow) -> list[SourceHits]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from support.advice_cases import ARGUMENTS, MACHINE, run
-from support.tuning_cases import answer, ranked, won_by
+from support.tuning_cases import answer, ranked, two, undecided, won_by
 
 import jitterfly as jf
 from jitterfly.advice import known, tuning_choices, write_tuning
@@ -64,9 +64,8 @@ def assert_well_formed(rules):
             assert {message[2:] for message in messages} == {(0, 0)}
 
 
-RINGS = [ranked("ring", "best"), ranked("recursive_doubling", "slower", (1.2, 1.5), "ring")]
-HALVES = [ranked("rabenseifner", "best"), ranked("ring", "slower", (1.2, 1.5), "rabenseifner")]
-UNDECIDED = [ranked("ring", "perhaps"), ranked("recursive_doubling", "perhaps", (0.8, 1.5), "ring")]
+RINGS, HALVES = two("ring", "recursive_doubling"), two("rabenseifner", "ring")
+TREES, UNDECIDED = two("tree", "dissemination"), undecided("ring", "recursive_doubling")
 
 CELLS = {
     (4, 8): ("winner", RINGS),
@@ -140,13 +139,8 @@ def test_a_barrier_has_no_message_size(tmp_path):
     rules = read_rules(path.read_text())
     assert_well_formed(rules)
     assert taken_from_rules(rules[BARRIER], 4, 0) == 6
-    trees = [ranked("tree", "best"), ranked("dissemination", "slower", (1.2, 1.5), "tree")]
-    others = [
-        ranked("dissemination", "best"),
-        ranked("tree", "slower", (1.2, 1.5), "dissemination"),
-    ]
-    cells = {(4, 8): ("winner", trees), (4, 64): ("winner", others),
-             (8, 8): ("winner", trees), (8, 64): ("winner", trees)}  # fmt: skip
+    cells = {(4, 8): ("winner", TREES), (4, 64): ("winner", two("dissemination", "tree")),
+             (8, 8): ("winner", TREES), (8, 64): ("winner", TREES)}  # fmt: skip
     for name in ("a.rules", "openmpi.json"):
         path = answer(cells, "barrier").write_tuning(tmp_path / name)[0]
         if name == "a.rules":
@@ -159,9 +153,8 @@ def test_a_barrier_has_no_message_size(tmp_path):
 
 def test_a_barrier_that_is_not_decided_at_every_size(tmp_path):
     """It has one rule for all sizes, so none is written, and none is counted."""
-    trees = [ranked("tree", "best"), ranked("dissemination", "slower", (1.2, 1.5), "tree")]
-    cells = {(4, 8): ("winner", trees), (4, 64): ("no winner", UNDECIDED),
-             (8, 8): ("winner", trees), (8, 64): ("winner", trees)}  # fmt: skip
+    cells = {(4, 8): ("winner", TREES), (4, 64): ("no winner", UNDECIDED),
+             (8, 8): ("winner", TREES), (8, 64): ("winner", TREES)}  # fmt: skip
     choices = tuning_choices(answer(cells, "barrier"))
     found = sorted((choice.ranks, choice.message_bytes, choice.candidate) for choice in choices)
     assert found == [(4, 8, ""), (4, 64, ""), (8, 8, "tree"), (8, 64, "tree")]
@@ -243,8 +236,7 @@ def test_the_best_of_those_that_the_library_has(tmp_path, ranking, chosen):
 
 
 def test_an_algorithm_of_the_users_own_is_not_the_librarys(tmp_path):
-    ranking = [ranked("mine", "best"), ranked("ring", "slower", (1.2, 1.5), "mine")]
-    made = answer({(4, 8): ("winner", ranking)}, own={"mine": {"kind": "butterfly"}},
+    made = answer({(4, 8): ("winner", two("mine", "ring"))}, own={"mine": {"kind": "butterfly"}},
                   candidates=["mine", "ring", "rabenseifner"])  # fmt: skip
     assert [choice.candidate for choice in tuning_choices(made)] == [""]
     with pytest.raises(
@@ -293,10 +285,9 @@ def test_what_is_not_decided_says_which_candidates_to_compare(tmp_path):
     ranking = [ranked(COPIES, "best"),
                ranked("recursive_doubling", "slower", (1.1, 1.5), COPIES),
                ranked("ring", "slower", (1.1, 1.5), COPIES)]  # fmt: skip
-    decided = [ranked("ring", "best"), ranked("recursive_doubling", "slower", (1.2, 1.5), "ring")]
     names = "recursive_doubling,ring,rabenseifner,reduce_broadcast"
     reason = f"not decided among recursive_doubling, ring; best of all is {COPIES}, which Open MPI"
-    made = answer({(4, 8): ("winner", ranking), (4, 64): ("winner", decided)})
+    made = answer({(4, 8): ("winner", ranking), (4, 64): ("winner", RINGS)})
     assert tuning_choices(made)[0].reason.startswith(reason)
     (path,) = made.write_tuning(tmp_path / "a.rules")
     text = path.read_text()

@@ -14,7 +14,7 @@ from support.mpi_libraries import mpichs
 from support.paths import TESTS
 from support.scale import some
 from support.schedule_messages import simulated
-from support.tuning_cases import answer, ranked, won_by
+from support.tuning_cases import answer, two, won_by
 
 from jitterfly.advice import known, write_tuning
 from jitterfly.advice.tuning import mpich_json
@@ -109,8 +109,7 @@ def each_at_its_size(collective, chosen, ranks):
     cells = {}
     for size, name in chosen.items():
         other = next(one for one in chosen.values() if one != name)
-        best = [ranked(name, "best"), ranked(other, "slower", (1.5, 2.0), name)]
-        cells |= {(count, size): ("winner", best) for count in ranks}
+        cells |= {(count, size): ("winner", two(name, other, (1.5, 2.0))) for count in ranks}
     return answer(cells, collective)
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from support.advice_cases import ARGUMENTS, MACHINE, run
-from support.tuning_cases import TREE, answer, mpich_library, ranked, won_by
+from support.tuning_cases import TREE, answer, mpich_library, ranked, two, undecided, won_by
 
 import jitterfly as jf
 from jitterfly.advice import tuning_choices, write_tuning
@@ -51,13 +51,8 @@ def taken(tree, ranks, size, **facts):
     return taken_from_tree(tree, "allreduce", comm_size=ranks, avg_msg_size=size, **facts)
 
 
-RINGS = [ranked("ring", "best"), ranked("recursive_doubling", "slower", (1.2, 1.5), "ring")]
-HALVES = [ranked("rabenseifner", "best"), ranked("ring", "slower", (1.2, 1.5), "rabenseifner")]
-DOUBLES = [
-    ranked("recursive_doubling", "best"),
-    ranked("ring", "slower", (1.2, 1.5), "recursive_doubling"),
-]
-UNDECIDED = [ranked("ring", "perhaps"), ranked("recursive_doubling", "perhaps", (0.8, 1.5), "ring")]
+RINGS, HALVES = two("ring", "recursive_doubling"), two("rabenseifner", "ring")
+DOUBLES, UNDECIDED = two("recursive_doubling", "ring"), undecided("ring", "recursive_doubling")
 
 CELLS = {
     (4, 8): ("winner", DOUBLES),
@@ -194,18 +189,13 @@ def test_mpichs_sizes_have_31_bits(tmp_path, libmpi):
 
 
 # NCCL's tuner plugin.
-TREES = [
-    ranked("double_binary_tree", "best"),
-    ranked("ring", "slower", (1.2, 1.5), "double_binary_tree"),
-]
-RINGS_ON_GPUS = [ranked("ring", "best"), ranked("double_binary_tree", "slower", (1.2, 1.5), "ring")]
+TREES = two("double_binary_tree", "ring")
 ON_GPUS = {
     (8, 1024): ("winner", TREES),
-    (8, 2**20): ("winner", RINGS_ON_GPUS),
-    (64, 1024): ("no winner", [ranked("ring", "perhaps"),
-                               ranked("double_binary_tree", "perhaps", (0.8, 1.5), "ring")]),
+    (8, 2**20): ("winner", two("ring", "double_binary_tree")),
+    (64, 1024): ("no winner", undecided("ring", "double_binary_tree")),
     (64, 2**20): ("winner", TREES),
-}  # fmt: skip
+}
 NAMED = ["ring", "double_binary_tree"]
 
 

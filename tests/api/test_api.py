@@ -16,7 +16,7 @@ import pytest
 import jitterfly as jf
 from jitterfly import _core
 from jitterfly.info import info_lines
-from jitterfly.program import row_labels
+from jitterfly.program import completions, observation_names, row_labels
 from jitterfly.simulate import noise_phases
 from jitterfly.units import from_ticks
 
@@ -87,27 +87,40 @@ def test_views_agree(ranks, cycles, within):
     algorithm = jf.Butterfly(
         exchanges_after="all", copy_levels=within, forward_cost="3ns" if ranks > 1 else 0
     )
-    case = example(
-        ranks=ranks, algorithm=algorithm, network=LOGGOPS, cycles=cycles, compute_time="90us"
-    )
+    noise = [jf.PeriodicNoise("100us", "10us"), jf.NetworkJitter("100us", "10us")]
+    case = example(ranks=ranks, algorithm=algorithm, network=LOGGOPS, noise=noise, cycles=cycles,
+                   compute_time="90us")  # fmt: skip
     labels = row_labels(case)
     times = np.array([jf.ready_times(case, 5, first) for first in range(4)])
     assert times.shape == (4, len(labels), ranks)
 
-    rounds = jf.simulate(replace(case, observe="rounds"), 4, seed=5)
-    kinds = ("max", "min", "mean")
-    assert rounds.observations == [f"{row}: {kind}" for row in labels for kind in kinds]
-    seen = rounds.samples.reshape(4, len(labels), 3)
-    np.testing.assert_array_equal(seen[:, :, 0], times.max(axis=2))
-    np.testing.assert_array_equal(seen[:, :, 1], times.min(axis=2))
-    np.testing.assert_allclose(seen[:, :, 2], times.mean(axis=2), rtol=1e-13, atol=0.6e-12)
+    def assert_spread(observe, names, times):
+        """The latest, the earliest and the mean of the times of some rows."""
+        seen = jf.simulate(replace(case, observe=observe), 4, seed=5)
+        kinds = ("max", "min", "mean")
+        assert seen.observations == [f"{name}: {kind}" for name in names for kind in kinds]
+        assert seen.observations == observation_names(seen.case)
+        samples = seen.samples.reshape(4, len(names), 3)
+        np.testing.assert_array_equal(samples[:, :, 0], times.max(axis=2))
+        np.testing.assert_array_equal(samples[:, :, 1], times.min(axis=2))
+        np.testing.assert_allclose(samples[:, :, 2], times.mean(axis=2), rtol=0, atol=0.51e-12)
+        return seen
 
-    completions = jf.simulate(case, 4, seed=5)
-    last = -1 - algorithm.forwards(case.ranks)  # row of T = 0, counted from "end"
-    rows = np.arange(len(labels))[last - 1 : -1]
-    np.testing.assert_array_equal(
-        completions.samples[:, last:], times[:, rows].max(axis=2) if ranks > 1 else times[:, -1]
-    )
+    assert_spread("rounds", labels, times)
+    rows = completions(case)
+    wanted = [labels.index(_label(row, case)) for row in rows]
+    spread = assert_spread("spread", [row.name for row in rows], times[:, wanted])
+    last = jf.simulate(case, 4, seed=5)
+    np.testing.assert_array_equal(spread.ticks[:, ::3], last.ticks)
+    np.testing.assert_array_equal(spread.noise_free, np.repeat(last.noise_free, 3))
+
+
+def _label(row, case):
+    """Of the step that completes a collective with T redundant exchanges."""
+    if case.ranks == 1:  # nothing is exchanged: complete at the start of the collective
+        return "start" if row.cycle == 1 else f"cycle {row.cycle}, end"
+    last = f"level {case.log2_ranks}" if row.T == 0 else f"forward {row.T}"
+    return f"cycle {row.cycle}, {last}" if case.cycles > 1 else last
 
 
 @pytest.mark.parametrize("within", [None, [2]])

@@ -62,10 +62,6 @@ def test_message_bytes(value):
     check(lambda: case(message_bytes=value), "message_bytes must be an integer from 0 to 2^62")
 
 
-def test_message_bytes_of_loggops():
-    check(lambda: case(network=LOGGOPS, message_bytes=0), "message_bytes", "from 1 to 2^62, got 0")
-
-
 @pytest.mark.parametrize("value", [0, 100_001, *JUNK])
 def test_cycles(value):
     check(lambda: case(cycles=value), "cycles must be an integer from 1 to 100000", "got ")
@@ -138,14 +134,6 @@ def test_during(value):
     check(lambda: jittery(during=value), "during must be one of 'all', 'communication'")
 
 
-def test_jitter_during_compute():
-    check(lambda: jittery(during="compute"), "during must be 'all' or 'communication'")
-
-
-def test_jitter_too_dense():
-    check(lambda: jittery(period=1e-9), "period must be at least 1.008e-09 s", "got 1e-09")
-
-
 @pytest.mark.parametrize("value", [True, 0, -2, "2 nodes", "level 8", 1.5, 3.0, None, 2**30 + 1])
 def test_shared(value):
     rule = "shared must be False, 'machine' or the ranks per node, from 1 to 2^30, got "
@@ -176,14 +164,6 @@ def test_shared_by_a_level_that_is_not_there(value):
 )
 def test_phases(phases):
     check(lambda: noisy(phases=phases), "phases must be an array of times from 0 to below period")
-
-
-def test_phases_of_wrong_shape():
-    check(lambda: noisy(phases=np.zeros(8)), "phases must have shape (16,)", "got (8,)")
-
-
-def test_phases_and_shared():
-    check(lambda: noisy(phases=np.zeros(16), shared=2), "shared must be False")
 
 
 @pytest.mark.parametrize("value", [-1, 31, *JUNK, *LONG])
@@ -268,19 +248,6 @@ def test_rendezvous_is_of_messages_not_of_vectors():
     check(lambda: case(network=network, message_bytes=4096, algorithm=forwarded), rule)
 
 
-def test_what_needs_powers_of_two_says_so():
-    noise = [jf.StepNoise(delay="1us")]
-    odd = case(ranks=6, noise=noise)
-    check(lambda: jf.theory.one_rank(odd), "ranks must be a power of two for this recursion")
-    check(lambda: jf.theory.noise_free_completion(odd), "ranks must be a power of two for this")
-
-
-def test_after_beyond_rounds():
-    rule = "exchanges_after must be 'all' or an integer from 0 to"
-    check(lambda: butterfly(exchanges_after=5), f"{rule} 4", "got 5")
-    check(lambda: butterfly(ranks=1, exchanges_after=1), f"{rule} 0", "got 1")
-
-
 @pytest.mark.parametrize(
     "value", ["every", 3, [2, 2], True, {2: 1}, b"\x01", np.array(3), "x" * 500, DIGITS, 1.5]
 )
@@ -293,24 +260,6 @@ def test_within_levels(value):
     check(
         lambda: jf.Butterfly(copy_levels=[value]),
         "copy_levels levels must be an integer from 1 to 29",
-    )
-
-
-def test_within_beyond_levels():
-    check(
-        lambda: butterfly(copy_levels=[4]),
-        "copy_levels levels must be from 1 to 3",
-        "K = 4",
-        "got 4",
-    )
-    check(
-        lambda: butterfly(ranks=2, copy_levels=[1]), "copy_levels levels must be left out", "got 1"
-    )
-
-
-def test_forward_cost_without_forwards():
-    check(
-        lambda: jf.Butterfly(forward_cost=1e-9), "forward_cost must be 0 when exchanges_after is 0"
     )
 
 
@@ -361,10 +310,6 @@ def test_algorithm(value):
 @pytest.mark.parametrize("value", [None, 3, jf.Hockney, jf.Butterfly()])
 def test_network(value):
     check(lambda: case(network=value), "network must be a Network such as LogGOPS(...), or text")
-
-
-def test_network_as_text():
-    check(lambda: case(network="hockney"), "network must look like key=value,key=value")
 
 
 @pytest.mark.parametrize(
@@ -421,12 +366,38 @@ def test_frozen():
         HOCKNEY.alpha = 1.0
 
 
-def test_replace_checks_again():
-    check(
-        lambda: replace(butterfly(exchanges_after=4), ranks=8),
-        "exchanges_after must be",
-        "from 0 to 3",
-    )
+ODD = {"ranks": 6, "noise": [jf.StepNoise(delay="1us")]}
+AFTER = "exchanges_after must be 'all' or an integer from 0 to"
+POWER = "ranks must be a power of two"
+
+
+@pytest.mark.parametrize(
+    ("make", "parts"),
+    [
+        (lambda: case(network=LOGGOPS, message_bytes=0), ["message_bytes",
+                                                          "from 1 to 2^62, got 0"]),
+        (lambda: jittery(during="compute"), ["during must be 'all' or 'communication'"]),
+        (lambda: jittery(period=1e-9), ["period must be at least 1.008e-09 s", "got 1e-09"]),
+        (lambda: noisy(phases=np.zeros(8)), ["phases must have shape (16,)", "got (8,)"]),
+        (lambda: noisy(phases=np.zeros(16), shared=2), ["shared must be False"]),
+        (lambda: jf.theory.one_rank(case(**ODD)), [f"{POWER} for this recursion"]),
+        (lambda: jf.theory.noise_free_completion(case(**ODD)), [f"{POWER} for this"]),
+        (lambda: butterfly(exchanges_after=5), [f"{AFTER} 4", "got 5"]),
+        (lambda: butterfly(ranks=1, exchanges_after=1), [f"{AFTER} 0", "got 1"]),
+        (lambda: replace(butterfly(exchanges_after=4), ranks=8), [f"{AFTER} 3", "got 4"]),
+        (lambda: butterfly(copy_levels=[4]), ["copy_levels levels must be from 1 to 3", "K = 4",
+                                              "got 4"]),
+        (lambda: butterfly(ranks=2, copy_levels=[1]), ["copy_levels levels must be left out",
+                                                       "got 1"]),
+        (lambda: jf.Butterfly(forward_cost=1e-9),
+         ["forward_cost must be 0 when exchanges_after is 0"]),
+        (lambda: case(network="hockney"), ["network must look like key=value,key=value"]),
+        (lambda: noise_phases(case()), ["noise must hold a PeriodicNoise"]),
+        (lambda: jf.simulate(case(), backend="cuda", threads=2), ["threads must be None"]),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_together(make, parts):
+    check(make, *parts)
 
 
 # Tables, as studies have them.
@@ -537,14 +508,6 @@ def test_check_backend(backend):
     check(lambda: check_backend("gup"), "backend must be one of 'auto', 'cpu', 'cuda'")
     check(lambda: check_backend(backend, 1025), "threads must be an integer from 1 to 1024")
     check(lambda: check_backend("cuda", 2), "threads must be None with backend 'cuda'")
-
-
-def test_phases_without_noise():
-    check(lambda: noise_phases(case()), "noise must hold a PeriodicNoise")
-
-
-def test_threads_are_the_cpus():
-    check(lambda: jf.simulate(case(), backend="cuda", threads=2), "threads must be None")
 
 
 def test_results_beyond_memory():

@@ -1,6 +1,7 @@
 """Syntax of numbers, sizes, ranges, networks and noise, in commands, TOML and Python."""
 
 import csv
+import math
 import warnings
 
 import numpy as np
@@ -20,6 +21,7 @@ from jitterfly.syntax import (
     read_share,
     read_size,
 )
+from jitterfly.units import show_size
 
 NETWORK = {"kind": "loggops", "L": "1us", "o": "0.1us", "G": "0.1ns"}
 MACHINE = jf.LogGOPS(L="1us", o="0.1us", G="0.1ns")
@@ -55,6 +57,12 @@ def test_sizes(text, size):
         ("64..1024", [64, 128, 256, 512, 1024]),
         ("64..1e3+300", [64, 364, 664, 964, 1000]),
         ("64..1024/3", [64, 512, 1024]),
+        ("8..64/2", [8, 32, 64]),
+        ("8..64/3", [8, 64]),
+        ("1..8/9", [1, 8]),
+        ("2^3..2^5", [8, 16, 32]),
+        ("2^4..2^4", [16]),
+        ("64,1000,6000", [64, 1000, 6000]),
         ("100..300+100,7", [100, 200, 300, 7]),
         ("5..5+1", [5]),
     ],
@@ -78,12 +86,31 @@ def test_network_texts():
         jf.advise(8, network="loggops")
 
 
+def test_lists_of_sizes():
+    assert read_bytes("8, 1KiB,1MiB,1 kB,3B", "bytes") == [8, 1024, 2**20, 1000, 3]
+    assert read_bytes("1TiB,1PiB,1TB,1PB", "bytes") == [2**40, 2**50, 10**12, 10**15]
+    assert read_bytes("8..16MiB/2", "bytes")[-2:] == [2**23, 2**24]
+    for count in (0, 1, 999, 1000, 1024, 1536, 2**20, 5 * 10**9, 3 * 2**40, 7 * 10**15, 2**62):
+        assert read_bytes(show_size(count).replace(",", ""), "bytes") == [count]
+    with pytest.raises(ValueError, match="PB, KiB, MiB, GiB, TiB, PiB"):
+        read_bytes("1EiB", "bytes")
+    with pytest.raises(ValueError, match="ranks must be whole numbers"):
+        read_ranks("1KiB", "ranks")
+    for text in ("1KiB..", "..8", "..", " .. 8"):
+        with pytest.raises(ValueError, match=r"^bytes: a range must have two ends, such as 8..64"):
+            read_bytes(text, "bytes")
+
+
 @pytest.mark.parametrize(
-    "text", ["64..1000", "9..5+1", "5..9+0", "5..9+x", "8..64/2/3", "1..1e9+1"]
-)
+    "text",
+    ["64..1000", "9..5+1", "5..9+0", "5..9+x", "8..64/2/3", "1..1e9+1", "", "8,", "x", "1.5", "-3",
+     "1KiBs", "1kib", "3..8", "8..4", "8..64/0", "8,8", [], [[]], [1.5], None, {"a": 1}, "2^99x",
+     True],
+)  # fmt: skip
 def test_bad_ranges(text):
-    with pytest.raises(ValueError, match=r"^ranks"):
-        read_ranks(text, "ranks")
+    for name, read in (("ranks", read_ranks), ("bytes", read_bytes)):
+        with pytest.raises(ValueError, match=f"^{name}"):
+            read(text, name)
 
 
 @pytest.mark.parametrize(
@@ -96,16 +123,19 @@ def test_shares(value, share):
 
 
 @pytest.mark.parametrize(
-    "text", ["1e9999999999", "1e-9999999999", "1e9999999999%", "1/0", "0/0", "1e", "1" * 500, "%"]
-)
-def test_shares_that_are_none(text):
+    "value",
+    ["1e9999999999", "1e-9999999999", "1e9999999999%", "1/0", "0/0", "1e", "1" * 500, "%", "1", "x",
+     "-1%", "100%", None, True, 1.0, math.nan],
+)  # fmt: skip
+def test_shares_that_are_none(value):
     """At once: a number of 10^10 digits is not made."""
-    with pytest.raises(ValueError, match="within must be a share"):
-        read_share(text, "within", 0, 1)
+    with pytest.raises(ValueError, match="within must be a share from 0 to below 1"):
+        read_share(value, "within", 0, 1)
 
 
 def test_entries_of_a_list_are_read_as_single_numbers():
     assert read_ranks([1e3, "2e3", np.float64(64)], "ranks") == [1000, 2000, 64]
+    assert read_ranks([2, 5], "ranks") == read_ranks(np.array([2, 5]), "ranks") == [2, 5]
     assert read_ranks(1e3, "ranks") == [read_count(1e3, "ranks")] == [1000]
     assert read_bytes([1e3, "1K"], "bytes") == [1000, 1024]
     points = jf.Axis("ranks", [1e3, 2000]).values

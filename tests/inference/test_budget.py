@@ -171,13 +171,23 @@ def test_no_room_and_a_tick_of_it():
 # --- simulated answers
 
 
+def depths(rounds, p):
+    """The joint distribution of hits on the worst paths of 2^rounds ranks, exactly."""
+    if rounds == 0:
+        return {(0,): 1.0}
+    half, found = depths(rounds - 1, p), {}
+    for (one, share), (other, other_share) in itertools.product(half.items(), repeat=2):
+        before = [max(pair) for pair in zip(one, other, strict=True)] * 2
+        for hits in itertools.product((0, 1), repeat=2**rounds):
+            after = tuple(d + h for d, h in zip(before, hits, strict=True))
+            chance = p ** sum(hits) * (1 - p) ** (len(hits) - sum(hits))
+            found[after] = found.get(after, 0.0) + share * other_share * chance
+    return found
+
+
 def four_ranks(p, m):
     """P(M > m) of the last of four ranks, exactly."""
-    found = 0.0
-    for hits in itertools.product((0, 1), repeat=8):
-        last = max(max(hits[i], hits[i ^ 2]) + hits[4 + i] for i in range(4))
-        found += p ** sum(hits) * (1 - p) ** (8 - sum(hits)) * (last > m)
-    return found
+    return sum(share for hits, share in depths(2, p).items() if max(hits) > m)
 
 
 @pytest.mark.parametrize(("statistic", "limit"), [("mean", "20us"), ("p90", "21us")])
@@ -204,20 +214,6 @@ def test_intervals_of_four_ranks_cover(statistic, limit):
         # What is left of the bracket of each end is at most precision / 4.
         covered += low * 0.99 <= exact <= high * 1.01
     assert covered >= stats.binom.ppf(FALSE_ALARM, questions, 0.95)
-
-
-def depths(rounds, p):
-    """The joint distribution of hits on the worst paths of 2^rounds ranks, exactly."""
-    if rounds == 0:
-        return {(0,): 1.0}
-    half, found = depths(rounds - 1, p), {}
-    for (one, share), (other, other_share) in itertools.product(half.items(), repeat=2):
-        before = [max(pair) for pair in zip(one, other, strict=True)] * 2
-        for hits in itertools.product((0, 1), repeat=2**rounds):
-            after = tuple(d + h for d, h in zip(before, hits, strict=True))
-            chance = p ** sum(hits) * (1 - p) ** (len(hits) - sum(hits))
-            found[after] = found.get(after, 0.0) + share * other_share * chance
-    return found
 
 
 def mean_of_eight_ranks(p):

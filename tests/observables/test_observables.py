@@ -248,42 +248,6 @@ def test_mean_rank_switches_the_variant_to_spread():
     assert column.name == "cycle 1, T=1: mean"
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 32])
-@pytest.mark.parametrize("cycles", [1, 3])
-@pytest.mark.parametrize("within", [None, "all"])
-def test_spread_is_a_view_of_the_same_times(ranks, cycles, within):
-    algorithm = jf.Butterfly(exchanges_after="all", copy_levels=within)
-    options = {"algorithm": algorithm, "network": LOGGOPS, "cycles": cycles, "compute_time": "90us"}
-    case = jf.Case(ranks, noise=[PERIODIC, JITTER], observe="spread", **options)
-    result = jf.simulate(case, 5, seed=7)
-    rows = completions(case)
-    kinds = ("max", "min", "mean")
-    names = [f"{row.name}: {kind}" for row in rows for kind in kinds]
-    assert result.observations == observation_names(case) == names
-    assert result.ticks.shape == (5, len(names))
-
-    labels = row_labels(case)
-    wanted = []
-    for row in rows:
-        parts = [f"cycle {row.cycle}"] if cycles > 1 else []
-        last = f"level {case.log2_ranks}" if row.T == 0 else f"forward {row.T}"
-        first = "start" if row.cycle == 1 else "end"
-        if ranks == 1:  # nothing is exchanged: complete at the start of the collective
-            label = "start" if row.cycle == 1 else f"cycle {row.cycle}, {first}"
-        else:
-            label = ", ".join([*parts, last])
-        wanted.append(labels.index(label))
-    times = np.array([jf.ready_times(case, 7, i)[wanted] for i in range(5)])
-    seen = result.samples.reshape(5, len(rows), 3)
-    np.testing.assert_array_equal(seen[:, :, 0], times.max(axis=2))
-    np.testing.assert_array_equal(seen[:, :, 1], times.min(axis=2))
-    np.testing.assert_allclose(seen[:, :, 2], times.mean(axis=2), rtol=0, atol=0.51e-12)
-
-    last = jf.simulate(jf.Case(ranks, noise=[PERIODIC, JITTER], **options), 5, seed=7)
-    np.testing.assert_array_equal(result.ticks[:, ::3], last.ticks)
-    np.testing.assert_array_equal(result.noise_free, np.repeat(last.noise_free, 3))
-
-
 def test_spread_without_noise_is_the_closed_form():
     case = jf.Case(64, network=LOGGOPS, cycles=2, compute_time="3us", observe="spread")
     result = jf.simulate(case, 2)

@@ -40,6 +40,15 @@ def drawn(name, count):
     return covered, marked, estimate
 
 
+def delayed(delay, chance, seed):
+    """1500 samples of 40 realizations from 10 on, which were hit, and the true mean."""
+    draw, mean = DELAYS[delay]
+    rng = np.random.default_rng(seed)
+    shape = 40, 1500
+    hit = rng.random(shape) < chance
+    return 10 + np.where(hit, draw(rng, shape), 0.0), hit, 10 + chance * mean
+
+
 def reach(share):
     return 5 * math.sqrt(share * (1 - share) / DRAWS)
 
@@ -97,16 +106,12 @@ def test_few_realizations_and_rare_noise(delay, chance):
 
     Where there are ends, too, as far as there are enough of them to tell.
     """
-    draw, mean = DELAYS[delay]
-    rng = np.random.default_rng(11)
-    shape = 40, 1500
-    hit = rng.random(shape) < chance
-    x = 10 + np.where(hit, draw(rng, shape), 0.0)
+    x, hit, truth = delayed(delay, chance, 11)
     for statistics_of in (stats.mean, _as_ranked):
         estimate = statistics_of(x)
         unknown = np.isinf(estimate.low) & np.isinf(estimate.high)
         assert np.array_equal(unknown, ~hit.any(axis=0))
-        covered = (estimate.low <= 10 + chance * mean) & (10 + chance * mean <= estimate.high)
+        covered = (estimate.low <= truth) & (truth <= estimate.high)
         assert covered[unknown].all()
         assert covered.mean() > 0.93
         known = np.count_nonzero(~unknown)
@@ -118,12 +123,7 @@ def test_few_realizations_and_rare_noise(delay, chance):
 @pytest.mark.parametrize("delay", some(DELAYS, 2))
 def test_a_bound_takes_what_is_impossible_and_no_coverage(delay, chance):
     """Noise only adds to 10: no interval reaches below, and each covers where it did before."""
-    draw, mean = DELAYS[delay]
-    rng = np.random.default_rng(12)
-    shape = 40, 1500
-    hit = rng.random(shape) < chance
-    x = 10 + np.where(hit, draw(rng, shape), 0.0)
-    truth = 10 + chance * mean
+    x, _, truth = delayed(delay, chance, 12)
     for statistics_of in (stats.mean, _as_ranked):
         whole, bounded = statistics_of(x), statistics_of(x, lower_bound=10.0)
         known = np.isfinite(whole.low)
@@ -136,7 +136,7 @@ def test_a_bound_takes_what_is_impossible_and_no_coverage(delay, chance):
         assert (whole.low[known] < 10).mean() > (0.5 if chance < 0.1 else 0)
         covers = [(one.low <= truth) & (truth <= one.high) for one in (whole, bounded)]
         assert np.array_equal(*covers)
-        assert covers[1].mean() > 0.95 - 5 * math.sqrt(0.95 * 0.05 / shape[1])
+        assert covers[1].mean() > 0.95 - 5 * math.sqrt(0.95 * 0.05 / x.shape[1])
 
 
 def test_bounds_of_columns_and_of_what_has_no_error():

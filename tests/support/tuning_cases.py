@@ -27,6 +27,16 @@ def ranked(name, state, ratio=(1.0, 1.0), versus=""):
     )  # fmt: skip
 
 
+def two(best, other, ratio=(1.2, 1.5)):
+    """A ranking of two candidates, of which the first is the best."""
+    return [ranked(best, "best"), ranked(other, "slower", ratio, best)]
+
+
+def undecided(first, second):
+    """A ranking of two candidates that are not told apart."""
+    return [ranked(first, "perhaps"), ranked(second, "perhaps", (0.8, 1.5), first)]
+
+
 def answer(cells, collective="allreduce", **fields):
     """Of rankings by ranks and bytes: (outcome, candidates)."""
     question = Question(
@@ -48,7 +58,7 @@ def won_by(name, ranks, sizes, collective="allreduce", other=None):
     """One candidate wins everywhere, against another one of the library."""
     names = [one for one, candidate in jf.advice.known(collective).items() if candidate.called]
     other = other or next(one for one in names if one != name)
-    ranking = [ranked(name, "best"), ranked(other, "slower", (1.5, 2.0), name)]
+    ranking = two(name, other, (1.5, 2.0))
     return answer({(n, m): ("winner", ranking) for n in ranks for m in sizes}, collective)
 
 

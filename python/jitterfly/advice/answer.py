@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import notebook
-from ..fields import counted
-from ..result_table import ResultTable, aligned, csv_text
+from ..fields import counted, first_few
+from ..result_table import ResultTable, aligned, csv_text, ends
 from ..slowdown import start_notes
 from ..stats import Estimate
 from ..units import show_seconds, show_size
@@ -52,6 +52,12 @@ COLUMNS = (
     "difference_low_s", "difference_high_s", "faster", "realizations", "look", "told_at",
     "confidence", "seed", "reason",
 )  # fmt: skip
+_ESTIMATE_COLUMNS = {  # what JSON calls an estimate, and the columns of its value and ends
+    "statistic_s": ("value_s", "low_s", "high_s"),
+    "slowdown": ("slowdown", "slowdown_low", "slowdown_high"),
+    "ratio": ("ratio", "ratio_low", "ratio_high"),
+    "difference_s": ("difference_s", "difference_low_s", "difference_high_s"),
+}
 _ENDS = {
     DECIDED: "all cells are decided to within {within:.4g} %",
     REALIZATIONS: "the budget of {realizations:,} realizations is spent before all is decided: "
@@ -157,46 +163,35 @@ class Advice(ResultTable):
 
     def to_csv(self) -> str:
         """A line for each candidate of each cell; those left out with the reason."""
-        rows: list[Sequence[Any]] = [COLUMNS]
+        rows: list[dict[str, Any]] = []
         question = self.question
         for cell in self.cells:
-            start = (question.collective, cell.ranks, cell.message_bytes, cell.outcome)
-            end = (question.confidence, question.seed)
-            for place, candidate in enumerate(cell.ranking, 1):
-                parts = (candidate.value, candidate.slowdown, candidate.ratio, candidate.difference)
-                value, slowdown, ratio, apart = (
-                    list(_plain_estimate(part).values()) for part in parts
-                )
-                rows.append(
-                    [
-                        *start,
-                        candidate.name,
-                        place,
-                        candidate.state,
-                        _origin(candidate),
-                        question.statistic,
-                        *value,
-                        candidate.noise_free,
-                        *slowdown,
-                        candidate.versus,
-                        *ratio,
-                        *apart,
-                        _plain_estimate(candidate.faster)["value"],
-                        candidate.realizations,
-                        candidate.look,
-                        candidate.told_at,
-                        *end,
-                        "",
-                    ]
-                )
-            for name, quiet in cell.noise_free.items():
-                if not cell.ranking:
-                    rows.append([*start, name, "", cell.outcome, "", question.statistic,
-                                 *[""] * 3, quiet, *[""] * 11, 0, 0, 0, *end, ""])  # fmt: skip
-            for name, why in cell.left_out.items():
-                rows.append([*start, name, "", "left out", "", question.statistic, *[""] * 15,
-                             0, 0, 0, *end, why])  # fmt: skip
-        return csv_text(rows)
+            of_cell = {
+                "collective": question.collective,
+                "ranks": cell.ranks,
+                "message_bytes": cell.message_bytes,
+                "outcome": cell.outcome,
+                "statistic": question.statistic,
+                "realizations": 0,
+                "look": 0,
+                "told_at": 0,
+                "confidence": question.confidence,
+                "seed": question.seed,
+            }
+            rows += [
+                of_cell | {"place": place} | _csv_cells(candidate)
+                for place, candidate in enumerate(cell.ranking, 1)
+            ]
+            if not cell.ranking:
+                rows += [
+                    of_cell | {"candidate": name, "state": cell.outcome, "noise_free_s": quiet}
+                    for name, quiet in cell.noise_free.items()
+                ]
+            rows += [
+                of_cell | {"candidate": name, "state": "left out", "reason": why}
+                for name, why in cell.left_out.items()
+            ]
+        return csv_text([COLUMNS, *([row.get(name) for name in COLUMNS] for row in rows)])
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """A map of which algorithm wins where; of one cell, the candidates' intervals.
@@ -309,26 +304,36 @@ def _plain_cell(cell: AdviceCell) -> dict[str, Any]:
         "among": list(cell.among),
         "realizations": cell.realizations,
         "noise_free_s": cell.noise_free,
-        "ranking": [
-            {
-                "name": candidate.name,
-                "state": candidate.state,
-                "known_from": _origin(candidate),
-                "statistic_s": _plain_estimate(candidate.value),
-                "noise_free_s": candidate.noise_free,
-                "slowdown": _plain_estimate(candidate.slowdown),
-                "versus": candidate.versus or None,
-                "ratio": _plain_estimate(candidate.ratio),
-                "difference_s": _plain_estimate(candidate.difference),
-                "faster": _plain_estimate(candidate.faster),
-                "realizations": candidate.realizations,
-                "look": candidate.look,
-                "told_at": candidate.told_at,
-            }
-            for candidate in cell.ranking
-        ],
+        "ranking": [_plain_candidate(candidate) for candidate in cell.ranking],
         "left_out": cell.left_out,
     }
+
+
+def _plain_candidate(candidate: RankedCandidate) -> dict[str, Any]:
+    return {
+        "name": candidate.name,
+        "state": candidate.state,
+        "known_from": _origin(candidate),
+        "statistic_s": _plain_estimate(candidate.value),
+        "noise_free_s": candidate.noise_free,
+        "slowdown": _plain_estimate(candidate.slowdown),
+        "versus": candidate.versus or None,
+        "ratio": _plain_estimate(candidate.ratio),
+        "difference_s": _plain_estimate(candidate.difference),
+        "faster": _plain_estimate(candidate.faster),
+        "realizations": candidate.realizations,
+        "look": candidate.look,
+        "told_at": candidate.told_at,
+    }
+
+
+def _csv_cells(candidate: RankedCandidate) -> dict[str, Any]:
+    """`_plain_candidate` by the names of columns; what it has beside them is not asked for."""
+    plain = _plain_candidate(candidate)
+    cells = plain | {"candidate": candidate.name, "faster": plain["faster"]["value"]}
+    for name, columns in _ESTIMATE_COLUMNS.items():
+        cells |= zip(columns, plain[name].values(), strict=True)
+    return cells
 
 
 def _origin(candidate: RankedCandidate) -> str:
@@ -341,12 +346,8 @@ def _origin(candidate: RankedCandidate) -> str:
 def _plain_estimate(estimate: Estimate) -> dict[str, Any]:
     """An estimate for JSON: what is unknown or has no end is None."""
     return {
-        name: float(number) if math.isfinite(number) else None
-        for name, number in (
-            ("value", float(estimate.value)),
-            ("low", float(estimate.low)),
-            ("high", float(estimate.high)),
-        )
+        name: float(end) if math.isfinite(end) else None
+        for name, end in zip(("value", "low", "high"), ends(estimate), strict=True)
     }
 
 
@@ -471,26 +472,25 @@ def _not_slower(cell: AdviceCell) -> dict[str, list[str]]:
 
 
 def _listed_names(names: Sequence[str]) -> str:
-    if len(names) <= _NAMES_IN_A_LINE:
-        return ", ".join(names)
-    return (
-        f"{', '.join(names[: _NAMES_IN_A_LINE - 1])} and {len(names) - _NAMES_IN_A_LINE + 1} more"
-    )
+    fit = len(names) <= _NAMES_IN_A_LINE
+    return first_few(names, _NAMES_IN_A_LINE if fit else _NAMES_IN_A_LINE - 1)
 
 
 def cells_table(advice: Advice, width: int | None = None) -> list[str]:
     """One line for each cell."""
-    rows = [("ranks", "bytes", "best", advice.question.statistic, "without noise", "slowdown",
-             "runner-up", "times it")]  # fmt: skip
+    header = ("ranks", "bytes", "best", advice.question.statistic, "without noise", "slowdown",
+              "runner-up", "times it")  # fmt: skip
+    rows: list[tuple[str, ...]] = [header]
     for cell in advice.cells:
-        first = cell.ranking[0] if cell.ranking else None
-        second = cell.runner_up
+        place = f"{cell.ranks:,}", show_size(cell.message_bytes), _short_verdict(cell)
+        if not cell.ranking:
+            rows.append((*place, *[""] * 5))
+            continue
+        first, second = cell.ranking[0], cell.runner_up
         rows.append((
-            f"{cell.ranks:,}",
-            show_size(cell.message_bytes),
-            _short_verdict(cell),
+            *place,
             _first_time(first),
-            show_seconds(first.noise_free, 4) if first else "",
+            show_seconds(first.noise_free, 4),
             _first_slowdown(first),
             second.name if second else "",
             _runner_up(cell, second) if second else "",
@@ -504,17 +504,13 @@ def cells_table(advice: Advice, width: int | None = None) -> list[str]:
     return text
 
 
-def _first_time(first: RankedCandidate | None) -> str:
+def _first_time(first: RankedCandidate) -> str:
     """The statistic of the first one; with its interval where that has no end."""
-    if first is None:
-        return ""
     value = first.value
     return _shown_time(value) if _has_no_end(value) else show_seconds(float(value.value), 4)
 
 
-def _first_slowdown(first: RankedCandidate | None) -> str:
-    if first is None:
-        return ""
+def _first_slowdown(first: RankedCandidate) -> str:
     value = first.slowdown
     return _shown_slowdown(value) if _has_no_end(value) else f"{float(value.value):.3g}"
 
@@ -562,26 +558,21 @@ def candidates_list(collective: str, own: Sequence[str]) -> list[str]:
     ]
 
 
-def left_out_lines(cells: Iterable[AdviceCell]) -> list[str]:
+def left_out_lines(cells: Sequence[AdviceCell]) -> list[str]:
     """Candidates left out and why: once for each reason, with the number of cells."""
-    counts: dict[tuple[str, str], int] = {}
-    count = 0
-    for cell in cells:
-        count += 1
-        for name, why in cell.left_out.items():
-            counts[name, why] = counts.get((name, why), 0) + 1
+    counts = Counter(reason for cell in cells for reason in cell.left_out.items())
     names: dict[tuple[str, int], list[str]] = {}
     for (name, why), times in counts.items():
         names.setdefault((why, times), []).append(name)
     text = []
     for (why, times), alike in names.items():
-        where = "" if times == count else f" ({times} of {count} cells)"
+        where = "" if times == len(cells) else f" ({times} of {len(cells)} cells)"
         text.append(f"  {', '.join(alike)}{where}: {why}")
     return text
 
 
 def _shown_time(estimate: Estimate) -> str:
-    value, low, high = (float(x) for x in (estimate.value, estimate.low, estimate.high))
+    value, low, high = map(float, ends(estimate))
     if math.isnan(value):
         return ""
     text = show_seconds(value, 4)
@@ -597,21 +588,21 @@ def _shown_time(estimate: Estimate) -> str:
 def _shown_end(value: float, unit: str) -> str:
     """An end of an interval, in the unit of the estimate."""
     scaled = value * _SCALES[unit]
-    if not math.isfinite(scaled):
-        return "?"
-    return f"{scaled:.4g}" if abs(scaled) < _LARGEST_SHORT else f"{scaled:.0f}"
+    return _known(scaled, ".4g" if abs(scaled) < _LARGEST_SHORT else ".0f")
+
+
+def _known(value: float, spec: str) -> str:
+    return f"{value:{spec}}" if math.isfinite(value) else "?"
 
 
 def _shown_ratio(candidate: RankedCandidate) -> str:
     if not candidate.versus:
         return ""
-    value, low, high = (
-        float(x) for x in (candidate.ratio.value, candidate.ratio.low, candidate.ratio.high)
-    )
+    value, low, high = map(float, ends(candidate.ratio))
     if low == high:
         return f"{value:.4g}"
     least = _above_one(low) if candidate.state == SLOWER else f"{low:.4g}" if low > 0 else "?"
-    return f"{value:.4g} [{least}, {f'{high:.4g}' if math.isfinite(high) else '?'}]"
+    return f"{value:.4g} [{least}, {_known(high, '.4g')}]"
 
 
 def _above_one(value: float) -> str:
@@ -620,11 +611,10 @@ def _above_one(value: float) -> str:
 
 
 def _shown_slowdown(estimate: Estimate) -> str:
-    value, low, high = (float(x) for x in (estimate.value, estimate.low, estimate.high))
+    value, low, high = map(float, ends(estimate))
     if low == high:
         return f"{value:.3g}"
-    ends = (f"{x:.3g}" if math.isfinite(x) else "?" for x in (low, high))
-    return f"{value:.3g} [{', '.join(ends)}]"
+    return f"{value:.3g} [{_known(low, '.3g')}, {_known(high, '.3g')}]"
 
 
 def _how_often(candidate: RankedCandidate) -> str:

@@ -29,109 +29,85 @@ LIBRARIES = ("Open MPI", "MPICH", "NCCL")
 _REGISTERED: dict[str, dict[str, Candidate]] = {name: {} for name in COLLECTIVES}
 
 
-@dataclass(frozen=True)
-class _PlainAlgorithm:
-    """An algorithm as it is: its kind, what it does, and what the `LIBRARIES` call it."""
-
-    kind: str
-    summary: str
-    called: tuple[str, str, str]  # "": it is not one of the library's choices, or not just this
-
-
-# By collective and name. Message programs: a send waits for the one before it. Numbers and names
-# are those of `coll_tuned_*_algorithm` in Open MPI's coll_tuned_*_decision.c, of
-# `MPIR_CVAR_*_INTRA_ALGORITHM` in MPICH, and of `NCCL_ALGO`.
+# By collective and name: what an algorithm does, and what the `LIBRARIES` call it, "" where it is
+# not one of the library's choices, or not just this. Its kind is NAME_COLLECTIVE. Message programs:
+# a send waits for the one before it. Numbers and names are those of `coll_tuned_*_algorithm` in
+# Open MPI's coll_tuned_*_decision.c, of `MPIR_CVAR_*_INTRA_ALGORITHM` in MPICH, and of `NCCL_ALGO`.
 _PLAIN = {
     "allreduce": {
-        "recursive_doubling": _PlainAlgorithm(
-            "recursive_doubling_allreduce",
+        "recursive_doubling": (
             "whole vectors between i and i xor 1, 2, 4, ...: for short messages",
             ("3 recursive_doubling", "recursive_doubling", ""),
         ),
-        "ring": _PlainAlgorithm(
-            "ring_allreduce",
+        "ring": (
             "blocks around a ring, to reduce and to gather: long messages, few ranks",
             ("4 ring", "ring", "Ring"),
         ),
-        "rabenseifner": _PlainAlgorithm(
-            "rabenseifner_allreduce",
+        "rabenseifner": (
             "halves to reduce-scatter, doubled to allgather: long messages, many ranks",
             ("6 rabenseifner", "reduce_scatter_allgather", ""),
         ),
-        "reduce_broadcast": _PlainAlgorithm(
-            "reduce_broadcast_allreduce",
+        "reduce_broadcast": (
             "a binomial reduce to rank 0, then a binomial broadcast from it",
             ("2 nonoverlapping", "", ""),
         ),
     },
     "barrier": {
-        "dissemination": _PlainAlgorithm(
-            "dissemination_barrier",
+        "dissemination": (
             "rank i tells i + 1, 2, 4, ... (modulo N): the fewest rounds",
             ("4 bruck", "dissemination", ""),
         ),
-        "recursive_doubling": _PlainAlgorithm(
-            "recursive_doubling_barrier",
+        "recursive_doubling": (
             "i and i xor 1, 2, 4, ... tell each other",
             ("3 recursive_doubling", "", ""),
         ),
-        "tree": _PlainAlgorithm(
-            "tree_barrier",
+        "tree": (
             "up a binomial tree to rank 0, and down again: the fewest messages",
             ("6 tree", "", ""),
         ),
     },
     "broadcast": {
-        "binomial": _PlainAlgorithm(
-            "binomial_broadcast",
+        "binomial": (
             "down a binomial tree from rank 0: for short messages",
             ("6 binomial", "binomial", ""),
         ),
-        "scatter_allgather": _PlainAlgorithm(
-            "scatter_allgather_broadcast",
+        "scatter_allgather": (
             "scattered down a tree, gathered around a ring: for long messages",
             ("9 scatter_allgather_ring", "scatter_ring_allgather", ""),
         ),
     },
     "reduce": {
-        "binomial": _PlainAlgorithm(
-            "binomial_reduce",
+        "binomial": (
             "up a binomial tree to rank 0",
             ("5 binomial", "binomial", ""),
         ),
     },
     "allgather": {
-        "recursive_doubling": _PlainAlgorithm(
-            "recursive_doubling_allgather",
+        "recursive_doubling": (
             "all that is held between i and i xor 1, 2, 4, ...: for powers of two",
             ("3 recursive_doubling", "recursive_doubling", ""),
         ),
-        "bruck": _PlainAlgorithm(
-            "bruck_allgather",
+        "bruck": (
             "all that is held to i - 1, 2, 4, ... (modulo N): short messages, any number",
             ("2 bruck", "brucks", ""),
         ),
-        "ring": _PlainAlgorithm(
-            "ring_allgather",
+        "ring": (
             "blocks around a ring: for long messages",
             ("4 ring", "ring", "Ring"),
         ),
     },
     "reduce_scatter": {
-        "recursive_halving": _PlainAlgorithm(
-            "recursive_halving_reduce_scatter",
+        "recursive_halving": (
             "the half that the other half of the group needs, halved each round",
             ("2 recursive_halving", "recursive_halving", ""),
         ),
     },
     "alltoall": {
-        "bruck": _PlainAlgorithm(
-            "bruck_alltoall",
+        "bruck": (
             "blocks by way of i + 1, 2, 4, ... (modulo N): short messages",
             ("3 modified_bruck", "brucks", ""),
         ),
-        "pairwise": _PlainAlgorithm(
-            "pairwise_alltoall",
+        "pairwise": (
             "a block to i + 1, i + 2, ... (modulo N), each after the one before",
             ("2 pairwise", "", ""),
         ),
@@ -293,63 +269,40 @@ def _check_free_links(network: Network, size: int) -> None:
         )
 
 
-def _register_all() -> None:
-    for collective, names in _PLAIN.items():
-        for name, plain in names.items():
-            called = {library: word for library, word in zip(LIBRARIES, plain.called, strict=True)
-                      if word}  # fmt: skip
-            make = _always(plain.kind)
-            register(collective, Candidate(name, make, summary=plain.summary, called=called))
-    for candidate in [*_with_copies(), *_in_two_stages(), *_only_if_named()]:
-        register("allreduce", candidate)
-    # Open MPI's has all messages under way, MPICH's 32 unless it is told another number.
-    for name, window, words, called in (
-        ("linear", MOST_WINDOW, "all at once", {"Open MPI": "1 linear"}),
-        ("scattered", 32, "32 at a time", {"MPICH": "scattered"}),
-    ):
-        summary = f"a block to i + 1, i + 2, ... (modulo N), {words}"
-        register("alltoall", Candidate(name, _linear(window), summary=summary, called=called))
-
-
-def _with_copies() -> list[Candidate]:
-    """The butterfly, and what it can do against noise by sending more than it must."""
-    return [
-        # The schedule of recursive_doubling in an engine of its own, which knows no gap between
-        # messages: considered only if it is named.
+_OTHER_ALLREDUCES = [
+    # The schedule of recursive_doubling in an engine of its own, which knows no gap between
+    # messages: considered only if it is named.
+    Candidate(
+        "butterfly",
+        _always("butterfly"),
+        usual=False,
+        summary="recursive_doubling on links that are never busy, as in MS12",
+    ),
+    # What it can do against noise by sending more than it must.
+    *(
         Candidate(
-            "butterfly",
-            _always("butterfly"),
-            usual=False,
-            summary="recursive_doubling on links that are never busy, as in MS12",
-        ),
-        *(
-            Candidate(
-                f"butterfly_after_{after}",
-                _forwarded(after),
-                against_noise=True,
-                summary=f"butterfly, then each rank forwards the result to {partners}",
-            )
-            for after, partners in ((1, "1 partner"), (4, "4 partners"), ("all", "all partners"))
-        ),
-        # A rank that adopts a copy sends none itself: it may be earlier than without noise.
-        Candidate(
-            "butterfly_within_all",
-            _within,
+            f"butterfly_after_{after}",
+            _forwarded(after),
             against_noise=True,
-            summary="butterfly; each message of a round goes to a second rank as well",
-        ),
-        Candidate(
-            "butterfly_on_demand",
-            _on_demand,
-            against_noise=True,
-            summary="butterfly; a rank that waits as long as a message takes asks for a copy",
-        ),
-    ]
-
-
-def _in_two_stages() -> list[Candidate]:
-    """Within nodes, and between their leaders."""
-    return [
+            summary=f"butterfly, then each rank forwards the result to {partners}",
+        )
+        for after, partners in ((1, "1 partner"), (4, "4 partners"), ("all", "all partners"))
+    ),
+    # A rank that adopts a copy sends none itself: it may be earlier than without noise.
+    Candidate(
+        "butterfly_within_all",
+        _within,
+        against_noise=True,
+        summary="butterfly; each message of a round goes to a second rank as well",
+    ),
+    Candidate(
+        "butterfly_on_demand",
+        _on_demand,
+        against_noise=True,
+        summary="butterfly; a rank that waits as long as a message takes asks for a copy",
+    ),
+    # Within nodes, and between their leaders.
+    *(
         Candidate(
             f"hierarchical{suffix}",
             _hierarchical(leaders),
@@ -362,26 +315,40 @@ def _in_two_stages() -> list[Candidate]:
             (4, "_4_leaders", "a quarter of the vector between each of 4 leaders"),
             ("all", "_all_leaders", "a part of the vector between each of all ranks"),
         )
-    ]
+    ),
+    Candidate(  # MPICH's has a radix of its own, which a tuning file would have to name
+        "recursive_multiplying",
+        _always("recursive_multiplying_allreduce"),
+        usual=False,
+        summary="whole vectors among 4 ranks in a round: the fewest rounds, more messages",
+    ),
+    Candidate(  # NCCL's buffers of 4 MiB have 8 parts (`NCCL_BUFFSIZE`, `NCCL_STEPS`)
+        "double_binary_tree",
+        _always("double_binary_tree_allreduce", segment_bytes="512KiB"),
+        usual=False,
+        summary="up and down two binary trees, half of the vector each, in parts of 512 KiB",
+        called={"NCCL": "Tree"},
+    ),
+]
+"""Beside those of `_PLAIN`."""
 
 
-def _only_if_named() -> list[Candidate]:
-    """Others, which are candidates only if they are named."""
-    return [
-        Candidate(  # MPICH's has a radix of its own, which a tuning file would have to name
-            "recursive_multiplying",
-            _always("recursive_multiplying_allreduce"),
-            usual=False,
-            summary="whole vectors among 4 ranks in a round: the fewest rounds, more messages",
-        ),
-        Candidate(  # NCCL's buffers of 4 MiB have 8 parts (`NCCL_BUFFSIZE`, `NCCL_STEPS`)
-            "double_binary_tree",
-            _always("double_binary_tree_allreduce", segment_bytes="512KiB"),
-            usual=False,
-            summary="up and down two binary trees, half of the vector each, in parts of 512 KiB",
-            called={"NCCL": "Tree"},
-        ),
-    ]
+def _register_all() -> None:
+    for collective, names in _PLAIN.items():
+        for name, (summary, called_by) in names.items():
+            make = _always(f"{name}_{collective}")
+            pairs = zip(LIBRARIES, called_by, strict=True)
+            called = {library: word for library, word in pairs if word}
+            register(collective, Candidate(name, make, summary=summary, called=called))
+    for candidate in _OTHER_ALLREDUCES:
+        register("allreduce", candidate)
+    # Open MPI's has all messages under way, MPICH's 32 unless it is told another number.
+    for name, window, words, called in (
+        ("linear", MOST_WINDOW, "all at once", {"Open MPI": "1 linear"}),
+        ("scattered", 32, "32 at a time", {"MPICH": "scattered"}),
+    ):
+        summary = f"a block to i + 1, i + 2, ... (modulo N), {words}"
+        register("alltoall", Candidate(name, _linear(window), summary=summary, called=called))
 
 
 def _linear(window: int) -> Maker:
@@ -503,7 +470,7 @@ def choose_candidates(
         chosen = [one for one in there.values() if one.usual or (levels and one.usual_on_levels)]
     else:
         every = mine | there
-        by_kind = {one.kind: name for name, one in _PLAIN[collective].items()} | _OF_KIND
+        by_kind = {f"{name}_{collective}": name for name in _PLAIN[collective]} | _OF_KIND
         names = [name if name in every else by_kind.get(name, name) for name in names]
         chosen = [every[check_choice(name, "candidates", list(every))] for name in names]
     own_ones = list(mine.values())

@@ -323,18 +323,13 @@ class Question:
 
     def _check_realizations(self, names: int, put: Any) -> None:
         """An error rate goes by the number of looks, and that by the realizations."""
-        if self.realizations is not None:
-            put("realizations", read_count(self.realizations, "realizations", 2, MOST_REALIZATIONS))
-        elif not self.noise or Statistic.named(self.statistic).share is None:
-            put("realizations", _USUAL_REALIZATIONS)
-            return
-        if not self.noise:
-            return
         # As many looks as there can be: a little more than it takes.
-        least = Statistic.named(self.statistic).least(self._error(names, 32))
+        least = Statistic.named(self.statistic).least(self._error(names, 32)) if self.noise else 0
         if self.realizations is None:
             put("realizations", max(_USUAL_REALIZATIONS, _TAIL_TIMES * least))
-        if self.realizations is not None and self.realizations < least:
+            return
+        put("realizations", read_count(self.realizations, "realizations", 2, MOST_REALIZATIONS))
+        if self.realizations < least:
             raise ValueError(
                 f"realizations must be an integer from {least:,} to 2^32 here, so that the "
                 f"interval of {self.statistic} has two ends, got {self.realizations}"
@@ -403,8 +398,7 @@ class Question:
 def _check_seconds(value: Any) -> float | None:
     if value is None:
         return None
-    good = is_real_number(value)
-    if not good or not 0 < value <= _MOST_SECONDS:
+    if not (is_real_number(value) and 0 < value <= _MOST_SECONDS):
         raise ValueError(
             f"seconds must be left out, or above 0 and up to {show_number(_MOST_SECONDS)}, "
             f"got {shorten(value)}"
@@ -412,7 +406,6 @@ def _check_seconds(value: Any) -> float | None:
     return float(value)
 
 
-_NEEDED = ("ranks", "network")
 KEYS = tuple(field.name for field in dataclasses.fields(Question) if field.name != "_")
 
 
@@ -431,17 +424,12 @@ def load_question(
     table = _read_table(path)
     try:
         check_keys(table, KEYS, "the question")
+        table = {key: value for key, value in table.items() if key not in over}
         with files_from(Path(path).absolute().parent):
-            if "network" not in over:
-                table = _with_objects(table, "network")
-            if "noise" not in over:
-                table = _with_objects(table, "noise")
+            table = _with_objects(table) | dict(over)
+        _check_needed(table)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    table |= dict(over)
-    for key in _NEEDED:
-        if key not in table:
-            raise ValueError(f"{path}: the question lacks the key {key!r}")
     return read_question(table, seconds)
 
 
@@ -483,24 +471,28 @@ def read_question(table: Mapping[str, Any], seconds: float | None = None) -> Que
     0.02
     """
     check_keys(table, KEYS, "the question")
-    for key in _NEEDED:
-        if key not in table:
-            raise ValueError(f"the question lacks the key {key!r}")
+    _check_needed(table)
     if "seconds" not in table and "realizations" not in table:
         table = {**table, "seconds": seconds}
-    return Question(**_with_objects(_with_objects(dict(table), "network"), "noise"))
+    return Question(**_with_objects(table))
 
 
-def _with_objects(table: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """The table with its network, or its noise, as objects."""
+def _check_needed(table: Mapping[str, Any]) -> None:
+    for key in ("ranks", "network"):
+        if key not in table:
+            raise ValueError(f"the question lacks the key {key!r}")
+
+
+def _with_objects(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The table with its network and its noise as objects."""
     values = dict(table)
-    if key == "network" and isinstance(values.get(key), Mapping):
-        values[key] = Network.from_dict(values[key], "network")
-    if key == "noise" and key in values:
-        parts = read_noises(values[key])
+    if isinstance(values.get("network"), Mapping):
+        values["network"] = Network.from_dict(values["network"], "network")
+    if "noise" in values:
+        parts = read_noises(values["noise"])
         if not isinstance(parts, (list, tuple)):
             raise ValueError(f"noise must be a list of tables, got {shorten(parts)}")
-        values[key] = [
+        values["noise"] = [
             Noise.from_dict(part, f"noise[{i}]") if isinstance(part, Mapping) else part
             for i, part in enumerate(parts)
         ]

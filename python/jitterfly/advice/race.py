@@ -29,13 +29,13 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.algorithm import Forwarding
 from ..case import Case, delays
 from ..noise_free import Poll, has_one_random_source, noise_free_ticks, noise_only_delays
 from ..program import completions
 from ..simulate import simulate_checked
 from ..steps import ASK, COPY, FORWARD, NOBODY_ASKS
 from ..units import from_ticks
-from .candidates import Candidate
 from .question import Floats, Question, Statistic
 
 Tick = Callable[[int], object]
@@ -57,12 +57,17 @@ class CandidateRuns:
         a candidate need not be simulated where it is slower without noise than another one with it.
     samples : float64 array, shape (realizations,)
         Completions of the realizations from 0 on, seconds.
+    judged_by : int
+        Realizations that it was judged by at its last look.
+    estimate : float
+        Of its statistic, from these; NaN without any.
     dropped : int
         Number of the look at which it was dropped; -1 while it is not.
-    slower_than : str
-        Name of the one that it was told to be slower than at that look.
-    dropped_by_bound : bool
-        Whether it was dropped because it takes longer without noise than another one with it.
+    slower_than : CandidateRuns or None
+        The one that it was told to be slower than at that look.
+    ceiling : float or None
+        Where it was dropped because it takes longer without noise than another one with it: what
+        that one takes at most, as it was known then.
     """
 
     name: str
@@ -70,9 +75,11 @@ class CandidateRuns:
     noise_free: float = math.nan
     never_early: bool = False
     samples: Floats = field(default_factory=lambda: np.zeros(0))
+    judged_by: int = 0
+    estimate: float = math.nan
     dropped: int = -1
-    slower_than: str = ""
-    dropped_by_bound: bool = False
+    slower_than: CandidateRuns | None = None
+    ceiling: float | None = None
 
     @property
     def moved(self) -> float:
@@ -101,7 +108,15 @@ def fitting_candidates(
             left_out[candidate.name] = "there is no noise that it could help against"
             continue
         try:
-            case = _case_of(question, candidate, ranks, size)
+            case = Case(
+                ranks=ranks,
+                algorithm=candidate.make(ranks, question.network, size),
+                network=question.network,
+                noise=question.noise,
+                message_bytes=size,
+                cycles=question.cycles,
+                compute_time=question.compute_time,
+            )
             program = _program_of(case)
         except ValueError as error:
             left_out[candidate.name] = str(error)
@@ -112,19 +127,6 @@ def fitting_candidates(
         programs[program] = candidate.name
         fitting.append(CandidateRuns(candidate.name, case, never_early=noise_only_delays(case)))
     return fitting, left_out
-
-
-def _case_of(question: Question, candidate: Candidate, ranks: int, size: int) -> Case:
-    algorithm = candidate.make(ranks, question.network, size)
-    return Case(
-        ranks=ranks,
-        algorithm=algorithm,
-        network=question.network,
-        noise=question.noise,
-        message_bytes=size,
-        cycles=question.cycles,
-        compute_time=question.compute_time,
-    )
 
 
 def _program_of(case: Case) -> tuple[Any, ...]:
@@ -166,25 +168,16 @@ def sharing_simulations(candidates: Sequence[CandidateRuns]) -> list[list[Candid
     """Candidates that one simulation serves: they differ in the number of forwards alone."""
     made: dict[Any, list[CandidateRuns]] = {}
     for candidate in sorted(candidates, key=lambda candidate: _forwards(candidate.case) == 0):
-        algorithm: Any = candidate.case.algorithm
+        algorithm = candidate.case.algorithm
         key: Any = id(candidate)
         # With several cycles the forwards of one delay the next.
-        if candidate.case.cycles == 1 and hasattr(algorithm, "exchanges_after"):
-            plain = type(algorithm), *_besides_forwards(algorithm)
+        if candidate.case.cycles == 1 and isinstance(algorithm, Forwarding):
+            plain = dataclasses.replace(algorithm, exchanges_after=0, forward_cost=0.0)
             key = plain, algorithm.forward_ticks()
             if _forwards(candidate.case) == 0:  # whatever a forward costs
                 key = next((k for k in made if isinstance(k, tuple) and k[0] == plain), key)
         made.setdefault(key, []).append(candidate)
     return list(made.values())
-
-
-def _besides_forwards(algorithm: Any) -> list[Any]:
-    fields = [field.name for field in dataclasses.fields(algorithm)]
-    return [
-        getattr(algorithm, name)
-        for name in fields
-        if name not in ("exchanges_after", "forward_cost")
-    ]
 
 
 def _forwards(case: Case) -> int:
@@ -208,6 +201,9 @@ class Race:
         Number of the last look; -1 before the first.
     sizes : list of int
         Realizations of each look.
+    ceiling : float
+        What the best one takes at most, in seconds: the lowest bound of any look. By it candidates
+        were dropped, so that it is below what each of them takes.
     """
 
     def __init__(self, question: Question, ranks: int, message_bytes: int):
@@ -222,9 +218,8 @@ class Race:
         self.ready = self.exact = False
         self.look = -1
         self._question = question
-        self._ceilings: list[tuple[float, str]] = []  # lowest bound at each look, and its candidate
-        self._seen: dict[str, int] = {}  # realizations at the last look
-        self._values: dict[str, float] = {}
+        self.ceiling = math.inf
+        self._lowest: CandidateRuns | None = None  # whose bound that is
 
     def prepare(self, poll: Poll | None = None) -> None:
         """Find the candidates that fit, and how long each takes without noise.
@@ -252,7 +247,7 @@ class Race:
 
     def value(self, candidate: CandidateRuns) -> float:
         """The estimate of its statistic, from the realizations that it has; NaN without any."""
-        return candidate.noise_free if self.exact else self._values.get(candidate.name, math.nan)
+        return candidate.noise_free if self.exact else candidate.estimate
 
     @property
     def decided(self) -> bool:
@@ -276,7 +271,7 @@ class Race:
 
     def paired(self, candidate: CandidateRuns, other: CandidateRuns) -> tuple[Any, Any]:
         """Their samples of the realizations that both had at their last looks."""
-        count = min(self._seen.get(candidate.name, 0), self._seen.get(other.name, 0))
+        count = min(candidate.judged_by, other.judged_by)
         return candidate.samples[:count], other.samples[:count]
 
     def moved(self, *candidates: CandidateRuns) -> float:
@@ -292,7 +287,7 @@ class Race:
             return
         racing: list[CandidateRuns] = []
         slow: list[CandidateRuns] = []
-        ceiling, ceiling_of = self._ceilings[-1] if self._ceilings else (math.inf, "")
+        ceiling, lowest = self.ceiling, self._lowest
         groups = sharing_simulations(self.left)
         for group in sorted(groups, key=lambda group: min(one.noise_free for one in group)):
             for candidate in group:
@@ -313,7 +308,7 @@ class Race:
                         candidate.samples[:count], self.error, candidate.moved
                     )
                     if bound < ceiling:
-                        ceiling, ceiling_of = bound, candidate.name
+                        ceiling, lowest = bound, candidate
         # Those that were simulated before the ceiling fell.
         slow += [
             candidate
@@ -323,12 +318,11 @@ class Race:
         racing = [candidate for candidate in racing if candidate not in slow]
         for candidate in racing:
             estimate = self.statistic.estimate(candidate.samples[:count], self.error)
-            self._seen[candidate.name], self._values[candidate.name] = count, float(estimate.value)
-        self.look = number
-        self._ceilings.append((ceiling, ceiling_of))
+            candidate.judged_by, candidate.estimate = count, float(estimate.value)
+        self.look, self.ceiling, self._lowest = number, ceiling, lowest
         for candidate in slow:
-            candidate.dropped, candidate.slower_than = number, ceiling_of
-            candidate.dropped_by_bound = True
+            candidate.dropped, candidate.slower_than = number, lowest
+            candidate.ceiling = ceiling
         # Of equal ones the first of `left`.
         best = min(racing, key=lambda candidate: (self.value(candidate), candidate.noise_free))
         for candidate in racing:
@@ -336,23 +330,4 @@ class Race:
                 candidate.samples[:count], best.samples[:count], self.error,
                 moved=self.moved(candidate, best),
             ):  # fmt: skip
-                candidate.dropped, candidate.slower_than = number, best.name
-
-    def realizations(self, candidate: CandidateRuns) -> int:
-        """How many it was judged by."""
-        return self._seen.get(candidate.name, 0)
-
-    def named(self, name: str) -> CandidateRuns:
-        """The candidate of a name."""
-        return next(candidate for candidate in self.candidates if candidate.name == name)
-
-    def ceiling(self) -> float:
-        """What the best one takes at most, in seconds: the lowest bound of any look.
-
-        By this one candidates were dropped, so that it is below what each of them takes.
-        """
-        return self._ceilings[-1][0] if self._ceilings else math.inf
-
-    def ceiling_at(self, look: int) -> float:
-        """The lowest bound that was known at a look, by which candidates were dropped there."""
-        return self._ceilings[look][0]
+                candidate.dropped, candidate.slower_than = number, best

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 
 from ..stats import Estimate, win_probability
+from ..stats.estimates import changed
 from .race import CandidateRuns, Race
 
 WINNER, EQUAL, NEAR, OPEN, NOBODY, NOT_RUN = (
@@ -159,7 +161,7 @@ def cell_of_race(race: Race, confidence: float) -> AdviceCell:
     order = [*left, *sorted(others, key=lambda candidate: _order_of_dropped(race, candidate))]
     ranking = _consistent_order([_ranked(race, candidate, left, confidence) for candidate in order])
     outcome = _outcome({candidate.state for candidate in ranking[1:]}, ranking[0].state)
-    count = 0 if race.exact else max(race.realizations(candidate) for candidate in race.candidates)
+    count = 0 if race.exact else max(candidate.judged_by for candidate in race.candidates)
     return AdviceCell(
         race.ranks,
         race.message_bytes,
@@ -182,7 +184,7 @@ def _outcome(others: set[str], first: str) -> str:
 
 def _order_of_dropped(race: Race, candidate: CandidateRuns) -> tuple[bool, float]:
     """Where a candidate that is dropped is listed: by the statistic; bounds last."""
-    unknown = not race.exact and not race.realizations(candidate)
+    unknown = not race.exact and not candidate.judged_by
     return unknown, candidate.noise_free if unknown else race.value(candidate)
 
 
@@ -217,41 +219,26 @@ def _largest_ratio(race: Race, left: list[CandidateRuns]) -> float:
 def _ranked(
     race: Race, candidate: CandidateRuns, left: list[CandidateRuns], confidence: float
 ) -> RankedCandidate:
-    first, count = left[0], race.realizations(candidate)
+    first, count, level = left[0], candidate.judged_by, 1 - 2 * race.error
     state = _state(race, candidate, left)
-
-    def fixed(value: float) -> Estimate:
-        return Estimate(value, value, value, 1 - 2 * race.error, count)
-
     nothing = Estimate(math.nan, math.nan, math.nan, confidence, 0)
     if race.exact:
-        value, versus = fixed(candidate.noise_free), "" if candidate is first else first.name
-        ratio, apart = (
-            fixed(_time_ratio(candidate.noise_free, first.noise_free)),
-            fixed(candidate.noise_free - first.noise_free),
-        )
-        often = (
-            nothing
-            if candidate is first
-            else fixed(0.5 if candidate.noise_free == first.noise_free else 0.0)
+        value = _fixed(candidate.noise_free, level)
+    elif count:
+        bound = candidate.noise_free if candidate.never_early else None
+        value = race.statistic.estimate(
+            candidate.samples[:count], race.error, bound, candidate.moved
         )
     else:
         value = nothing
-        if count:
-            bound = candidate.noise_free if candidate.never_early else None
-            value = race.statistic.estimate(
-                candidate.samples[:count], race.error, bound, candidate.moved
-            )
+    if candidate is first:
+        versus, often = "", nothing
+        ratio, apart = _fixed(1.0, level, count), _fixed(0.0, level, count)
+    else:
         other = _rival(race, candidate, first, state)
-        versus = "" if candidate is first else other.name
-        if candidate is first:
-            ratio, apart, often = fixed(1.0), fixed(0.0), nothing
-        else:
-            ratio, apart, often = _compared(race, candidate, other, confidence)
-    parts = [
-        _time_ratio(float(x), candidate.noise_free) for x in (value.value, value.low, value.high)
-    ]
-    slowdown = Estimate(parts[0], parts[1], parts[2], value.confidence, value.realizations)
+        versus = other.name
+        ratio, apart, often = _compared(race, candidate, other, confidence)
+    slowdown = changed(value, lambda time: _time_ratio(time, candidate.noise_free))
     look = 0 if race.exact else (candidate.dropped if candidate.dropped >= 0 else race.look) + 1
     told_at = race.sizes[look - 1] if look else 0
     return RankedCandidate(
@@ -270,6 +257,10 @@ def _ranked(
     )
 
 
+def _fixed(value: float, level: float, count: int = 0) -> Estimate:
+    return Estimate(value, value, value, level, count)
+
+
 def _time_ratio(time: float, other: float) -> float:
     """A ratio of times, of which both may be 0."""
     if other or math.isnan(time):
@@ -280,7 +271,7 @@ def _time_ratio(time: float, other: float) -> float:
 def _state(race: Race, candidate: CandidateRuns, left: list[CandidateRuns]) -> str:
     if left == [candidate]:
         return BEST
-    if not race.exact and not race.realizations(candidate):
+    if not race.exact and not candidate.judged_by:
         return TOO_SLOW
     if all(race.close(candidate, other) for other in left if other is not candidate):
         return CLOSE
@@ -289,12 +280,14 @@ def _state(race: Race, candidate: CandidateRuns, left: list[CandidateRuns]) -> s
 
 def _rival(race: Race, candidate: CandidateRuns, first: CandidateRuns, state: str) -> CandidateRuns:
     """What a candidate is compared with, so that the intervals say what its state says."""
-    if state == TOO_SLOW or candidate.dropped_by_bound:
-        return race.named(candidate.slower_than)
+    if candidate.slower_than is None:
+        return first
+    if candidate.ceiling is not None:
+        return candidate.slower_than
     if state == SLOWER:
         a, b = race.paired(candidate, first)
         if not race.statistic.above(a, b, race.error, moved=race.moved(candidate, first)):
-            return race.named(candidate.slower_than)
+            return candidate.slower_than
     return first
 
 
@@ -302,31 +295,23 @@ def _compared(
     race: Race, candidate: CandidateRuns, other: CandidateRuns, confidence: float
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Ratio, difference, and how often it is faster."""
-    level, count = 1 - 2 * race.error, race.realizations(candidate)
-    if not count:
-        ceiling, value = race.ceiling_at(candidate.dropped), race.value(other)
-        ratio = Estimate(
-            candidate.noise_free / value, candidate.noise_free / ceiling, math.inf, level, 0
-        )
-        apart = Estimate(
-            candidate.noise_free - value, candidate.noise_free - ceiling, math.inf, level, 0
-        )
+    level, mine = 1 - 2 * race.error, candidate.noise_free
+    if race.exact:
+        often = _fixed(0.5 if mine == other.noise_free else 0.0, level)
+        ratio = _fixed(_time_ratio(mine, other.noise_free), level)
+        return ratio, _fixed(mine - other.noise_free, level), often
+    ceiling, value = candidate.ceiling, race.value(other)
+    if ceiling is not None and not candidate.judged_by:
+        ratio = Estimate(mine / value, mine / ceiling, math.inf, level, 0)
+        apart = Estimate(mine - value, mine - ceiling, math.inf, level, 0)
         return ratio, apart, Estimate(math.nan, math.nan, math.nan, confidence, 0)
     a, b = race.paired(candidate, other)
     moved = race.moved(candidate, other)
     ratio = race.statistic.ratio(a, b, race.error, race.within, moved)
     apart = race.statistic.difference(a, b, race.error, moved)
-    # It was simulated until its noise-free time was told to be above the other's.
-    if candidate.dropped_by_bound:
-        ceiling = race.ceiling_at(candidate.dropped)
-        ratio = _at_least(ratio, candidate.noise_free / ceiling)
-        apart = _at_least(apart, candidate.noise_free - ceiling)
+    if ceiling is not None:  # its noise-free time was told to be above the other's after that
+        ratio = changed(ratio, partial(max, mine / ceiling))
+        apart = changed(apart, partial(max, mine - ceiling))
     wins, losses = int((a < b).sum()), int((a > b).sum())
     often = win_probability(wins, len(a) - wins - losses, losses, confidence)
     return ratio, apart, often
-
-
-def _at_least(estimate: Estimate, least: float) -> Estimate:
-    """An estimate of what is known to be at least so much."""
-    value, low, high = (max(float(x), least) for x in (estimate.value, estimate.low, estimate.high))
-    return Estimate(value, low, high, estimate.confidence, estimate.realizations)

@@ -109,20 +109,14 @@ def search(
         ended = SECONDS
     except KeyboardInterrupt:
         ended = STOPPED
-    _check_any_fits(races)
+    if all(race.ready and not race.candidates for race in races):  # nothing to choose from anywhere
+        name, why = next(iter(races[0].left_out.items()))
+        raise ValueError(f"candidates: none fits in any cell; {name}: {why}")
     if all(decided.values()):
         ended = DECIDED
     cells = tuple(cell_of_race(race, question.confidence) for race in races)
     elapsed = time.monotonic() - state.started
     return Advice(question, cells, ended, state.simulated, elapsed)
-
-
-def _check_any_fits(races: Sequence[Race]) -> None:
-    """Raise ValueError if there is nothing to choose from anywhere."""
-    if any(race.candidates or not race.ready for race in races):
-        return
-    name, why = next(iter(races[0].left_out.items()))
-    raise ValueError(f"candidates: none fits in any cell; {name}: {why}")
 
 
 @names_old_arguments

@@ -496,12 +496,14 @@ def spread_down(ranks: int, size: int, *, first: int = 0) -> list[Step]:
     ]
 
 
-def knomial_tree(algorithm: Algorithm, ranks: int, radix: int) -> list[list[PairArray]]:
-    """Parent and child of each edge of a k-nomial tree with root 0, from the leaves up.
+def knomial_steps(
+    algorithm: Algorithm, ranks: int, radix: int, size: int, *, up: bool
+) -> list[Step]:
+    """The messages of a k-nomial tree with root 0, up to it and combined there, or down from it.
 
-    By level, and by which child of its parents in this level it is. In the number of a rank to the
-    base `radix`, level 0 has the edges from the ranks whose last digit is 0 to those that differ
-    from them in that digit; and so on.
+    In the number of a rank to the base `radix`, the lowest level has the edges from the ranks whose
+    last digit is 0 to those that differ from them in that digit; and so on. In a step each parent
+    of a level has a message with one child.
 
     Raises
     ------
@@ -512,13 +514,16 @@ def knomial_tree(algorithm: Algorithm, ranks: int, radix: int) -> list[list[Pair
     strides = [radix**level for level in range(MOST_ROUNDS) if radix**level < ranks]
     levels = [range(stride, min(stride * radix, ranks), stride) for stride in strides]
     check_step_count(algorithm, sum(map(len, levels)), "radix must be lower")
-    tree = []
-    for stride, firsts in zip(strides, levels, strict=True):
-        children = [np.arange(first, ranks, stride * radix) for first in firsts]
-        tree.append(
-            [np.stack([c - first, c], axis=1) for first, c in zip(firsts, children, strict=True)]
-        )
-    return tree
+    tree = list(zip(strides, levels, strict=True))
+    steps = []
+    for number, (stride, firsts) in enumerate(tree if up else reversed(tree)):
+        for child, first in enumerate(firsts, 1):
+            children = np.arange(first, ranks, stride * radix)
+            ends = [children, children - first] if up else [children - first, children]
+            label = f"{'up' if up else 'down'} {number + 1}" if child == len(firsts) else ""
+            draw = number * (radix - 1) + child - 1
+            steps.append(message(Listed(np.stack(ends, axis=1)), draw, size, label, combine=up))
+    return steps
 
 
 def pipelined(

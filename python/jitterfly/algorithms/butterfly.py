@@ -7,6 +7,7 @@ cuda/core/steps.h.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
 
@@ -116,14 +117,14 @@ class Butterfly(Forwarding, kind="butterfly"):
     def levels(self, ranks: int) -> tuple[int, ...]:
         """The levels at which copies are sent, ascending, on so many ranks."""
         rounds = ranks.bit_length() - 1
-        levels = _levels_on(_levels(self.copy_levels), "copy_levels", rounds - 1, "K - 1", rounds)
+        levels = _levels_on(self.copy_levels, "copy_levels", rounds - 1, "K - 1", rounds)
         _check_reach(tuple(self.mirrors), levels)
         return levels
 
     def asked(self, ranks: int) -> tuple[int, ...]:
         """The levels at which copies are sent on demand, ascending."""
         rounds = ranks.bit_length() - 1
-        return _levels_on(_levels(self.on_demand), "on_demand", rounds, "K", rounds)
+        return _levels_on(self.on_demand, "on_demand", rounds, "K", rounds)
 
     @property
     def copied_to(self) -> list[int]:
@@ -166,10 +167,6 @@ class Butterfly(Forwarding, kind="butterfly"):
         return costs.send + costs.receive + costs.combine
 
 
-def _levels(checked: Any) -> Levels:
-    return checked  # type: ignore[no-any-return]
-
-
 def _check_levels(value: Any, name: str, highest: int) -> Levels:
     """Levels as a user gives them, ascending; the highest of all is K - 1, or K = `MOST_ROUNDS`."""
     most = "K" if highest == MOST_ROUNDS else "K - 1"
@@ -177,18 +174,21 @@ def _check_levels(value: Any, name: str, highest: int) -> Levels:
         return value  # type: ignore[return-value]
     words = f"a list of distinct levels from 1 to {most} (2^K ranks)"
     rule = f"{name} must be 'all', {words}, or left out"
-    if isinstance(value, (str, bytes, dict)):
-        raise ValueError(f"{rule}, got {shorten(value)}")
-    try:
-        levels = [check_integer(level, f"{name} levels", 1, highest) for level in value]
-    except TypeError:  # nothing to go through
-        raise ValueError(f"{rule}, got {shorten(value)}") from None
-    if len(set(levels)) != len(levels):
-        raise ValueError(f"{rule}, got {shorten(value)}")
-    return tuple(sorted(levels)) or None
+    return tuple(sorted(_distinct(value, rule, f"{name} levels", highest))) or None
 
 
-def _levels_on(levels: Levels, name: str, highest: int, most: str, rounds: int) -> tuple[int, ...]:
+def _distinct(value: Any, rule: str, name: str, highest: int) -> list[int]:
+    """A list of distinct integers from 1; else ValueError with `rule`."""
+    numbers = None
+    if not isinstance(value, (str, bytes, dict)):
+        with suppress(TypeError):  # nothing to go through
+            numbers = [check_integer(number, name, 1, highest) for number in value]
+    if numbers is None or len(set(numbers)) != len(numbers):
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    return numbers
+
+
+def _levels_on(levels: Any, name: str, highest: int, most: str, rounds: int) -> tuple[int, ...]:
     """The levels that are meant where `highest` is the highest there is, of `rounds` = K."""
     if levels == "all":
         return tuple(range(1, highest + 1))
@@ -205,13 +205,8 @@ def _levels_on(levels: Levels, name: str, highest: int, most: str, rounds: int) 
 def _check_mirrors(value: Any) -> tuple[int, ...]:
     """Mirrors as a user gives them."""
     rule = f"mirrors must be a list of 1 to {MOST_MIRRORS} distinct integers from 1"
-    if isinstance(value, (str, bytes, dict)):
-        raise ValueError(f"{rule}, got {shorten(value)}")
-    try:
-        mirrors = tuple(check_integer(mask, "mirrors", 1, 2**MOST_ROUNDS - 1) for mask in value)
-    except TypeError:  # nothing to go through
-        raise ValueError(f"{rule}, got {shorten(value)}") from None
-    if not 1 <= len(mirrors) <= MOST_MIRRORS or len(set(mirrors)) != len(mirrors):
+    mirrors = tuple(_distinct(value, rule, "mirrors", 2**MOST_ROUNDS - 1))
+    if not 1 <= len(mirrors) <= MOST_MIRRORS:
         raise ValueError(f"{rule}, got {shorten(value)}")
     return mirrors
 

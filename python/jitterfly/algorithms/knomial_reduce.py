@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..fields import Given, check_integer, frozen_dataclass
-from ..steps import Listed, Step
-from .algorithm import MOST_ROUNDS, Algorithm, collective, knomial_tree, message
+from ..steps import Step
+from .algorithm import MOST_ROUNDS, Algorithm, collective, knomial_steps
 
 
 @frozen_dataclass()
@@ -56,12 +56,4 @@ class KnomialReduce(Algorithm, kind="knomial_reduce"):
         object.__setattr__(self, "radix", radix)
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        levels = knomial_tree(self, ranks, self.radix)
-        messages = []
-        for number, level in enumerate(levels):
-            for child, pairs in enumerate(level, 1):
-                label = f"up {number + 1}" if child == len(level) else ""
-                draw = number * (self.radix - 1) + child - 1
-                up = Listed(pairs[:, ::-1])
-                messages.append(message(up, draw, message_bytes, label, combine=True))
-        return collective(messages)
+        return collective(knomial_steps(self, ranks, self.radix, message_bytes, up=True))

@@ -127,6 +127,16 @@ class BudgetQuestion:
         return left / to_ticks(float(self.delay))
 
     @property
+    def share(self) -> float | None:
+        """The share of a quantile; None for the mean."""
+        return STATISTICS[self.statistic]
+
+    @property
+    def hits(self) -> int:
+        """The most hits on the path that decides with which the limit is kept."""
+        return math.floor(self.room)
+
+    @property
     def state(self) -> str:
         """Whether it can be kept for some p only, for none, or for all."""
         if self.room < 0 or (self.room == 0 and self.statistic == "mean"):
@@ -264,11 +274,10 @@ def _regula_falsi(
 
 def _simulated(question: BudgetQuestion, confidence: float, precision: float, seed: int) -> Budget:
     """The answer from fresh realizations, as many as the table says that the precision takes."""
-    k, share = question.rounds, STATISTICS[question.statistic]
+    k, share = question.rounds, question.share
     guess = tabulated_budget(question, confidence).probability.value
     limit = question.room if share is None else 1 - share
-    hits = math.floor(question.room)
-    slope, spread = _slope_and_spread(question, guess, share)
+    slope, spread = _slope_and_spread(question, guess)
     reach = student_t(confidence, 1000)
     wanted = (reach * spread / (slope * precision)) ** 2
     count = int(min(math.ceil(wanted), _MOST_STEPS / (k * 2.0**k)))
@@ -285,7 +294,7 @@ def _simulated(question: BudgetQuestion, confidence: float, precision: float, se
         with numbered(count):
             sample = np.rint(simulated_extra(question.ranks, unit, p, count, seed=seed))
         if share is not None:
-            beyond = int((sample > hits).sum())
+            beyond = int((sample > question.hits).sum())
             return beyond / count, *clopper_pearson(beyond, count, confidence)
         # P(M >= 1) is known, so only what is beyond one hit has an error.
         more = mean(np.maximum(sample - 1, 0), confidence)
@@ -335,17 +344,15 @@ def _for_few_events(
     return min(wanted, int(_MOST_STEPS / (k * 2.0**k)))
 
 
-def _slope_and_spread(
-    question: BudgetQuestion, guess: float, share: float | None
-) -> tuple[float, float]:
+def _slope_and_spread(question: BudgetQuestion, guess: float) -> tuple[float, float]:
     """Rise of the statistic with ln p, and its standard deviation in one realization."""
-    known = hit_table(question.rounds)
+    known, share = hit_table(question.rounds), question.share
     p = np.minimum(guess * np.exp([-_SLOPE_STEP, _SLOPE_STEP]), 1.0)
     if share is None:
         values = known.mean(p)
         spread = _table_error(known, guess) * math.sqrt(known.realizations)
     else:
-        values = known.above(math.floor(question.room), p)
+        values = known.above(question.hits, p)
         spread = math.sqrt(share * (1 - share))
     rise = float(values[1] - values[0]) / float(np.log(p[1] / p[0]))
     return max(rise, 1e-9), max(spread, 1e-9)
@@ -406,29 +413,27 @@ def check_precision(
 
 def _exact(question: BudgetQuestion, confidence: float, precision: float = 0.03) -> Budget | None:
     """The answer where it takes none: no p, every p, one rank, or hits that hardly meet."""
-    state = question.state
-    if state == NEVER:
-        return Budget(question, state, Bounds(0.0, 0.0, 0.0), confidence, EXACT)
-    if state == ALWAYS:
-        return Budget(question, state, Bounds(1.0, 1.0, 1.0), confidence, EXACT)
-    k, share = question.rounds, STATISTICS[question.statistic]
-    hits = math.floor(question.room)
+
+    def answer(value: float, *ends: float) -> Budget:
+        low, high = ends or (value, value)
+        return Budget(question, question.state, Bounds(value, low, high), confidence, EXACT)
+
+    if question.state != AT_MOST:
+        return answer(0.0 if question.state == NEVER else 1.0)
+    k, share, hits = question.rounds, question.share, question.hits
     if question.rank == "mean":
         if share is None:
-            value = _root(lambda p: float(one_rank_tail(p, k).sum()) - question.room)
-        else:
-            value = _root(lambda p: float(one_rank_tail(p, k)[hits]) - (1 - share))
-        return Budget(question, state, Bounds(value, value, value), confidence, EXACT)
+            return answer(_root(lambda p: float(one_rank_tail(p, k).sum()) - question.room))
+        return answer(_root(lambda p: float(one_rank_tail(p, k)[hits]) - (1 - share)))
     if share is not None:
         if hits > 0:
             return None
-        value = _root(lambda p: float(any_hit(p, k)) - (1 - share))
-        return Budget(question, state, Bounds(value, value, value), confidence, EXACT)
+        return answer(_root(lambda p: float(any_hit(p, k)) - (1 - share)))
     low = _root(lambda p: _known_mean(p, k)[1] - question.room)
     high = _root(lambda p: _known_mean(p, k)[0] - question.room)
     if high / low - 1 > precision:  # half of it on either side would do
         return None
-    return Budget(question, state, Bounds(math.sqrt(low * high), low, high), confidence, EXACT)
+    return answer(math.sqrt(low * high), low, high)
 
 
 def tabulated_budget(question: BudgetQuestion, confidence: float = 0.95) -> Budget:
@@ -436,28 +441,24 @@ def tabulated_budget(question: BudgetQuestion, confidence: float = 0.95) -> Budg
     known = _exact(question, confidence)
     if known is not None:
         return known
-    k, share = question.rounds, STATISTICS[question.statistic]
-    hits = hit_table(k)
+    hits = hit_table(question.rounds)
     reach = student_t(confidence, hits.realizations - 1)
     value, low, high = (
-        _root(lambda p, z=z: _excess_of_table(question, hits, p, z, share))  # type: ignore[misc]
+        _root(lambda p, z=z: _excess_of_table(question, hits, p, z))  # type: ignore[misc]
         for z in (0.0, reach, -reach)
     )
     bounds = Bounds(value, min(low, value), max(high, value))
     return Budget(question, AT_MOST, bounds, confidence, TABULATED, hits.realizations)
 
 
-def _excess_of_table(
-    question: BudgetQuestion, hits: HitTable, p: float, z: float, share: float | None
-) -> float:
+def _excess_of_table(question: BudgetQuestion, hits: HitTable, p: float, z: float) -> float:
     """By how much a statistic exceeds the limit, z standard errors added."""
-    if share is None:
+    if question.share is None:
         least, most = _known_mean(p, question.rounds)
-        return (
-            min(max(float(hits.mean(p)) + z * _table_error(hits, p), least), most) - question.room
-        )
-    above = float(hits.above(math.floor(question.room), p))
-    return above + z * math.sqrt(above * (1 - above) / hits.realizations) - (1 - share)
+        mean = float(hits.mean(p)) + z * _table_error(hits, p)
+        return min(max(mean, least), most) - question.room
+    above = float(hits.above(question.hits, p))
+    return above + z * math.sqrt(above * (1 - above) / hits.realizations) - (1 - question.share)
 
 
 def _table_error(hits: HitTable, p: float) -> float:

@@ -58,9 +58,51 @@ class Bounds(NamedTuple):
     fixed: bool = False
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class CurveFit(Report):
+    """What fits of one source of noise and of two have in common; attributes as of `Fit`."""
+
+    curve: Curve
+    model: Model
+    confidence: float
+    predicted: Floats
+    chi2: float
+    freedom: int
+
+    @property
+    def misfit(self) -> float:
+        """The root mean square of measured over predicted latency, less 1."""
+        predicted = np.maximum(self.predicted, 1e-15)
+        return float(np.sqrt(np.mean((self.curve.latency / predicted - 1) ** 2)))
+
+    @property
+    def chance(self) -> float:
+        """How often chance alone gives a larger chi2; NaN without errors.
+
+        As many parameters as points leave a misfit only where the model cannot come near. Of the
+        points alone chi2 has as many degrees of freedom as there are points: an upper bound there.
+        """
+        if self.curve.error is None:
+            return math.nan
+        freedom = self.freedom if self.freedom > 0 else len(self.curve)
+        return float(special.chdtrc(freedom, self.chi2))
+
+    @property
+    def verdict(self) -> str:
+        """One of FITS, NO_FIT, NOT_TESTED; `misfit` decides where no errors are given."""
+        if self.misfit > TOLERANCE if self.curve.error is None else self.chance < SIGNIFICANCE:
+            return NO_FIT
+        return FITS if self.freedom > 0 else NOT_TESTED
+
+    @property
+    def intervals(self) -> bool:
+        """Whether bounds are confidence intervals: errors are given, or told by the misfit."""
+        return self.verdict != NO_FIT and (self.freedom > 0 or self.curve.error is not None)
+
+
 @names_old_attributes
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(Report):
+class Fit(CurveFit):
     """What explains a curve best.
 
     Attributes
@@ -82,19 +124,10 @@ class Fit(Report):
         p, and the least and the largest delay that belong to it, NaN where p fits none.
     """
 
-    curve: Curve
-    model: Model
-    confidence: float
-    verdict: str
     step: Bounds
     delay: Bounds
     probability: Bounds
     load: Bounds
-    predicted: Floats
-    misfit: float
-    chi2: float
-    freedom: int
-    chance: float
     region: Floats
 
     def __repr__(self) -> str:
@@ -149,43 +182,10 @@ class Fit(Report):
         return {name: getattr(self, name) for name in names}
 
     @property
-    def intervals(self) -> bool:
-        """Whether the bounds are confidence intervals."""
-        return has_intervals(self.verdict, self.freedom, self.curve)
-
-    @property
     def quiet(self) -> bool:
         """Whether the best fit has no noise, so that its p means nothing."""
         noise = self.predicted - self.curve.rounds * self.step.value
         return bool((noise < _NO_NOISE * self.predicted).all())
-
-
-def has_intervals(verdict: str, freedom: int, curve: Curve) -> bool:
-    """Whether bounds are confidence intervals: errors are given, or estimated from the misfit."""
-    return verdict != NO_FIT and (freedom > 0 or curve.error is not None)
-
-
-def relative_misfit(curve: Curve, predicted: Floats) -> float:
-    """The root mean square of measured over predicted latency, less 1."""
-    return float(np.sqrt(np.mean((curve.latency / np.maximum(predicted, 1e-15) - 1) ** 2)))
-
-
-def chance_of_misfit(least: float, freedom: int, curve: Curve) -> float:
-    """How often chance alone gives a larger chi2; NaN without errors.
-
-    As many parameters as points leave a misfit only where the model cannot come near. Of the points
-    alone chi2 has as many degrees of freedom as there are points: an upper bound there.
-    """
-    if curve.error is None:
-        return math.nan
-    return float(special.chdtrc(freedom if freedom > 0 else len(curve), least))
-
-
-def judged_fit(curve: Curve, freedom: int, misfit: float, chance: float) -> str:
-    """One of FITS, NO_FIT, NOT_TESTED; `misfit` decides where no errors are given."""
-    if misfit > TOLERANCE if curve.error is None else chance < SIGNIFICANCE:
-        return NO_FIT
-    return FITS if freedom > 0 else NOT_TESTED
 
 
 def fit(
@@ -297,8 +297,6 @@ def _search(
     limit = misfit_limit(float(misfits[at]), freedom, curve, confidence)
     p = np.exp(grid)
     predicted = k * steps[at] + scales[at] * model.extra(k, p[at : at + 1])[0]
-    misfit = relative_misfit(curve, predicted)
-    chance = chance_of_misfit(float(misfits[at]), freedom, curve)
     ranges = _profile_ranges(sums, limit, known, misfits)
     within = np.flatnonzero(misfits <= limit)
     lowest, highest = grid[[within[0], within[-1]]]
@@ -310,12 +308,11 @@ def _search(
         low = 0.0 if rare else math.exp(lowest)
         probability = Bounds(float(p[at]), low, math.exp(highest))
     return Fit(
-        curve, model, confidence, judged_fit(curve, freedom, misfit, chance),
+        curve, model, confidence, predicted, float(misfits[at]), freedom,
         _bounds(float(steps[at]), *ranges[0], known.step),
         _bounds(float(scales[at]), *ranges[1], known.delay, endless=rare),
         probability,
         _bounds(float(scales[at] * p[at]), ranges[1][0] * p, ranges[1][1] * p, None),
-        predicted, misfit, float(misfits[at]), freedom, chance,
         np.stack([p, *ranges[1]]),
     )  # fmt: skip
 

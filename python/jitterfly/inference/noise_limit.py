@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +27,7 @@ from ..fields import shorten
 from ..network import Network
 from ..noise import Noise, PeriodicNoise
 from ..rare_noise import SourceHits
-from ..result_table import ResultTable, aligned, csv_text
+from ..result_table import ResultTable, aligned, csv_text, show_interval
 from ..simulate import simulate_checked
 from ..slowdown import (
     QUESTION_COLUMNS,
@@ -158,10 +158,7 @@ class NoiseLimitTable(ResultTable):
             return f"any, to {100 * MOST_SHARE:g} % of the CPU"
         if row.state == NEVER:
             return "none keeps it"
-        value, low, high = (
-            show_seconds(end, 3) if math.isfinite(end) else "?" for end in row.value
-        )
-        return f"{value} [{low}, {high}]"
+        return show_interval(row.value, partial(show_seconds, digits=3))
 
     def lines(self) -> list[str]:
         """The table as text."""
@@ -359,24 +356,18 @@ def noise_limit(
             part = 1 - 1 / (1 + (tried + done / count) / _USUAL_TRIES)
             progress(len(rows) + part, len(cases), cases[len(rows)].ranks)
 
-    def case_of(case: Case, share: float) -> Case:
-        return replace(case, noise=[question.noise(share), *others])
-
-    def run(case: Case, share: float) -> SlowdownRow:
+    def run(case: Case, share: float) -> tuple[Case, SlowdownRow]:
         nonlocal tried
-        noisy = case_of(case, share)
+        noisy = replace(case, noise=[question.noise(share), *others])
         result = simulate_checked(noisy, realizations, seed, backend, threads, report)
         tried += 1
-        return row_of(noisy, result, confidence)
-
-    def hardly_met(case: Case, share: float, row: SlowdownRow) -> list[SourceHits]:
-        return unmet_of(case_of(case, share), row)
+        return noisy, row_of(noisy, result, confidence)
 
     try:
         for case in cases:
             tried = 0
             report(0, 1)
-            row, sources = _limit(case, question, at_most, run, hardly_met)
+            row, sources = _limit(case, question, at_most, partial(run, case))
             rows.append(row)
             unmet += [(case.ranks, source) for source in sources]
     except KeyboardInterrupt:
@@ -423,19 +414,18 @@ def _limit(
     case: Case,
     question: _Question,
     at_most: float,
-    run: Callable[[Case, float], SlowdownRow],
-    hardly_met: Callable[[Case, float, SlowdownRow], list[SourceHits]],
+    run: Callable[[float], tuple[Case, SlowdownRow]],
 ) -> tuple[NoiseLimitRow, list[SourceHits]]:
     """The answer for one number of ranks, and the sources that its mean may know too little of."""
 
     @cache
-    def tried(part: float) -> SlowdownRow:
-        return run(case, part * MOST_SHARE)
+    def tried(part: float) -> tuple[Case, SlowdownRow]:
+        return run(part * MOST_SHARE)
 
     def unmet(part: float) -> list[SourceHits]:
         if len(case.noise) == 1:  # nothing hides it, and what it takes is not simulated once more
             return []
-        return hardly_met(case, part * MOST_SHARE, tried(part))
+        return unmet_of(*tried(part))
 
     def excess(end: str, lacks: float = 0.0) -> Callable[[float], float]:
         """How far the mean slowdown, or an end of its interval, is above the limit.
@@ -445,14 +435,14 @@ def _limit(
         unknown = {"low": 0.0, "value": 1.0, "high": math.inf}[end]
 
         def rising(part: float) -> float:
-            ratio = float(getattr(tried(part).slowdown, end))
+            ratio = float(getattr(tried(part)[1].slowdown, end))
             ratio = ratio + lacks / quiet if math.isfinite(ratio) else unknown
             return math.log(max(ratio, _LEAST_RATIO) / at_most)
 
         return rising
 
     least_part = question.least_share / MOST_SHARE
-    quiet = tried(least_part).noise_free
+    quiet = tried(least_part)[1].noise_free
     if quiet == 0:
         raise ValueError("a slowdown needs time without noise, and one rank without work has none")
     nothing = Limit(math.nan, math.nan, math.nan)

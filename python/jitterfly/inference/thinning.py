@@ -24,7 +24,6 @@ from .budget import (
     ALWAYS,
     AT_MOST,
     NEVER,
-    STATISTICS,
     BudgetQuestion,
     check_precision,
     crossing,
@@ -131,7 +130,7 @@ def thinned(
     parse_seconds(step, "step", positive=True)
     longest = delay.longest_ticks() / TICKS_PER_SECOND
     question = BudgetQuestion(ranks, latency, step, longest, rank, statistic)
-    share = STATISTICS[statistic]
+    share = question.share
     if rank == "mean" and share is not None:
         raise ValueError("statistic must be mean for measured noise with rank 'mean'")
     left = to_ticks(float(question.latency)) - question.rounds * to_ticks(float(question.step))

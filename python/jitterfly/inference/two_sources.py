@@ -17,21 +17,16 @@ import numpy.typing as npt
 
 from .. import notebook
 from ..fields import shorten
-from ..result_table import Report
 from ..stats.estimates import check_confidence
 from ..units import Time, parse_seconds, show_seconds
 from .fit import (
-    FITS,
     NO_FIT,
     NOT_TESTED,
     RARE_HITS,
     WITHOUT_ERRORS,
     Bounds,
-    chance_of_misfit,
-    has_intervals,
-    judged_fit,
+    CurveFit,
     misfit_limit,
-    relative_misfit,
     shown_amount,
 )
 from .models import ASSUMED, Model, make_model
@@ -58,7 +53,7 @@ _NAMES = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TwoSourceFit(Report):
+class TwoSourceFit(CurveFit):
     """What explains a curve best, with two sources of noise.
 
     Attributes
@@ -74,16 +69,7 @@ class TwoSourceFit(Report):
         As of `Fit`.
     """
 
-    curve: Curve
-    model: Model
-    confidence: float
-    verdict: str
     bounds: dict[str, Bounds]
-    predicted: Floats
-    misfit: float
-    chi2: float
-    freedom: int
-    chance: float
 
     def __repr__(self) -> str:
         parameters = ", ".join(
@@ -106,11 +92,6 @@ class TwoSourceFit(Report):
             if not one.fixed
             and (not self.intervals or one.low <= 0 or one.high > _DETERMINED * one.low)
         )
-
-    @property
-    def intervals(self) -> bool:
-        """Whether the bounds are confidence intervals."""
-        return has_intervals(self.verdict, self.freedom, self.curve)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each of `bounds`: parameter, value, low, high, given, determined.
@@ -150,11 +131,9 @@ class TwoSourceFit(Report):
         for ranks, seen, found in zip(curve.ranks, curve.latency, self.predicted, strict=True):
             measured, modelled = (show_seconds(float(x), 4) for x in (seen, found))
             lines.append(f"  {ranks:>9,}  {measured:>9}  {modelled:>9}")
-        how = {
-            FITS: f"rms of measured / model - 1 is {100 * self.misfit:.2g} %",
-            NO_FIT: f"rms of measured / model - 1 is {100 * self.misfit:.2g} %",
-            NOT_TESTED: "as many parameters as points, or more, so this tests nothing",
-        }[self.verdict]
+        how = f"rms of measured / model - 1 is {100 * self.misfit:.2g} %"
+        if self.verdict == NOT_TESTED:
+            how = "as many parameters as points, or more, so this tests nothing"
         lines += ["", f"{self.verdict}: {how}"]
         if self.verdict == NO_FIT:
             return [*lines, *(f"  {note}" for note in (_LONGER, *curve.notes))]
@@ -162,12 +141,9 @@ class TwoSourceFit(Report):
             lines.append(f"  {share} intervals: profile likelihood")
         else:
             lines.append(f"  {WITHOUT_ERRORS}")
+        free = [name for name, one in self.bounds.items() if not one.fixed]
         lost = [_NAMES[name][1] for name in self.undetermined]
-        kept = [
-            _NAMES[name][1]
-            for name, one in self.bounds.items()
-            if name not in self.undetermined and not one.fixed
-        ]
+        kept = [_NAMES[name][1] for name in free if name not in self.undetermined]
         if lost:
             why = f"from nothing, or over more than a factor of {_DETERMINED:g}"
             why = why if self.intervals else "give errors, or more points"
@@ -241,10 +217,7 @@ def fit_two_sources(
         within = grid.misfit <= limit
         inside = [np.asarray(within.any(axis=other)) for other in (1, 0)]
         ends = [_around(axes[0], inside[0]), _around(axes[1], inside[1])]
-    endless = (
-        inside[0][0] and axes[0][0] <= start,
-        inside[1][0] and (axes[1][0] <= start),
-    )
+    endless = [fits[0] and axis[0] <= start for fits, axis in zip(inside, axes, strict=True)]
     return _fitted(curve, model, confidence, given, freedom, grid, limit, endless)
 
 
@@ -325,7 +298,7 @@ def _fitted(
     freedom: int,
     grid: _Grid,
     limit: float,
-    endless: tuple[bool, bool],
+    endless: list[bool],
 ) -> TwoSourceFit:
     """`endless`: whether the smallest p there is fits, so that a longer delay does as well."""
     i, j = np.unravel_index(int(np.argmin(grid.misfit)), grid.misfit.shape)
@@ -357,13 +330,9 @@ def _fitted(
         bounds[load] = Bounds(float(values[at] * p[i, j]), float(ends[0]), float(ends[1]))
     predicted = curve.rounds * values[0] + values[1] * grid.extra[i]
     predicted = predicted + values[2] * grid.extra[len(grid.p) + j]
-    misfit = relative_misfit(curve, predicted)
+    in_order = {name: bounds[name] for name in _NAMES}
     chi2 = float(grid.misfit[i, j])
-    chance = chance_of_misfit(chi2, freedom, curve)
-    return TwoSourceFit(
-        curve, model, confidence, judged_fit(curve, freedom, misfit, chance),
-        {name: bounds[name] for name in _NAMES}, predicted, misfit, chi2, freedom, chance,
-    )  # fmt: skip
+    return TwoSourceFit(curve, model, confidence, predicted, chi2, freedom, in_order)
 
 
 def _unit(name: str) -> str:

@@ -182,7 +182,7 @@ class HitTable:
     def mean(self, probability: npt.ArrayLike) -> Floats:
         """``E[M]``, of the shape of `probability`."""
         p = np.asarray(probability, dtype=np.float64)
-        return any_hit(p, self.rounds) + self._expected_excess(p)
+        return any_hit(p, self.rounds) + (0.0 if self.rounds < 2 else self._curve(0)(p))
 
     def error(self, probability: npt.ArrayLike) -> Floats:
         """Standard error of `mean`; what is exact has none."""
@@ -201,10 +201,6 @@ class HitTable:
         if hits >= self.rounds:
             return np.zeros(p.shape)
         return any_hit(p, self.rounds) if hits <= 0 else self._curve(hits)(p)
-
-    def _expected_excess(self, p: Floats) -> Floats:
-        """``E[(M - 1)+]``."""
-        return np.zeros(p.shape) if self.rounds < 2 else self._curve(0)(p)
 
     def _curve(self, hits: int) -> Callable[[Floats], Floats]:
         """``P(M > hits)``, or ``E[(M - 1)+]`` for no hits: see `interpolated`."""

@@ -6,6 +6,7 @@ A kind is one file that says which completions it reads and which measure they m
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -131,8 +132,7 @@ class Select:
             raise ValueError(
                 f"{where}: the study has no variants, got variant {self.variant!r}{hint}"
             )
-        check_choice(self.variant, f"{where}: variant", list(cases))
-        raise AssertionError("not reached")
+        return check_choice(self.variant, f"{where}: variant", list(cases))
 
     def completions_in(self, variant: str, case: Case) -> list[Chosen]:
         """What it can mean in `case`: several with "best" and "each", else one at most."""
@@ -236,25 +236,23 @@ class Observable(Component, ABC):
         }
         floor = self.floor({side: cases[variant] for side, variant in variants.items()})
         families = []
-        for T in _common_values(
-            by_side, [side for side, select in sides.items() if select.T == "each"], "T"
+        for T, cycle in itertools.product(
+            _common_values(by_side, sides, "T"), _common_values(by_side, sides, "cycle")
         ):
-            by_cycle = [side for side, select in sides.items() if select.cycle == "each"]
-            for cycle in _common_values(by_side, by_cycle, "cycle"):
-                choice = {
-                    side: [
-                        completion
-                        for completion in by_side[side]
-                        if (select.T != "each" or completion.T == T)
-                        and (select.cycle != "each" or completion.cycle == cycle)
-                    ]
-                    for side, select in sides.items()
-                }
-                parts = [name]
-                parts += [] if T is None else [f"T={T}"]
-                parts += [] if cycle is None else [f"cycle {cycle}"]
-                family = self._family(", ".join(parts), choice, floor)
-                families += [family] if family else []
+            choice = {
+                side: [
+                    completion
+                    for completion in by_side[side]
+                    if (select.T != "each" or completion.T == T)
+                    and (select.cycle != "each" or completion.cycle == cycle)
+                ]
+                for side, select in sides.items()
+            }
+            parts = [name]
+            parts += [] if T is None else [f"T={T}"]
+            parts += [] if cycle is None else [f"cycle {cycle}"]
+            family = self._family(", ".join(parts), choice, floor)
+            families += [family] if family else []
         return tuple(families)
 
     def _family(
@@ -262,7 +260,7 @@ class Observable(Component, ABC):
     ) -> Family | None:
         if not all(choice.values()):
             return None
-        best = self._side_of_best()
+        best = next((side for side, select in self.sides().items() if select.T == "best"), None)
         first = {side: chosen[0] for side, chosen in choice.items()}
         if best is None:
             only = self.measure(name, **first)
@@ -274,10 +272,6 @@ class Observable(Component, ABC):
             return None
         labels = tuple(T for T, measure in made if measure)
         return Family(name, self.unit, members, labels, self.picks[best], floor)
-
-    def _side_of_best(self) -> str | None:
-        """The side that asks for the best T."""
-        return next((side for side, select in self.sides().items() if select.T == "best"), None)
 
     def check_best(self) -> None:
         """Raise ValueError if T = "best" is asked of a side where it has no meaning, or of two."""
@@ -366,10 +360,12 @@ def variants_named(chosen: Iterable[str], variants: Iterable[str]) -> set[str]:
 
 
 def _common_values(
-    by_side: Mapping[str, list[Chosen]], sides: list[str], what: str
+    by_side: Mapping[str, list[Chosen]], sides: Mapping[str, Select], what: str
 ) -> list[int | None]:
-    """The values of T (or cycle) that all `sides` have; [None] without sides."""
-    if not sides:
-        return [None]
-    sets = [{getattr(completion, what) for completion in by_side[side]} for side in sides]
-    return sorted(set.intersection(*sets))
+    """The values of T (or cycle) that all sides have which ask for each; [None] without such."""
+    sets = [
+        {getattr(completion, what) for completion in by_side[side]}
+        for side, select in sides.items()
+        if getattr(select, what) == "each"
+    ]
+    return sorted(set.intersection(*sets)) if sets else [None]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..stats import CrossMoments, Histogram
-from .measure import Column, Form, Integers, Measure, Ticks
+from .measure import Column, Form, Measure, Ticks
 
 RATIO_ONE = 2**30
 """Histograms hold quotients of two forms as whole multiples of 1 / RATIO_ONE."""
@@ -22,17 +22,12 @@ WinCounts = tuple[int, int, int]
 
 def histogram_of(measure: Measure, ticks: Ticks) -> Histogram:
     """Of the numerator in ticks, or of the quotient in multiples of 1 / RATIO_ONE."""
-    return Histogram.of(histogram_values(measure, ticks))
-
-
-def histogram_values(measure: Measure, ticks: Ticks) -> Integers:
-    """What `histogram_of` counts."""
     if not measure.is_ratio:
-        return measure.numerator(ticks)
+        return Histogram.of(measure.numerator(ticks))
     # An int64 at most: whatever is beyond 2^33 times as long counts as that.
     limit = float(2**63 - 1024)
-    values: Integers = np.clip(np.rint(measure(ticks) * RATIO_ONE), -limit, limit).astype(np.int64)
-    return values
+    multiples = np.clip(np.rint(measure(ticks) * RATIO_ONE), -limit, limit)
+    return Histogram.of(multiples.astype(np.int64))
 
 
 def histogram_scale(measure: Measure) -> int:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 
 from .. import stats
+from ..result_table import ends, show_interval
 from ..units import show_seconds
 from .study_axes import evenly
 
@@ -59,12 +61,8 @@ def interval(estimate: stats.Estimate, spec: str = ".3g", unit: str = "") -> str
     >>> interval(stats.Estimate(2e-6, 1e-6, 3e-6, 0.95, 100), unit="s")
     '2 µs [1 µs, 3 µs]'
     """
-    ends = (estimate.value, estimate.low, estimate.high)
-    texts = (show_seconds(float(end), 3) if unit == "s" else show(float(end), spec) for end in ends)
-    value, low, high = (
-        text if math.isfinite(end) else "?" for text, end in zip(texts, ends, strict=True)
-    )
-    return f"{value} [{low}, {high}]"
+    one = partial(show_seconds, digits=3) if unit == "s" else partial(show, spec=spec)
+    return show_interval(ends(estimate), one)
 
 
 def value_between(value: float, low: float, high: float) -> str:
@@ -100,7 +98,7 @@ def telling(estimate: stats.Estimate, neutral: float, digits: int = 3) -> str:
     >>> telling(stats.Estimate(1.5, 1.25, 1.75, 0.95, 100), 1)
     '1.5 [1.25, 1.75]'
     """
-    numbers = [float(x) for x in (estimate.value, estimate.low, estimate.high)]
+    numbers = [float(end) for end in ends(estimate)]
     different = len({*numbers, neutral})
     texts = [""] * 3
     for more in range(digits, 16):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -20,9 +19,10 @@ from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
-from ..result_table import ResultTable, aligned, csv_text, ends, kept, show_time
+from ..result_table import ResultTable, aligned, csv_text, ends, kept, show_interval, show_time
 from ..slowdown import in_words
 from ..stats import Estimate
+from ..stats.estimates import changed
 from ..units import from_ticks, show_seconds, to_ticks
 from .order import OrderCheck
 from .schedule import Schedule
@@ -124,7 +124,7 @@ class ScheduleResult(ResultTable):
     def slowdown(self, confidence: float = 0.95) -> Estimate:
         """Mean run time over that without noise; NaN where that is 0: the schedule does nothing."""
         quiet = self.noise_free or math.nan
-        return _scaled(self.mean(confidence), lambda time: time / quiet)
+        return changed(self.mean(confidence), lambda time: time / quiet)
 
     def noise_share(self) -> float | None:
         """The share of CPU time that the noise takes; None where it is all, or not one number.
@@ -155,7 +155,7 @@ class ScheduleResult(ResultTable):
         if share is None:
             return None
         alone = share / (1 - share)
-        return _scaled(self.slowdown(confidence), lambda ratio: (ratio - 1) / alone)
+        return changed(self.slowdown(confidence), lambda ratio: (ratio - 1) / alone)
 
     def mark_rows(self, confidence: float = 0.95) -> list[MarkRow]:
         """A row for each mark."""
@@ -214,7 +214,7 @@ class ScheduleResult(ResultTable):
         # Iterations of one realization depend on each other: its mean is one sample.
         marked, count = from_ticks(self.mark_ticks[:, -1]), len(self.marks)
         last = self._mean(marked, float(from_ticks(self.marks_noise_free[-1])))
-        whole = _scaled(last, lambda time: time / count)
+        whole = changed(last, lambda time: time / count)
         p99 = float(np.quantile(from_ticks(self.iteration_ticks), 0.99))
         quiet = float(from_ticks(self.marks_noise_free[-1])) / count
         slowest = int(np.argmax(each))
@@ -424,14 +424,5 @@ def _in_seconds(long_name: str) -> dict[str, str]:
     return {"units": "s", "long_name": long_name}
 
 
-def _scaled(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
-    ends = (estimate.value, estimate.low, estimate.high)
-    value, low, high = (scale(float(end)) for end in ends)
-    return dataclasses.replace(estimate, value=value, low=low, high=high)
-
-
 def _show_ratios(estimate: Estimate) -> str:
-    value, low, high = (
-        f"{float(end):.5g}" if math.isfinite(end) else "?" for end in ends(estimate)
-    )
-    return f"{value} [{low}, {high}]"
+    return show_interval(ends(estimate), "{:.5g}".format)

@@ -7,6 +7,7 @@ the other may depend on each other: a daemon that runs for a second delays all t
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -107,7 +108,6 @@ class Series:
         self.ascending: Floats = np.sort(samples)
         self._samples = samples
         self._times: dict[float, float] = {}
-        self._of_ranks: float | None = None
 
     def effective(self, q: float | None = None) -> float:
         """How many independent samples it is worth for a quantile; without q for the mean."""
@@ -118,14 +118,13 @@ class Series:
         if key not in self._times:
             series = self._samples if q is None else self._samples <= self._value(q)
             time = autocorrelation_time(series)
-            self._times[key] = max(time, self._time_of_ranks())
+            self._times[key] = max(time, self._time_of_ranks)
         return max(count / self._times[key], 1.0)
 
+    @cached_property
     def _time_of_ranks(self) -> float:
-        if self._of_ranks is None:
-            _, at, counts = np.unique(self._samples, return_inverse=True, return_counts=True)
-            self._of_ranks = autocorrelation_time((np.cumsum(counts) - counts / 2)[at])
-        return self._of_ranks
+        _, at, counts = np.unique(self._samples, return_inverse=True, return_counts=True)
+        return autocorrelation_time((np.cumsum(counts) - counts / 2)[at])
 
     def _value(self, q: float) -> float:
         return float(self.ascending[quantile_rank(len(self.ascending), q) - 1])

@@ -109,7 +109,9 @@ class CrossMoments:
 
     def total(self, x: Sequence[int]) -> int:
         """The exact sum of an integer linear form, as `Moments.x`; see `moments`."""
-        return int(sum(c * self.sums[i] for i, c in enumerate(x[:-1]) if c) + self.count * x[-1])
+        return int(
+            sum(c * self.sums[i] for i, c in enumerate(x[:-1]) if c) + self.count * int(x[-1])
+        )
 
     def moments(self, x: Sequence[int], y: Sequence[int] | None = None) -> Moments:
         """Exact moments of two integer linear forms of the columns.
@@ -125,20 +127,17 @@ class CrossMoments:
         a, p = int(x[-1]), [(i, int(c)) for i, c in enumerate(x[:-1]) if c]
         b, q = int(y[-1]), [(i, int(c)) for i, c in enumerate(y[:-1]) if c]
 
-        def total(form: list[tuple[int, int]]) -> int:
-            return int(sum(c * self.sums[i] for i, c in form))
-
         def product(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> int:
             return int(sum(c * d * self.products[i, j] for i, c in one for j, d in other))
 
-        sx, sy = total(p), total(q)
+        sx, sy = self.total(x), self.total(y)
         return Moments(
             count=n,
-            x=sx + n * a,
-            y=sy + n * b,
-            xx=product(p, p) + 2 * a * sx + n * a * a,
-            yy=product(q, q) + 2 * b * sy + n * b * b,
-            xy=product(p, q) + a * sy + b * sx + n * a * b,
+            x=sx,
+            y=sy,
+            xx=product(p, p) + 2 * a * sx - n * a * a,
+            yy=product(q, q) + 2 * b * sy - n * b * b,
+            xy=product(p, q) + a * sy + b * sx - n * a * b,
         )
 
     def to_bytes(self) -> bytes:

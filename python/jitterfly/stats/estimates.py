@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, overload
 
@@ -294,6 +294,12 @@ def with_input_uncertainty(
         low=value - math.hypot(value - low, reach),
         high=value + math.hypot(high - value, reach),
     )
+
+
+def changed(estimate: Estimate, change: Callable[[float], float]) -> Estimate:
+    """An estimate of one number, with its value and both ends changed alike."""
+    value, low, high = (change(float(end)) for end in (estimate.value, estimate.low, estimate.high))
+    return replace(estimate, value=value, low=low, high=high)
 
 
 def _times(margin: Any, distance: Any) -> Any:

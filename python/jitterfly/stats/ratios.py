@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .cross_moments import Moments, spread
-from .estimates import Estimate, Floats, RareEvents, check_confidence, check_samples
+from .estimates import Estimate, RareEvents, check_confidence, check_samples
 from .sampling_distributions import student_t
 
 
@@ -65,12 +65,20 @@ def fieller_ratio(
             "numerator and denominator must be paired, one number for each realization, "
             f"got shapes {top.shape}, {bottom.shape}"
         )
-    low, high = -math.inf, math.inf
+    low, high, count = -math.inf, math.inf, len(top)
     below = float(bottom.mean())
     value = float(top.mean()) / below if below else math.nan
-    if len(top) > 1 and below:
-        low, high = _fieller_of_samples(top, bottom, value, below, confidence)
-    return Estimate(value, low, high, confidence, len(top))
+    if count > 1 and below:
+        covariance = np.cov(top, bottom) / count
+        low, high = fieller(
+            value,
+            below,
+            float((top - value * bottom).var(ddof=1)) / count,
+            float(covariance[0, 1]),
+            float(covariance[1, 1]),
+            student_t(confidence, count - 1),
+        )
+    return Estimate(value, low, high, confidence, count)
 
 
 def recovery(
@@ -170,22 +178,6 @@ def fieller(
     middle = t * t * (ratio * variance - covariance)
     root = math.sqrt(middle * middle + square * t * t * residual)
     return ratio + (middle - root) / square, ratio + (middle + root) / square
-
-
-def _fieller_of_samples(
-    top: Floats, bottom: Floats, value: float, below: float, confidence: float
-) -> tuple[float, float]:
-    count = len(top)
-    residual = top - value * bottom
-    covariance = np.cov(top, bottom) / count
-    return fieller(
-        value,
-        below,
-        float(residual.var(ddof=1)) / count,
-        float(covariance[0, 1]),
-        float(covariance[1, 1]),
-        student_t(confidence, count - 1),
-    )
 
 
 def _residual_spread(moments: Moments) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from ...result_table import show_time
 from ...units import show_seconds
 from ..question import Question
 from ..ranking import AdviceCell, RankedCandidate
@@ -83,13 +84,12 @@ def choose(
         reason = f"fewer than two algorithms of {library} were compared"
         return TuningChoice(*place, "", "", reason)
     if cell.best in called:
-        reason = _reason(question, ranked, cell.outcome)
+        reason = _reason(question, ranked[0], cell.outcome)
         return TuningChoice(*place, cell.best, called[cell.best], reason)
     for one in ranked:
         times = [_at_most(cell, one, other) for other in ranked if other is not one]
         if max(times) <= 1 + question.within:
-            first = [one, *(candidate for candidate in ranked if candidate is not one)]
-            reason = _reason(question, first, f"best of those that {library} has")
+            reason = _reason(question, one, f"best of those that {library} has")
             return TuningChoice(*place, one.name, called[one.name], reason)
     reason = f"not decided among {', '.join(one.name for one in ranked)}"
     if cell.best:
@@ -97,15 +97,11 @@ def choose(
     return TuningChoice(*place, "", "", reason)
 
 
-def _reason(question: Question, ranked: list[RankedCandidate], outcome: str) -> str:
-    """The outcome, with the statistic of the candidate that stands first."""
-    value = ranked[0].value
-    low, high = float(value.low), float(value.high)
-    ends = ""
-    if low != high:
-        shown = (show_seconds(x, 4) if math.isfinite(x) else "?" for x in (low, high))
-        ends = f" [{', '.join(shown)}]"
-    return f"{outcome}, {question.statistic} {show_seconds(float(value.value), 4)}{ends}"
+def _reason(question: Question, chosen: RankedCandidate, outcome: str) -> str:
+    """The outcome, with the statistic of the candidate that is chosen."""
+    value = chosen.value
+    shown = show_seconds(float(value.value)) if value.low == value.high else show_time(value)
+    return f"{outcome}, {question.statistic} {shown}"
 
 
 def _at_most(cell: AdviceCell, one: RankedCandidate, other: RankedCandidate) -> float:
