@@ -11,7 +11,7 @@ from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer
 from ..syntax import read_count
 from .one_case import add_case, add_case_options, case_of
 from .options import add_backend, integer, size, value
-from .output import add_json, in_options, print_json, show_phases
+from .output import PICTURE, add_json, check_files, in_options, print_json, show_phases, write_files
 
 
 def add_parser(commands: Any) -> None:
@@ -59,11 +59,9 @@ def _choices(chosen: argparse.Namespace) -> tuple[str | None, int | None, int | 
 
 def _run(chosen: argparse.Namespace) -> None:
     from ..agreement import MOST_ITERATIONS, USUAL_REALIZATIONS, compare_measured
-    from ..plots import draw
 
     started = time.monotonic()
-    if chosen.picture is not None:
-        draw.check_path(chosen.picture)  # before the work, not after
+    check_files(chosen, PICTURE)
     collective, ranks, bytes_ = _choices(chosen)
     case, seed, where = case_of(chosen)
     if chosen.seed is not None:
@@ -84,9 +82,7 @@ def _run(chosen: argparse.Namespace) -> None:
             threads=integer(chosen.threads, "threads", 1, MOST_THREADS),
             progress=lambda done, count: phases("simulating", done, count),
         )
-    written = [] if chosen.picture is None else [chosen.picture]
-    if chosen.picture is not None:
-        found.plot(chosen.picture)
+    written = write_files(chosen, found, PICTURE, started)
     if chosen.json:
         print_json(
             "compare-measured",

@@ -20,7 +20,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -28,7 +28,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from ..fields import shorten
-from ..files import check_replaceable, read_whole
+from ..files import check_output, check_replaceable, read_whole
 from ..info import __version__
 from ..progress import Phases
 from ..renames import from_stored
@@ -281,6 +281,33 @@ def warn_without_matplotlib() -> None:
 
     if not draw.can_draw():
         print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
+
+
+Writers = Mapping[str, Callable[[Any, Path], object]]
+"""What writes an answer into a file, by the name of the option that asks for that file."""
+PICTURE: Writers = {"picture": lambda answer, path: answer.plot(path)}
+
+
+def check_files(chosen: argparse.Namespace, writers: Writers) -> None:
+    """Raise ValueError where a file that an option asks for can not be written: before the work."""
+    from ..plots import draw
+
+    for name in writers:
+        if (path := getattr(chosen, name)) is not None:
+            (draw.check_path if "picture" in name else check_output)(path)
+
+
+def write_files(
+    chosen: argparse.Namespace, answer: Any, writers: Writers, begun: float
+) -> list[Path]:
+    """Write the files that options ask for; their paths."""
+    asked = {name: path for name in writers if (path := getattr(chosen, name)) is not None}
+    with show_phases(begun) as phases:
+        for name, path in asked.items():
+            if "picture" in name:
+                phases("drawing the picture")
+            writers[name](answer, path)
+    return list(asked.values())
 
 
 def remove_picture(out: Path, name: str) -> None:
