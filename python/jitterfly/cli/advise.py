@@ -10,20 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_THREADS
-from ..files import make_directory
 from ..progress import QUIET, ProgressLine
 from ..units import parse_seconds
 from .options import add_backend, check_units, integer, noises, tell_understood, value
 from .output import (
     add_json,
-    check_out,
+    check_force,
     in_options,
+    prepare_out,
     print_json,
     progress_stream,
     remove_picture,
     show_phases,
     tell,
-    warn_without_matplotlib,
 )
 
 EPILOG = """\
@@ -122,8 +121,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
     started = time.monotonic()
     question = _question(chosen)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
-    if chosen.out is None and chosen.force:
-        raise ValueError("--force is for --out DIR, which is not given")
+    check_force(chosen)
     if chosen.write is None:
         for name in ("library", *_TUNING):
             if getattr(chosen, name) is not None:
@@ -131,11 +129,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
     else:  # before minutes of work
         question = _of_the_library(question, chosen)
         check_tuning(question, chosen.write, chosen.library, **_tuning_options(chosen))
-    before = None
-    if chosen.out is not None:
-        make_directory(chosen.out, "--out")  # before minutes of work, not after
-        before = check_out(chosen.out, "advice", question.to_dict(), chosen.force, _BUDGET)
-        warn_without_matplotlib()
+    before = prepare_out(chosen, "advice", question.to_dict(), _BUDGET)
     tell_understood(question.network, question.noise)
     with AdviceProgress() as progress:
         answer = search(

@@ -28,7 +28,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from ..fields import shorten
-from ..files import check_output, check_replaceable, read_whole
+from ..files import check_output, check_replaceable, make_directory, read_whole
 from ..info import __version__
 from ..progress import Phases
 from ..renames import from_stored
@@ -222,6 +222,24 @@ def tell(text: str) -> None:
 def written(out: Path, names: Iterable[str]) -> list[str]:
     """Paths of files in a directory, for `print_json`."""
     return [str(out / name) for name in names]
+
+
+def prepare_out(
+    chosen: argparse.Namespace, name: str, asked: Mapping[str, Any], free: Collection[str]
+) -> dict[str, Any] | None:
+    """Make the directory of `--out` ready for an answer, before minutes of work; as `check_out`."""
+    if chosen.out is None:
+        return None
+    make_directory(chosen.out, "--out")
+    before = check_out(chosen.out, name, asked, chosen.force, free)
+    warn_without_matplotlib()
+    return before
+
+
+def check_force(chosen: argparse.Namespace) -> None:
+    """Raise ValueError for `--force` without a directory."""
+    if chosen.out is None and chosen.force:
+        raise ValueError("--force is for --out DIR, which is not given")
 
 
 def check_out(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..case import MOST_CYCLES, Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
-from ..files import make_directory
 from ..progress import Phases
 from .options import (
     add_algorithm,
@@ -27,14 +26,16 @@ from .options import (
     tell_understood,
 )
 from .output import (
+    PICTURE,
     add_json,
-    check_out,
+    check_files,
+    check_force,
     plain,
+    prepare_out,
     print_json,
     remove_picture,
     show_phases,
     tell,
-    warn_without_matplotlib,
 )
 
 if TYPE_CHECKING:
@@ -142,23 +143,11 @@ def _run(chosen: argparse.Namespace) -> int:
     from ..slowdown import SlowdownTable
 
     started = time.monotonic()
-    if chosen.picture is not None:
-        draw.check_path(chosen.picture)  # before the work, not after
-    if chosen.out is None and chosen.force:
-        raise ValueError("--force is for --out DIR, which is not given")
+    check_files(chosen, PICTURE)
+    check_force(chosen)
     question = _question(chosen)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
-    before = None
-    if chosen.out is not None:
-        make_directory(chosen.out, "--out")
-        before = check_out(
-            chosen.out,
-            question.name,
-            question.fields(),
-            chosen.force,
-            ("realizations", "resamples"),
-        )
-        warn_without_matplotlib()
+    before = prepare_out(chosen, question.name, question.fields(), ("realizations", "resamples"))
     with show_phases(begun=started) as phases:
         answer = _answer(question, chosen, threads, phases)
     if not chosen.json:
