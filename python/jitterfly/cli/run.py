@@ -297,7 +297,6 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
 
 def contents(store: Any) -> dict[str, Any]:
     """A run for programs: its study, a row for each cell, observable and statistic, its claims."""
-    from ..claims import REPRODUCED, split_by_limits
     from ..claims.verdicts import judge
     from ..results import Results
     from ..store.export import read_numbers
@@ -319,7 +318,7 @@ def contents(store: Any) -> dict[str, Any]:
             "source": one.claim.source,
             "text": one.claim.text,
             "counts": one.counts,
-            "reproduced_by": split_by_limits(one.counts[REPRODUCED], one.by_ours),
+            "reproduced_by": one.reproduced_by,
             "parts": [
                 part._asdict() | {"verdict": part.verdict, "why": part.reason}
                 for part in one.findings

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
-from ..claims import VERDICTS, count_by_ours, show_counts
+from ..claims import VERDICTS, Judged, count_by_ours, show_counts
 from .document import Report
 
 PARTS = "parts.json"
@@ -31,12 +30,23 @@ def contents(report: Report) -> dict[str, Any]:
                 "title": section.title,
                 "command": section.command,
                 "run": run | dict(section.facts),
-                "claims": [asdict(claim) for claim in section.claims],
+                "claims": [claim_content(claim) for claim in section.claims],
             }
             for section in report.sections
             if section.claims
         },
     }
+
+
+def claim_content(judged: Judged) -> dict[str, Any]:
+    """A claim and its parts, each with its verdict, and why it is not reproduced."""
+    parts = [
+        {"where": part.where, "part": part.part, "verdict": part.verdict, "found": part.found,
+         "limit": part.limit, "whose": part.whose, "why": part.reason}
+        for part in judged.findings
+    ]  # fmt: skip
+    claim = judged.claim
+    return {"name": judged.name, "source": claim.source, "text": claim.text, "parts": parts}
 
 
 def to_json(report: Report) -> str:

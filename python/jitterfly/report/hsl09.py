@@ -44,7 +44,7 @@ from ..result_table import csv_text, ends
 from ..studies import STREAM_VERSION
 from ..sweep.executors import backend_of, check_workers
 from .document import Facts, Picture, Section, Table
-from .sections import Tally, add_time, model_claim, width
+from .sections import Tally, add_time, width
 
 NAMES = {f"hsl09_{name.lower()}": name for name in FIGURES}
 """What the figures are called beside the studies."""
@@ -119,7 +119,7 @@ def section(
         name=name,
         title=TITLES[figure],
         source=CLAIMS[figure].source,
-        claims=tuple(model_claim(judged) for judged in judge_points(points)),
+        claims=tuple(judge_points(points)),
         pictures=_pictures(figure, points, folder),
         tables=(_table(points),),
         facts=said,

@@ -9,9 +9,9 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from ..claims.claim import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS, whose_limits
+from ..claims import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS, Finding, Judged, whose_limits
 from .comparison import HEADER, TITLE, limit_text
-from .document import ClaimRow, Facts, PartRow, Picture, Report, Section, Table
+from .document import Facts, Picture, Report, Section, Table
 
 # A browser that obeys it loads nothing at all: pictures are in the file.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -99,20 +99,20 @@ def _pending(report: Report) -> Html:
 
 def _overview(report: Report) -> Html:
     """One line for each claim and study: what it says, the verdict, and where the figure is."""
-    claims = [(content, claim) for content in report.sections for claim in content.claims]
+    claims = [(content, judged) for content in report.sections for judged in content.claims]
     if not claims:
         return Html()
     header = ("Claim", "Source", "What it says", "Its parts", "Figure")
     rows = [
         tag(
             "tr",
-            tag("th", tag("a", claim.name, href=f"#{content.name}-{claim.name}"), scope="row"),
-            tag("td", claim.source),
-            tag("td", claim.text, class_="says"),
-            tag("td", counts(claim), class_="counts"),
+            tag("th", tag("a", judged.name, href=f"#{content.name}-{judged.name}"), scope="row"),
+            tag("td", judged.claim.source),
+            tag("td", judged.claim.text, class_="says"),
+            tag("td", counts(judged), class_="counts"),
             tag("td", tag("a", content.title, href=f"#{content.name}")),
         )
-        for content, claim in claims
+        for content, judged in claims
     ]
     return tag(
         "section",
@@ -165,16 +165,16 @@ def _run_of(content: Section) -> Html:
     return tag("tr", tag("th", what, colspan=str(1 + len(HEADER)), scope="rowgroup"))
 
 
-def _part_row(content: Section, claim: ClaimRow, part: PartRow) -> Html:
+def _part_row(content: Section, judged: Judged, part: Finding) -> Html:
     return tag(
         "tr",
-        tag("th", tag("a", claim.name, href=f"#{content.name}-{claim.name}"), scope="row"),
+        tag("th", tag("a", judged.name, href=f"#{content.name}-{judged.name}"), scope="row"),
         tag("td", part.where),
         tag("td", part.part),
         tag("td", part.found),
         tag("td", limit_text(part.limit, part.whose)),
         tag("td", verdict(part.verdict)),
-        tag("td", part.why),
+        tag("td", part.reason),
     )
 
 
@@ -226,7 +226,7 @@ def verdict(name: str, count: str = "") -> Html:
     )
 
 
-def counts(claim: ClaimRow) -> Html:
+def counts(claim: Judged) -> Html:
     """How many parts of a claim have each verdict, as labels."""
     return join((verdict(name, f"{count} ") for name, count in claim.counts.items() if count), " ")
 
@@ -295,19 +295,19 @@ def _pictures(pictures: Iterable[Picture]) -> Html:
     return tag("div", *shown, class_="pictures") if shown else Html()
 
 
-def _claim(content: Section, claim: ClaimRow) -> Html:
-    by_place = groupby(claim.parts, key=lambda part: part.where)
+def _claim(content: Section, judged: Judged) -> Html:
+    by_place = groupby(judged.findings, key=lambda part: part.where)
     return tag(
         "article",
-        tag("h3", f"{claim.name} ", counts(claim)),
-        tag("blockquote", claim.text, tag("footer", claim.source)),
+        tag("h3", f"{judged.name} ", counts(judged)),
+        tag("blockquote", judged.claim.text, tag("footer", judged.claim.source)),
         tag("div", *(_claim_parts(where, parts) for where, parts in by_place), class_="places"),
         class_="claim",
-        id=f"{content.name}-{claim.name}",
+        id=f"{content.name}-{judged.name}",
     )
 
 
-def _claim_parts(where: str, parts: Iterable[PartRow]) -> Html:
+def _claim_parts(where: str, parts: Iterable[Finding]) -> Html:
     title = tag("h4", where) if where else Html()
     rows = (
         tag(
@@ -322,10 +322,10 @@ def _claim_parts(where: str, parts: Iterable[PartRow]) -> Html:
     return tag("div", title, tag("ul", *rows, class_="parts"))
 
 
-def _limit(part: PartRow) -> Html:
+def _limit(part: Finding) -> Html:
     """What decides, whose limit it is, and why a part is not reproduced."""
     note = f"Limit, {part.whose}: {part.limit}. " if part.whose else ""
-    note += f"Why: {part.why}." if part.why else ""
+    note += f"Why: {part.reason}." if part.reason else ""
     return tag("span", note, class_="note") if note else Html()
 
 
