@@ -31,22 +31,17 @@ def page(report: Report, rendered: dict[str, tuple[Section, Html]] | None = None
         tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
-        tag("title", Html(_plain(report.title))),
+        tag("title", Html(escape(report.title, quote=False))),  # which has no marks of `text`
         tag("link", rel="icon", href="data:,"),
         tag("style", Html(css)),
     )
     parts = [
         _header(report),
-        tag("main", *(part for part in main if part)),
+        tag("main", *main),
         tag("footer", f"{report.title}. " + " · ".join(f"{k}: {v}" for k, v in report.facts)),
     ]
     body = tag("body", join(parts, "\n"))
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
-
-
-def _plain(title: str) -> str:
-    """Escaped, without the marks of `text`: a window's title has none."""
-    return title.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def _main(report: Report, rendered: dict[str, tuple[Section, Html]]) -> list[Html]:
@@ -121,7 +116,7 @@ def _overview(report: Report) -> Html:
         _bar(report),
         tag(
             "table",
-            tag("thead", tag("tr", *(tag("th", name, scope="col") for name in header))),
+            _head(header),
             tag("tbody", *rows),
             class_="overview",
         ),
@@ -135,7 +130,6 @@ def _comparison(report: Report) -> Html:
     parts = list(report.parts())
     if not parts:
         return Html()
-    head = tag("tr", *(tag("th", name, scope="col") for name in ("Claim", *HEADER)))
     studies = [
         tag(
             "tbody",
@@ -145,17 +139,27 @@ def _comparison(report: Report) -> Html:
         for content in report.sections
         if content.claims
     ]
-    grid = tag("table", tag("thead", head), *studies, class_="parts-table")
+    grid = tag("table", _head(("Claim", *HEADER)), *studies, class_="parts-table")
     return tag(
         "section",
         tag("h2", TITLE),
         tag(
             "details",
             tag("summary", f"All {len(parts)} parts of the claims"),
-            tag("div", grid, class_="scroll", tabindex="0", role="region", aria_label=TITLE),
+            _scroll(grid, TITLE),
         ),
         id="comparison",
     )
+
+
+def _head(names: Iterable[str]) -> Html:
+    """Of a table, with the names of its columns."""
+    return tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
+
+
+def _scroll(grid: Html, label: str) -> Html:
+    """A table that may be wider than the page: reachable by keyboard."""
+    return tag("div", grid, class_="scroll", tabindex="0", role="region", aria_label=label)
 
 
 def _run_of(content: Section) -> Html:
@@ -201,7 +205,7 @@ def _bar(report: Report) -> Html:
     parts = (
         tag(
             "span",
-            class_=f"share {name.replace(' ', '-')}",
+            class_=f"share {_kind(name)}",
             style=f"flex-grow: {math.ceil(1000 * counts[name] / total)}",
         )
         for name in VERDICTS
@@ -330,12 +334,10 @@ def _limit(part: Finding) -> Html:
 
 
 def _grid(table: Table) -> Html:
-    head = tag("tr", *(tag("th", name, scope="col") for name in table.header))
     rows = (tag("tr", *(tag("td", cell) for cell in row)) for row in table.rows)
-    grid = tag("table", tag("thead", head), tag("tbody", *rows), class_="numbers")
+    grid = tag("table", _head(table.header), tag("tbody", *rows), class_="numbers")
     notes = (tag("p", note, class_="note") for note in table.notes)
-    scroll = tag("div", grid, class_="scroll", tabindex="0", role="region", aria_label=table.title)
-    return join([scroll, *notes])
+    return join([_scroll(grid, table.title), *notes])
 
 
 INTRODUCTION = (

@@ -168,9 +168,12 @@ def _spread(facts: MainNumbers) -> tuple[str, str]:
     """Median and range of single realizations, where they have a value."""
     if facts.quantiles is None:
         return _NONE, _NONE
-    show = (lambda value: show_seconds(value, 3)) if facts.unit == "s" else show_number
-    low, middle, high = map(show, facts.quantiles)
+    low, middle, high = (_show(value, facts.unit) for value in facts.quantiles)
     return middle, f"{low} – {high}"
+
+
+def _show(value: float, unit: str) -> str:
+    return show_seconds(value, 3) if unit == "s" else show_number(value)
 
 
 def _target(results: Results, cell: CellResults, name: str) -> str:
@@ -207,16 +210,13 @@ def few_runs_section(results: Results) -> Section | None:
 
 
 def _row(cell: FewRunMeans) -> tuple[str, ...]:
-    def show(value: float) -> str:
-        return show_seconds(value, 3) if cell.unit == "s" else show_number(value)
-
     inner = np.quantile(cell.means, [0.05, 0.95])
     outer = cell.means.min(), cell.means.max()
     return (
         cell.cell,
         cell.observable.replace("_", " "),
         f"{len(cell.means):,}",
-        *(" – ".join(show(float(end)) for end in ends) for ends in (inner, outer)),
+        *(" – ".join(_show(float(end), cell.unit) for end in ends) for ends in (inner, outer)),
         f"{cell.apart:.2g}×",
         f"{cell.realizations:,}",
         interval(cell.mean, ".4g", cell.unit),
