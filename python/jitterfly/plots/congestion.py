@@ -107,8 +107,7 @@ def _grid(count: int, height: float = 2.4) -> tuple[Figure, list[Axes]]:
     figure, grid = style.new_figure([height] * -(-count // columns), columns, sharex=False,
                                     sharey=True)  # fmt: skip
     axes = list(grid.flat)
-    for one in axes[count:]:
-        one.set_visible(False)
+    style.hide(axes[count:])
     for row in grid:
         row[0].set_ylabel("slowdown in %\n(100: none)")
     return figure, axes[:count]
@@ -119,17 +118,15 @@ def _series(axes: Axes, at: Any, line: Sequence[FigurePoint], look: style.Look, 
         ends = np.array([np.quantile(point.realizations, _BAND) for point in line]).T
         axes.fill_between(at, *ends, color=look.color, alpha=0.18, linewidth=0)
     means = [float(point.slowdown.value) for point in line]
-    axes.plot(at, means, color=look.color, linestyle=look.line, linewidth=1.3)
+    axes.plot(at, means, **look.stroke, linewidth=1.3)
     _points(axes, at, line, look)
 
 
 def _points(axes: Axes, at: Any, line: Sequence[FigurePoint], look: style.Look) -> None:
-    value = np.array([point.slowdown.value for point in line])
-    low = value - [point.slowdown.low for point in line]
-    high = np.array([point.slowdown.high for point in line]) - value
-    reach = np.where(np.isfinite([low, high]), [low, high], 0.0)  # an end that is not known
-    axes.errorbar(at, value, reach, color=look.dark, marker=look.marker, linestyle="none",
-                  markerfacecolor=look.color, zorder=5, **_BARS)  # fmt: skip
+    found = [point.slowdown for point in line]
+    values = [float(one.value) for one in found]
+    axes.errorbar(at, values, style.reach(found), color=look.dark, marker=look.marker,
+                  linestyle="none", markerfacecolor=look.color, zorder=5, **_BARS)  # fmt: skip
 
 
 def _claimed(axes: Axes, claimed: tuple[float, float]) -> None:
@@ -151,8 +148,7 @@ def _handles(names: list[str], what: str, claimed: tuple[float, float]) -> list[
 
 
 def _legend_line(look: style.Look, label: str) -> Line2D:
-    return Line2D([], [], color=look.color, linestyle=look.line, marker=look.marker,
-                  markeredgecolor=look.dark, markersize=4, label=label)  # fmt: skip
+    return Line2D([], [], **look.marked, markeredgecolor=look.dark, markersize=4, label=label)
 
 
 def _grouped(

@@ -157,8 +157,7 @@ def draw_maps(results: Results, observable: str | None = None) -> Figure:
         _panel(axes[i, j], block, name, norm, (width, height))
         axes[i, j].set_xlabel(titles[0], parse_math=False)
         axes[i, j].set_ylabel(titles[1], parse_math=False)
-    for rest in axes.ravel()[len(drawn) :]:
-        rest.set_visible(False)
+    style.hide(axes.ravel()[len(drawn) :])
     subtitle = [
         results.counted, results.state, style.left_out(len(names), len(known), "observables"),
         style.left_out(len(shown), len(blocks), "settings"),
@@ -217,12 +216,20 @@ def _handles(shown: list[Grid], names: list[str]) -> list[Any]:
     handles: list[Any] = []
     if any(grid.unsure[name].any() for grid in shown for name in names):
         text = f"uncertain: interval wider than ± {100 * WIDE:.0f} %, or a gain that may be 1"
-        handles.append(Patch(facecolor="white", edgecolor=style.INK, hatch=HATCH,
-                             linewidth=0.4, label=text))  # fmt: skip
+        handles.append(hatched_patch(text))
     if any(grid.unmet[name].any() for grid in shown for name in names):
         handles.append(Line2D([], [], color=style.INK, marker=".", markersize=3, linestyle="none",
                               label="target of precision not met"))  # fmt: skip
     if any(np.isnan(grid.values[name]).any() for grid in shown for name in names):
-        handles.append(Patch(facecolor="white", edgecolor="#bbbbbb", linewidth=0.6,
-                             label="not run yet, or not there"))  # fmt: skip
+        handles.append(blank_patch("not run yet, or not there"))
     return handles
+
+
+def hatched_patch(label: str, hatch: str = HATCH) -> Patch:
+    """What cells that are hatched mean."""
+    return Patch(facecolor="white", edgecolor=style.INK, hatch=hatch, linewidth=0.4, label=label)
+
+
+def blank_patch(label: str) -> Patch:
+    """What cells without a colour mean."""
+    return Patch(facecolor="white", edgecolor="#bbbbbb", linewidth=0.6, label=label)

@@ -14,7 +14,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from ..claims import hm18
@@ -27,7 +26,7 @@ from ..results.text_table import show_ranks
 from ..stats import Estimate
 from ..units import show_seconds
 from . import series, style
-from .maps import HATCH, colour_bar, draw_map, map_axes, place_ticks
+from .maps import colour_bar, draw_map, hatched_patch, map_axes, place_ticks
 from .style import wrapped
 
 # --- MS12, Fig. 12 and 21: slowdown against ranks
@@ -162,12 +161,8 @@ def draw_paper_maps(results: Results, observable: str | None = None) -> Figure:
             beyond |= _draw_paper_map(one, block, name, shown, (width, height))
             one.set_xlabel(axis_title(results.study, x), parse_math=False)
             one.set_ylabel(axis_title(results.study, y), parse_math=False)
-        for rest in axes[len(ranges) :, column]:
-            rest.set_visible(False)
-    handles = []
-    if beyond:
-        handles.append(Patch(facecolor="white", edgecolor=style.INK, hatch=HATCH,
-                             linewidth=0.4, label="beyond the paper's range"))  # fmt: skip
+        style.hide(axes[len(ranges) :, column])
+    handles = [hatched_patch("beyond the paper's range")] if beyond else []
     title = f"{results.title}: slowdown in the range of the paper's figures"
     style.finish(figure, title, [results.counted, results.state], handles)
     return figure
@@ -393,12 +388,8 @@ def _draw_strip(axes: Axes, row: int, cell: FewRunMeans) -> None:
     offsets = 0.06 + 0.42 * ((np.arange(len(means)) * 0.6180339887) % 1.0)
     axes.plot(means, row + offsets, "o", color=style.BLUE, markersize=2.2, alpha=0.55,
               markeredgewidth=0)  # fmt: skip
-    mean = cell.mean
-    axes.errorbar(
-        [float(mean.value)], [row - 0.12], xerr=[[float(mean.value - mean.low)],
-        [float(mean.high - mean.value)]], color="black", marker="D", markersize=4, elinewidth=2,
-        capsize=3,
-    )  # fmt: skip
+    axes.errorbar([float(cell.mean.value)], [row - 0.12], xerr=style.reach([cell.mean]),
+                  color="black", marker="D", markersize=4, elinewidth=2, capsize=3)  # fmt: skip
     across = axes.get_yaxis_transform()
     axes.text(
         0.0,
