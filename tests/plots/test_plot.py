@@ -466,28 +466,11 @@ def test_replay_is_what_the_engine_does():
 @pytest.mark.parametrize("name", [full_scale("trace.png"), "trace.pdf", full_scale("trace.svg")])
 def test_trace(tmp_path, capsys, name):
     out = tmp_path / name
-    assert (
-        main(
-            [
-                "trace",
-                "--copy-levels",
-                "all",
-                "--exchanges-after",
-                "2",
-                "--compute-time",
-                "2us",
-                "--cycles",
-                "2",
-                "--jitter",
-                "period=5us,duration=1us",
-                "--realization",
-                "worst",
-                "--out",
-                str(out),
-            ]
-        )
-        == 0
+    options = (
+        "--copy-levels all --exchanges-after 2 --compute-time 2us --cycles 2 "
+        "--jitter period=5us,duration=1us --realization worst --out"
     )
+    assert main(["trace", *options.split(), str(out)]) == 0
     printed = capsys.readouterr().out
     assert "copies adopted" in printed
     assert "forwards used" in printed
