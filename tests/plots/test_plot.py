@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from support.plotted_studies import CS14, CYCLES, MAPS, MS12, ONE_PANEL
+from support.plotted_studies import CS14, CYCLES, MAPS, MS12, ONE_PANEL, make
 from support.scale import full_scale, scaled, some
 
 import jitterfly as jf
@@ -32,11 +32,6 @@ def test_every_kind_has_a_function_that_draws_it(kind):
     assert set(draw.DRAWN_IN) == set(FIGURES)
     module = importlib.import_module(f"jitterfly.plots.{draw.DRAWN_IN[kind]}")
     assert callable(getattr(module, f"draw_{kind}"))
-
-
-def make(text, path, **options):
-    run(parse_study(text), path, **options)
-    return Results(Store.open(path))
 
 
 def picture(results, path, **options):
