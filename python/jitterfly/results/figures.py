@@ -170,13 +170,10 @@ class Grid:
 
 def grids(results: Results, x: str, y: str, names: list[str]) -> list[Grid]:
     """A grid for each combination on the axes other than `x` and `y`."""
-    groups: dict[str, list[CellResults]] = {}
-    for cell in results.cells:
-        groups.setdefault(results.label(cell, without=(x, y)), []).append(cell)
     values = axis_values(results.study)
     across, up = sorted(values[x]), sorted(values[y])
     made = [_grid(results, label, cells, (x, across), (y, up), names)
-             for label, cells in groups.items()]  # fmt: skip
+             for label, cells in results.groups((x, y)).items()]  # fmt: skip
     for name in names:
         _rescale(made, name)
     return made
@@ -217,8 +214,7 @@ def _grid(
             if facts is None:
                 continue
             values[name][at] = float(facts.mean.value)
-            value, low, high = (float(getattr(facts.mean, e)) for e in ("value", "low", "high"))
-            reach[name][at] = max(high - value, value - low)
+            reach[name][at] = facts.half
             unsure[name][at] = _unsure(facts, kinds[name])
             unmet[name][at] = name in cell.unmet
             units[name] = facts.unit
@@ -231,10 +227,10 @@ def _grid(
 
 
 def _unsure(facts: MainNumbers, kind: str) -> bool:
-    low, high = float(facts.mean.low), float(facts.mean.high)
     if kind == "T":  # more exchanges than needed do no harm: there is no largest that is best
         return False
-    return facts.relative > WIDE or (kind == "gain" and low <= 1 <= high)
+    is_one = bool(facts.mean.low <= 1 <= facts.mean.high)
+    return facts.relative > WIDE or (kind == "gain" and is_one)
 
 
 def map_kind(results: Results, name: str) -> str:
