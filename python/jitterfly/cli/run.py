@@ -210,15 +210,14 @@ def _run(chosen: argparse.Namespace) -> int:
         warn_without_matplotlib()
     store = run_study(study, out, stream=progress_stream(), **given, **options(chosen))
     names = list(RUN_FILES)
+    names += [f"{study.name}.png"] if draw.can_draw() and given["shard"] is None else []
     if chosen.json:
-        names += [f"{study.name}.png"] if draw.can_draw() and given["shard"] is None else []
         print_json("run", **contents(store), written=written(store.path, names))
         return 0
     if given["shard"] is not None:
         print(f"written to {store.path}; when all are there: jitterfly merge {out}")
         return 0
     show(store)
-    names += [f"{study.name}.png"] if draw.can_draw() else []
     print(f"\nwritten to {store.path}: {', '.join(names)}")
     return 0
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .. import stats
 from ..fields import check_choice
 from ..stats import Estimate
 from ..studies import Study, axis_unit
@@ -296,7 +297,9 @@ def few_runs(
         known = [
             (few, number)
             for number, cell in enumerate(results.cells)
-            if name in cell.facts and (few := cell.facts[name].few) and _samples(cell, name)
+            if name in cell.facts
+            and (few := cell.facts[name].few)
+            and min(cell.realizations, cell.cell.raw_limit) >= LEAST_MEANS * main_numbers.RUNS
         ]
         widest = sorted(
             ((float(few.high / few.low), number) for few, number in known if few.low > 0),
@@ -318,15 +321,11 @@ def _position(results: Results, number: int) -> object:
     return coordinates[results.axis] if results.axis else number
 
 
-def _samples(cell: CellResults, name: str) -> bool:
-    return min(cell.realizations, cell.cell.raw_limit) >= LEAST_MEANS * main_numbers.RUNS
-
-
 def _few_run_means(results: Results, cell: CellResults, name: str) -> FewRunMeans:
     observed = cell.observed(name)
     if observed is None or observed.samples is None:
         raise results.study.error(f"no samples of {name!r} are kept at {cell.name}")
-    means = main_numbers.separate_means(observed.samples)
+    means = np.asarray(stats.thirty_run_means(observed.samples, main_numbers.RUNS))
     label = results.label(cell)
     facts = cell.facts[name]
     return FewRunMeans(label, name, facts.unit, facts.realizations, facts.mean, means)

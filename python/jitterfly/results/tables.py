@@ -9,6 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..noise_free import noise_free_ticks
+from ..result_table import ends
 from ..store.metadata import situations
 from ..studies.validation import why_absent_at
 from ..units import TICKS_PER_SECOND, show_seconds
@@ -303,9 +304,7 @@ def _texts(facts: MainNumbers | None, columns: int, wanted: bool = False) -> lis
     if facts is None:
         return ["-"] * columns
     scale = _MICRO if facts.unit == "s" else 1.0
-    value, low, high = (
-        scale * float(e) for e in (facts.mean.value, facts.mean.low, facts.mean.high)
-    )
+    value, low, high = (scale * float(end) for end in ends(facts.mean))
     if facts.is_target:
         return [value_between(value, low, high)]
     if facts.quantiles is None:
