@@ -18,7 +18,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ..claims import hm18
 from ..claims.ms12 import AXES_FIG13, AXIS_FIG8, CLIP_LEVELS
-from ..results import CONVENTIONAL, REDUNDANT, CellResults, Results
+from ..results import CONVENTIONAL, REDUNDANT, CellResults, Panel, Results
 from ..results.figures import LEAST_MEANS, FewRunMeans, Grid, few_runs, grids, named
 from ..results.main_numbers import RUNS, MainNumbers
 from ..results.study_axes import AxisScale, axis_title, evenly
@@ -37,7 +37,7 @@ def draw_slowdown(results: Results, observable: str | None = None) -> Figure:
     study = results.study
     shown = dict(zip((CONVENTIONAL, REDUNDANT), named(study, "slowdown"), strict=False))
     gain, best = named(study, "gain")[0], named(study, "optimal_T")[0]
-    panels = results.panels("ranks")[: style.MOST_COLUMNS]
+    panels, left = _columns(results)
     figure, axes = style.new_figure([2.4, 1.2, 0.9], len(panels))
     targets = series.Targets(results)
     for column, panel in enumerate(panels):
@@ -65,13 +65,19 @@ def draw_slowdown(results: Results, observable: str | None = None) -> Figure:
             style.log_axis(one)
     subtitle = [
         results.counted, "redundant: the T with the smallest mean", results.state,
-        targets.left_out,
-        style.left_out(len(panels), len(results.panels("ranks")), "settings"),
+        targets.left_out, left,
     ]  # fmt: skip
     handles = series.legend_handles({name: style.LOOKS[name] for name in shown})
     handles += targets.handles
     style.finish(figure, results.title, subtitle, handles)
     return figure
+
+
+def _columns(results: Results) -> tuple[list[Panel], str]:
+    """The panels along ranks that are shown, and for a subtitle how many are left out."""
+    panels = results.panels("ranks")
+    shown = panels[: style.MOST_COLUMNS]
+    return shown, style.left_out(len(shown), len(panels), "settings")
 
 
 def _draw_redundancy(
@@ -105,8 +111,7 @@ def draw_times(results: Results, observable: str | None = None) -> Figure:
     """One column per panel: the mean completion of each scheme, with 5-95 % ranges."""
     names = named(results.study, "completion")[: len(style.SERIES)]
     looks = dict(zip(names, style.SERIES, strict=False))
-    panels = results.panels("ranks")
-    shown = panels[: style.MOST_COLUMNS]
+    shown, left = _columns(results)
     figure, axes = style.new_figure([2.6], len(shown), sharey=False)
     for column, panel in enumerate(shown):
         one = axes[0, column]
@@ -122,9 +127,7 @@ def draw_times(results: Results, observable: str | None = None) -> Figure:
         if low < 0.5 * high:  # else the compute phases would hide the differences
             one.set_ylim(bottom=0)
         style.unit_axis(one, "s")
-    subtitle = [
-        results.counted, results.state, style.left_out(len(shown), len(panels), "settings"),
-    ]  # fmt: skip
+    subtitle = [results.counted, results.state, left]
     handles = series.legend_handles({name.replace("_", " "): look for name, look in looks.items()})
     style.finish(figure, f"{results.title}: times", subtitle, handles)
     return figure
@@ -207,7 +210,7 @@ def draw_overhead(results: Results, observable: str | None = None) -> Figure:
     study = results.study
     shown = dict(zip(_SCHEMES, named(study, "overhead"), strict=False))
     recovery = named(study, "recovery")[0]
-    panels = results.panels("ranks")[: style.MOST_COLUMNS]
+    panels, left = _columns(results)
     figure, axes = style.new_figure([2.2, 1.3], len(panels))
     bounded, targets = False, series.Targets(results)
     for column, panel in enumerate(panels):
@@ -228,9 +231,9 @@ def draw_overhead(results: Results, observable: str | None = None) -> Figure:
         style.place_axis(bottom, along, "ranks")
     _label_overhead(axes)
     cycles = results.cells[0].first_case.cycles
-    text = _overhead_subtitle(results, len(panels), f"{cycles} cycle{'s' if cycles > 1 else ''}, ")
+    text = _counted(results, f"{cycles} cycle{'s' if cycles > 1 else ''}")
     handles = [*_overhead_handles(bounded), *targets.handles]
-    style.finish(figure, results.title, [*text, targets.left_out], handles)
+    style.finish(figure, results.title, [text, results.state, left, targets.left_out], handles)
     return figure
 
 
@@ -261,11 +264,9 @@ def _label_overhead(axes: np.ndarray) -> None:
     axes[1, 0].set_ylabel("recovery\n(share of overhead)")
 
 
-def _overhead_subtitle(results: Results, shown: int, start: str) -> list[str]:
-    """How many realizations are behind the figure, and what of the study it shows."""
-    text = f"{start}{results.counted}, the same noise for every algorithm"
-    left = style.left_out(shown, len(results.panels("ranks")), "settings")
-    return [text, results.state, left]
+def _counted(results: Results, where: str) -> str:
+    """How many realizations are behind the figure."""
+    return f"{where}, {results.counted}, the same noise for every algorithm"
 
 
 # --- CS14, Fig. 9: overhead after each cycle
@@ -279,7 +280,7 @@ def draw_cycles(results: Results, observable: str | None = None) -> Figure:
     study = results.study
     shown = dict(zip(_SCHEMES, named(study, "overhead"), strict=False))
     recovery = named(study, "recovery")[0]
-    panels = results.panels("ranks")[: style.MOST_COLUMNS]
+    panels, left = _columns(results)
     figure, axes = style.new_figure([2.2, 1.3], len(panels))
     targets = series.Targets(results)
     for column, panel in enumerate(panels):
@@ -305,11 +306,11 @@ def draw_cycles(results: Results, observable: str | None = None) -> Figure:
         bottom.xaxis.get_major_locator().set_params(integer=True)
     _label_overhead(axes)
     ranks = show_ranks(panels[0].cells[-1].ranks)
-    text = _overhead_subtitle(results, len(panels), f"{ranks} ranks, ")
+    text = _counted(results, f"{ranks} ranks")
     handles = _overhead_handles(bounded=False)
     fit = Line2D([], [], **_FIT, label="line through cycles 2 ..., back to 0")
-    text.append(targets.left_out)
-    style.finish(figure, results.title, text, [*handles, *targets.handles, fit])
+    subtitle = [text, results.state, left, targets.left_out]
+    style.finish(figure, results.title, subtitle, [*handles, *targets.handles, fit])
     return figure
 
 
