@@ -89,7 +89,6 @@ def add_parser(commands: Any) -> None:
     add("--seconds", metavar="S", help="for all of it, about (default 120 if neither is given)")
     add("--seed", metavar="N", help="default 0")
     add_backend(parser)
-    add("--threads", metavar="N", help="of the CPU backend (default: all)")
     add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there; an "
         "earlier answer to the same question is replaced, unless this one knows less")  # fmt: skip
     add("--force", action="store_true", help="replace another question's answer that is in DIR")
@@ -152,7 +151,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
         )
     tuning, refused = _write_tuning(answer, chosen)
     if chosen.json:
-        written = [str(chosen.out / name) for name in names] + [str(path) for path in tuning]
+        written = [*(chosen.out / name for name in names), *tuning]
         print_json("advise", **answer.to_dict(), written=written)
     elif names:
         print(f"\nwritten to {chosen.out}: {', '.join(names)}")

@@ -34,7 +34,6 @@ def add_parser(commands: Any) -> None:
     add("--realizations", metavar="N", help="default 2,000")
     add("--seed", metavar="N", help="default: the study's, or 0")
     add_backend(parser)
-    add("--threads", metavar="N", help="of the CPU backend (default: all)")
     add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
     add_json(parser)
     parser.set_defaults(run=_run)

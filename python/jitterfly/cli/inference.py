@@ -15,7 +15,7 @@ from ..fields import check_choice, shorten
 from ..result_table import csv_text
 from ..syntax import is_number, read_count, read_noise
 from .options import announce_simulation, check_units, naming_options, number, size, value
-from .output import add_json, print_json, show_phases, warn_without_matplotlib, written
+from .output import add_json, print_json, show_phases, warn_without_matplotlib
 
 FIT_EPILOG = """\
 CURVE is a file of columns with a header, such as
@@ -125,12 +125,12 @@ def _run_fit(chosen: argparse.Namespace) -> None:
     if not chosen.json:
         print("\n\n".join("\n".join(fitted.report()) for fitted in fits))
     names = [] if chosen.out is None else _write_fits(fits, chosen.out, two)
-    paths = written(chosen.out, names)
+    paths = [chosen.out / name for name in names]
     if chosen.json:
         plain = plain_two_source_fit if two else _plain_fit
         print_json("fit", fits=list(map(plain, fits)), written=paths)
     elif two and names:
-        print(f"\nwritten: {', '.join(paths)}")
+        print(f"\nwritten: {', '.join(map(str, paths))}")
     elif names:
         print(f"\nwritten to {chosen.out}: {', '.join(names)}")
 
@@ -189,7 +189,8 @@ def _write_fits(fits: list[Any], out: Path, two_sources: bool = False) -> list[s
 
     out.mkdir(parents=True, exist_ok=True)
     write_whole(out / "fit.csv", _parameters_csv(fits, two_sources).encode())
-    write_whole(out / "points.csv", _points_csv(fits).encode())
+    points = [row for fitted in fits for row in _rows_of_points(fitted)]
+    write_whole(out / "points.csv", csv_text([_POINT_COLUMNS, *points]).encode())
     names = ["fit.csv", "points.csv"]
     if two_sources or not draw.can_draw():
         return names
@@ -214,13 +215,6 @@ def _parameters_csv(fits: list[Any], two_sources: bool) -> str:
             more = [int(name not in fitted.undetermined)] if two_sources else []
             rows.append((fitted.curve.name, fitted.verdict, model, fitted.model.rank, name,
                          one.value, *ends, int(one.fixed), *more, fitted.confidence))  # fmt: skip
-    return csv_text(rows)
-
-
-def _points_csv(fits: list[Any]) -> str:
-    rows: list[Any] = [_POINT_COLUMNS]
-    for fitted in fits:
-        rows += [["" if x is None else x for x in row] for row in _rows_of_points(fitted)]
     return csv_text(rows)
 
 
@@ -305,7 +299,7 @@ def _run_budget(chosen: argparse.Namespace) -> None:
         rows = [
             dict(zip(_BUDGET_COLUMNS, row, strict=True)) for row in _budget_rows(answer, curves)
         ]
-        paths = written(chosen.out, files)
+        paths = [chosen.out / name for name in files]
         print_json("budget", answer=rows[0], over_delays=rows[1:], written=paths)
     elif files:
         print(f"\nwritten to {chosen.out}: {', '.join(files)}")

@@ -20,7 +20,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -217,11 +217,6 @@ def progress_stream() -> TextIO:
 def tell(text: str) -> None:
     """A line of progress."""
     print(text, file=progress_stream(), flush=True)
-
-
-def written(out: Path, names: Iterable[str]) -> list[str]:
-    """Paths of files in a directory, for `print_json`."""
-    return [str(out / name) for name in names]
 
 
 def prepare_out(

@@ -11,7 +11,7 @@ from typing import Any
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, counted
 from . import schedule
 from .options import add_backend, integer
-from .output import add_json, print_json, progress_stream, tell, warn_without_matplotlib, written
+from .output import add_json, print_json, progress_stream, tell, warn_without_matplotlib
 
 WORKERS = """\
 workers:
@@ -31,7 +31,6 @@ RUN_FILES = ("summary.csv", "records/", "store.json", "study.toml")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that say how a study is run, not which."""
     add_backend(parser)
-    parser.add_argument("--threads", metavar="N", help="of the CPU backend (default: all)")
     parser.add_argument("--workers", metavar="N", help="a number, gpus, sockets or mpi: see below")
     parser.add_argument(
         "--on-error",
@@ -212,7 +211,7 @@ def _run(chosen: argparse.Namespace) -> int:
     names = list(RUN_FILES)
     names += [f"{study.name}.png"] if draw.can_draw() and given["shard"] is None else []
     if chosen.json:
-        print_json("run", **contents(store), written=written(store.path, names))
+        print_json("run", **contents(store), written=[store.path / name for name in names])
         return 0
     if given["shard"] is not None:
         print(f"written to {store.path}; when all are there: jitterfly merge {out}")

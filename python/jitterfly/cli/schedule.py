@@ -28,21 +28,14 @@ _OF_STUDIES = {
     "target": None, "out": None, "choose": None, "full": False, "dry_run": False, "shard": None,
     "workers": None, "on_error": "stop", "force": False,
 }  # fmt: skip
-_OF_SCHEDULES = {
-    "noise": None,
-    "network": None,
-    "speed": None,
-    "picture": None,
-    "order": None,
-    "order_checks": None,
-    "marks": None,
-    "marks_csv": None,
-}
+_OF_SCHEDULES = dict.fromkeys(
+    ("noise", "network", "speed", "picture", "order", "order_checks", "marks", "marks_csv")
+)
 # Options of `explain` that are for cases alone, and those for schedules alone.
-_OF_CASES = (
-    "at", "arrival", "ranks", "algorithm", "collective", "bytes", "cycles", "compute_time",
-)  # fmt: skip
-_OF_EXPLAINED = ("slowest", "path_picture", "operations_csv", "path_csv")
+_OF_CASES = dict.fromkeys(
+    ("at", "arrival", "ranks", "algorithm", "collective", "bytes", "cycles", "compute_time")
+)
+_OF_EXPLAINED = dict.fromkeys(("slowest", "path_picture", "operations_csv", "path_csv"))
 _MOST_ROWS = 1024
 _RUN_FILES = {**PICTURE, "marks_csv": lambda result, path: result.marks_to_csv(path)}
 _EXPLAINED_FILES = {
@@ -92,8 +85,7 @@ def add_explain_options(parser: argparse.ArgumentParser) -> None:
 
 def check_case_options(chosen: argparse.Namespace) -> None:
     """Raise ValueError where `explain` was given options of a schedule for a case."""
-    none = dict.fromkeys(_OF_EXPLAINED)
-    _refuse(chosen, none, "is for a schedule (APP.goal)", "a case is given")
+    _refuse(chosen, _OF_EXPLAINED, "is for a schedule (APP.goal)", "a case is given")
 
 
 def check_study_options(chosen: argparse.Namespace) -> None:
@@ -254,8 +246,7 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
     from ..schedule import explain_schedule as explain
     from ..schedule.explain import USUAL_EXPLAINED
 
-    none = dict.fromkeys(_OF_CASES)
-    _refuse(chosen, none, "is for a case", f"{chosen.file} is a schedule")
+    _refuse(chosen, _OF_CASES, "is for a case", f"{chosen.file} is a schedule")
     started = time.monotonic()
     network: Any = network_of(chosen)
     check_files(chosen, _EXPLAINED_FILES)

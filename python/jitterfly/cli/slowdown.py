@@ -85,7 +85,6 @@ def add_parser(commands: Any) -> None:
         )  # fmt: skip
     add("--seed", metavar="N", default="0", help="default 0")
     add_backend(parser)
-    add("--threads", metavar="N", help="of the CPU backend (default: all)")
     add("--out", type=Path, metavar="DIR", help="table (CSV), JSON and picture go there; an "
         "earlier answer to the same question is replaced")  # fmt: skip
     add("--force", action="store_true", help="replace another question's answer that is in DIR")
