@@ -81,7 +81,7 @@ def _run(chosen: argparse.Namespace) -> None:
             threads=integer(chosen.threads, "threads", 1, MOST_THREADS),
             progress=lambda done, count: phases("simulating", done, count),
         )
-    written = write_files(chosen, found, PICTURE, started)
+    written = write_files(chosen, found, PICTURE)
     if chosen.json:
         print_json(
             "compare-measured",

@@ -77,7 +77,7 @@ def _run(chosen: argparse.Namespace) -> None:
     if not chosen.json:  # before the files, of which one may fail
         head = [f"cell of the study: {where}", ""] if where else []
         print("\n".join([*head, *explanation.report()]), flush=True)
-    written = write_files(chosen, explanation, _FILES, started)
+    written = write_files(chosen, explanation, _FILES)
     if chosen.json:
         print_json(
             "explain",

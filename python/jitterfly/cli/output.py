@@ -311,15 +311,17 @@ def check_files(chosen: argparse.Namespace, writers: Writers) -> None:
 
 
 def write_files(
-    chosen: argparse.Namespace, answer: Any, writers: Writers, begun: float
+    chosen: argparse.Namespace,
+    answer: Any,
+    writers: Writers,
+    phases: Callable[[str], object] = lambda name: None,
 ) -> list[Path]:
-    """Write the files that options ask for; their paths."""
+    """Write the files that options ask for; their paths. `phases` is told what takes long."""
     asked = {name: path for name in writers if (path := getattr(chosen, name)) is not None}
-    with show_phases(begun) as phases:
-        for name, path in asked.items():
-            if "picture" in name:
-                phases("drawing the picture")
-            writers[name](answer, path)
+    for name, path in asked.items():
+        if "picture" in name:
+            phases("drawing the picture")
+        writers[name](answer, path)
     return list(asked.values())
 
 

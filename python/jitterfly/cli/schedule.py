@@ -169,7 +169,8 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     if not chosen.json:  # before the files, of which one may fail
         notes = [in_options(note) for note in result.notes()]
         print("\n".join([result.title(), "", *result.lines(), "", *notes]), flush=True)
-    written = write_files(chosen, result, _RUN_FILES, started)
+    with show_phases(started) as phases:
+        written = write_files(chosen, result, _RUN_FILES, phases)
     if chosen.json:
         print_json("run", **contents(result), written=written)
     elif written:
@@ -269,7 +270,8 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
         )  # fmt: skip
     if not chosen.json:  # before the files, of which one may fail
         print("\n".join(explanation.report()), flush=True)
-    written = write_files(chosen, explanation, _EXPLAINED_FILES, started)
+    with show_phases(started) as phases:
+        written = write_files(chosen, explanation, _EXPLAINED_FILES, phases)
     if chosen.json:
         print_json("explain", **_explained(explanation), written=written)
     elif written:
