@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import NullLocator
 
 from ..inference import Budget, BudgetQuestion, Fit, limit_in_words
 from ..inference.budget import ALWAYS, AT_MOST
@@ -84,7 +84,6 @@ def _latencies(axes: Axes, fit: Fit) -> list[Line2D]:
 def _rank_axis(axes: Axes, low: int, high: int) -> None:
     every = max(1, math.ceil((high - low + 1) / 9))
     at = list(range(low, high + 1, every))
-    axes.xaxis.set_major_locator(FixedLocator(at))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticks(at, [f"$2^{{{k}}}$" for k in at])
     axes.set_xlabel("ranks")

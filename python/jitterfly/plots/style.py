@@ -20,7 +20,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullLocator
 
 from ..fields import shorten
 from ..results import CONVENTIONAL, REDUNDANT
@@ -133,7 +133,6 @@ def place_axis(axes: Axes, along: AxisScale, name: str) -> None:
     # Matplotlib leaves 5 % free on each side.
     inches = width / 1.1 / (max(positions) - min(positions) or 1.0)
     shown = _apart([inches * p for p in positions], [_letters(t) * _LETTER for t in texts])
-    axes.xaxis.set_major_locator(FixedLocator([positions[i] for i in shown]))
     axes.set_xticks([positions[i] for i in shown], [texts[i] for i in shown])
 
 
@@ -149,7 +148,6 @@ def name_axis(axes: Axes, names: Sequence[str], what: str) -> None:
         places[-1] = len(names) - 1
     widths = [len(short[i]) * _LETTER for i in places]
     shown = [places[i] for i in _apart([inches * i for i in places], widths)]
-    axes.xaxis.set_major_locator(FixedLocator([i + 1 for i in shown]))
     axes.set_xticks([i + 1 for i in shown], [short[i] for i in shown])
     for label in axes.get_xticklabels():
         label.set_parse_math(False)
@@ -188,7 +186,6 @@ def _place_texts(
             lines = [wrapped(text, 2.0, 9, 1) for text in texts]
     every = -(-_LINE // room) if slant == 90 else 1
     shown = range(0, len(positions), int(every))
-    axes.xaxis.set_major_locator(FixedLocator([positions[i] for i in shown]))
     axes.set_xticks([positions[i] for i in shown], [lines[i] for i in shown])
     axes.set_xlim(-0.5, len(positions) - 0.5)
     for label in axes.get_xticklabels():
