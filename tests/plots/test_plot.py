@@ -128,10 +128,10 @@ def test_maps(tmp_path):
     picture(results, tmp_path / "a.png")
     picture(results, tmp_path / "b.svg", observable="gain")
     (grid,) = grids(results, "ranks", "duration", results.names)
-    assert grid.values["gain"].shape == (3, 6)
-    assert grid.values["gain"][0, 0] < grid.values["gain"][2, 5]
-    assert grid.unmet["gain"].any() == any(cell.unmet for cell in results.cells)
-    assert not grid.unmet["slowdown"].any()
+    assert grid.maps["gain"].values.shape == (3, 6)
+    assert grid.maps["gain"].values[0, 0] < grid.maps["gain"].values[2, 5]
+    assert grid.maps["gain"].unmet.any() == any(cell.unmet for cell in results.cells)
+    assert not grid.maps["slowdown"].unmet.any()
     table = tables.table(results)
     assert "D / P" in table
     assert "cells met the target" in table
@@ -145,7 +145,7 @@ def test_an_unfinished_run_is_drawn_and_says_so(tmp_path):
     for kind in some(("maps", "curves"), 1):
         picture(results, tmp_path / f"{kind}.png", kind=kind)
     (grid,) = grids(results, "ranks", "duration", results.names)
-    assert np.isnan(grid.values["gain"]).sum() == 7
+    assert np.isnan(grid.maps["gain"].values).sum() == 7
     assert "UNFINISHED: 11 of 18 cells done" in tables.table(results)
 
 
@@ -242,8 +242,8 @@ def test_studies_of_any_kind_are_drawn(tmp_path, name):
     assert bool(note) == (name in ("many", "each"))
     if name == "many":
         (grid, _) = grids(results, "ranks", "message_bytes", results.names)
-        assert grid.titles["completion"] == "completion, µs"
-        assert 1 < grid.values["completion"].min() < 2
+        assert grid.maps["completion"].title == "completion, µs"
+        assert 1 < grid.maps["completion"].values.min() < 2
 
 
 def test_few_runs(ms12, tmp_path):

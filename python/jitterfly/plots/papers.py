@@ -153,7 +153,7 @@ def draw_paper_maps(results: Results, observable: str | None = None) -> Figure:
     first = {results.label(cell, without=(x, y)): cell for cell in reversed(results.cells)}
     rows = [_paper_ranges(first[block.label], results.study.claims) for block in blocks]
     count = max(map(len, rows))
-    height, width = 0.235 * len(blocks[0].y), max(2.7, 0.27 * len(blocks[0].x))
+    height, width = 0.235 * len(blocks[0].y_texts), max(2.7, 0.27 * len(blocks[0].x_texts))
     size = (width + 1.3) * len(blocks) + 0.3, (height + 0.75) * count + 1.1
     figure = Figure(figsize=size)
     axes = figure.subplots(count, len(blocks), squeeze=False)
@@ -190,7 +190,7 @@ def _draw_paper_map(
     label = f", {grid.label}" if grid.label else ""
     style.panel_title(axes, f"{shown.what}: {shown.low:g} to {shown.high:g}{label}")
     norm = Normalize(shown.low, shown.high, clip=True)
-    values = grid.values[name]
+    values = grid.maps[name].values
     over = np.nan_to_num(values) > shown.high
     draw_map(axes, values, norm, hatched=over)
     place_ticks(axes, grid, size)

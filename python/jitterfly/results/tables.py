@@ -338,11 +338,10 @@ def _matrices(results: Results) -> list[Table]:
     own = set(results.columns) - set(results.names)  # targets that are no observable's mean
     for grid in grids(results, x, y, results.columns):
         columns = [study_axes.without_formula(text) for text in grid.x_texts]
-        for name in results.columns:
+        for name, one in grid.maps.items():
             rows = []
-            for j in reversed(range(len(grid.y))):
-                marks = zip(grid.values[name][j], grid.reach[name][j], grid.unsure[name][j],
-                            grid.unmet[name][j], strict=True)  # fmt: skip
+            for j in reversed(range(len(grid.y_texts))):
+                marks = zip(one.values[j], one.reach[j], one.unsure[j], one.unmet[j], strict=True)
                 cells = [
                     ""
                     if value != value
@@ -353,7 +352,7 @@ def _matrices(results: Results) -> list[Table]:
                     for value, half, u, m in marks
                 ]
                 rows.append([grid.y_texts[j], *cells])
-            heading = f"{grid.titles[name]}: ± the longer side of its interval" * (name in own)
-            title = ", ".join(part for part in (heading or grid.titles[name], grid.label) if part)
+            heading = one.title + ": ± the longer side of its interval" * (name in own)
+            title = f"{heading}, {grid.label}" if grid.label else heading
             tables.append(Table(title, [header, *columns], rows, alike=True))
     return tables
