@@ -25,6 +25,7 @@ from jitterfly.engine import backend_named
         (["slowdown", "--rnks", "64", "--noise", "x"], "(did you mean '--ranks'?)"),
         (["network", "--tree", "576"], "a command must stand before --tree: parameters, info, "),
         (["run", "ms12_fig13"], "(did you mean 'ms12_fig13_20'?)"),
+        (["network", "run", "--tree", "144", "--real=5"], "unrecognized arguments: --real=5"),
     ],
 )
 def test_mistyped(capsys, arguments, hint):
@@ -95,8 +96,3 @@ def test_help_of_every_kind_of_command(capsys, words):
 
 def test_help_of_what_is_no_command(capsys):
     assert "did you mean 'status'" in error_of(capsys, "help", "stauts")
-
-
-def test_no_part_of_an_option_is_taken(capsys):
-    told = error_of(capsys, "network", "run", "--tree", "144", "--real=5")
-    assert "unrecognized arguments: --real=5" in told
