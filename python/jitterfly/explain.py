@@ -470,7 +470,8 @@ def explain(
         with reporting(progress, realizations, "cpu") as report:
             combine = list(case.lowered.table.combines)
             raw, sums = core.explain(program, seed, 0, realizations, combine, threads, report)
-        quiet = _without_delays(case)
+        # Without noise, and with ranks that arrive at once and are alike.
+        quiet = replace(case, noise=(), arrival=None, speed=None, observe="completion")
         combine = list(quiet.lowered.table.combines)
         on_time = core.explain(compile_case(quiet), 0, 0, 1, combine, 1)
     except MemoryError:
@@ -484,11 +485,6 @@ def _bytes_of_rank(case: Case) -> int:
     places = (step.place for step in case.lowered.steps if not (step.sends and step.receives))
     paths = _PATHS + 1 + max(places, default=0)
     return paths * _PATH_BYTES + 3 * 8 * len(_RANK_PARTS) + len(case.noise) * _CURSOR_BYTES
-
-
-def _without_delays(case: Case) -> Case:
-    """Without noise, and with ranks that arrive at once and are alike."""
-    return replace(case, noise=(), arrival=None, speed=None, observe="completion")
 
 
 def _explanation(
