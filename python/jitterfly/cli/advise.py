@@ -20,9 +20,9 @@ from .output import (
     prepare_out,
     print_json,
     progress_stream,
-    remove_picture,
     show_phases,
     tell,
+    write_answer,
 )
 
 EPILOG = """\
@@ -134,7 +134,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
         answer = search(
             question, backend=chosen.backend, threads=threads, progress=progress, started=started
         )
-    names: list[str] = []
+    paths: list[Path] = []
     kept = _is_less(answer, before)
     if not chosen.json:
         report = "\n".join(answer.report(terminal_width()))
@@ -142,7 +142,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
     if chosen.out is not None and not kept:
         with show_phases(begun=started) as phases:
             phases("drawing the picture")
-            names = _write(answer, chosen.out)
+            paths = _write(answer, chosen.out)
     if kept and before is not None:
         print(
             f"jitterfly: {chosen.out} keeps its earlier answer, from {before['simulated']:,} "
@@ -151,10 +151,9 @@ def _run(chosen: argparse.Namespace) -> int | None:
         )
     tuning, refused = _write_tuning(answer, chosen)
     if chosen.json:
-        written = [*(chosen.out / name for name in names), *tuning]
-        print_json("advise", **answer.to_dict(), written=written)
-    elif names:
-        print(f"\nwritten to {chosen.out}: {', '.join(names)}")
+        print_json("advise", **answer.to_dict(), written=[*paths, *tuning])
+    elif paths:
+        print(f"\nwritten to {chosen.out}: {', '.join(path.name for path in paths)}")
     if tuning and not chosen.json:
         print(_tuning_in_words(answer, tuning, chosen))
     if refused is not None:
@@ -267,23 +266,20 @@ def _question(chosen: argparse.Namespace) -> Any:
     if chosen.seconds is not None:
         given["seconds"] = parse_seconds(chosen.seconds, "--seconds")
     if chosen.question is None:
-        for name in ("ranks", "network"):
+        for name, such in _SUCH.items():
             if name not in given:
-                such = f", such as {_SUCH[name]}" if name in _SUCH else ""
-                raise ValueError(f"--{name} must be given{such}, or a QUESTION.toml that has it")
+                raise ValueError(
+                    f"--{name} must be given, such as {such}, or a QUESTION.toml that has it"
+                )
         return read_question(given, _SECONDS)
     return load_question(chosen.question, given, _SECONDS)
 
 
-def _write(answer: Any, out: Path) -> list[str]:
-    from ..files import write_whole
+def _write(answer: Any, out: Path) -> list[Path]:
     from ..plots import draw
 
-    remove_picture(out, "advice")
-    write_whole(out / "advice.csv", answer.to_csv().encode())
-    write_whole(out / "advice.json", answer.to_json().encode())
-    names = ["advice.csv", "advice.json"]
+    paths = write_answer(out, "advice", answer.to_csv(), answer.to_json())
     if draw.can_draw() and any(cell.ranking for cell in answer.cells):
-        answer.plot(out / "advice.png")
-        names.append("advice.png")
-    return names
+        paths.append(out / "advice.png")
+        answer.plot(paths[-1])
+    return paths

@@ -23,7 +23,6 @@ from .output import add_json, in_options, print_json, progress_stream
 if TYPE_CHECKING:
     from ..measured import Measured
 
-_TIME_OPTIONS = ("quantum", "runtime", "period", "threshold", "width", "length")
 _READING_OPTIONS = {
     "clock-hz": ("HZ", "rate of the clock that its cycles are of, such as 2.1e9 or 2.1GHz"),
     "unit": ("UNIT", "of its times: s, ms, us, ns, ps or cycles"),
@@ -80,18 +79,17 @@ def _warn_of_distrust(measured: Measured, file: TextIO | None = None) -> None:
 
 def _reading_options(chosen: argparse.Namespace) -> dict[str, Any]:
     options: dict[str, Any] = {}
-    for name in _READING_OPTIONS:
-        text = getattr(chosen, name.replace("-", "_"))
+    for name, (metavar, _) in _READING_OPTIONS.items():
+        field = name.replace("-", "_")
+        text = getattr(chosen, field)
         if text is None:
             continue
-        if name in _TIME_OPTIONS:
-            options[name] = parse_seconds(text, f"--{name}", positive=True)
-        elif name == "clock-hz":
-            options["clock_hz"] = _read_rate(text)
-        elif name in ("ranks", "cpus"):
-            options[name] = value(text)
+        if metavar == "TIME":
+            options[field] = parse_seconds(text, f"--{name}", positive=True)
+        elif metavar == "HZ":
+            options[field] = _read_rate(text)
         else:
-            options[name] = text
+            options[field] = value(text) if metavar == "N" else text
     return options
 
 

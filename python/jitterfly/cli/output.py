@@ -28,7 +28,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from ..fields import shorten
-from ..files import check_output, check_replaceable, make_directory, read_whole
+from ..files import check_output, check_replaceable, make_directory, read_whole, write_whole
 from ..info import __version__
 from ..progress import Phases
 from ..renames import from_stored
@@ -325,10 +325,17 @@ def write_files(
     return list(asked.values())
 
 
-def remove_picture(out: Path, name: str) -> None:
-    """Remove an earlier answer's picture, which may not be drawn again."""
+def write_answer(out: Path, name: str, table: str, json_text: str) -> list[Path]:
+    """Write the table and the JSON of an answer into a directory; their paths.
+
+    An earlier answer's picture is removed: it may not be drawn again.
+    """
     check_replaceable(out / f"{name}.png")
     (out / f"{name}.png").unlink(missing_ok=True)
+    paths = [out / f"{name}.csv", out / f"{name}.json"]
+    for path, text in zip(paths, (table, json_text), strict=True):
+        write_whole(path, text.encode())
+    return paths
 
 
 def show_phases(begun: float | None = None) -> Phases:

@@ -33,9 +33,9 @@ from .output import (
     plain,
     prepare_out,
     print_json,
-    remove_picture,
     show_phases,
     tell,
+    write_answer,
 )
 
 if TYPE_CHECKING:
@@ -269,15 +269,12 @@ def _has_more(before: Any, answer: Any) -> bool:
 def _write(
     answer: Any, name: str, content: dict[str, Any], chosen: argparse.Namespace
 ) -> list[Path]:
-    from ..files import write_whole
     from ..plots import draw
 
     written, pictures = [], [] if chosen.picture is None else [chosen.picture]
     if chosen.out is not None:
-        remove_picture(chosen.out, name)
-        written = [chosen.out / f"{name}.csv", chosen.out / f"{name}.json"]
-        write_whole(written[0], answer.to_csv().encode())
-        write_whole(written[1], f"{json.dumps(plain(content), indent=1)}\n".encode())
+        text = f"{json.dumps(plain(content), indent=1)}\n"
+        written = write_answer(chosen.out, name, answer.to_csv(), text)
         pictures += [chosen.out / f"{name}.png"] if draw.can_draw() else []
     if getattr(answer, "drawn", True):
         for path in pictures:
