@@ -7,7 +7,7 @@ another page can be made of the same numbers: `markdown` is that of the document
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..claims import VERDICTS, Judged, count_by_ours, show_counts
@@ -70,12 +70,14 @@ def update(kept: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 
 def verdicts(some: Mapping[str, Any]) -> dict[str, int]:
     """How many parts have each verdict."""
-    counts = dict.fromkeys(VERDICTS, 0)
+    found = [part["verdict"] for part in _parts(some)]
+    return {verdict: found.count(verdict) for verdict in VERDICTS}
+
+
+def _parts(some: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for section in some["sections"].values():
         for claim in section["claims"]:
-            for part in claim["parts"]:
-                counts[part["verdict"]] += 1
-    return counts
+            yield from claim["parts"]
 
 
 def limit_text(limit: str, whose: str) -> str:
@@ -85,9 +87,7 @@ def limit_text(limit: str, whose: str) -> str:
 
 def markdown(some: Mapping[str, Any]) -> str:
     """Contents as Markdown: what was run for each study, and a table for each claim."""
-    sections = some["sections"].values()
-    parts = [part for one in sections for claim in one["claims"] for part in claim["parts"]]
-    ours = count_by_ours((part["verdict"], part["whose"]) for part in parts)
+    ours = count_by_ours((part["verdict"], part["whose"]) for part in _parts(some))
     lines = [f"{show_counts(verdicts(some), ours)}.", ""]
     for name, section in some["sections"].items():
         run = section["run"]
