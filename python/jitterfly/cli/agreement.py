@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer
+from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..syntax import read_count
 from .one_case import add_case, add_case_options, case_of
-from .options import add_backend, integer, size, value
+from .options import add_backend, integer, size
 from .output import PICTURE, add_json, check_files, in_options, print_json, show_phases, write_files
 
 
@@ -63,8 +63,6 @@ def _run(chosen: argparse.Namespace) -> None:
     check_files(chosen, PICTURE)
     collective, ranks, bytes_ = _choices(chosen)
     case, seed, where = case_of(chosen)
-    if chosen.seed is not None:
-        seed = check_integer(value(chosen.seed), "--seed", 0, MOST_SEED)
     with show_phases(begun=started) as phases:
         found = compare_measured(
             chosen.measured,

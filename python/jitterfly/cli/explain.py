@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..case import Case
-from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
+from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..program import rank_rounds
 from . import schedule
 from .one_case import add_case, add_case_options, case_of
@@ -63,9 +63,7 @@ def _run(chosen: argparse.Namespace) -> None:
     check_files(chosen, _FILES)
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
-    own_seed = integer(chosen.seed, "seed", 0, MOST_SEED)
     case, seed, where = case_of(chosen)
-    seed = seed if own_seed is None else own_seed
     if realizations is None:
         realizations = _realizations_for(case)
     with show_phases(begun=started) as phases:

@@ -33,10 +33,6 @@ Exit code 0 also where no parameters fit; the text then says `no fit`, and what 
 """
 _POINT_COLUMNS = ("series", "ranks", "measured_s", "error_s", "model_s")
 _PRINTED_ROWS = 14  # of the table that is printed
-_BUDGET_COLUMNS = (
-    "rank", "statistic", "ranks", "latency_s", "step_s", "delay_s", "state", "p", "low", "high",
-    "confidence", "how",
-)  # fmt: skip
 _BUDGET_PARAMETERS = ("ranks", "latency", "step", "delay", "rank", "statistic", "precision", "seed")
 BUDGET_EPILOG = """\
 The answer is the largest p, the probability that a step is delayed by D, with the interval of its
@@ -296,9 +292,7 @@ def _run_budget(chosen: argparse.Namespace) -> None:
         print("\n" + "\n".join(delays_table(few)))
     files = [] if chosen.out is None else _write_budget(answer, curves, chosen.out)
     if chosen.json:
-        rows = [
-            dict(zip(_BUDGET_COLUMNS, row, strict=True)) for row in _budget_rows(answer, curves)
-        ]
+        rows = _budget_rows(answer, curves)
         paths = [chosen.out / name for name in files]
         print_json("budget", answer=rows[0], over_delays=rows[1:], written=paths)
     elif files:
@@ -329,13 +323,16 @@ def _run_budget_of_measured(
     print("\n".join(answer.lines()))
 
 
-def _budget_rows(answer: Any, curves: list[list[Any]]) -> list[tuple[Any, ...]]:
+def _budget_rows(answer: Any, curves: list[list[Any]]) -> list[dict[str, Any]]:
     rows = []
     for one in [answer, *(one for curve in curves for one in curve)]:
         asked, p = one.question, one.probability
-        rows.append((asked.rank, asked.statistic, asked.ranks, asked.latency, asked.step,
-                     asked.delay, one.state, p.value, p.low, p.high, one.confidence,
-                     one.how))  # fmt: skip
+        rows.append({
+            "rank": asked.rank, "statistic": asked.statistic, "ranks": asked.ranks,
+            "latency_s": asked.latency, "step_s": asked.step, "delay_s": asked.delay,
+            "state": one.state, "p": p.value, "low": p.low, "high": p.high,
+            "confidence": one.confidence, "how": one.how,
+        })  # fmt: skip
     return rows
 
 
@@ -345,8 +342,9 @@ def _write_budget(answer: Any, curves: list[list[Any]], out: Path) -> list[str]:
     from ..plots import draw
 
     out.mkdir(parents=True, exist_ok=True)
-    rows = [_BUDGET_COLUMNS, *_budget_rows(answer, curves)]
-    write_whole(out / "budget.csv", csv_text(rows).encode())
+    rows = _budget_rows(answer, curves)
+    table = csv_text([rows[0].keys(), *(row.values() for row in rows)])
+    write_whole(out / "budget.csv", table.encode())
     some = any(point.state == AT_MOST for curve in curves for point in curve)
     if not (some and draw.can_draw()):  # nothing to see, or no way to draw it
         return ["budget.csv"]
