@@ -183,39 +183,35 @@ class DelayByCause(ResultTable):
         A mean delay is certain where the noise can not make it differ. A source that few or no
         realizations met has an interval that says so.
         """
-        total = float(self.delay.mean())
         varies, delaying = self._varies(), self._delaying()
         alone = set(self.causes) - {ARRIVAL, PATH} if len(self._noise()) == 1 else set()
-        largest = _largest_in(self.ticks)
-        return [
-            CauseRow(
-                cause,
-                stats.mean(
-                    from_ticks(own),
-                    confidence,
-                    noisy=varies[cause],
-                    lower_bound=0.0 if cause in delaying else None,
-                    noise_free=0.0 if cause in alone else None,
-                ),
-                float(own.mean()) / total if total > 0 else float("nan"),
-                float(largest[i]),
+        means = [
+            stats.mean(
+                from_ticks(own),
+                confidence,
+                noisy=varies[cause],
+                lower_bound=0.0 if cause in delaying else None,
+                noise_free=0.0 if cause in alone else None,
             )
-            for i, (cause, own) in enumerate(zip(self.causes, self.ticks.T, strict=True))
+            for cause, own in zip(self.causes, self.ticks.T, strict=True)
         ]
+        return self._cause_rows(self.causes, self.ticks, means)
 
     def path_rows(self, confidence: float = 0.95) -> list[CauseRow]:
         """What the row of the path is made of; `largest`: in how many no other part is larger."""
+        varies = self._varies()[PATH]
+        means = [stats.mean(from_ticks(own), confidence, noisy=varies) for own in self.path_ticks.T]
+        return self._cause_rows(self.path_parts, self.path_ticks, means)
+
+    def _cause_rows(
+        self, names: Sequence[str], ticks: Ticks, means: list[Estimate]
+    ) -> list[CauseRow]:
+        """With the share and the largest cause of each; `ticks`: a column for each name."""
         total = float(self.delay.mean())
-        largest = _largest_in(self.path_ticks)
-        varies = self._varies()["path"]
+        columns = zip(names, means, ticks.T, _largest_in(ticks), strict=True)
         return [
-            CauseRow(
-                part,
-                stats.mean(from_ticks(own), confidence, noisy=varies),
-                float(own.mean()) / total if total > 0 else float("nan"),
-                float(largest[i]),
-            )
-            for i, (part, own) in enumerate(zip(self.path_parts, self.path_ticks.T, strict=True))
+            CauseRow(name, mean, float(own.mean()) / total if total > 0 else np.nan, float(most))
+            for name, mean, own, most in columns
         ]
 
     def rank_rows(self, most: int | None = None) -> list[RankRow]:
@@ -474,7 +470,8 @@ def explain(
         with reporting(progress, realizations, "cpu") as report:
             combine = list(case.lowered.table.combines)
             raw, sums = core.explain(program, seed, 0, realizations, combine, threads, report)
-        quiet = _without_delays(case)
+        # Without noise, and with ranks that arrive at once and are alike.
+        quiet = replace(case, noise=(), arrival=None, speed=None, observe="completion")
         combine = list(quiet.lowered.table.combines)
         on_time = core.explain(compile_case(quiet), 0, 0, 1, combine, 1)
     except MemoryError:
@@ -488,11 +485,6 @@ def _bytes_of_rank(case: Case) -> int:
     places = (step.place for step in case.lowered.steps if not (step.sends and step.receives))
     paths = _PATHS + 1 + max(places, default=0)
     return paths * _PATH_BYTES + 3 * 8 * len(_RANK_PARTS) + len(case.noise) * _CURSOR_BYTES
-
-
-def _without_delays(case: Case) -> Case:
-    """Without noise, and with ranks that arrive at once and are alike."""
-    return replace(case, noise=(), arrival=None, speed=None, observe="completion")
 
 
 def _explanation(

@@ -124,7 +124,6 @@ def picture_of_study(
     title: str | None = None,
 ) -> Figure:
     """A figure of a study, see `plots.draw.figure`; errors as `picture`."""
-    package("matplotlib")
     figure: Figure = _load("plots.draw").figure(store, kind, observable, path, figsize, title)
     return figure
 

@@ -136,28 +136,27 @@ def name_old_fields(cls: type[Any]) -> None:
         check_arguments(cls.__name__, options, known)
         make(self, *args, **options)
 
-    def missing(self: Any, name: str) -> Any:
-        raise AttributeError(_no_attribute(cls, name, old), name=name, obj=self)
-
     cls.__init__ = checked
-    cls.__getattr__ = missing
+    _name_old(cls, old)
 
 
 def names_old_attributes(cls: _C) -> _C:
     """A decorator of classes that had an attribute under another name."""
     known = {*vars(cls), *vars(cls).get("__annotations__", ())}
     old = {name: new for name, new in _ATTRIBUTES.items() if new in known}
-
-    def missing(self: Any, name: str) -> Any:
-        raise AttributeError(_no_attribute(cls, name, old), name=name, obj=self)
-
-    cls.__getattr__ = missing  # type: ignore[attr-defined]
+    _name_old(cls, old)
     return cls
 
 
-def _no_attribute(cls: type[Any], name: str, old: Mapping[str, str]) -> str:
-    text = f"{cls.__name__!r} object has no attribute {name!r}"
-    return f"{text}: renamed to {old[name]!r} in {SINCE}" if name in old else text
+def _name_old(cls: type[Any], old: Mapping[str, str]) -> None:
+    """Let the error of a class that lacks an attribute say what the old name is called now."""
+
+    def missing(self: Any, name: str) -> Any:
+        text = f"{cls.__name__!r} object has no attribute {name!r}"
+        text += f": renamed to {old[name]!r} in {SINCE}" if name in old else ""
+        raise AttributeError(text, name=name, obj=self)
+
+    cls.__getattr__ = missing
 
 
 def from_stored(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
@@ -315,7 +314,7 @@ def read_values(values: Any, path: str, name: str) -> Any:
     read: list[Any] = []
     for value in values:
         if isinstance(value, str) and ".." in value and numbers:
-            read += _read_range(value, name, lambda text: _parse_number(text, name, sizes))
+            read += _read_range(value, name, sizes)
         elif isinstance(value, str) and numbers and (sizes or is_number(value)):
             read.append(_parse_number(value, name, sizes))
         elif numbers and _is_whole_float(value):
@@ -357,9 +356,6 @@ def _is_whole_float(value: Any) -> bool:
 
 
 def _read_numbers(value: Any, name: str, units: bool) -> list[int]:
-    def read(text: str) -> int:
-        return _parse_number(text, name, units)
-
     single = isinstance(value, (str, int, float, np.number)) or as_integer(value) is not None
     parts = [value] if single else value
     if not isinstance(parts, (list, tuple, range, np.ndarray)):
@@ -375,7 +371,7 @@ def _read_numbers(value: Any, name: str, units: bool) -> list[int]:
                 raise ValueError(f"{name} must be numbers without a comma within them, such as "
                                  f"131072 or 2^17, got {shorten(part)}")  # fmt: skip
             for piece in pieces:
-                numbers += _read_range(piece, name, read)
+                numbers += _read_range(piece, name, units)
         else:
             numbers.append(_read_number(part, name, 0, 2**62, units))
     if not numbers or len(numbers) > _MOST_VALUES:
@@ -386,16 +382,16 @@ def _read_numbers(value: Any, name: str, units: bool) -> list[int]:
     return numbers
 
 
-def _read_range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
+def _read_range(text: str, name: str, units: bool) -> list[int]:
     first, dots, ends = text.partition("..")
     if not dots:
-        return [read(text)]
+        return [_parse_number(text, name, units)]
     last, mark, step = re.fullmatch(r"([^/+]*)(?:([/+])(.*))?", ends, re.DOTALL).groups("")  # type: ignore[union-attr]
     if not first.strip() or not last.strip():
         raise ValueError(f"{name}: a range must have two ends, such as 8..64, got {shorten(text)}")
-    low, high = read(first), read(last)
+    low, high = (_parse_number(end, name, units) for end in (first, last))
     if mark == "+":
-        every = read(step)
+        every = _parse_number(step, name, units)
         if high < low or not every:
             raise ValueError(f"{name}: a range must ascend, in steps above 0, got {shorten(text)}")
         if (high - low) // every >= _MOST_VALUES:
@@ -403,9 +399,9 @@ def _read_range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
         return [*range(low, high, every), high]
     powers = all(end > 0 and end & (end - 1) == 0 for end in (low, high))
     if not powers or high < low:
-        units = " (1KiB and 1MiB are, 1kB and 1MB are not)" if re.search("[A-Za-z]", text) else ""
+        hint = " (1KiB and 1MiB are, 1kB and 1MB are not)" if re.search("[A-Za-z]", text) else ""
         raise ValueError(
-            f"{name}: a range must ascend from a power of two to another{units}, such as 8..64, or "
+            f"{name}: a range must ascend from a power of two to another{hint}, such as 8..64, or "
             f"have a step such as 100..500+100, got {shorten(text)}"
         )
     if mark and not (re.fullmatch(r"[0-9]{1,2}", step.strip()) and int(step)):

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from support.commands import error_of, last_error, run
 from support.paths import EXAMPLES
 from support.small_study import STUDY
 
@@ -28,23 +29,6 @@ def drawn_study(tmp_path):
 def study(drawn_study, blank_pictures):
     """The same; what its picture shows does not matter."""
     return drawn_study
-
-
-def run(*arguments):
-    try:
-        return main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        return stop.code
-
-
-def check_error(capsys, *arguments):
-    """The one line that an error must be."""
-    assert run(*arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("jitterfly: error: ")
-    assert printed.err.count("\n") == 1
-    return printed.err
 
 
 def test_run_writes_what_the_api_gives(drawn_study, tmp_path, capsys):
@@ -117,7 +101,7 @@ def test_another_run_is_refused_unless_forced(study, tmp_path, capsys):
     out = tmp_path / "out"
     assert run("run", study, "--out", out) == 0
     capsys.readouterr()
-    assert "seed 5, not 6" in check_error(capsys, "run", study, "--out", out, "--seed", "6")
+    assert "seed 5, not 6" in error_of(capsys, "run", study, "--out", out, "--seed", "6")
     assert jf.Store.open(out).study.seed == 5
     assert run("run", study, "--out", out, "--seed", "6", "--force") == 0
     store = jf.Store.open(out)
@@ -187,8 +171,8 @@ def test_shards_merge_and_export(study, tmp_path, capsys):
         assert run("export", out, tmp_path / name) == 0
         assert (tmp_path / name).exists()
     capsys.readouterr()
-    assert ".parquet; got 'x.docx'" in check_error(capsys, "export", out, tmp_path / "x.docx")
-    assert "holds no shards" in check_error(capsys, "merge", tmp_path / "nothing")
+    assert ".parquet; got 'x.docx'" in error_of(capsys, "export", out, tmp_path / "x.docx")
+    assert "holds no shards" in error_of(capsys, "merge", tmp_path / "nothing")
 
 
 def test_compare(study, tmp_path, capsys):
@@ -203,31 +187,30 @@ def test_compare(study, tmp_path, capsys):
     assert run("compare", a, b) == 0
     rows = [line for line in capsys.readouterr().out.splitlines() if line.endswith(" A")]
     assert len(rows) == 3
-    assert "no variant 'x'" in check_error(capsys, "compare", f"{a}:x", b)
-    assert "no observable 'x'" in check_error(capsys, "compare", a, b, "--observable", "x")
-    assert "must be a time" in check_error(capsys, "compare", a, b, "--observable", "gain")
-    assert "holds no run" in check_error(capsys, "compare", a, tmp_path)
+    assert "no variant 'x'" in error_of(capsys, "compare", f"{a}:x", b)
+    assert "no observable 'x'" in error_of(capsys, "compare", a, b, "--observable", "x")
+    assert "must be a time" in error_of(capsys, "compare", a, b, "--observable", "gain")
+    assert "holds no run" in error_of(capsys, "compare", a, tmp_path)
     recording = EXAMPLES / "vm.noise"
-    told = check_error(capsys, "compare", recording, recording)
+    told = error_of(capsys, "compare", recording, recording)
     assert "vm.noise is a file, and compare takes directories of runs" in told
     assert "by `jitterfly slowdown --noise FILE` of each" in told
     assert run("run", study, "--out", tmp_path / "c", "--seed", "6") == 0
     capsys.readouterr()
-    assert "seed 5 and B has seed 6" in check_error(capsys, "compare", a, tmp_path / "c")
+    assert "seed 5 and B has seed 6" in error_of(capsys, "compare", a, tmp_path / "c")
 
 
 def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
-    assert "not empty" in check_error(capsys, "run", study, "--out", tmp_path / "mine")
-    assert "is a file" in check_error(capsys, "run", study, "--out", study)
+    assert "not empty" in error_of(capsys, "run", study, "--out", tmp_path / "mine")
+    assert "is a file" in error_of(capsys, "run", study, "--out", study)
     assert sorted(p.name for p in (tmp_path / "mine").iterdir()) == ["notes.txt"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "missing.toml"], "missing.toml: No such file"),
         (["run", "STUDY", "--realizations", "0"], "--realizations must be an integer from 1"),
         (["run", "STUDY", "--realizations", "many"], "--realizations must be an integer from 1"),
         (["run", "STUDY", "--seed", "-1"], "seed"),
@@ -242,13 +225,8 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         (["run"], "required: STUDY.toml"),
         (["run", "STUDY", "--shard", "3/2"], "shard must be i/n with 1 <= i <= n"),
         (["run", "STUDY", "--workers", "0"], "workers must be an integer from 1"),
-        (
-            ["run", "STUDY", "--workers", "gpu"],
-            "workers must be 'gpus', 'sockets', 'mpi' or",
-        ),
         (["run", "STUDY", "--workers", "mpi"], "mpiexec -n N python -m mpi4py.futures"),
         (["run", "STUDY", "--target", "mean of nothing ± 1 %"], "nothing"),
-        (["run", "STUDY", "--target", "gain 1 %"], "target"),
         (["status", "nowhere"], "nowhere holds no run"),
         (["export", "nowhere", "x.csv"], "nowhere holds no run"),
         (["compare", "nowhere", "nowhere"], "nowhere holds no run"),
@@ -278,8 +256,6 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         (["trace", "--noise", "period=1ms,len=1"], "unknown key 'len'"),
         (["trace", "--noise", "1ms"], "--noise must look like key=value"),
         (["trace", "--realization", "last"], "--realization must be an integer"),
-        (["trace", "--out", "nowhere/x.png"], "directory nowhere does not exist"),
-        (["trace", "--out", "x.docx"], "must end in .png, .pdf or .svg"),
         (["trace", "--at", "ranks=4"], "give STUDY.toml"),
         (
             ["trace", "--bytes", "1kb"],
@@ -300,20 +276,20 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
 def test_errors_are_one_line(study, tmp_path, capsys, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     arguments = [study if argument == "STUDY" else argument for argument in arguments]
-    assert message in check_error(capsys, *arguments)
+    assert message in error_of(capsys, *arguments)
     assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
 
 
 @pytest.mark.skipif(not jf._core.cuda_status(), reason="there is a CUDA device")
 def test_no_device_stops_before_anything_is_made(study, tmp_path, capsys):
-    error = check_error(capsys, "run", study, "--backend", "cuda", "--out", tmp_path / "out")
+    error = error_of(capsys, "run", study, "--backend", "cuda", "--out", tmp_path / "out")
     assert "backend 'cuda' can not be used here" in error
     assert not (tmp_path / "out").exists()
 
 
 def test_bad_cell_stops_before_anything_runs(study, tmp_path, capsys, monkeypatch):
     study.write_text(STUDY.replace("log2 = [2, 4]", "values = [4, 0]"))
-    error = check_error(capsys, "run", study, "--out", tmp_path / "out")
+    error = error_of(capsys, "run", study, "--out", tmp_path / "out")
     assert f"{study}: ranks must be an integer from 1 to 2^30, got 0 [at ranks=0]" in error
     assert not (tmp_path / "out").exists()
 
@@ -333,13 +309,7 @@ def test_cells_that_fail_at_the_end(study, tmp_path, capsys, monkeypatch):
     assert "Traceback" not in errors
     store = jf.Store.open(out)
     assert [store.available(cell) for cell in store.cells] == [40, 0, 40]
-    assert "no memory" in check_last(capsys, "run", study, "--out", tmp_path / "other")
-
-
-def check_last(capsys, *arguments):
-    """The error line of a command that has shown progress before."""
-    assert run(*arguments) == 2
-    return capsys.readouterr().err.splitlines()[-1]
+    assert "no memory" in last_error(capsys, "run", study, "--out", tmp_path / "other")
 
 
 def test_full_disk_of_a_run_says_what_is_kept(study, tmp_path, capsys, monkeypatch):
@@ -347,7 +317,7 @@ def test_full_disk_of_a_run_says_what_is_kept(study, tmp_path, capsys, monkeypat
         raise OSError(28, "No space left on device", "some.jfr")
 
     monkeypatch.setattr("jitterfly.sweep.batches.CellRun.put", full)
-    error = check_last(capsys, "run", study, "--out", tmp_path / "full").strip()
+    error = last_error(capsys, "run", study, "--out", tmp_path / "full")
     assert "some.jfr: No space left on device; 0 of " in error
     assert error.endswith("the same command goes on from there")
 
@@ -362,7 +332,7 @@ def test_full_disk(study, tmp_path, capsys, monkeypatch):
         return write(file, data)
 
     monkeypatch.setattr("os.write", no_space)
-    error = check_last(capsys, "run", study, "--out", tmp_path / "out")
+    error = last_error(capsys, "run", study, "--out", tmp_path / "out")
     assert "No space left on device" in error
     assert f"{tmp_path / 'out' / 'records'}/" in error
     monkeypatch.undo()

@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+from support import commands
 from support.paths import NOISE_SAMPLES
 
 import jitterfly as jf
@@ -47,11 +48,7 @@ def run(example, folder, monkeypatch, codes=(0,)):
     for word in words[1:]:
         found += sorted(path.name for path in folder.glob(word)) if "*" in word else [word]
     monkeypatch.chdir(folder)
-    try:
-        code = main(found)
-    except SystemExit as stop:
-        code = stop.code or 0
-    assert code in codes, example
+    assert (commands.run(*found) or 0) in codes, example
 
 
 @pytest.fixture(scope="module")

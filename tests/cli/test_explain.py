@@ -68,25 +68,6 @@ def test_a_late_rank_by_options(capsys):
     assert found["mean_delay"] == pytest.approx(1e-5)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([], "give FILE.toml, or --ranks"),
-        (["--ranks", "8"], "--noise, --arrival or --speed"),
-        ([*CASE, "--arrival", "kind=late"], "arrival: kind must be one of"),
-        ([*CASE, "--arrival", "kind=one_late,delay=1ms,rank=16"], "rank must be from 0 to 15"),
-        ([*CASE, "--noise", "period=1ms,duration=1us", "--realizations", "1"], "--realizations"),
-        (["small.toml", "--ranks", "8"], "--ranks and FILE.toml both describe a case"),
-        (["--at", "ranks=8"], "give STUDY.toml"),
-    ],
-)
-def test_errors_are_one_line(arguments, words, study, capsys):
-    assert main(["explain", *arguments]) == 2
-    told = capsys.readouterr().err.strip().splitlines()
-    assert len(told) == 1
-    assert words in told[0]
-
-
 def test_measured_times(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "times.txt").write_text("\n".join(["8.0"] * 50 + ["9.5"] * 50))
@@ -110,19 +91,3 @@ def test_many_ranks_are_followed_in_fewer_realizations(capsys, monkeypatch):
         assert f"{count} realizations of so many ranks; --realizations takes more" in told.err
         assert f"\n{count} realizations, seed 0" in told.out
         assert as_json(capsys, "explain", *noise, "--realizations", "70")["realizations"] == 70
-
-
-@pytest.mark.parametrize(("option", "name"), [("--picture", "a.png"), ("--ranks-csv", "a.csv")])
-def test_a_full_disk_does_not_take_the_answer(option, name, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def full(source, target):
-        raise OSError(28, "No space left on device", str(source))
-
-    monkeypatch.setattr("pathlib.Path.replace", full)
-    noise = "period=1ms,duration=25us,start=stationary"
-    words = ["--ranks", "8", "--noise", noise, "--realizations", "20"]
-    assert main(["explain", *words, option, name]) == 2
-    shown = capsys.readouterr()
-    assert shown.err.endswith(f"jitterfly: error: {name}: No space left on device\n")
-    assert "20 realizations, seed 0" in shown.out

@@ -298,21 +298,25 @@ ALIKE = sorted(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", some(sorted(GOALS), 6))
-def test_rules_of_loggopsim_agree(kind):
-    """Messages of no time on link and CPU; and ranks that are alike (2^K of them)."""
-    rng = random.Random(f"arrival {kind}")
+def free_and_alike(kind, rng):
+    """Two cases: messages of no time on link and CPU; and ranks that are alike (2^K of them)."""
     algorithm = jf.Algorithm.from_dict({"kind": kind})
     gap = "0ns" if kind == "butterfly" else "250ns"
     long = jf.LogGOPS(L="1us", o="100ns", g=gap, G="1ns", gamma="1ns")
+    free = jf.Case(rng.randint(1, 40), algorithm=algorithm, network=FREE,
+                   message_bytes=rng.choice([1, 100, 5000]))  # fmt: skip
+    alike = jf.Case(2 ** rng.randint(0, 5), algorithm=algorithm, network=long,
+                    message_bytes=rng.choice([1, 100, 5000, 50_000]))  # fmt: skip
+    return free, alike
+
+
+@pytest.mark.parametrize("kind", some(sorted(GOALS), 6))
+def test_rules_of_loggopsim_agree(kind):
+    rng = random.Random(f"arrival {kind}")
     for _ in range(scaled(12)):
-        case = jf.Case(rng.randint(1, 40), algorithm=algorithm, network=FREE,
-                       message_bytes=rng.choice([1, 100, 5000]))  # fmt: skip
-        assert by_arrival(case) == (ns(case), [])
-        if kind in ALIKE:
-            case = jf.Case(2 ** rng.randint(0, 5), algorithm=algorithm, network=long,
-                           message_bytes=rng.choice([1, 100, 5000, 50_000]))  # fmt: skip
-            assert by_arrival(case)[0] == ns(case)
+        free, alike = free_and_alike(kind, rng)
+        assert by_arrival(free) == (ns(free), [])
+        assert kind not in ALIKE or by_arrival(alike)[0] == ns(alike)
 
 
 def test_an_early_message_waits_for_a_late_one():
@@ -383,14 +387,7 @@ def test_loggopsim_agrees(kind, tmp_path):
     charges receives in the order of arrival. Scattered parts arrive at different times, too.
     """
     rng = random.Random(f"loggopsim {kind}")
-    algorithm = jf.Algorithm.from_dict({"kind": kind})
-    gap = "0ns" if kind == "butterfly" else "250ns"
-    long = jf.LogGOPS(L="1us", o="100ns", g=gap, G="1ns", gamma="1ns")
     for _ in range(12):
-        case = jf.Case(rng.randint(1, 40), algorithm=algorithm, network=FREE,
-                       message_bytes=rng.choice([1, 100, 5000]))  # fmt: skip
-        assert loggopsim(case, tmp_path) * 1000 == jf.simulate(case, 1).ticks[0, -1]
-        if kind != "scatter_allgather_broadcast":
-            case = jf.Case(2 ** rng.randint(0, 5), algorithm=algorithm, network=long,
-                           message_bytes=rng.choice([1, 100, 5000, 50_000]))  # fmt: skip
+        free, alike = free_and_alike(kind, rng)
+        for case in [free] if kind == "scatter_allgather_broadcast" else [free, alike]:
             assert loggopsim(case, tmp_path) * 1000 == jf.simulate(case, 1).ticks[0, -1]

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from support.commands import run
 from support.scale import some
 
 from jitterfly import files
@@ -58,18 +59,11 @@ READS = {
     "advise --candidates list": ("advise", "{}", "--candidates=list"),
     "advise --noise": (*ADVISE, "{}"),
     "slowdown --noise": ("slowdown", "--ranks=4", "--noise", "{}"),
-    "init --noise": (
-        "init",
-        "new.toml",
-        "--algorithm=butterfly",
-        "--ranks=4",
-        "--bytes=8",
-        f"--network={NETWORK}",
-        "--noise={}",
-    ),
+    "init --noise": ("init", "new.toml", "--algorithm=butterfly", "--ranks=4", "--bytes=8",
+                     f"--network={NETWORK}", "--noise={}"),
     "noise merge": ("noise", "merge", "all.noise", "some.noise", "{}"),
     "network parameters": ("network", "parameters", "{}"),
-}
+}  # fmt: skip
 # What writes: a regular file is put there, or nothing.
 WRITES = {
     "trace --out": ("trace", "--out={}.png"),
@@ -130,10 +124,7 @@ def folder(tmp_path, monkeypatch):
 def answer(arguments, capsys):
     capsys.readouterr()
     with in_seconds(5):
-        try:
-            code = main(list(arguments))
-        except SystemExit as stop:
-            code = stop.code
+        code = run(*arguments)
     error = capsys.readouterr().err
     assert code == 2, error
     assert error.count("\n") == 1

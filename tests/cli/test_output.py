@@ -12,6 +12,7 @@ from support.small_study import STUDY
 import jitterfly as jf
 from jitterfly.cli import bench as bench_command
 from jitterfly.cli import main
+from jitterfly.cli.completion import leaves
 from jitterfly.cli.output import plain
 from jitterfly.cli.parser import _parser
 
@@ -217,19 +218,18 @@ def test_fit_budget_and_advise(folder, capsys):
     found = output_of(capsys, "advise", "--ranks", "8", *machine, "--realizations", "100")
     assert found["command"] == "advise"
     assert found["written"] == []
-    found = output_of(capsys, "slowdown", "--ranks", "8", *machine, "--realizations", "20")
-    assert (found["command"], found["rows"][0]["ranks"], found["written"]) == ("slowdown", 8, [])
+    found = output_of(capsys, "slowdown", "--ranks", "4,8", *machine, "--realizations", "20")
+    assert (found["command"], found["seed"], found["written"]) == ("slowdown", 0, [])
+    assert [row["ranks"] for row in found["rows"]] == [4, 8]
 
 
 JSON = {  # each command that has --json, and that a test here reads what it prints
-    ("run",), ("status",), ("plot",), ("compare",), ("info",), ("slowdown",), ("fit",),
-    ("budget",), ("advise",), ("noise", "show"), ("network", "info"), ("network", "run"),
-    ("network", "study"), ("theory",), ("noise", "import"), ("noise", "record"),
-    ("noise", "merge"), ("network", "parameters"), ("export-goal",),
-    ("init",), ("merge",), ("export",),
-    ("trace",),  # in test_examples.py
-    ("explain",), ("compare-measured",),  # in test_explain.py
-    ("reproduce",),  # in test_reproduce.py
+    "run", "status", "plot", "compare", "info", "slowdown", "fit", "budget", "advise", "noise show",
+    "network info", "network run", "network study", "theory", "noise import", "noise record",
+    "noise merge", "network parameters", "export-goal", "init", "merge", "export",
+    "trace",  # in test_examples.py
+    "explain", "compare-measured",  # in test_explain.py
+    "reproduce",  # in test_reproduce.py
 }  # fmt: skip
 
 
@@ -238,7 +238,7 @@ def test_every_command_with_json_is_here():
     with_json = {words: "--json" in one._option_string_actions for words, one in leaves(_parser())}
     assert {words for words, has in with_json.items() if has} == JSON
     without = {words for words, has in with_json.items() if not has}
-    assert without == {("bench",), ("help",), ("completion",)}
+    assert without == {"bench", "help", "completion"}
 
 
 def test_numbers_that_json_has_not():
@@ -275,20 +275,11 @@ def test_verbose(folder, blank_pictures, capsys):
     assert "not allowed with argument" in capsys.readouterr().err
 
 
-def leaves(parser, words=()):
-    groups = [action for action in parser._actions if hasattr(action, "_name_parser_map")]
-    if not groups:
-        yield words, parser
-    for group in groups:
-        for name, command in group.choices.items():
-            yield from leaves(command, (*words, name))
-
-
 def test_every_command_has_both_levels():
     found = dict(leaves(_parser()))
     assert len(found) > 18
     for words, parser in found.items():
-        if words == ("bench",):  # which reads its options by itself
+        if words == "bench":  # which reads its options by itself
             parser = bench_command.Parser()
             bench_command.add_arguments(parser)
             assert bench_command.parse(parser, ["-q"]).quiet

@@ -29,8 +29,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    time = types.SimpleNamespace(monotonic=made.monotonic)
-    monkeypatch.setattr(progress, "time", time)
+    monkeypatch.setattr(progress, "time", made)
     return made
 
 

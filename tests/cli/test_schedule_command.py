@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.commands import last_error
 
 from jitterfly.cli import main
 
@@ -32,23 +33,18 @@ def two(tmp_path, monkeypatch):
     return tmp_path / "two.goal"
 
 
-def refused(capsys, *words):
-    assert main([*map(str, words)]) == 2
-    shown = capsys.readouterr()
-    assert shown.err.startswith("jitterfly: error: ") or "\njitterfly: error: " in shown.err
-    return shown.err.splitlines()[-1].removeprefix("jitterfly: error: ")
-
-
 @pytest.mark.parametrize(
     ("command", "option", "name"),
     [
-        ("run", "--picture", "a.png"),
-        ("run", "--marks-csv", "a.csv"),
-        ("explain", "--picture", "a.png"),
-        ("explain", "--path-picture", "a.svg"),
-        ("explain", "--ranks-csv", "a.csv"),
-        ("explain", "--operations-csv", "a.csv"),
-        ("explain", "--path-csv", "a.csv"),
+        ("run two.goal --marks tag=7", "--picture", "a.png"),
+        ("run two.goal --marks tag=7", "--marks-csv", "a.csv"),
+        ("explain two.goal", "--picture", "a.png"),
+        ("explain two.goal", "--path-picture", "a.svg"),
+        ("explain two.goal", "--ranks-csv", "a.csv"),
+        ("explain two.goal", "--operations-csv", "a.csv"),
+        ("explain two.goal", "--path-csv", "a.csv"),
+        ("explain --ranks 8", "--picture", "a.png"),
+        ("explain --ranks 8", "--ranks-csv", "a.csv"),
     ],
 )
 def test_a_full_disk_does_not_take_the_answer(command, option, name, two, capsys, monkeypatch):
@@ -58,10 +54,8 @@ def test_a_full_disk_does_not_take_the_answer(command, option, name, two, capsys
         raise OSError(28, "No space left on device", str(source))
 
     monkeypatch.setattr("pathlib.Path.replace", full)
-    words = [command, "two.goal", "--noise", NOISE, "--realizations", "20", option, name]
-    if command == "run":
-        words += ["--marks", "tag=7"]
-    assert main(words) == 2
+    words = ["--noise", NOISE, "--realizations", "20", option, name]
+    assert main([*command.split(), *words]) == 2
     shown = capsys.readouterr()
     assert shown.err.endswith(f"jitterfly: error: {name}: No space left on device\n")
     assert "20 realizations, seed 0" in shown.out
@@ -99,15 +93,15 @@ def test_of_a_schedule_nothing_is_kept(command, by, two, capsys, monkeypatch):
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_as_it_is_given(words, told, two, capsys):
-    assert told in refused(capsys, "run", "two.goal", *words)
+    assert told in last_error(capsys, "run", "two.goal", *words)
     if words[0] == "--noise":
-        assert told in refused(capsys, "explain", "two.goal", *words)
+        assert told in last_error(capsys, "explain", "two.goal", *words)
 
 
 @pytest.mark.parametrize("command", ["run", "explain", "trace"])
 def test_a_noise_file_is_no_study(command, two, capsys):
     Path("a.noise").write_text('# jitterfly noise 1\n# source.tool = "x"\n5 7\n')
-    told = refused(capsys, command, "a.noise")
+    told = last_error(capsys, command, "a.noise")
     assert "a.noise: this is a noise file, no study or case: --noise takes it" in told
 
 
@@ -125,6 +119,6 @@ def test_sizes_of_rendezvous(two, capsys):
     for size in ("1KiB", "1024", "1K"):
         assert main(["run", "two.goal", "--network", f"L=1us,o=0,S={size}", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["network"]["S"] == 1024
-    assert "S must be an integer from 1 to 2^62, such as 8, 8K or 1KiB" in refused(
+    assert "S must be an integer from 1 to 2^62, such as 8, 8K or 1KiB" in last_error(
         capsys, "run", "two.goal", "--network", "L=1us,o=0,S=x"
     )

@@ -65,16 +65,7 @@ def test_a_file_several_sources_and_other_cases():
 def test_table_pandas_and_picture(tmp_path):
     found = jf.slowdown(NOISE, [4, 1000], realizations=100)
     header, first, second = found.lines()
-    assert header.split() == [
-        "ranks",
-        "without",
-        "noise",
-        "mean",
-        "p50",
-        "p99",
-        "slowdown",
-        "(mean)",
-    ]
+    assert " ".join(header.split()) == "ranks without noise mean p50 p99 slowdown (mean)"
     assert first.split()[0] == "4"
     assert second.split()[0] == "1,000"
     assert f"{found.rows[1].slowdown:.3g}" in second
@@ -110,56 +101,17 @@ def test_the_command_prints_one_table(capsys, tmp_path):
 
 def test_the_command_takes_what_others_take(capsys, tmp_path):
     pytest.importorskip("matplotlib")
-    code, out, err = run(
-        capsys,
-        "--noise",
-        "period=1ms,duration=25us,start=stationary",
-        "--noise",
-        FILE,
-        "--ranks",
-        "4,6",
-        "--network",
-        "L=2us,o=0.5us",
-        "--algorithm",
-        "ring_allreduce",
-        "--bytes",
-        "1KiB",
-        "--cycles",
-        "2",
-        "--compute-time",
-        "1us",
-        "--realizations",
-        "20",
-        "--seed",
-        "4",
-        "--threads",
-        "1",
-        "--picture",
-        tmp_path / "a.pdf",
+    options = (
+        f"--noise period=1ms,duration=25us,start=stationary --noise {FILE} --ranks 4,6 "
+        "--network L=2us,o=0.5us --algorithm ring_allreduce --bytes 1KiB --cycles 2 "
+        "--compute-time 1us --realizations 20 --seed 4 --threads 1 --picture"
     )
+    code, out, err = run(capsys, *options.split(), tmp_path / "a.pdf")
     assert code == 0
     assert "ring_allreduce, 1 KiB, 2 cycles with 1 µs of compute time before each, under" in out
     assert "20 realizations for each number of ranks, seed 4" in out
     assert "none was given" not in err
     assert list(tmp_path.iterdir()) == [tmp_path / "a.pdf"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--noise", "nofile"], "nofile can not be read"),
-        (["--noise", "period=1ms"], "key 'duration' is missing"),
-        (["--noise", FILE, "--algorithm", "rin"], "--algorithm must be one of"),
-        (["--noise", FILE, "--network", "L=1us"], "--network: key 'o' is missing"),
-        (["--noise", FILE, "--picture", "a.word"], "must end in .png, .pdf or .svg"),
-        (["--noise", FILE, "--realizations", "1"], "--realizations must be an integer from 2"),
-    ],
-)
-def test_errors_are_one_line(capsys, arguments, words):
-    code, out, err = run(capsys, "--ranks", "4", *arguments)
-    assert (code, out) == (2, "")
-    assert err.count("\n") == 1
-    assert words in err
 
 
 def test_parts_in_words():
@@ -376,13 +328,6 @@ def test_progress_is_told_within_a_number_of_ranks(capsys, monkeypatch):
     monkeypatch.setattr("jitterfly.progress.QUIET", 0)
     monkeypatch.setattr("jitterfly.progress.SOON", 0)
     assert "simulating 8 ranks" in run(capsys, *QUESTION, "4,8", "--realizations", "50")[2]
-
-
-def test_json(capsys):
-    code, out, _ = run(capsys, *QUESTION, "4,8", "--realizations", "50", "--json")
-    found = json.loads(out)
-    assert (code, found["command"], found["seed"]) == (0, "slowdown", 0)
-    assert [row["ranks"] for row in found["rows"]] == [4, 8]
 
 
 # --- algorithms by the names of `advise`

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from support.commands import run
 from support.scale import full_scale
 from support.small_study import STUDY
 
@@ -283,13 +284,6 @@ def test_an_axis_beside_a_base_in_python():
             budget=jf.RealizationBudget(max=10),
         )
     assert [cell.variants[0].case.ranks for cell in study.cells()] == [4, 8]
-
-
-def run(*arguments):
-    try:
-        return main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        return stop.code
 
 
 @pytest.mark.parametrize(

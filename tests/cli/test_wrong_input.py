@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from support.commands import error_of
 from support.small_study import STUDY
 
 import jitterfly as jf
@@ -24,20 +25,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def error_of(capsys, arguments):
-    try:
-        code = main([*map(str, arguments)])
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert code == 2
-    assert out == ""
-    lines = [line for line in err.splitlines() if "warning" not in line]
-    assert len(lines) == 1
-    assert lines[0].startswith("jitterfly: error: ")
-    return lines[0].removeprefix("jitterfly: error: ")
-
-
 RANKS = {
     "0": "must be an integer from 1 to 2^30, got 0",
     "abc": "must be whole numbers such as 64, 2^12 or 1e6, or ranges such as 2^4..2^12; got 'abc'",
@@ -54,7 +41,7 @@ RANKS = {
     ["slowdown", "--noise", NOISE], ["advise", "--noise", NOISE, *MACHINE],
 ], ids=lambda words: words[0])  # fmt: skip
 def test_ranks(capsys, command, ranks):
-    told = error_of(capsys, [*command, "--ranks", ranks])
+    told = error_of(capsys, *command, "--ranks", ranks)
     assert told.startswith("--ranks")
     assert RANKS[ranks] in told
 
@@ -78,7 +65,7 @@ NETWORKS = {
     ["run", "app.goal", "--noise", NOISE],
 ], ids=lambda words: words[0])  # fmt: skip
 def test_networks(folder, capsys, command, network):
-    told = error_of(capsys, [*command, "--network", network])
+    told = error_of(capsys, *command, "--network", network)
     assert told.startswith("--network")
     if not (command[0] == "run" and "beta" in NETWORKS[network]):  # a schedule takes LogGOPS alone
         assert NETWORKS[network] in told
@@ -103,7 +90,7 @@ NOISES = {
     ["run", "app.goal"],
 ], ids=lambda words: words[0])  # fmt: skip
 def test_noise(folder, capsys, command, noise):
-    told = error_of(capsys, [*command, "--noise", noise])
+    told = error_of(capsys, *command, "--noise", noise)
     assert re.match(r"--noise|noise\[0\]", told)
     assert NOISES[noise] in told
 
@@ -124,7 +111,7 @@ def test_noise(folder, capsys, command, noise):
 )  # fmt: skip
 @pytest.mark.parametrize("command", ["slowdown", "explain", "advise"])
 def test_numbers(capsys, command, options, words):
-    told = error_of(capsys, [command, *CASE, *MACHINE, *options])
+    told = error_of(capsys, command, *CASE, *MACHINE, *options)
     assert told.startswith(words)
     assert not told.endswith(")")  # nothing of `(in Case)`
 
@@ -156,6 +143,10 @@ def test_a_time_without_a_unit_is_warned_of(command):
         (["explain", *CASE, "--arrival", "1ms"], "--arrival must look like key=value,key=value, "
          "such as kind=one_late,delay=1ms,rank=7; got '1ms'"),
         (["explain", *CASE, "--arrival", "kind=late"], "--arrival: kind must be one of 'ramp',"),
+        (["explain", *CASE, "--arrival", "kind=one_late,delay=1ms,rank=8"],
+         "rank must be from 0 to 7"),
+        (["explain", "study.toml", "--ranks", "8"], "--ranks and FILE.toml both describe a case"),
+        (["explain", "--at", "ranks=8"], "give STUDY.toml"),
         (["explain", *CASE, "--speed", "1.2"], "such as kind=slow_ranks,factor=1.2,ranks=3; got"),
         (["advise", *CASE, *MACHINE, "--collective", "allred"], "--collective must be one of "),
         (["advise", *CASE, *MACHINE, "--candidates", "rin"], "got 'rin' (did you mean 'ring'?)"),
@@ -170,7 +161,7 @@ def test_a_time_without_a_unit_is_warned_of(command):
     ],
 )  # fmt: skip
 def test_what_to_write_instead(folder, capsys, arguments, words):
-    assert words in error_of(capsys, arguments)
+    assert words in error_of(capsys, *arguments)
 
 
 @pytest.mark.parametrize("command", [
@@ -179,7 +170,7 @@ def test_what_to_write_instead(folder, capsys, arguments, words):
 @pytest.mark.parametrize("out", ["file", "file/below", "/proc/below", "/proc"])
 def test_directories_that_take_nothing(folder, capsys, command, out):
     """Also one that is there, but takes no files (/proc, whoever asks): before the work."""
-    told = error_of(capsys, [*command, "-q", "--out", out])
+    told = error_of(capsys, *command, "-q", "--out", out)
     assert told.startswith("--out ")
     assert ("must be a directory, and file is a file" in told) == (out == "file")
     assert out in told
@@ -198,22 +189,22 @@ def test_directories_that_take_nothing(folder, capsys, command, out):
     ],
 )
 def test_files_that_can_not_be_written(folder, capsys, command, option, ending):
-    told = error_of(capsys, [*command, option, f"none/x{ending}"])
+    told = error_of(capsys, *command, option, f"none/x{ending}")
     assert told == f"none/x{ending}: the directory none does not exist"
-    told = error_of(capsys, [*command, option, f"/proc/x{ending}"])
+    told = error_of(capsys, *command, option, f"/proc/x{ending}")
     assert told.startswith(f"/proc/x{ending} can not be written: /proc takes no new files (")
 
 
 def test_a_check_leaves_nothing_behind(folder, capsys):
     before = sorted(folder.iterdir())
-    error_of(capsys, ["slowdown", *CASE, "--picture", "a.png", "--realizations", "1"])
+    error_of(capsys, "slowdown", *CASE, "--picture", "a.png", "--realizations", "1")
     assert sorted(folder.iterdir()) == before
 
 
 def test_a_run_in_place_of_a_study(folder, capsys):
     main(["run", "study.toml", "--out", "out", "--realizations", "2", "-q"])
     capsys.readouterr()
-    assert error_of(capsys, ["run", "out"]) == (
+    assert error_of(capsys, "run", "out") == (
         "out holds a run, and no study to start: `jitterfly status out` and `jitterfly plot out` "
         "show it, and `jitterfly run STUDY.toml --out out` goes on with it"
     )
@@ -223,22 +214,22 @@ def test_a_directory_with_the_name_of_an_option_keeps_its_name(folder, capsys):
     for name, options in (("full", []), ("seed", ["--seed", "3"]), ("realizations", [])):
         (folder / name).mkdir()
         (folder / name / "x").touch()
-        told = error_of(capsys, ["run", "study.toml", "--out", name, *options])
+        told = error_of(capsys, "run", "study.toml", "--out", name, *options)
         assert told == f"{name} is not empty and holds no run; choose another --out, or --force"
-    told = error_of(capsys, ["run", "study.toml", "--out", "seed", "--seed", "-1"])
+    told = error_of(capsys, "run", "study.toml", "--out", "seed", "--seed", "-1")
     assert told.startswith("--seed must be ")
 
 
 def test_a_value_of_a_file_keeps_its_name_there(folder, capsys):
     """What is wrong in a file is no option: nothing of the command line is to be changed."""
     (folder / "question.toml").write_text('ranks = 0\nnetwork = "L=1us,o=200ns"\n')
-    assert error_of(capsys, ["advise", "question.toml"]).startswith("ranks must be an integer")
-    told = error_of(capsys, ["advise", "question.toml", "--ranks", "0"])
+    assert error_of(capsys, "advise", "question.toml").startswith("ranks must be an integer")
+    told = error_of(capsys, "advise", "question.toml", "--ranks", "0")
     assert told.startswith("--ranks must be an integer")
 
 
 def test_json_is_for_answers_alone(folder, capsys):
     """An error is the same line; nothing stands where a program reads."""
-    assert "--ranks" in error_of(capsys, ["slowdown", "--noise", NOISE, "--ranks", "0", "--json"])
+    assert "--ranks" in error_of(capsys, "slowdown", "--noise", NOISE, "--ranks", "0", "--json")
     assert main(["slowdown", "--json", *CASE, "--realizations", "2"]) == 0
     assert json.loads(capsys.readouterr().out)["ranks"] == [8]

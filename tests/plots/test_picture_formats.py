@@ -1,6 +1,7 @@
 """Picture formats PNG, PDF and SVG; other endings are refused before the work."""
 
 import pytest
+from support.commands import error_of
 from support.paths import EXAMPLES
 
 from jitterfly.cli import main
@@ -41,15 +42,7 @@ def test_other_endings_are_refused_before_the_work(folder, capsys, monkeypatch, 
         for function in ("simulate", "simulate_checked", "explain", "simulate_schedule"):
             monkeypatch.setattr(f"jitterfly.{module}.{function}", reached, raising=False)
     arguments, option = COMMANDS[command]
-    try:
-        code = main([*arguments, option, name])
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert code == 2
-    assert out == ""
-    assert err.count("\n") == 1
-    assert "must end in .png, .pdf or .svg" in err
+    assert "must end in .png, .pdf or .svg" in error_of(capsys, *arguments, option, name)
     assert sorted(path.name for path in folder.iterdir()) == ["app.goal", "times.txt"]
 
 

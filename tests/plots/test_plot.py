@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from support.plotted_studies import CS14, CYCLES, MAPS, MS12, ONE_PANEL
+from support.plotted_studies import CS14, CYCLES, MAPS, MS12, ONE_PANEL, make
 from support.scale import full_scale, scaled, some
 
 import jitterfly as jf
@@ -32,11 +32,6 @@ def test_every_kind_has_a_function_that_draws_it(kind):
     assert set(draw.DRAWN_IN) == set(FIGURES)
     module = importlib.import_module(f"jitterfly.plots.{draw.DRAWN_IN[kind]}")
     assert callable(getattr(module, f"draw_{kind}"))
-
-
-def make(text, path, **options):
-    run(parse_study(text), path, **options)
-    return Results(Store.open(path))
 
 
 def picture(results, path, **options):
@@ -133,10 +128,10 @@ def test_maps(tmp_path):
     picture(results, tmp_path / "a.png")
     picture(results, tmp_path / "b.svg", observable="gain")
     (grid,) = grids(results, "ranks", "duration", results.names)
-    assert grid.values["gain"].shape == (3, 6)
-    assert grid.values["gain"][0, 0] < grid.values["gain"][2, 5]
-    assert grid.unmet["gain"].any() == any(cell.unmet for cell in results.cells)
-    assert not grid.unmet["slowdown"].any()
+    assert grid.maps["gain"].values.shape == (3, 6)
+    assert grid.maps["gain"].values[0, 0] < grid.maps["gain"].values[2, 5]
+    assert grid.maps["gain"].unmet.any() == any(cell.unmet for cell in results.cells)
+    assert not grid.maps["slowdown"].unmet.any()
     table = tables.table(results)
     assert "D / P" in table
     assert "cells met the target" in table
@@ -150,7 +145,7 @@ def test_an_unfinished_run_is_drawn_and_says_so(tmp_path):
     for kind in some(("maps", "curves"), 1):
         picture(results, tmp_path / f"{kind}.png", kind=kind)
     (grid,) = grids(results, "ranks", "duration", results.names)
-    assert np.isnan(grid.values["gain"]).sum() == 7
+    assert np.isnan(grid.maps["gain"].values).sum() == 7
     assert "UNFINISHED: 11 of 18 cells done" in tables.table(results)
 
 
@@ -247,8 +242,8 @@ def test_studies_of_any_kind_are_drawn(tmp_path, name):
     assert bool(note) == (name in ("many", "each"))
     if name == "many":
         (grid, _) = grids(results, "ranks", "message_bytes", results.names)
-        assert grid.titles["completion"] == "completion, µs"
-        assert 1 < grid.values["completion"].min() < 2
+        assert grid.maps["completion"].title == "completion, µs"
+        assert 1 < grid.maps["completion"].values.min() < 2
 
 
 def test_few_runs(ms12, tmp_path):
@@ -466,28 +461,11 @@ def test_replay_is_what_the_engine_does():
 @pytest.mark.parametrize("name", [full_scale("trace.png"), "trace.pdf", full_scale("trace.svg")])
 def test_trace(tmp_path, capsys, name):
     out = tmp_path / name
-    assert (
-        main(
-            [
-                "trace",
-                "--copy-levels",
-                "all",
-                "--exchanges-after",
-                "2",
-                "--compute-time",
-                "2us",
-                "--cycles",
-                "2",
-                "--jitter",
-                "period=5us,duration=1us",
-                "--realization",
-                "worst",
-                "--out",
-                str(out),
-            ]
-        )
-        == 0
+    options = (
+        "--copy-levels all --exchanges-after 2 --compute-time 2us --cycles 2 "
+        "--jitter period=5us,duration=1us --realization worst --out"
     )
+    assert main(["trace", *options.split(), str(out)]) == 0
     printed = capsys.readouterr().out
     assert "copies adopted" in printed
     assert "forwards used" in printed

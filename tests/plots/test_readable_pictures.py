@@ -1,6 +1,5 @@
 """Readability of figures: units on axes, no overlapping texts, legends."""
 
-import importlib
 import itertools
 
 import numpy as np
@@ -14,7 +13,7 @@ from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.text import Text
 from support.measured_parts import histogram, trace
-from support.plotted_studies import MS12
+from support.plotted_studies import MS12, drawn, make
 from support.small_study import STUDY
 
 from jitterfly.congestion.study import run_settings, settings
@@ -23,10 +22,6 @@ from jitterfly.measured.description import describe
 from jitterfly.plots import draw
 from jitterfly.plots.noise import figure_of
 from jitterfly.report.hsl09 import figures
-from jitterfly.results import Results
-from jitterfly.store import Store
-from jitterfly.studies import parse_study
-from jitterfly.sweep import run
 
 HEAD = """
 name = "readable"
@@ -57,19 +52,6 @@ def variants(count, name="{}"):
 
 
 LONG = "the time that {} takes until the last of all the ranks has the whole result"
-
-
-def make(text, path):
-    run(parse_study(text), path)
-    return Results(Store.open(path))
-
-
-def drawn(results, kind, observable=None):
-    with draw.drawing():
-        module = importlib.import_module(f"jitterfly.plots.{draw.DRAWN_IN[kind]}")
-        figure = getattr(module, f"draw_{kind}")(results, observable)
-        figure.draw_without_rendering()
-    return figure
 
 
 def entries(figure):

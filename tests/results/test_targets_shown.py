@@ -5,7 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from support.plotted_studies import CS14, CYCLES, MAPS, MS12
+from support import plotted_studies
+from support.plotted_studies import CS14, CYCLES, MAPS, MS12, drawn
 from support.scale import full_scale, some
 
 from jitterfly.cli import main
@@ -13,7 +14,6 @@ from jitterfly.results import Results, tables
 from jitterfly.results.status import status
 from jitterfly.results.text_table import value_between
 from jitterfly.store import Store, export
-from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 
 TARGETS = '["p99 of slowdown ± 5 %", "p90 of gain ± 10 %", "mean of slowdown ± 50 % at 99 %"]'
@@ -24,18 +24,7 @@ CURVES = MS12.replace('figure = "slowdown"\n', f"targets = {TARGETS}\n").replace
 
 def make(text, path):
     text = text.replace("min = 20, ", "").replace("max = 60", "min = 100, max = 4000")
-    run(parse_study(text), path)
-    return Results(Store.open(path))
-
-
-def drawn(results, kind):
-    import importlib
-
-    from jitterfly.plots import draw
-
-    with draw.drawing():
-        module = importlib.import_module(f"jitterfly.plots.{draw.DRAWN_IN[kind]}")
-        return getattr(module, f"draw_{kind}")(results)
+    return plotted_studies.make(text, path)
 
 
 def texts(figure):

@@ -3,8 +3,8 @@
 import struct
 import zlib
 
-from jitterfly.claims import CANNOT_TELL, DIFFERS, OURS, REPRODUCED, WORDS
-from jitterfly.report.document import ClaimRow, PartRow, Picture, Report, Section, Table
+from jitterfly.claims import OURS, WORDS, Claim, Finding, Judged
+from jitterfly.report.document import Picture, Report, Section, Table
 
 SVG = b"""<svg xmlns="http://www.w3.org/2000/svg" width="640" height="400" viewBox="0 0 640 400">
 <rect width="640" height="400" fill="#ffffff"/>
@@ -33,38 +33,43 @@ TABLE = Table(
     ("Every mean has its 95 % interval.",),
 )
 
-STEEP = ClaimRow(
+
+def _judged(name, source, text, findings):
+    return Judged(name, Claim(source, text, (), (), check=lambda results: findings), findings)
+
+
+STEEP = _judged(
     "M4",
     "MS12 Fig. 12",
     "T_comm / D = 1e-2: far better for 2^7 ... 2^14 & <steep> above",
-    (
-        PartRow(
+    [
+        Finding(
             'caption: P = 1 ms, "D" = 10 us',
             '"far better"',
-            REPRODUCED,
+            True,
             "gain from 3.1 [3, 3.2] at 2^7",
             "above 1",
             WORDS,
         ),
-        PartRow(
+        Finding(
             'caption: P = 1 ms, "D" = 10 us',
             '"rises <steeply>"',
-            DIFFERS,
+            False,
             "1.2 [1.1, 1.3] times",
             "above 4",
             WORDS,
             "our reading",
         ),
-        PartRow(
+        Finding(
             "text: P = 10 ms, D = 100 us",
             '"rises <steeply>"',
-            CANNOT_TELL,
+            None,
             "4.1 [3.1, 5.2] times",
             "above 4",
             OURS,
             "sampling",
         ),
-    ),
+    ],
 )
 
 REPORT = Report(
@@ -93,11 +98,11 @@ REPORT = Report(
             "ms12_maps",
             "MS12 Figs. 8-11: maps",
             claims=(
-                ClaimRow(
+                _judged(
                     "M3",
                     "MS12 Fig. 8-11",
                     "gain large for T_comm < D/10",
-                    (PartRow("", "gain large", REPRODUCED, "3 [2.9, 3.1]", "above 1", WORDS),),
+                    [Finding("", "gain large", True, "3 [2.9, 3.1]", "above 1", WORDS)],
                 ),
             ),
             pictures=(Picture(PNG, "image/png", 'A "map" of the gain', width=800.0),),

@@ -1,6 +1,29 @@
-"""Small studies for each kind of figure."""
+"""Small studies for each kind of figure, and what runs and draws them."""
 
+import importlib
+
+from jitterfly.plots import draw
+from jitterfly.results import Results
+from jitterfly.store import Store
+from jitterfly.studies import parse_study
+from jitterfly.sweep import run
 from support.small_study import OBSERVABLES
+
+
+def make(text, path, **options):
+    """The results of a study in TOML, which is run into a directory."""
+    run(parse_study(text), path, **options)
+    return Results(Store.open(path))
+
+
+def drawn(results, kind, observable=None):
+    """Its figure of a kind, of matplotlib."""
+    with draw.drawing():
+        module = importlib.import_module(f"jitterfly.plots.{draw.DRAWN_IN[kind]}")
+        figure = getattr(module, f"draw_{kind}")(results, observable)
+        figure.draw_without_rendering()
+    return figure
+
 
 READINGS = """[axes.reading.points.one]
 [axes.reading.points.two]

@@ -19,7 +19,6 @@ from .claim import (
     count_by_ours,
     count_verdicts,
     show_counts,
-    split_by_limits,
     whose_limits,
 )
 from .verdicts import CLAIMS, Judged, check_claims, judge, judge_points, report
@@ -28,5 +27,5 @@ __all__ = [
     "AXIS", "CANNOT_TELL", "CLAIMS", "CLIP", "DIFFERS", "NUMBER", "OURS", "REPRODUCED", "VERDICTS",
     "WHOSE", "WORDS", "Claim", "Finding", "Judged", "check_claims",
     "count_by_ours", "count_verdicts", "judge", "judge_points", "report", "show_counts",
-    "split_by_limits", "whose_limits",
+    "whose_limits",
 ]  # fmt: skip

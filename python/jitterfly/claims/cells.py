@@ -11,7 +11,7 @@ from ..results import CellResults, Results
 from ..results.study_axes import axis_title, number_axes
 from ..results.text_table import interval, show_ranks
 from ..stats import Estimate
-from .claim import OURS, SAMPLING, WORDS, Finding
+from .claim import OURS, SAMPLING, WORDS, Finding, exceeds
 
 Region = Callable[[int, float], bool]  # by ranks and ratio
 
@@ -76,11 +76,8 @@ def blocks(results: Results) -> list[Block]:
     study = results.study
     derived = [axis.name for axis in study.axes if axis.rule]
     ratio = next((axis for axis in number_axes(study) if axis in derived), "")
-    groups: dict[str, list[CellResults]] = {}
-    for cell in results.cells:
-        label = results.label(cell, without=("ranks", ratio))
-        groups.setdefault(label, []).append(cell)
     name = axis_title(study, ratio) if ratio else ""
+    groups = results.groups(("ranks", ratio))
     return [Block(label, name, cells, ratio) for label, cells in groups.items()]
 
 
@@ -194,9 +191,8 @@ def rising(
         for a, b in itertools.combinations(order, 2)
         if same(a) == same(b) and along(a) < along(b)
     ]
-    alike = sum(bool(a.high < b.low) for a, b in pairs)
-    opposite = sum(bool(a.low > b.high) for a, b in pairs)
-    counts = alike, opposite, len(pairs) - alike - opposite
+    rises = [exceeds(b, a) for a, b in pairs]
+    counts = rises.count(True), rises.count(False), rises.count(None)
     return _shares(block.where, part, counts, words)
 
 
@@ -205,16 +201,9 @@ def concordance(pairs: Sequence[Pair]) -> tuple[int, int, int]:
 
     A pair counts when the intervals of x and x', and those of y and y', do not meet.
     """
-    alike = opposite = 0
-    for x, other_x, y, other_y in pairs:
-        order = _order(x, other_x) * _order(y, other_y)
-        alike += order > 0
-        opposite += order < 0
-    return alike, opposite, len(pairs) - alike - opposite
-
-
-def _order(a: Estimate, b: Estimate) -> int:
-    return int(a.low > b.high) - int(a.high < b.low)
+    orders = [(exceeds(x, other_x), exceeds(y, other_y)) for x, other_x, y, other_y in pairs]
+    told = [x == y for x, y in orders if None not in (x, y)]
+    return told.count(True), told.count(False), len(orders) - len(told)
 
 
 def _shares(where: str, part: str, counts: tuple[int, int, int], words: str) -> Finding:

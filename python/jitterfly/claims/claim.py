@@ -101,11 +101,6 @@ def count_by_ours(parts: Iterable[tuple[str, str]]) -> int:
     return sum(part == (REPRODUCED, OURS) for part in parts)
 
 
-def split_by_limits(reproduced: int, by_ours: int) -> dict[str, int]:
-    """How many parts are reproduced by a limit of the paper's own, and how many by one of ours."""
-    return {"paper": reproduced - by_ours, "ours": by_ours}
-
-
 def whose_limits(reproduced: int, by_ours: int) -> str:
     """Whose limits say that parts are reproduced; nothing where none is ours.
 

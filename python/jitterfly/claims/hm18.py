@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..noise import StepNoise
+from ..result_table import ends
 from ..results.figures import named
 from ..results.text_table import interval, show_ranks
 from ..stats import Estimate
@@ -51,9 +52,8 @@ def _quiet(name: str, cells: list[CellResults]) -> Finding:
         return Finding(name, _QUIET, None, "no cell with p = 0")
     misses = []
     for cell in cells:
-        step, _ = step_and_longest_delay(cell)
         mean = cell.facts[name].mean
-        expected = math.log2(cell.ranks) * step
+        expected = math.log2(cell.ranks) * _step(cell)
         misses.append(max(abs(float(end) - expected) for end in (mean.low, mean.high)))
     sizes = (
         f"{show_ranks(min(s.ranks for s in cells))} to {show_ranks(max(s.ranks for s in cells))}"
@@ -94,9 +94,9 @@ def _cost(name: str, cells: list[CellResults], limit: float) -> tuple[str, Estim
     if not within:
         return None
     cell = max(within, key=lambda s: (s.ranks, probability(s)))
-    quiet = math.log2(cell.ranks) * step_and_longest_delay(cell)[0]
+    quiet = math.log2(cell.ranks) * _step(cell)
     mean = cell.facts[name].mean
-    value, low, high = (float(x) / quiet for x in (mean.value, mean.low, mean.high))
+    value, low, high = (float(end) / quiet for end in ends(mean))
     ratio = Estimate(value, low, high, mean.confidence, mean.realizations)
     return f"p = {probability(cell):g} at {show_ranks(cell.ranks)} ranks", ratio
 
@@ -117,17 +117,16 @@ def _explained(
 ) -> Finding:
     known = [cell for cell in cells if name in cell.facts]
     where = f"{name}, {what}"
+    k = math.log2(TABLE_RANKS)
     if kind == "estimate":
-        k = math.log2(TABLE_RANKS)
         found = f"{show_seconds(seconds / k, 3)} a step; no p is fitted to it"
         why = "the paper's wording: noise is not in its estimate"
         return Finding(where, f"estimate {show_seconds(seconds, 3)}", None, found, why=why)
     part = f"{kind} {show_seconds(seconds, 3)}"
     if len(known) < 2:
         return Finding(where, part, None, f"fewer than two p at {TABLE_RANKS} ranks")
-    step, delay = step_and_longest_delay(known[0])
-    k = math.log2(TABLE_RANKS)
-    most = k * (step + delay)
+    step = _step(known[0])
+    most = k * (step + max(_delays(known[0], acting=False), default=0.0))
     if seconds > most:
         return Finding(
             where,
@@ -196,7 +195,7 @@ def _least(where: str, seen: float, found: float) -> Finding:
 
 def _mean(where: str, what: str, seen: float, cell: CellResults, name: str, remark: str) -> Finding:
     mean = cell.facts[name].mean
-    sources = len(_step_and_acting_delays(cell)[1])
+    sources = len(_delays(cell))
     cycles = f" {_CYCLES['mean']:,} cycles =" if what == "mean" else ""
     holds: bool | None = bool(mean.low <= seen <= mean.high)
     if mean.too_small or (not holds and sources > 1):
@@ -214,8 +213,7 @@ def _mean(where: str, what: str, seen: float, cell: CellResults, name: str, rema
 
 def _largest(where: str, seen: float, found: float, cell: CellResults) -> Finding:
     """No more than the longest delay and all short ones can be reached: else a number decides."""
-    step, delays = _step_and_acting_delays(cell)
-    most = _ROUNDS * (step + max(delays))
+    most = _ROUNDS * (_step(cell, combines=False) + max(_delays(cell)))
     part = f"max {_CYCLES['max']:,} cycles = {show_seconds(seen, 4)} of 100,000 barriers"
     told = f"{show_seconds(found, 4)} of {cell.realizations:,} barriers"
     if seen > most:
@@ -228,8 +226,7 @@ def _largest(where: str, seen: float, found: float, cell: CellResults) -> Findin
 
 
 def _why(cell: CellResults) -> str:
-    _, delays = _step_and_acting_delays(cell)
-    if len(delays) == 1:
+    if len(_delays(cell)) == 1:
         return "our reading: one source of delays; a second, rarer and longer one is needed"
     rare = min(source.probability for source in _step_noise(cell))
     met = 100_000 * _NODES * _ROUNDS * rare
@@ -248,25 +245,21 @@ def _step_noise(cell: CellResults) -> list[StepNoise]:
     return [source for source in cell.first_case.noise if isinstance(source, StepNoise)]
 
 
-def _step_and_acting_delays(cell: CellResults) -> tuple[float, list[float]]:
-    """A round of a barrier, and the longest delay of each source that acts; seconds."""
-    case = cell.first_case
-    costs = case.costs
-    sources = [source for source in _step_noise(cell) if source.probability]
-    delays = [source.delay.longest_ticks() * 1e-12 for source in sources]
-    return (costs.send + costs.transit + costs.receive) * 1e-12, delays
+def _step(cell: CellResults, combines: bool = True) -> float:
+    """L of the study's case, seconds: of a round that combines, or of one of a barrier."""
+    costs = cell.first_case.costs
+    return (sum(costs) - (0 if combines else costs.combine)) * 1e-12
+
+
+def _delays(cell: CellResults, acting: bool = True) -> list[float]:
+    """The longest delay of each source, or of those with a probability (`acting`); seconds."""
+    sources = [source for source in _step_noise(cell) if source.probability or not acting]
+    return [source.delay.longest_ticks() * 1e-12 for source in sources]
 
 
 def probability(cell: CellResults) -> float:
     """That a step is delayed."""
     return float(cell.coordinates["probability"])
-
-
-def step_and_longest_delay(cell: CellResults) -> tuple[float, float]:
-    """L and D of the study's case, seconds."""
-    case = cell.first_case
-    delays = [source.delay.longest_ticks() for source in _step_noise(cell)]
-    return sum(case.costs) * 1e-12, max(delays, default=0) * 1e-12
 
 
 def root(cells: list[CellResults], name: str, end: str, seconds: float) -> float | None:

@@ -66,7 +66,7 @@ def _variance(where: str, line: Sequence[FigurePoint]) -> Finding:
     most, point = max(spreads, key=lambda pair: float(pair[0].value))
     width = 1.96 * float(most.value) / np.sqrt(_SAMPLES)
     found = (
-        f"standard deviation up to {_percent(most)} of the mean, at {_at_ratio(point)}; so a mean "
+        f"standard deviation up to {most:.0f} % of the mean, at {_at_ratio(point)}; so a mean "
         f"of {_SAMPLES} samples is known to about ± {width:.1f} %"
     )
     part = f"high variance at {_SAMPLES} samples"
@@ -105,8 +105,8 @@ def _systems(points: Sequence[FigurePoint]) -> list[Finding]:
             for ratio in halves
         }
         comparison = ", ".join(
-            f"{_percent(halves[ratio].slowdown)} ({_at_z(halves[ratio])}) against "
-            f"{_percent(point.slowdown)} ({_at_z(point)}) at ratio {ratio}"
+            f"{halves[ratio].slowdown:.0f} % ({_at_z(halves[ratio])}) against "
+            f"{point.slowdown:.0f} % ({_at_z(point)}) at ratio {ratio}"
             for ratio, point in worst.items()
             if point is not None
         )
@@ -128,7 +128,7 @@ def _sizes(points: Sequence[FigurePoint]) -> list[Finding]:
 def _reduction(points: Sequence[FigurePoint]) -> list[Finding]:
     return [
         Finding(point.where, "factor 2", between(point.slowdown, 150, 250),
-                f"{_percent(point.slowdown)} at z = {point.case.z}", "150–250 %", NUMBER)
+                f"{point.slowdown:.0f} % at z = {point.case.z}", "150–250 %", NUMBER)
         for point in points
     ]  # fmt: skip
 
@@ -172,7 +172,7 @@ def _inside(where: str, line: Sequence[FigurePoint], low: float, high: float) ->
     parts = [between(point.slowdown, low, high) for point in line]
     least, most = min(line, key=_slow), max(line, key=_slow)
     outside = sum(part is False for part in parts)
-    ends = " to ".join(f"{_percent(point.slowdown)} at {_at_z(point)}" for point in (least, most))
+    ends = " to ".join(f"{point.slowdown:.0f} % at {_at_z(point)}" for point in (least, most))
     found = ends + (f", {outside} of {len(parts)} outside" if outside else "")
     holds = every(parts)
     why = _reading(line, low, high) if holds is False else ""
@@ -198,9 +198,9 @@ def _growing(
     where: str, line: Sequence[FigurePoint], what: str, at: Callable[[FigurePoint], str]
 ) -> Finding:
     parts = [exceeds(b.slowdown, a.slowdown) for a, b in pairwise(line)]
-    ends = f"{_percent(line[0].slowdown)} at {at(line[0])}"
+    ends = f"{line[0].slowdown:.0f} % at {at(line[0])}"
     if len(line) > 1:
-        ends += f", {_percent(line[-1].slowdown)} at {at(line[-1])}"
+        ends += f", {line[-1].slowdown:.0f} % at {at(line[-1])}"
     found = f"{ends}; {parts.count(True)} of {len(parts)} steps rise"
     if False in parts:
         found += f", {parts.count(False)} falls"
@@ -251,10 +251,6 @@ def _logarithmic(where: str, line: Sequence[FigurePoint]) -> Finding:
 
 def _slow(point: FigurePoint) -> float:
     return float(point.slowdown.value)
-
-
-def _percent(estimate: Estimate) -> str:
-    return f"{estimate.value:.0f} [{estimate.low:.0f}, {estimate.high:.0f}] %"
 
 
 def _at_ratio(point: FigurePoint) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..observables.summary import histogram_scale
+from ..result_table import ends
 from ..results.figures import named
 from ..results.text_table import interval, show_ranks
 from ..stats import Estimate
@@ -32,6 +33,7 @@ from .claim import (
     Finding,
     above,
     below,
+    between,
     every,
     exceeds,
     of_independent,
@@ -297,7 +299,7 @@ def _rise(results: Results, block: Block) -> list[Finding]:
 def _time(cell: CellResults, name: str) -> Estimate:
     """The mean completion behind a mean slowdown, seconds."""
     quiet, mean = quiet_time(cell, name), cell.facts[name].mean
-    value, low, high = (float(x) * quiet for x in (mean.value, mean.low, mean.high))
+    value, low, high = (float(end) * quiet for end in ends(mean))
     return Estimate(value, low, high, mean.confidence, mean.realizations)
 
 
@@ -479,15 +481,11 @@ def _about_limits(
     """
     low, high = (number / _ABOUT, number * _ABOUT) if reached else (-math.inf, number * _ABOUT)
     outer = (number / _DECADE if reached else -math.inf), number * _DECADE
-    if found.low >= low and found.high <= high:
-        text = f"{low:g} to {high:g}" if reached else f"at most {high:g}"
-        return True, text, OURS, ""
-    if found.high < outer[0] or found.low > outer[1]:
+    if between(found, *outer) is False:
         span = f"{outer[0]:.3g} to {outer[1]:.3g}" if reached else f"at most {outer[1]:.3g}"
         return False, f"{span}, where {number:g} is the nearest power of ten", NUMBER, ""
     ours = f"{low:g} to {high:g}" if reached else f"at most {high:g}"
-    outside = found.high < low or found.low > high
-    return (False if outside else None), ours, OURS, ""
+    return between(found, low, high), ours, OURS, ""
 
 
 def _about(block: Block, name: str, part: str, number: float, *, reached: bool) -> Finding:

@@ -15,7 +15,16 @@ from ..fields import check_choice
 from ..results import Results
 from ..studies import Study
 from . import cs14, hm18, ms12
-from .claim import EARLIER, UNFINISHED, Claim, Finding, count_by_ours, count_verdicts, show_counts
+from .claim import (
+    EARLIER,
+    REPRODUCED,
+    UNFINISHED,
+    Claim,
+    Finding,
+    count_by_ours,
+    count_verdicts,
+    show_counts,
+)
 from .hsl09 import HSL09
 
 _WIDTH = 100  # letters of a line
@@ -147,6 +156,11 @@ class Judged(NamedTuple):
     def by_ours(self) -> int:
         """How many parts are reproduced by a limit of ours."""
         return count_by_ours((found.verdict, found.whose) for found in self.findings)
+
+    @property
+    def reproduced_by(self) -> dict[str, int]:
+        """How many parts are reproduced by a limit of the paper's own, and by one of ours."""
+        return {"paper": self.counts[REPRODUCED] - self.by_ours, "ours": self.by_ours}
 
     @property
     def counted(self) -> str:

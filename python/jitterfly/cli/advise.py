@@ -10,20 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_THREADS
-from ..files import make_directory
 from ..progress import QUIET, ProgressLine
 from ..units import parse_seconds
 from .options import add_backend, check_units, integer, noises, tell_understood, value
 from .output import (
     add_json,
-    check_out,
+    check_force,
     in_options,
+    prepare_out,
     print_json,
     progress_stream,
-    remove_picture,
     show_phases,
     tell,
-    warn_without_matplotlib,
+    write_answer,
 )
 
 EPILOG = """\
@@ -90,7 +89,6 @@ def add_parser(commands: Any) -> None:
     add("--seconds", metavar="S", help="for all of it, about (default 120 if neither is given)")
     add("--seed", metavar="N", help="default 0")
     add_backend(parser)
-    add("--threads", metavar="N", help="of the CPU backend (default: all)")
     add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there; an "
         "earlier answer to the same question is replaced, unless this one knows less")  # fmt: skip
     add("--force", action="store_true", help="replace another question's answer that is in DIR")
@@ -122,8 +120,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
     started = time.monotonic()
     question = _question(chosen)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
-    if chosen.out is None and chosen.force:
-        raise ValueError("--force is for --out DIR, which is not given")
+    check_force(chosen)
     if chosen.write is None:
         for name in ("library", *_TUNING):
             if getattr(chosen, name) is not None:
@@ -131,17 +128,13 @@ def _run(chosen: argparse.Namespace) -> int | None:
     else:  # before minutes of work
         question = _of_the_library(question, chosen)
         check_tuning(question, chosen.write, chosen.library, **_tuning_options(chosen))
-    before = None
-    if chosen.out is not None:
-        make_directory(chosen.out, "--out")  # before minutes of work, not after
-        before = check_out(chosen.out, "advice", question.to_dict(), chosen.force, _BUDGET)
-        warn_without_matplotlib()
+    before = prepare_out(chosen, "advice", question.to_dict(), _BUDGET)
     tell_understood(question.network, question.noise)
     with AdviceProgress() as progress:
         answer = search(
             question, backend=chosen.backend, threads=threads, progress=progress, started=started
         )
-    names: list[str] = []
+    paths: list[Path] = []
     kept = _is_less(answer, before)
     if not chosen.json:
         report = "\n".join(answer.report(terminal_width()))
@@ -149,7 +142,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
     if chosen.out is not None and not kept:
         with show_phases(begun=started) as phases:
             phases("drawing the picture")
-            names = _write(answer, chosen.out)
+            paths = _write(answer, chosen.out)
     if kept and before is not None:
         print(
             f"jitterfly: {chosen.out} keeps its earlier answer, from {before['simulated']:,} "
@@ -158,10 +151,9 @@ def _run(chosen: argparse.Namespace) -> int | None:
         )
     tuning, refused = _write_tuning(answer, chosen)
     if chosen.json:
-        written = [str(chosen.out / name) for name in names] + [str(path) for path in tuning]
-        print_json("advise", **answer.to_dict(), written=written)
-    elif names:
-        print(f"\nwritten to {chosen.out}: {', '.join(names)}")
+        print_json("advise", **answer.to_dict(), written=[*paths, *tuning])
+    elif paths:
+        print(f"\nwritten to {chosen.out}: {', '.join(path.name for path in paths)}")
     if tuning and not chosen.json:
         print(_tuning_in_words(answer, tuning, chosen))
     if refused is not None:
@@ -274,23 +266,20 @@ def _question(chosen: argparse.Namespace) -> Any:
     if chosen.seconds is not None:
         given["seconds"] = parse_seconds(chosen.seconds, "--seconds")
     if chosen.question is None:
-        for name in ("ranks", "network"):
+        for name, such in _SUCH.items():
             if name not in given:
-                such = f", such as {_SUCH[name]}" if name in _SUCH else ""
-                raise ValueError(f"--{name} must be given{such}, or a QUESTION.toml that has it")
+                raise ValueError(
+                    f"--{name} must be given, such as {such}, or a QUESTION.toml that has it"
+                )
         return read_question(given, _SECONDS)
     return load_question(chosen.question, given, _SECONDS)
 
 
-def _write(answer: Any, out: Path) -> list[str]:
-    from ..files import write_whole
+def _write(answer: Any, out: Path) -> list[Path]:
     from ..plots import draw
 
-    remove_picture(out, "advice")
-    write_whole(out / "advice.csv", answer.to_csv().encode())
-    write_whole(out / "advice.json", answer.to_json().encode())
-    names = ["advice.csv", "advice.json"]
+    paths = write_answer(out, "advice", answer.to_csv(), answer.to_json())
     if draw.can_draw() and any(cell.ranking for cell in answer.cells):
-        answer.plot(out / "advice.png")
-        names.append("advice.png")
-    return names
+        paths.append(out / "advice.png")
+        answer.plot(paths[-1])
+    return paths

@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer
+from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..syntax import read_count
 from .one_case import add_case, add_case_options, case_of
-from .options import add_backend, integer, size, value
-from .output import add_json, in_options, print_json, show_phases
+from .options import add_backend, integer, size
+from .output import PICTURE, add_json, check_files, in_options, print_json, show_phases, write_files
 
 
 def add_parser(commands: Any) -> None:
@@ -34,7 +34,6 @@ def add_parser(commands: Any) -> None:
     add("--realizations", metavar="N", help="default 2,000")
     add("--seed", metavar="N", help="default: the study's, or 0")
     add_backend(parser)
-    add("--threads", metavar="N", help="of the CPU backend (default: all)")
     add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
     add_json(parser)
     parser.set_defaults(run=_run)
@@ -59,15 +58,11 @@ def _choices(chosen: argparse.Namespace) -> tuple[str | None, int | None, int | 
 
 def _run(chosen: argparse.Namespace) -> None:
     from ..agreement import MOST_ITERATIONS, USUAL_REALIZATIONS, compare_measured
-    from ..plots import draw
 
     started = time.monotonic()
-    if chosen.picture is not None:
-        draw.check_path(chosen.picture)  # before the work, not after
+    check_files(chosen, PICTURE)
     collective, ranks, bytes_ = _choices(chosen)
     case, seed, where = case_of(chosen)
-    if chosen.seed is not None:
-        seed = check_integer(value(chosen.seed), "--seed", 0, MOST_SEED)
     with show_phases(begun=started) as phases:
         found = compare_measured(
             chosen.measured,
@@ -84,9 +79,7 @@ def _run(chosen: argparse.Namespace) -> None:
             threads=integer(chosen.threads, "threads", 1, MOST_THREADS),
             progress=lambda done, count: phases("simulating", done, count),
         )
-    written = [] if chosen.picture is None else [chosen.picture]
-    if chosen.picture is not None:
-        found.plot(chosen.picture)
+    written = write_files(chosen, found, PICTURE)
     if chosen.json:
         print_json(
             "compare-measured",

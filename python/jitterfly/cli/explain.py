@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from ..case import Case
-from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
-from ..files import check_output, write_whole
+from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..program import rank_rounds
 from . import schedule
 from .one_case import add_case, add_case_options, case_of
 from .options import integer
-from .output import add_json, print_json, show_phases, tell
+from .output import PICTURE, add_json, check_files, print_json, show_phases, tell, write_files
 
 _USUAL_REALIZATIONS = 1000
 _LEAST_REALIZATIONS = 30
 _USUAL_ROUNDS = 2e8  # of ranks in all realizations: about a minute on two cores
-_MOST_RANKS = 1024
+_FILES = {**PICTURE, "ranks_csv": lambda explanation, path: explanation.ranks_to_csv(path)}
 
 
 def add_parser(commands: Any) -> None:
@@ -54,7 +53,6 @@ def add_parser(commands: Any) -> None:
 
 def _run(chosen: argparse.Namespace) -> None:
     from ..explain import explain
-    from ..plots import draw
     from ..schedule.schedule import looks_like_schedule
 
     if chosen.file is not None and looks_like_schedule(chosen.file):
@@ -62,15 +60,10 @@ def _run(chosen: argparse.Namespace) -> None:
         return
     schedule.check_case_options(chosen)
     started = time.monotonic()
-    if chosen.picture is not None:
-        draw.check_path(chosen.picture)  # before the work, not after
-    if chosen.ranks_csv is not None:
-        check_output(chosen.ranks_csv)
+    check_files(chosen, _FILES)
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
-    own_seed = integer(chosen.seed, "seed", 0, MOST_SEED)
     case, seed, where = case_of(chosen)
-    seed = seed if own_seed is None else own_seed
     if realizations is None:
         realizations = _realizations_for(case)
     with show_phases(begun=started) as phases:
@@ -82,13 +75,7 @@ def _run(chosen: argparse.Namespace) -> None:
     if not chosen.json:  # before the files, of which one may fail
         head = [f"cell of the study: {where}", ""] if where else []
         print("\n".join([*head, *explanation.report()]), flush=True)
-    written = []
-    if chosen.picture is not None:
-        explanation.plot(chosen.picture)
-        written.append(chosen.picture)
-    if chosen.ranks_csv is not None:
-        write_whole(chosen.ranks_csv, explanation.ranks_to_csv().encode())
-        written.append(chosen.ranks_csv)
+    written = write_files(chosen, explanation, _FILES)
     if chosen.json:
         print_json(
             "explain",
@@ -96,12 +83,8 @@ def _run(chosen: argparse.Namespace) -> None:
             cell=where or None,
             seed=seed,
             realizations=len(explanation.ticks),
-            on_time=explanation.on_time * 1e-12,
-            mean_delay=float(explanation.delay.mean()) * 1e-12,
-            causes=[row._asdict() for row in explanation.rows()],
-            path=[row._asdict() for row in explanation.path_rows()],
-            ranks=[row._asdict() for row in explanation.rank_rows(_MOST_RANKS // 2)],
-            culprits=[{"rank": rank, "share": share} for rank, share in explanation.culprits()],
+            **schedule.delay_by_cause(explanation),
+            culprits=schedule.culprits(explanation),
             written=written,
         )
     elif written:

@@ -15,7 +15,7 @@ from ..fields import check_choice, shorten
 from ..result_table import csv_text
 from ..syntax import is_number, read_count, read_noise
 from .options import announce_simulation, check_units, naming_options, number, size, value
-from .output import add_json, print_json, show_phases, warn_without_matplotlib, written
+from .output import add_json, print_json, show_phases, warn_without_matplotlib
 
 FIT_EPILOG = """\
 CURVE is a file of columns with a header, such as
@@ -31,11 +31,8 @@ A step takes L on both partners: latency = K L + noise, K = log2(ranks). All of 
 a delay; where it is mostly time on the wire, D is longer than what comes out.
 Exit code 0 also where no parameters fit; the text then says `no fit`, and what could explain it.
 """
+_POINT_COLUMNS = ("series", "ranks", "measured_s", "error_s", "model_s")
 _PRINTED_ROWS = 14  # of the table that is printed
-_BUDGET_COLUMNS = (
-    "rank", "statistic", "ranks", "latency_s", "step_s", "delay_s", "state", "p", "low", "high",
-    "confidence", "how",
-)  # fmt: skip
 _BUDGET_PARAMETERS = ("ranks", "latency", "step", "delay", "rank", "statistic", "precision", "seed")
 BUDGET_EPILOG = """\
 The answer is the largest p, the probability that a step is delayed by D, with the interval of its
@@ -87,7 +84,8 @@ def add_fit(commands: Any) -> None:
 
 
 def _run_fit(chosen: argparse.Namespace) -> None:
-    from ..inference import fit, read_curves, watching
+    from ..inference import read_curves, watching
+    from ..inference.two_sources import plain_two_source_fit
 
     bytes_ = None if chosen.bytes is None else size(chosen.bytes, "bytes")
     files = [_file_and_ranks(text) for text in chosen.curve]
@@ -111,35 +109,26 @@ def _run_fit(chosen: argparse.Namespace) -> None:
     if chosen.model in ("bernoulli", "two-bernoulli") and chosen.rank == "last":
         announce_simulation(max(curve.rounds[-1] for curve in curves))
     check_units(chosen, ("step", "delay", "rare_delay"))
-    if two:
-        _run_two_sources(chosen, curves)
-        return
-    if chosen.out is not None:
+    if chosen.out is not None and not two:  # of two sources there is no picture
         warn_without_matplotlib()
-    probability = chosen.probability
-    names = naming_options("model", "rank", "step", "delay", "probability")
-    with names, show_phases() as phases, watching(phases):
+    options = naming_options("model", "rank", "step", "delay", "rare_delay", "probability")
+    with options, show_phases() as phases, watching(phases):
         fits = []
         for place, curve in enumerate(curves, 1):
-            phases(f"curve {place} of {len(curves)}{f', {curve.name}' if curve.name else ''}")
-            fits.append(
-                fit(
-                    curve,
-                    chosen.model,
-                    chosen.rank,
-                    step=chosen.step,
-                    delay=chosen.delay,
-                    probability=None if probability is None else number(probability, "probability"),
-                    confidence=number(chosen.confidence, "confidence"),
-                )
-            )
+            if not two:
+                phases(f"curve {place} of {len(curves)}{f', {curve.name}' if curve.name else ''}")
+            fits.append((_fit_two_sources if two else _fit)(chosen, curve))
+    if not chosen.json:
+        print("\n\n".join("\n".join(fitted.report()) for fitted in fits))
+    names = [] if chosen.out is None else _write_fits(fits, chosen.out, two)
+    paths = [chosen.out / name for name in names]
     if chosen.json:
-        paths = [] if chosen.out is None else written(chosen.out, _write_fits(fits, chosen.out))
-        print_json("fit", fits=[_plain_fit(fitted) for fitted in fits], written=paths)
-        return
-    print("\n\n".join("\n".join(fitted.report()) for fitted in fits))
-    if chosen.out is not None:
-        print(f"\nwritten to {chosen.out}: {', '.join(_write_fits(fits, chosen.out))}")
+        plain = plain_two_source_fit if two else _plain_fit
+        print_json("fit", fits=list(map(plain, fits)), written=paths)
+    elif two and names:
+        print(f"\nwritten: {', '.join(map(str, paths))}")
+    elif names:
+        print(f"\nwritten to {chosen.out}: {', '.join(names)}")
 
 
 def _file_and_ranks(text: str) -> tuple[Path, int | None]:
@@ -150,31 +139,32 @@ def _file_and_ranks(text: str) -> tuple[Path, int | None]:
     return Path(name), read_count(ranks, f"ranks of {name}", 2, 2**20)
 
 
-def _run_two_sources(chosen: argparse.Namespace, curves: list[Any]) -> None:
-    from ..inference import fit_two_sources, watching
-    from ..inference.two_sources import plain_two_source_fit
+def _fit(chosen: argparse.Namespace, curve: Any) -> Any:
+    from ..inference import fit
 
-    names = naming_options("rank", "step", "delay", "rare_delay")
-    with names, show_phases() as phases, watching(phases):
-        fits = [
-            fit_two_sources(
-                curve,
-                chosen.rank,
-                step=chosen.step,
-                delay=chosen.delay,
-                rare_delay=chosen.rare_delay,
-                confidence=number(chosen.confidence, "confidence"),
-            )
-            for curve in curves
-        ]
-    files = [] if chosen.out is None else written(chosen.out, _write_fits(fits, chosen.out, True))
-    if chosen.json:
-        plain = [plain_two_source_fit(fitted) for fitted in fits]
-        print_json("fit", fits=plain, written=files)
-        return
-    print("\n\n".join("\n".join(fitted.report()) for fitted in fits))
-    if files:
-        print(f"\nwritten: {', '.join(map(str, files))}")
+    given = chosen.probability
+    return fit(
+        curve,
+        chosen.model,
+        chosen.rank,
+        step=chosen.step,
+        delay=chosen.delay,
+        probability=None if given is None else number(given, "probability"),
+        confidence=number(chosen.confidence, "confidence"),
+    )
+
+
+def _fit_two_sources(chosen: argparse.Namespace, curve: Any) -> Any:
+    from ..inference import fit_two_sources
+
+    return fit_two_sources(
+        curve,
+        chosen.rank,
+        step=chosen.step,
+        delay=chosen.delay,
+        rare_delay=chosen.rare_delay,
+        confidence=number(chosen.confidence, "confidence"),
+    )
 
 
 def _plain_fit(fitted: Any) -> dict[str, Any]:
@@ -182,8 +172,7 @@ def _plain_fit(fitted: Any) -> dict[str, Any]:
     for name, one in fitted.bounds.items():
         low, high = (one.low, one.high) if fitted.intervals else (None, None)
         parameters[name] = {"value": one.value, "low": low, "high": high, "given": bool(one.fixed)}
-    names = ("series", "ranks", "measured_s", "error_s", "model_s")
-    points = [dict(zip(names, row, strict=True)) for row in _rows_of_points(fitted)]
+    points = [dict(zip(_POINT_COLUMNS, row, strict=True)) for row in _rows_of_points(fitted)]
     return {"series": fitted.curve.name, "verdict": fitted.verdict, "model": fitted.model.name,
             "rank": fitted.model.rank, "confidence": fitted.confidence, "misfit": fitted.misfit,
             "parameters": parameters, "points": points}  # fmt: skip
@@ -196,7 +185,8 @@ def _write_fits(fits: list[Any], out: Path, two_sources: bool = False) -> list[s
 
     out.mkdir(parents=True, exist_ok=True)
     write_whole(out / "fit.csv", _parameters_csv(fits, two_sources).encode())
-    write_whole(out / "points.csv", _points_csv(fits).encode())
+    points = [row for fitted in fits for row in _rows_of_points(fitted)]
+    write_whole(out / "points.csv", csv_text([_POINT_COLUMNS, *points]).encode())
     names = ["fit.csv", "points.csv"]
     if two_sources or not draw.can_draw():
         return names
@@ -221,13 +211,6 @@ def _parameters_csv(fits: list[Any], two_sources: bool) -> str:
             more = [int(name not in fitted.undetermined)] if two_sources else []
             rows.append((fitted.curve.name, fitted.verdict, model, fitted.model.rank, name,
                          one.value, *ends, int(one.fixed), *more, fitted.confidence))  # fmt: skip
-    return csv_text(rows)
-
-
-def _points_csv(fits: list[Any]) -> str:
-    rows: list[Any] = [("series", "ranks", "measured_s", "error_s", "model_s")]
-    for fitted in fits:
-        rows += [["" if x is None else x for x in row] for row in _rows_of_points(fitted)]
     return csv_text(rows)
 
 
@@ -287,13 +270,7 @@ def _run_budget(chosen: argparse.Namespace) -> None:
     if chosen.noise is not None:
         _run_budget_of_measured(chosen, fields, options)
         return
-    from ..inference import (
-        BudgetQuestion,
-        budget,
-        curves_over_delays,
-        delays_table,
-        watching,
-    )
+    from ..inference import BudgetQuestion, budget, curves_over_delays, delays_table, watching
     from ..inference.budget import NEVER
 
     with naming_options(*_BUDGET_PARAMETERS):
@@ -305,27 +282,21 @@ def _run_budget(chosen: argparse.Namespace) -> None:
     with naming_options(*_BUDGET_PARAMETERS), show_phases() as phases, watching(phases):
         answer = budget(question, **options)
 
-    def make_curves() -> list[list[Any]]:
-        with show_phases() as phases, watching(phases):
-            phases("the curve over D")
-            return curves_over_delays(question, options["confidence"])
-
-    if chosen.json:
-        curves = make_curves()
-        names = [] if chosen.out is None else _write_budget(answer, curves, chosen.out)
-        rows = [
-            dict(zip(_BUDGET_COLUMNS, row, strict=True)) for row in _budget_rows([answer], curves)
-        ]
-        paths = written(chosen.out, names) if chosen.out is not None else []
-        print_json("budget", answer=rows[0], over_delays=rows[1:], written=paths)
-        return
-    print("\n".join(answer.report()), flush=True)
-    curves = make_curves()
-    if any(point.state != NEVER for curve in curves for point in curve):
+    if not chosen.json:
+        print("\n".join(answer.report()), flush=True)
+    with show_phases() as phases, watching(phases):
+        phases("the curve over D")
+        curves = curves_over_delays(question, options["confidence"])
+    if not chosen.json and any(point.state != NEVER for curve in curves for point in curve):
         few = [curve[:: max(len(curve) // _PRINTED_ROWS, 1)] for curve in curves]
         print("\n" + "\n".join(delays_table(few)))
-    if chosen.out is not None:
-        print(f"\nwritten to {chosen.out}: {', '.join(_write_budget(answer, curves, chosen.out))}")
+    files = [] if chosen.out is None else _write_budget(answer, curves, chosen.out)
+    if chosen.json:
+        rows = _budget_rows(answer, curves)
+        paths = [chosen.out / name for name in files]
+        print_json("budget", answer=rows[0], over_delays=rows[1:], written=paths)
+    elif files:
+        print(f"\nwritten to {chosen.out}: {', '.join(files)}")
 
 
 def _run_budget_of_measured(
@@ -352,13 +323,16 @@ def _run_budget_of_measured(
     print("\n".join(answer.lines()))
 
 
-def _budget_rows(answers: list[Any], curves: list[list[Any]]) -> list[tuple[Any, ...]]:
+def _budget_rows(answer: Any, curves: list[list[Any]]) -> list[dict[str, Any]]:
     rows = []
-    for answer in [*answers, *(answer for curve in curves for answer in curve)]:
-        asked, p = answer.question, answer.probability
-        rows.append((asked.rank, asked.statistic, asked.ranks, asked.latency, asked.step,
-                     asked.delay, answer.state, p.value, p.low, p.high, answer.confidence,
-                     answer.how))  # fmt: skip
+    for one in [answer, *(one for curve in curves for one in curve)]:
+        asked, p = one.question, one.probability
+        rows.append({
+            "rank": asked.rank, "statistic": asked.statistic, "ranks": asked.ranks,
+            "latency_s": asked.latency, "step_s": asked.step, "delay_s": asked.delay,
+            "state": one.state, "p": p.value, "low": p.low, "high": p.high,
+            "confidence": one.confidence, "how": one.how,
+        })  # fmt: skip
     return rows
 
 
@@ -368,8 +342,9 @@ def _write_budget(answer: Any, curves: list[list[Any]], out: Path) -> list[str]:
     from ..plots import draw
 
     out.mkdir(parents=True, exist_ok=True)
-    rows = [_BUDGET_COLUMNS, *_budget_rows([answer], curves)]
-    write_whole(out / "budget.csv", csv_text(rows).encode())
+    rows = _budget_rows(answer, curves)
+    table = csv_text([rows[0].keys(), *(row.values() for row in rows)])
+    write_whole(out / "budget.csv", table.encode())
     some = any(point.state == AT_MOST for curve in curves for point in curve)
     if not (some and draw.can_draw()):  # nothing to see, or no way to draw it
         return ["budget.csv"]

@@ -174,10 +174,7 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--routing", help="of --tree: d-mod-k (default), s-mod-k, hash or random")
     parser.add_argument("--realizations", type=count, metavar="N", default=1000)
     parser.add_argument("--seed", type=count, metavar="N", default=0)
-    add_backend(parser)
-    parser.add_argument(
-        "--threads", type=count, metavar="N", help="of the CPU backend (default: all)"
-    )
+    add_backend(parser, type=count)
 
 
 def _network(chosen: argparse.Namespace) -> Topology:

@@ -23,7 +23,6 @@ from .output import add_json, in_options, print_json, progress_stream
 if TYPE_CHECKING:
     from ..measured import Measured
 
-_TIME_OPTIONS = ("quantum", "runtime", "period", "threshold", "width", "length")
 _READING_OPTIONS = {
     "clock-hz": ("HZ", "rate of the clock that its cycles are of, such as 2.1e9 or 2.1GHz"),
     "unit": ("UNIT", "of its times: s, ms, us, ns, ps or cycles"),
@@ -80,18 +79,17 @@ def _warn_of_distrust(measured: Measured, file: TextIO | None = None) -> None:
 
 def _reading_options(chosen: argparse.Namespace) -> dict[str, Any]:
     options: dict[str, Any] = {}
-    for name in _READING_OPTIONS:
-        text = getattr(chosen, name.replace("-", "_"))
+    for name, (metavar, _) in _READING_OPTIONS.items():
+        field = name.replace("-", "_")
+        text = getattr(chosen, field)
         if text is None:
             continue
-        if name in _TIME_OPTIONS:
-            options[name] = parse_seconds(text, f"--{name}", positive=True)
-        elif name == "clock-hz":
-            options["clock_hz"] = _read_rate(text)
-        elif name in ("ranks", "cpus"):
-            options[name] = value(text)
+        if metavar == "TIME":
+            options[field] = parse_seconds(text, f"--{name}", positive=True)
+        elif metavar == "HZ":
+            options[field] = _read_rate(text)
         else:
-            options[name] = text
+            options[field] = value(text) if metavar == "N" else text
     return options
 
 
@@ -131,7 +129,7 @@ def _add_import(commands: Any) -> None:
 
 
 def _run_import(chosen: argparse.Namespace) -> None:
-    from ..measured.description import describe
+    from ..measured.formats import formats
     from ..measured.selection import select_detours
 
     measured = _load(chosen)
@@ -140,11 +138,12 @@ def _run_import(chosen: argparse.Namespace) -> None:
             measured = select_detours(measured, chosen.shortest, chosen.longest)
     if chosen.json:
         written, _ = _write_noise_file(chosen, measured)
-        facts = _json_facts(measured, describe(measured))
-        print_json("noise import", file=chosen.file, **facts, written=written)
+        _print_json("noise import", measured, written, file=chosen.file)
         return
     _warn_of_distrust(measured)
-    print(f"{chosen.file}: {_title(measured)}")
+    known = formats()
+    title = known[measured.format].TITLE if measured.format in known else "noise file"
+    print(f"{chosen.file}: {title} [{measured.format}]")
     _print_source(measured, ("machine", "kernel", "date", "command"))
     _print_description(measured)
     written, line = _write_noise_file(chosen, measured)
@@ -153,10 +152,16 @@ def _run_import(chosen: argparse.Namespace) -> None:
         _print_next_steps(measured, out)
 
 
-def _json_facts(measured: Measured, facts: dict[str, Any]) -> dict[str, Any]:
-    """What `describe` gives, for `print_json`; on standard error why it is not to be trusted."""
+def _print_json(
+    command: str, measured: Measured, written: list[Path], facts: Any = None, **read: Path
+) -> None:
+    """What `describe` gives, and the file that was read; on stderr why it is not to be trusted."""
+    from ..measured.description import describe
+
     _warn_of_distrust(measured, sys.stderr)
-    return {"untrusted": measured.source.get("untrusted"), **facts}
+    facts = facts or describe(measured)
+    untrusted = measured.source.get("untrusted")
+    print_json(command, **read, untrusted=untrusted, **facts, written=written)
 
 
 def _print_source(measured: Measured, keys: Sequence[str]) -> None:
@@ -177,15 +182,6 @@ def _print_description(measured: Measured, facts: dict[str, Any] | None = None) 
         print(in_options(line))
 
 
-def _title(measured: Measured) -> str:
-    from ..measured.formats import formats
-
-    known = formats()
-    if measured.format in known:
-        return f"{known[measured.format].TITLE} [{measured.format}]"
-    return f"noise file [{measured.format}]"
-
-
 def _write_noise_file(chosen: argparse.Namespace, measured: Measured) -> tuple[list[Path], str]:
     """Write what was imported; the noise file, where there is one, and a line that says so."""
     from ..measured import Detours, Histogram, noisefile
@@ -199,14 +195,20 @@ def _write_noise_file(chosen: argparse.Namespace, measured: Measured) -> tuple[l
         return [], "not written as a noise file: it holds neither detours nor a histogram"
     out = chosen.out or Path(f"{_stem(chosen.file)}.noise")
     check_output(out)
-    if out.exists() and not chosen.force:
-        if _holds_the_same(out, measured):
-            return [out], f"{out} is there already, and the same"
-        raise ValueError(f"{out} exists; --force replaces it, --out gives another name")
+    if out.exists() and not chosen.force and _holds_the_same(out, measured):
+        return [out], f"{out} is there already, and the same"
+    _check_new(out, chosen.force)
     if out.exists() and out.samefile(chosen.file) and not _is_noise_file(out):
         raise ValueError(f"--out must not be the file that is read, {out}")
     noisefile.write(measured, out)
     return [out], f"written: {out}"
+
+
+def _check_new(out: Path, force: bool, way: str = ", --out gives another name") -> None:
+    """Raise ValueError where a file can not be written, or is there and not to be replaced."""
+    check_output(out)
+    if out.exists() and not force:
+        raise ValueError(f"{out} exists; --force replaces it{way}")
 
 
 def _stem(path: Path) -> str:
@@ -234,15 +236,15 @@ def _print_next_steps(measured: Measured, out: Path) -> None:
     """What to do with it."""
     from ..measured import Detours
 
-    first: Any = measured.parts[0]  # of what is in a noise file: Detours or a Histogram
+    first, which = _pooled(measured)
+    count = len(measured.parts)
     print(f"next: jitterfly noise show {out}")
     if not isinstance(first, Detours) and first.what == "latency":
         print("no noise source takes it: lateness of a timer does not hold up a running program")
         return
     file = f'file = "{out.name}"'
-    print(f"on the command line: --noise {shlex.quote(_noise_option(measured, out))}")
-    first, which = _pooled(measured)
-    count = len(measured.parts)
+    option = _noise_option(first, which, count, out)
+    print(f"on the command line: --noise {shlex.quote(option)}")
     if which is not None:
         events = "of all parts" if which == "all" else "of part 0 alone"
         print(f"that has the events {events}; each of 0 to {count - 1} has a gap of its own")
@@ -263,13 +265,12 @@ def _print_next_steps(measured: Measured, out: Path) -> None:
     print(f"  gap = {_gap_in_toml(first)}")
 
 
-def _noise_option(measured: Measured, out: Path) -> str:
+def _noise_option(first: Any, which: int | str | None, count: int, out: Path) -> str:
     """What `--noise` takes: the file, or a renewal with the durations of a histogram."""
     from ..measured import Detours
 
-    first, which = _pooled(measured)
     if isinstance(first, Detours):
-        return f"{out}{',part=each' if len(measured.parts) > 1 else ''}"
+        return f"{out}{',part=each' if count > 1 else ''}"
     part = "" if which is None else f",part={which}"
     if first.overflow:
         part += f",longest={_twice_the_last_bin(first).replace(' ', '').replace('µ', 'u')}"
@@ -354,10 +355,11 @@ def _run_record(chosen: argparse.Namespace) -> int:
     started = time.strftime("%Y-%m-%dT%H-%M-%S")
     out = chosen.out or Path(f"{platform.node()}_cpu{show_cpus(cpus)}_{started}.noise")
     one_of = task()
-    if one_of is not None:
-        out = _file_of_task(out, *one_of)
+    if one_of is not None:  # of all processes it is the one with this name
+        rank, count = one_of
+        out = out.with_stem(f"{out.stem}_rank{rank:0{len(str(count - 1))}}")
     first = one_of is None or one_of[0] == 0
-    _check_recording_file(out, chosen.force)
+    _check_new(out, chosen.force)  # before the recording, not after it
     with ProgressLine(progress_stream()) as line:
 
         def show(done: float, detours: int) -> None:
@@ -378,10 +380,7 @@ def _run_record(chosen: argparse.Namespace) -> int:
     measured = replace(measured, source={**measured.source, "command": command})
     noisefile.write(measured, out)
     if chosen.json:  # of every process, each about its own file
-        from ..measured.description import describe
-
-        facts = _json_facts(measured, describe(measured))
-        print_json("noise record", **facts, written=[out])
+        _print_json("noise record", measured, [out])
     else:
         _warn_of_distrust(measured)
         print(f"written: {out}", flush=True)  # before what takes a moment more
@@ -403,11 +402,6 @@ def _run_record(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _file_of_task(out: Path, rank: int, count: int) -> Path:
-    """The file of one process of many: of all of them it is the one with this name."""
-    return out.with_stem(f"{out.stem}_rank{rank:0{len(str(count - 1))}}")
-
-
 def _read_cpus(text: str, allowed: list[int]) -> list[int]:
     """The CPUs that `--cpu` names."""
     if text.strip() == "all":
@@ -419,13 +413,6 @@ def _read_cpus(text: str, allowed: list[int]) -> list[int]:
             raise ValueError(f"--cpu must be such as 3, or 0,2 or 0-3, or all; got {shorten(text)}")
         chosen |= set(range(int(span[1]), int(span[2] or span[1]) + 1))
     return sorted(chosen)
-
-
-def _check_recording_file(out: Path, force: bool) -> None:
-    """Before the recording, not after it."""
-    check_output(out)
-    if out.exists() and not force:
-        raise ValueError(f"{out} exists; --force replaces it, --out gives another name")
 
 
 def _add_merge(commands: Any) -> None:
@@ -448,20 +435,16 @@ def _add_merge(commands: Any) -> None:
 
 def _run_merge(chosen: argparse.Namespace) -> None:
     from ..measured import load, noisefile
-    from ..measured.description import describe
     from ..measured.merge import merge
 
     out = chosen.out
-    check_output(out)
-    if out.exists() and not chosen.force:
-        raise ValueError(f"{out} exists; --force replaces it")
+    _check_new(out, chosen.force, "")
     if any(out.exists() and file.exists() and out.samefile(file) for file in chosen.files):
         raise ValueError(f"{out} is one of the files that are to be merged; give another name")
     merged = merge([(str(file), load(file)) for file in chosen.files])
     noisefile.write(merged, out)
     if chosen.json:
-        facts = _json_facts(merged, describe(merged))
-        print_json("noise merge", **facts, written=[out])
+        _print_json("noise merge", merged, [out])
         return
     _warn_of_distrust(merged)
     count, nodes = len(merged.parts), len(merged.source["nodes"].split(", "))
@@ -503,8 +486,7 @@ def _run_show(chosen: argparse.Namespace) -> None:
 
     draw_measured(measured, out, facts)
     if chosen.json:
-        facts = _json_facts(measured, facts)
-        print_json("noise show", file=chosen.file, **facts, written=[out])
+        _print_json("noise show", measured, [out], facts, file=chosen.file)
         return
     _warn_of_distrust(measured)
     print(f"{chosen.file}: {measured.format}")

@@ -163,10 +163,12 @@ def _check_one_description(chosen: argparse.Namespace, names: Sequence[str]) -> 
 
 
 def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
-    """The case, the seed of its study, and which cell of it."""
+    """The case, the seed that is given or that of its study, and which cell of it."""
     _check_one_description(chosen, _CASE_OPTIONS)
+    own_seed = integer(chosen.seed, "seed", 0, MOST_SEED)
     if chosen.file is not None:
-        return read_case(chosen.file, chosen.at or [])
+        case, seed, where = read_case(chosen.file, chosen.at or [])
+        return case, seed if own_seed is None else own_seed, where
     if chosen.ranks is None:
         raise ValueError("give FILE.toml, or --ranks: neither is given")
     if chosen.noise is None and chosen.arrival is None and chosen.speed is None:
@@ -193,7 +195,7 @@ def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
     case = Case.from_dict(table)
     own_network = chosen.network is not None
     tell_understood(case.network, case.noise, own_network, case.algorithm, chosen.algorithm)
-    return case, 0, ""
+    return case, own_seed or 0, ""
 
 
 def add_trace(commands: Any) -> None:

@@ -55,11 +55,13 @@ class OnceParser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
 
-def add_backend(parser: argparse.ArgumentParser) -> None:
-    """Add `--backend` to argparse's; gpu means cuda."""
+def add_backend(parser: argparse.ArgumentParser, **threads: Any) -> None:
+    """Add `--backend` and `--threads` to argparse's; gpu means cuda."""
     parser.add_argument(
         "--backend", type=backend_named, choices=BACKENDS, default="auto", help="gpu is cuda"
     )
+    help_ = "of the CPU backend (default: all)"
+    parser.add_argument("--threads", metavar="N", help=help_, **threads)
 
 
 def value(text: str) -> Any:

@@ -20,7 +20,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -28,7 +28,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from ..fields import shorten
-from ..files import check_replaceable, read_whole
+from ..files import check_output, check_replaceable, make_directory, read_whole, write_whole
 from ..info import __version__
 from ..progress import Phases
 from ..renames import from_stored
@@ -219,9 +219,22 @@ def tell(text: str) -> None:
     print(text, file=progress_stream(), flush=True)
 
 
-def written(out: Path, names: Iterable[str]) -> list[str]:
-    """Paths of files in a directory, for `print_json`."""
-    return [str(out / name) for name in names]
+def prepare_out(
+    chosen: argparse.Namespace, name: str, asked: Mapping[str, Any], free: Collection[str]
+) -> dict[str, Any] | None:
+    """Make the directory of `--out` ready for an answer, before minutes of work; as `check_out`."""
+    if chosen.out is None:
+        return None
+    make_directory(chosen.out, "--out")
+    before = check_out(chosen.out, name, asked, chosen.force, free)
+    warn_without_matplotlib()
+    return before
+
+
+def check_force(chosen: argparse.Namespace) -> None:
+    """Raise ValueError for `--force` without a directory."""
+    if chosen.out is None and chosen.force:
+        raise ValueError("--force is for --out DIR, which is not given")
 
 
 def check_out(
@@ -283,10 +296,46 @@ def warn_without_matplotlib() -> None:
         print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
 
 
-def remove_picture(out: Path, name: str) -> None:
-    """Remove an earlier answer's picture, which may not be drawn again."""
+Writers = Mapping[str, Callable[[Any, Path], object]]
+"""What writes an answer into a file, by the name of the option that asks for that file."""
+PICTURE: Writers = {"picture": lambda answer, path: answer.plot(path)}
+
+
+def check_files(chosen: argparse.Namespace, writers: Writers) -> None:
+    """Raise ValueError where a file that an option asks for can not be written: before the work."""
+    from ..plots import draw
+
+    for name in writers:
+        if (path := getattr(chosen, name)) is not None:
+            (draw.check_path if "picture" in name else check_output)(path)
+
+
+def write_files(
+    chosen: argparse.Namespace,
+    answer: Any,
+    writers: Writers,
+    phases: Callable[[str], object] = lambda name: None,
+) -> list[Path]:
+    """Write the files that options ask for; their paths. `phases` is told what takes long."""
+    asked = {name: path for name in writers if (path := getattr(chosen, name)) is not None}
+    for name, path in asked.items():
+        if "picture" in name:
+            phases("drawing the picture")
+        writers[name](answer, path)
+    return list(asked.values())
+
+
+def write_answer(out: Path, name: str, table: str, json_text: str) -> list[Path]:
+    """Write the table and the JSON of an answer into a directory; their paths.
+
+    An earlier answer's picture is removed: it may not be drawn again.
+    """
     check_replaceable(out / f"{name}.png")
     (out / f"{name}.png").unlink(missing_ok=True)
+    paths = [out / f"{name}.csv", out / f"{name}.json"]
+    for path, text in zip(paths, (table, json_text), strict=True):
+        write_whole(path, text.encode())
+    return paths
 
 
 def show_phases(begun: float | None = None) -> Phases:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .output import add_json, plain, print_json, progress_stream, tell
+from .output import add_json, print_json, progress_stream, tell
 from .run import WORKERS, add_options, options
 
 
@@ -42,7 +42,7 @@ def add_reproduce(commands: Any) -> None:
 
 
 def _run_reproduce(chosen: argparse.Namespace) -> None:
-    from ..claims import REPRODUCED, split_by_limits
+    from ..report.comparison import claim_content
     from ..report.reproduce import reproduce
     from ..sweep.executors import check_not_copies
 
@@ -66,11 +66,8 @@ def _run_reproduce(chosen: argparse.Namespace) -> None:
                 "name": one.name,
                 "title": one.title,
                 "claims": [
-                    plain(claim)
-                    | {
-                        "counts": claim.counts,
-                        "reproduced_by": split_by_limits(claim.counts[REPRODUCED], claim.by_ours),
-                    }
+                    claim_content(claim)
+                    | {"counts": claim.counts, "reproduced_by": claim.reproduced_by}
                     for claim in one.claims
                 ],
             }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..fields import first_few
-from .output import add_json, print_json, written
+from .output import add_json, print_json
 from .run import RUN_FILES, check_study, contents, show
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def _merge(chosen: argparse.Namespace) -> int:
             finished=done,
             cells=len(store.cells),
             missing=missing,
-            written=written(chosen.out, RUN_FILES),
+            written=[chosen.out / name for name in RUN_FILES],
         )
     else:
         print(f"joined into {chosen.out}: {done} of {len(store.cells)} cells finished")

@@ -11,7 +11,7 @@ from typing import Any
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, counted
 from . import schedule
 from .options import add_backend, integer
-from .output import add_json, print_json, progress_stream, tell, warn_without_matplotlib, written
+from .output import add_json, print_json, progress_stream, tell, warn_without_matplotlib
 
 WORKERS = """\
 workers:
@@ -31,7 +31,6 @@ RUN_FILES = ("summary.csv", "records/", "store.json", "study.toml")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that say how a study is run, not which."""
     add_backend(parser)
-    parser.add_argument("--threads", metavar="N", help="of the CPU backend (default: all)")
     parser.add_argument("--workers", metavar="N", help="a number, gpus, sockets or mpi: see below")
     parser.add_argument(
         "--on-error",
@@ -210,15 +209,14 @@ def _run(chosen: argparse.Namespace) -> int:
         warn_without_matplotlib()
     store = run_study(study, out, stream=progress_stream(), **given, **options(chosen))
     names = list(RUN_FILES)
+    names += [f"{study.name}.png"] if draw.can_draw() and given["shard"] is None else []
     if chosen.json:
-        names += [f"{study.name}.png"] if draw.can_draw() and given["shard"] is None else []
-        print_json("run", **contents(store), written=written(store.path, names))
+        print_json("run", **contents(store), written=[store.path / name for name in names])
         return 0
     if given["shard"] is not None:
         print(f"written to {store.path}; when all are there: jitterfly merge {out}")
         return 0
     show(store)
-    names += [f"{study.name}.png"] if draw.can_draw() else []
     print(f"\nwritten to {store.path}: {', '.join(names)}")
     return 0
 
@@ -297,7 +295,6 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
 
 def contents(store: Any) -> dict[str, Any]:
     """A run for programs: its study, a row for each cell, observable and statistic, its claims."""
-    from ..claims import REPRODUCED, split_by_limits
     from ..claims.verdicts import judge
     from ..results import Results
     from ..store.export import read_numbers
@@ -319,7 +316,7 @@ def contents(store: Any) -> dict[str, Any]:
             "source": one.claim.source,
             "text": one.claim.text,
             "counts": one.counts,
-            "reproduced_by": split_by_limits(one.counts[REPRODUCED], one.by_ours),
+            "reproduced_by": one.reproduced_by,
             "parts": [
                 part._asdict() | {"verdict": part.verdict, "why": part.reason}
                 for part in one.findings

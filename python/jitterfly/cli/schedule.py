@@ -6,15 +6,15 @@ import argparse
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
-from ..files import check_output, write_whole
+from ..progress import Phases
 from .options import integer, network_of, noises, pairs, tell_understood
-from .output import in_options, print_json, show_phases
+from .output import PICTURE, check_files, in_options, print_json, show_phases, write_files
 
 EPILOG = """\
 schedules:
@@ -28,22 +28,23 @@ _OF_STUDIES = {
     "target": None, "out": None, "choose": None, "full": False, "dry_run": False, "shard": None,
     "workers": None, "on_error": "stop", "force": False,
 }  # fmt: skip
-_OF_SCHEDULES = {
-    "noise": None,
-    "network": None,
-    "speed": None,
-    "picture": None,
-    "order": None,
-    "order_checks": None,
-    "marks": None,
-    "marks_csv": None,
-}
+_OF_SCHEDULES = dict.fromkeys(
+    ("noise", "network", "speed", "picture", "order", "order_checks", "marks", "marks_csv")
+)
 # Options of `explain` that are for cases alone, and those for schedules alone.
-_OF_CASES = (
-    "at", "arrival", "ranks", "algorithm", "collective", "bytes", "cycles", "compute_time",
-)  # fmt: skip
-_OF_EXPLAINED = ("slowest", "path_picture", "operations_csv", "path_csv")
+_OF_CASES = dict.fromkeys(
+    ("at", "arrival", "ranks", "algorithm", "collective", "bytes", "cycles", "compute_time")
+)
+_OF_EXPLAINED = dict.fromkeys(("slowest", "path_picture", "operations_csv", "path_csv"))
 _MOST_ROWS = 1024
+_RUN_FILES = {**PICTURE, "marks_csv": lambda result, path: result.marks_to_csv(path)}
+_EXPLAINED_FILES = {
+    **PICTURE,
+    "path_picture": lambda explanation, path: explanation.plot_paths(path),
+    "ranks_csv": lambda explanation, path: explanation.ranks_to_csv(path),
+    "operations_csv": lambda explanation, path: explanation.operations_to_csv(path),
+    "path_csv": lambda explanation, path: explanation.critical_path().to_csv(path),
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -84,8 +85,7 @@ def add_explain_options(parser: argparse.ArgumentParser) -> None:
 
 def check_case_options(chosen: argparse.Namespace) -> None:
     """Raise ValueError where `explain` was given options of a schedule for a case."""
-    none = dict.fromkeys(_OF_EXPLAINED)
-    _refuse(chosen, none, "is for a schedule (APP.goal)", "a case is given")
+    _refuse(chosen, _OF_EXPLAINED, "is for a schedule (APP.goal)", "a case is given")
 
 
 def check_study_options(chosen: argparse.Namespace) -> None:
@@ -135,15 +135,15 @@ def _check_started_once() -> None:
 
 def run_schedule(chosen: argparse.Namespace) -> int:
     """Run the schedule that `chosen.study` names; the exit status."""
-    from ..plots import draw
-    from ..schedule import Schedule, simulate_schedule
+    from ..schedule import simulate_schedule
 
     _refuse(chosen, _OF_STUDIES, "is for a study", f"{chosen.study} is a schedule")
     _check_started_once()
     started = time.monotonic()
     network: Any = network_of(chosen)
-    if chosen.picture is not None:
-        draw.check_path(chosen.picture)  # before the work, not after
+    if chosen.marks_csv is not None and chosen.marks is None:
+        raise ValueError("--marks-csv needs --marks, which says what marks are")
+    check_files(chosen, _RUN_FILES)
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS) or 1000
     seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
@@ -154,32 +154,23 @@ def run_schedule(chosen: argparse.Namespace) -> int:
         raise ValueError(
             "--order-checks is for --order noise-free, and --order is arrival: give one"
         )
-    if chosen.marks_csv is not None:
-        if chosen.marks is None:
-            raise ValueError("--marks-csv needs --marks, which says what marks are")
-        check_output(chosen.marks_csv)
     noise = _noise(chosen)
     speed = _speed(chosen)
-    with show_phases(begun=started) as phases:
-        phases(f"reading {chosen.study}")
-        schedule = Schedule.read(chosen.study)
-        tell_understood(network, noise, chosen.network is not None)
-        phases(f"ordering {schedule.operations:,} operations")
+    with _executing(chosen, chosen.study, network, noise, started) as (schedule, phases):
 
         def show(done: int, count: int) -> None:
             phases(f"simulating {count:,} realizations", done / count, 1.0)
 
-        with _executing():
-            result = simulate_schedule(
-                schedule, network, noise, realizations, seed, threads=threads, progress=show,
-                order=chosen.order or "noise-free", order_checks=checks, marks=chosen.marks,
-                speed=speed, backend=chosen.backend,
-            )  # fmt: skip
+        result = simulate_schedule(
+            schedule, network, noise, realizations, seed, threads=threads, progress=show,
+            order=chosen.order or "noise-free", order_checks=checks, marks=chosen.marks,
+            speed=speed, backend=chosen.backend,
+        )  # fmt: skip
     if not chosen.json:  # before the files, of which one may fail
         notes = [in_options(note) for note in result.notes()]
         print("\n".join([result.title(), "", *result.lines(), "", *notes]), flush=True)
-    tables = {"marks_csv": lambda found: found.marks_to_csv()}
-    written = _write(chosen, result, {"picture": "plot"}, tables, started)
+    with show_phases(started) as phases:
+        written = write_files(chosen, result, _RUN_FILES, phases)
     if chosen.json:
         print_json("run", **contents(result), written=written)
     elif written:
@@ -188,42 +179,29 @@ def run_schedule(chosen: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _executing() -> Iterator[None]:
-    """Without the warning of a scarce recording, which the notes of the answer have as well.
+def _executing(
+    chosen: argparse.Namespace, path: Path, network: Any, noise: list[Any], begun: float
+) -> Iterator[tuple[Any, Phases]]:
+    """Read a schedule, say what the options were read as, and execute it within the block.
 
-    And Ctrl-C says that nothing is kept, as of a study something is.
+    There is no warning of a scarce recording, which the notes of the answer have as well. And
+    Ctrl-C says that nothing is kept, as of a study something is.
     """
     from ..case import ScarceRecordingWarning
+    from ..schedule import Schedule
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ScarceRecordingWarning)
-        try:
-            yield
-        except KeyboardInterrupt as stop:
-            by = f"{stop}; " if str(stop) else ""
-            raise KeyboardInterrupt(f"{by}of a schedule nothing is kept") from None
-
-
-def _write(
-    chosen: argparse.Namespace,
-    answer: Any,
-    pictures: dict[str, str],
-    tables: dict[str, Callable[[Any], str]],
-    started: float,
-) -> list[Path]:
-    """Write the pictures and tables that options ask for; their paths."""
-    written = []
-    with show_phases(begun=started) as phases:
-        for name, draws in pictures.items():
-            if (path := getattr(chosen, name)) is not None:
-                phases("drawing the picture")
-                getattr(answer, draws)(path)
-                written.append(path)
-        for name, table in tables.items():
-            if (path := getattr(chosen, name)) is not None:
-                write_whole(path, table(answer).encode())
-                written.append(path)
-    return written
+    with show_phases(begun) as phases:
+        phases(f"reading {path}")
+        schedule = Schedule.read(path)
+        tell_understood(network, noise, chosen.network is not None)
+        phases(f"ordering {schedule.operations:,} operations")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ScarceRecordingWarning)
+            try:
+                yield schedule, phases
+            except KeyboardInterrupt as stop:
+                by = f"{stop}; " if str(stop) else ""
+                raise KeyboardInterrupt(f"{by}of a schedule nothing is kept") from None
 
 
 def _question(answer: Any) -> dict[str, Any]:
@@ -266,27 +244,13 @@ def contents(result: Any) -> dict[str, Any]:
 
 def explain_schedule(chosen: argparse.Namespace) -> None:
     """Explain the schedule that `chosen.file` names."""
-    from ..plots import draw
-    from ..schedule import Schedule
     from ..schedule import explain_schedule as explain
     from ..schedule.explain import USUAL_EXPLAINED
 
-    none = dict.fromkeys(_OF_CASES)
-    _refuse(chosen, none, "is for a case", f"{chosen.file} is a schedule")
+    _refuse(chosen, _OF_CASES, "is for a case", f"{chosen.file} is a schedule")
     started = time.monotonic()
     network: Any = network_of(chosen)
-    pictures = {"picture": "plot", "path_picture": "plot_paths"}
-    tables: dict[str, Callable[[Any], str]] = {
-        "ranks_csv": lambda explanation: explanation.ranks_to_csv(),
-        "operations_csv": lambda explanation: explanation.operations_to_csv(),
-        "path_csv": lambda explanation: explanation.critical_path().to_csv(),
-    }
-    for name in pictures:
-        if getattr(chosen, name) is not None:
-            draw.check_path(getattr(chosen, name))  # before the work, not after
-    for name in tables:
-        if getattr(chosen, name) is not None:
-            check_output(getattr(chosen, name))
+    check_files(chosen, _EXPLAINED_FILES)
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
@@ -295,23 +259,19 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
         realizations = USUAL_EXPLAINED if slowest is None else 1000
     noise = _noise(chosen)
     speed = _speed(chosen)
-    with show_phases(begun=started) as phases:
-        phases(f"reading {chosen.file}")
-        schedule = Schedule.read(chosen.file)
-        tell_understood(network, noise, chosen.network is not None)
-        phases(f"ordering {schedule.operations:,} operations")
+    with _executing(chosen, chosen.file, network, noise, started) as (schedule, phases):
 
         def show(done: int, count: int) -> None:
             phases(f"following {schedule.ranks:,} ranks", done, count)
 
-        with _executing():
-            explanation = explain(
-                schedule, network, noise, realizations, seed, slowest=slowest, threads=threads,
-                progress=show, speed=speed,
-            )  # fmt: skip
+        explanation = explain(
+            schedule, network, noise, realizations, seed, slowest=slowest, threads=threads,
+            progress=show, speed=speed,
+        )  # fmt: skip
     if not chosen.json:  # before the files, of which one may fail
         print("\n".join(explanation.report()), flush=True)
-    written = _write(chosen, explanation, pictures, tables, started)
+    with show_phases(started) as phases:
+        written = write_files(chosen, explanation, _EXPLAINED_FILES, phases)
     if chosen.json:
         print_json("explain", **_explained(explanation), written=written)
     elif written:
@@ -356,13 +316,25 @@ def _explained(explanation: Any) -> dict[str, Any]:
     return {
         **_question(explanation),
         "simulated": explanation.simulated,
+        **delay_by_cause(explanation),
+        "path_ranks": [row._asdict() for row in explanation.path_rank_rows(_MOST_ROWS)],
+        "path_operations": [row._asdict() for row in explanation.operation_rows(_MOST_ROWS)],
+        "path_kinds": [row._asdict() for row in explanation.kind_rows()],
+        "culprits": culprits(explanation),
+    }
+
+
+def delay_by_cause(explanation: Any) -> dict[str, Any]:
+    """For programs: the delay of a collective or a schedule, by cause, and what ranks did."""
+    return {
         "on_time": explanation.on_time * 1e-12,
         "mean_delay": float(explanation.delay.mean()) * 1e-12,
         "causes": [row._asdict() for row in explanation.rows()],
         "path": [row._asdict() for row in explanation.path_rows()],
         "ranks": [row._asdict() for row in explanation.rank_rows(_MOST_ROWS // 2)],
-        "path_ranks": [row._asdict() for row in explanation.path_rank_rows(_MOST_ROWS)],
-        "path_operations": [row._asdict() for row in explanation.operation_rows(_MOST_ROWS)],
-        "path_kinds": [row._asdict() for row in explanation.kind_rows()],
-        "culprits": [{"rank": rank, "share": share} for rank, share in explanation.culprits()],
-    }  # fmt: skip
+    }
+
+
+def culprits(explanation: Any) -> list[dict[str, Any]]:
+    """For programs: the ranks that the longest single delay on the path hits most often."""
+    return [{"rank": rank, "share": share} for rank, share in explanation.culprits()]

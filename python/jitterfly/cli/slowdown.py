@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..case import MOST_CYCLES, Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
-from ..files import make_directory
 from ..progress import Phases
 from .options import (
     add_algorithm,
@@ -27,14 +26,16 @@ from .options import (
     tell_understood,
 )
 from .output import (
+    PICTURE,
     add_json,
-    check_out,
+    check_files,
+    check_force,
     plain,
+    prepare_out,
     print_json,
-    remove_picture,
     show_phases,
     tell,
-    warn_without_matplotlib,
+    write_answer,
 )
 
 if TYPE_CHECKING:
@@ -84,7 +85,6 @@ def add_parser(commands: Any) -> None:
         )  # fmt: skip
     add("--seed", metavar="N", default="0", help="default 0")
     add_backend(parser)
-    add("--threads", metavar="N", help="of the CPU backend (default: all)")
     add("--out", type=Path, metavar="DIR", help="table (CSV), JSON and picture go there; an "
         "earlier answer to the same question is replaced")  # fmt: skip
     add("--force", action="store_true", help="replace another question's answer that is in DIR")
@@ -142,23 +142,11 @@ def _run(chosen: argparse.Namespace) -> int:
     from ..slowdown import SlowdownTable
 
     started = time.monotonic()
-    if chosen.picture is not None:
-        draw.check_path(chosen.picture)  # before the work, not after
-    if chosen.out is None and chosen.force:
-        raise ValueError("--force is for --out DIR, which is not given")
+    check_files(chosen, PICTURE)
+    check_force(chosen)
     question = _question(chosen)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
-    before = None
-    if chosen.out is not None:
-        make_directory(chosen.out, "--out")
-        before = check_out(
-            chosen.out,
-            question.name,
-            question.fields(),
-            chosen.force,
-            ("realizations", "resamples"),
-        )
-        warn_without_matplotlib()
+    before = prepare_out(chosen, question.name, question.fields(), ("realizations", "resamples"))
     with show_phases(begun=started) as phases:
         answer = _answer(question, chosen, threads, phases)
     if not chosen.json:
@@ -281,15 +269,12 @@ def _has_more(before: Any, answer: Any) -> bool:
 def _write(
     answer: Any, name: str, content: dict[str, Any], chosen: argparse.Namespace
 ) -> list[Path]:
-    from ..files import write_whole
     from ..plots import draw
 
     written, pictures = [], [] if chosen.picture is None else [chosen.picture]
     if chosen.out is not None:
-        remove_picture(chosen.out, name)
-        written = [chosen.out / f"{name}.csv", chosen.out / f"{name}.json"]
-        write_whole(written[0], answer.to_csv().encode())
-        write_whole(written[1], f"{json.dumps(plain(content), indent=1)}\n".encode())
+        text = f"{json.dumps(plain(content), indent=1)}\n"
+        written = write_answer(chosen.out, name, answer.to_csv(), text)
         pictures += [chosen.out / f"{name}.png"] if draw.can_draw() else []
     if getattr(answer, "drawn", True):
         for path in pictures:

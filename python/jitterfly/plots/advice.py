@@ -154,13 +154,11 @@ def _runners_up(axes: Axes, grid: Any, height: float, font: float) -> list[Any]:
     marks: list[Any] = []
     if np.isnan(ratio).any():
         label = "white, right: the next one is not compared with the first"
-        marks.append(Patch(facecolor="white", edgecolor="#bbbbbb", linewidth=0.6, label=label))
+        marks.append(maps.blank_patch(label))
     if unsure.any():
-        label = "hatched, right: it may be the best, or equals it"
-        marks.append(_patch("white", maps.HATCH, label))
+        marks.append(maps.hatched_patch("hatched, right: it may be the best, or equals it"))
     if bound.any():
-        marks.append(Line2D([], [], linestyle="", marker="$>$", color=style.INK, markersize=5,
-                            label="at least: a bound, it was not simulated"))  # fmt: skip
+        marks.append(_legend_letter(">", "at least: a bound, it was not simulated"))
     return marks
 
 
@@ -171,10 +169,6 @@ def _number(ratio: float, norm: LogNorm) -> str:
     return f"{ratio:.{4 if ratio < _CLOSE else 3}g}"
 
 
-def _patch(face: str, hatch: str, label: str) -> Patch:
-    return Patch(facecolor=face, edgecolor=style.INK, hatch=hatch, linewidth=0.4, label=label)
-
-
 def _handles(shown: list[str], names: list[str], found: Sequence[AdviceCell]) -> list[Any]:
     handles: list[Any] = [
         Patch(facecolor=_colour(name, names), label=f"{names.index(name) + 1}  {name}")
@@ -182,12 +176,13 @@ def _handles(shown: list[str], names: list[str], found: Sequence[AdviceCell]) ->
     ]
     outcomes = {cell.outcome for cell in found}
     words = {
-        EQUAL: _patch("white", _HATCHES[EQUAL], "dotted: others equal it for practical purposes"),
-        NEAR: _patch("white", _HATCHES[NEAR], "circles: at most the tolerance slower than any"),
-        OPEN: _patch(_NO_WINNER, maps.HATCH, "hatched, left: no winner among these"),
+        EQUAL: maps.hatched_patch("dotted: others equal it for practical purposes",
+                                  _HATCHES[EQUAL]),
+        NEAR: maps.hatched_patch("circles: at most the tolerance slower than any", _HATCHES[NEAR]),
+        OPEN: maps.hatched_patch("hatched, left: no winner among these"),
         NOBODY: _legend_letter(_MARKS[NOBODY], "no candidate fits"),
         NOT_RUN: _legend_letter(_MARKS[NOT_RUN], "nothing known yet"),
-    }
+    }  # fmt: skip
     return handles + [handle for outcome, handle in words.items() if outcome in outcomes]
 
 

@@ -79,8 +79,7 @@ def _ratios(panel: Axes, found: Agreement) -> list[Line2D]:
         ends = np.where(np.isfinite(ends), [values - ends[0], ends[1] - values], 0.0)
         panel.errorbar(at, values, ends, color=look.color, marker=look.marker, linestyle="",
                        markersize=4, capsize=2)  # fmt: skip
-        handles.append(Line2D([], [], color=look.color, marker=look.marker, linestyle="",
-                              label=name))  # fmt: skip
+        handles.append(Line2D([], [], **look.marked | {"linestyle": ""}, label=name))
     panel.axhline(1, color=style.GREY, linewidth=0.8)
     ratios = [row.ratio for row in found.rows if 0 < row.ratio < np.inf]
     if ratios and max(ratios) > 8 * min(ratios):

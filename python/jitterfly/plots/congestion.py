@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,16 @@ from . import style
 _COLUMNS = 3
 _BAND = (0.05, 0.95)
 _RATIO = "perturbing ranks / all; below: z, the collective's"
+_network: Callable[[FigurePoint], str] = attrgetter("setting.network")
+_pattern: Callable[[FigurePoint], str] = attrgetter("case.pattern")
+_routing: Callable[[FigurePoint], str] = attrgetter("case.network.routing_name")
+_rule: Callable[[FigurePoint], str] = attrgetter("case.rule")
 _BARS: dict[str, Any] = {"markersize": 4, "linewidth": 1.3, "elinewidth": 1.4, "capsize": 2}
 
 
 def draw_ratio(points: Sequence[FigurePoint], title: str, claimed: tuple[float, float]) -> Figure:
     """A panel for each network, a series for each rule; z stands below the ratio."""
-    panels = _grouped(points, lambda point: point.setting.network)
+    panels = _grouped(points, _network)
     figure, grid = _grid(len(panels))
     for axes, (name, inside) in zip(grid, panels.items(), strict=False):
         style.panel_title(axes, name)
@@ -41,7 +46,7 @@ def draw_ratio(points: Sequence[FigurePoint], title: str, claimed: tuple[float, 
         axes.set_xticks([point.case.ratio for point in line],
                         [f"{point.case.ratio:g}\n{point.case.z}" for point in line])  # fmt: skip
         axes.set_xlabel(_RATIO)
-    subtitle = [_pattern_text(points), f"routing {_named(points)}", _count(points)]
+    subtitle = [_pattern_text(points), f"routing {_named(points, _routing)}", _count(points)]
     style.finish(figure, title, subtitle, _handles(_labels(points, _rule), "rule ", claimed))
     return figure
 
@@ -74,7 +79,7 @@ def draw_boxes(points: Sequence[FigurePoint], title: str) -> Figure:
     """HSL09's slide 7: box plots over realizations, a panel for each network."""
     rule = points[0].case.rule
     points = [point for point in points if point.case.rule == rule]
-    panels = _grouped(points, lambda point: point.setting.network)
+    panels = _grouped(points, _network)
     figure, grid = _grid(len(panels), 3.0)
     for axes, (name, line) in zip(grid, panels.items(), strict=False):
         style.panel_title(axes, name)
@@ -92,7 +97,8 @@ def draw_boxes(points: Sequence[FigurePoint], title: str) -> Figure:
         axes.axhline(100, color=style.GREY, linewidth=0.8)
         axes.set_xticks(at, [f"{point.case.ratio:g}\n{point.case.z}" for point in line])
         axes.set_xlabel(_RATIO)
-    subtitle = [_pattern_text(points), f"rule {rule}, routing {_named(points)}", _count(points)]
+    subtitle = [_pattern_text(points), f"rule {rule}, routing {_named(points, _routing)}",
+                _count(points)]  # fmt: skip
     handles = [
         Patch(facecolor="#cfe3f1", edgecolor=style.INK,
               label="realizations: quartiles, median, 5–95 %"),
@@ -107,8 +113,7 @@ def _grid(count: int, height: float = 2.4) -> tuple[Figure, list[Axes]]:
     figure, grid = style.new_figure([height] * -(-count // columns), columns, sharex=False,
                                     sharey=True)  # fmt: skip
     axes = list(grid.flat)
-    for one in axes[count:]:
-        one.set_visible(False)
+    style.hide(axes[count:])
     for row in grid:
         row[0].set_ylabel("slowdown in %\n(100: none)")
     return figure, axes[:count]
@@ -119,17 +124,15 @@ def _series(axes: Axes, at: Any, line: Sequence[FigurePoint], look: style.Look, 
         ends = np.array([np.quantile(point.realizations, _BAND) for point in line]).T
         axes.fill_between(at, *ends, color=look.color, alpha=0.18, linewidth=0)
     means = [float(point.slowdown.value) for point in line]
-    axes.plot(at, means, color=look.color, linestyle=look.line, linewidth=1.3)
+    axes.plot(at, means, **look.stroke, linewidth=1.3)
     _points(axes, at, line, look)
 
 
 def _points(axes: Axes, at: Any, line: Sequence[FigurePoint], look: style.Look) -> None:
-    value = np.array([point.slowdown.value for point in line])
-    low = value - [point.slowdown.low for point in line]
-    high = np.array([point.slowdown.high for point in line]) - value
-    reach = np.where(np.isfinite([low, high]), [low, high], 0.0)  # an end that is not known
-    axes.errorbar(at, value, reach, color=look.dark, marker=look.marker, linestyle="none",
-                  markerfacecolor=look.color, zorder=5, **_BARS)  # fmt: skip
+    found = [point.slowdown for point in line]
+    values = [float(one.value) for one in found]
+    axes.errorbar(at, values, style.reach(found), color=look.dark, marker=look.marker,
+                  linestyle="none", markerfacecolor=look.color, zorder=5, **_BARS)  # fmt: skip
 
 
 def _claimed(axes: Axes, claimed: tuple[float, float]) -> None:
@@ -151,8 +154,7 @@ def _handles(names: list[str], what: str, claimed: tuple[float, float]) -> list[
 
 
 def _legend_line(look: style.Look, label: str) -> Line2D:
-    return Line2D([], [], color=look.color, linestyle=look.line, marker=look.marker,
-                  markeredgecolor=look.dark, markersize=4, label=label)  # fmt: skip
+    return Line2D([], [], **look.marked, markeredgecolor=look.dark, markersize=4, label=label)
 
 
 def _grouped(
@@ -168,25 +170,12 @@ def _labels(points: Sequence[FigurePoint], of: Callable[[FigurePoint], str]) -> 
     return list(_grouped(points, of))
 
 
-def _rule(point: FigurePoint) -> str:
-    return point.case.rule
-
-
-def _routing(point: FigurePoint) -> str:
-    return point.case.network.routing_name
-
-
-def _named(points: Sequence[FigurePoint]) -> str:
-    return ", ".join(_grouped(points, _routing))
-
-
-def _pattern(point: FigurePoint) -> str:
-    return str(point.case.pattern)
+def _named(points: Sequence[FigurePoint], of: Callable[[FigurePoint], str]) -> str:
+    return ", ".join(_grouped(points, of))
 
 
 def _pattern_text(points: Sequence[FigurePoint]) -> str:
-    others = _grouped(points, lambda point: point.case.perturbation)
-    return f"{', '.join(_grouped(points, _pattern))} against {', '.join(others)}"
+    return f"{_named(points, _pattern)} against {_named(points, attrgetter('case.perturbation'))}"
 
 
 def _count(points: Sequence[FigurePoint]) -> str:

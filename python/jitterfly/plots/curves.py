@@ -201,8 +201,5 @@ def _scale(row: list[Axes], cells: list[CurvePanel], unit: str) -> None:
     facts = [f for cell in cells for line in cell.lines.values() for f in line if f is not None]
     if any(f.is_set for f in facts):
         return
-    if style.wants_log([v for f in facts for v in (float(f.mean.value), *(f.quantiles or ()))]):
-        for axes in row:
-            style.log_axis(axes, unit)
-    else:
-        style.unit_axis(row[0], unit)
+    values = [v for f in facts for v in (float(f.mean.value), *(f.quantiles or ()))]
+    style.scale_axes(row, values, unit)

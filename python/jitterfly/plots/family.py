@@ -39,9 +39,9 @@ def draw_family(results: Results, observable: str | None = None) -> Figure:
             style.panel_title(axes[i, j], name.replace("_", " "))
             style.place_axis(axes[i, j], results.along, axis_title(results.study, results.axis))
             axes[i, j].tick_params(labelbottom=True)
-        for empty in axes[i, len(row) :]:
-            empty.set_visible(False)
-        _scale(results, row, list(axes[i, : len(row)]), unit)
+        style.hide(axes[i, len(row) :])
+        values = [float(f.mean.value) for name in row for f in _numbers_of(results, name)]
+        style.scale_axes(list(axes[i, : len(row)]), values, unit)
         axes[i, 0].set_ylabel(wrapped(_axis_label(results, row), 1.5 * height, 9))
     note = "bars: 95 % intervals"
     if any(series.is_open(f.mean) for cell in results.cells for f in cell.facts.values()):
@@ -112,13 +112,3 @@ def _line(axes: Axes, results: Results, panel: Panel, name: str, look: Any) -> N
     if all(f.quantiles for f in facts):
         low, _, high = np.array([f.quantiles for f in facts]).T
         axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
-
-
-def _scale(results: Results, names: list[str], row: list[Axes], unit: str) -> None:
-    """Logarithmic where the values of a row span much."""
-    facts = [f for cell in results.cells for name in names if (f := cell.facts.get(name))]
-    if style.wants_log([float(f.mean.value) for f in facts]):
-        for axes in row:
-            style.log_axis(axes, unit)
-    else:
-        style.unit_axis(row[0], unit)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import NullLocator
 
 from ..inference import Budget, BudgetQuestion, Fit, limit_in_words
 from ..inference.budget import ALWAYS, AT_MOST
@@ -49,31 +49,27 @@ def _latencies(axes: Axes, fit: Fit) -> list[Line2D]:
     low, high = max(math.floor(rounds.min()) - 1, 1), math.ceil(rounds.max())
     high = max(high, low + 1)
     k = np.linspace(low, high, (high - low) * _SMOOTH + 1)
-    looks = [style.SERIES[0], style.SERIES[1]]
-    axes.plot(k, fit.latency(k), color=looks[0].color, linewidth=1.8)
+    model, measured = style.SERIES[:2]
+    axes.plot(k, fit.latency(k), color=model.color, linewidth=1.8)
     axes.plot(k, k * fit.step.value, color=style.GREY, linestyle=":")
     handles = [
-        _line(looks[0].color, "-", "model"),
+        _line(model.color, "-", "model"),
         _line(style.GREY, ":", "without noise: K L"),
     ]
     if math.isfinite(fit.model.most):
         every_step_hit = k * (fit.step.value + fit.delay.value)
         top = 4 * max(float(curve.latency.max()), float(fit.latency(k).max()))
         if every_step_hit.min() < top:  # far above the curve it would only flatten it
-            axes.plot(
-                k,
-                np.where(every_step_hit < top, every_step_hit, np.nan),
-                color=style.GREY,
-                linestyle="-.",
-            )
+            shown = np.where(every_step_hit < top, every_step_hit, np.nan)
+            axes.plot(k, shown, color=style.GREY, linestyle="-.")
             handles.append(_line(style.GREY, "-.", "every step hit: K (L + D)"))
     if curve.low is not None and curve.high is not None:
         axes.vlines(rounds, curve.low, curve.high, color=style.GREY, linewidth=0.7)
         handles.append(_line(style.GREY, "-", "smallest to largest measured", 0.7))
     axes.errorbar(rounds, curve.latency, None if curve.error is None else 2 * curve.error,
-                  fmt="o", color=looks[1].dark, markersize=4.5, capsize=2)  # fmt: skip
+                  fmt="o", color=measured.dark, markersize=4.5, capsize=2)  # fmt: skip
     bars = "" if curve.error is None else ", ± 2 standard errors"
-    handles.append(Line2D([], [], color=looks[1].dark, marker="o", linestyle="",
+    handles.append(Line2D([], [], color=measured.dark, marker="o", linestyle="",
                           label=f"measured{bars}"))  # fmt: skip
     _rank_axis(axes, low, high)
     if style.wants_log(np.concatenate([curve.latency, fit.latency(k)])):
@@ -88,7 +84,6 @@ def _latencies(axes: Axes, fit: Fit) -> list[Line2D]:
 def _rank_axis(axes: Axes, low: int, high: int) -> None:
     every = max(1, math.ceil((high - low + 1) / 9))
     at = list(range(low, high + 1, every))
-    axes.xaxis.set_major_locator(FixedLocator(at))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticks(at, [f"$2^{{{k}}}$" for k in at])
     axes.set_xlabel("ranks")
@@ -135,9 +130,8 @@ def draw_budget(found: Budget, curves: Sequence[Sequence[Budget]]) -> Figure:
     handles: list[Any] = []
     for curve, look in zip(curves, style.SERIES, strict=False):
         _draw_curve(panel, curve, look)
-        handles.append(Line2D([], [], color=look.color, linestyle=look.line, linewidth=1.8,
-                              label=f"{curve[0].question.rank} rank: at most this p, with its "
-                              "interval"))  # fmt: skip
+        label = f"{curve[0].question.rank} rank: at most this p, with its interval"
+        handles.append(Line2D([], [], **look.stroke, linewidth=1.8, label=label))
     question = found.question
     if found.state == AT_MOST:
         p = found.probability

@@ -141,8 +141,8 @@ def draw_maps(results: Results, observable: str | None = None) -> Figure:
                  for j, block in enumerate(shown)]  # fmt: skip
         rows = len(names)
     # However many cells there are, a picture stays one that can be looked at.
-    height = min(0.235 * len(shown[0].y), _HIGHEST, _ALL_HIGH / rows)
-    width = min(max(2.7, 0.27 * len(shown[0].x)), _WIDEST)
+    height = min(0.235 * len(shown[0].y_texts), _HIGHEST, _ALL_HIGH / rows)
+    width = min(max(2.7, 0.27 * len(shown[0].x_texts)), _WIDEST)
     size = style.size_of((width + 1.3) * columns + 0.3, (height + 0.75) * rows + 1.1)
     width, height = (
         max((size[0] - 0.3) / columns - 1.3, 0.3),
@@ -153,12 +153,11 @@ def draw_maps(results: Results, observable: str | None = None) -> Figure:
     titles = [wrapped(axis_title(results.study, axis), inches, 9, 2)
               for axis, inches in ((x, width), (y, max(height + 0.5, 1.2)))]  # fmt: skip
     for i, j, block, name in drawn:
-        norm = _norm([other.values[name] for other in shown], block.kinds[name])
+        norm = _norm([other.maps[name].values for other in shown], block.maps[name].kind)
         _panel(axes[i, j], block, name, norm, (width, height))
         axes[i, j].set_xlabel(titles[0], parse_math=False)
         axes[i, j].set_ylabel(titles[1], parse_math=False)
-    for rest in axes.ravel()[len(drawn) :]:
-        rest.set_visible(False)
+    style.hide(axes.ravel()[len(drawn) :])
     subtitle = [
         results.counted, results.state, style.left_out(len(names), len(known), "observables"),
         style.left_out(len(shown), len(blocks), "settings"),
@@ -176,12 +175,11 @@ def map_axes(study: Study) -> tuple[str, str]:
 
 def _panel(axes: Axes, grid: Grid, name: str, norm: Normalize, size: tuple[float, float]) -> None:
     """A map of so many inches, with its colour bar."""
-    title = grid.titles[name]
-    style.panel_title(axes, f"{title}, {grid.label}" if grid.label else title)
+    one = grid.maps[name]
+    style.panel_title(axes, f"{one.title}, {grid.label}" if grid.label else one.title)
     width, height = size
-    numbers = height / len(grid.y) >= 0.13 and width / len(grid.x) >= 0.2
-    hatched, marked = grid.unsure[name], grid.unmet[name]
-    draw_map(axes, grid.values[name], norm, hatched=hatched, marked=marked, numbers=numbers)
+    numbers = height / len(grid.y_texts) >= 0.13 and width / len(grid.x_texts) >= 0.2
+    draw_map(axes, one.values, norm, hatched=one.unsure, marked=one.unmet, numbers=numbers)
     place_ticks(axes, grid, size)
     colour_bar(axes, norm, height)
 
@@ -190,8 +188,8 @@ def place_ticks(axes: Axes, grid: Grid, size: tuple[float, float]) -> None:
     """As many of the values as have room beside a map of so many inches."""
     width, height = size
     letters = max(2 if "^" in text else len(text) for text in grid.x_texts)
-    across = _every_nth(len(grid.x), min(9, width / (0.075 * letters + 0.12)))
-    up = _every_nth(len(grid.y), height / 0.17)
+    across = _every_nth(len(grid.x_texts), min(9, width / (0.075 * letters + 0.12)))
+    up = _every_nth(len(grid.y_texts), height / 0.17)
     axes.set_xticks(across, [grid.x_texts[i] for i in across])
     axes.set_yticks(up, [grid.y_texts[i] for i in up])
 
@@ -215,14 +213,23 @@ def _norm(values: list[np.ndarray], kind: str) -> Normalize:
 
 def _handles(shown: list[Grid], names: list[str]) -> list[Any]:
     handles: list[Any] = []
-    if any(grid.unsure[name].any() for grid in shown for name in names):
+    maps = [grid.maps[name] for grid in shown for name in names]
+    if any(one.unsure.any() for one in maps):
         text = f"uncertain: interval wider than ± {100 * WIDE:.0f} %, or a gain that may be 1"
-        handles.append(Patch(facecolor="white", edgecolor=style.INK, hatch=HATCH,
-                             linewidth=0.4, label=text))  # fmt: skip
-    if any(grid.unmet[name].any() for grid in shown for name in names):
+        handles.append(hatched_patch(text))
+    if any(one.unmet.any() for one in maps):
         handles.append(Line2D([], [], color=style.INK, marker=".", markersize=3, linestyle="none",
                               label="target of precision not met"))  # fmt: skip
-    if any(np.isnan(grid.values[name]).any() for grid in shown for name in names):
-        handles.append(Patch(facecolor="white", edgecolor="#bbbbbb", linewidth=0.6,
-                             label="not run yet, or not there"))  # fmt: skip
+    if any(np.isnan(one.values).any() for one in maps):
+        handles.append(blank_patch("not run yet, or not there"))
     return handles
+
+
+def hatched_patch(label: str, hatch: str = HATCH) -> Patch:
+    """What cells that are hatched mean."""
+    return Patch(facecolor="white", edgecolor=style.INK, hatch=hatch, linewidth=0.4, label=label)
+
+
+def blank_patch(label: str) -> Patch:
+    """What cells without a colour mean."""
+    return Patch(facecolor="white", edgecolor="#bbbbbb", linewidth=0.6, label=label)

@@ -106,8 +106,7 @@ def _histograms(measured: Measured, parts: list[Any], facts: list[dict[str, Any]
     height = 2.4 if rows == 1 else 1.7
     figure, axes = style.new_figure([height] * rows, columns, sharex=True, sharey=True)
     flat = list(axes.flat)
-    for axis in flat[len(parts) :]:
-        axis.set_visible(False)
+    style.hide(flat[len(parts) :])
     what = "detours" if parts[0].what == "detour" else "wake-ups"
     draw_bins(flat[: len(parts)], parts, facts, what)
     for number, (axis, part) in enumerate(zip(flat, parts, strict=False)):
@@ -490,8 +489,7 @@ def collectives(parts: Sequence[CollectiveTable]) -> tuple[Any, list[Any]]:
         axis.set_xlabel("ranks" if by_ranks else "bytes")
         axis.set_ylabel("latency")
         style.log_axis(axis, "s")
-    for axis in list(axes.flat)[len(parts) :]:
-        axis.set_visible(False)
+    style.hide(list(axes.flat)[len(parts) :])
     return figure, list(handles.values())
 
 
@@ -504,9 +502,8 @@ def _table(axis: Any, part: CollectiveTable, rows: Any, x: Any, handles: dict[st
         values = getattr(part, name)
         if values is None:
             continue
-        shown = {"color": look.color, "marker": look.marker, "linestyle": look.line}
-        axis.plot(x[rows], values[rows], markersize=3.5, linewidth=1.2, **shown)
-        handles[name] = Line2D([], [], markersize=3.5, label=name, **shown)
+        axis.plot(x[rows], values[rows], markersize=3.5, linewidth=1.2, **look.marked)
+        handles[name] = Line2D([], [], markersize=3.5, label=name, **look.marked)
 
 
 def loggp(table: LogGPTable) -> tuple[Any, list[Any]]:
@@ -515,9 +512,8 @@ def loggp(table: LogGPTable) -> tuple[Any, list[Any]]:
     handles = []
     columns = {"latency": "L", "send_overhead": "o_s", "receive_overhead": "o_r", "gap": "g"}
     for look, (name, label) in zip(style.SERIES, columns.items(), strict=False):
-        shown = {"color": look.color, "linestyle": look.line}
-        axes[0, 0].plot(table.bytes, getattr(table, name), linewidth=1.2, **shown)
-        handles.append(Line2D([], [], label=label, **shown))
+        axes[0, 0].plot(table.bytes, getattr(table, name), linewidth=1.2, **look.stroke)
+        handles.append(Line2D([], [], label=label, **look.stroke))
     axes[0, 1].plot(table.bytes, table.gap_per_byte, color=style.INK, linewidth=1.2)
     axes[0, 0].set_ylabel("time")
     axes[0, 1].set_ylabel("G, for each byte")

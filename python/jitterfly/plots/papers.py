@@ -14,12 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from ..claims import hm18
 from ..claims.ms12 import AXES_FIG13, AXIS_FIG8, CLIP_LEVELS
-from ..results import CONVENTIONAL, REDUNDANT, CellResults, Results
+from ..results import CONVENTIONAL, REDUNDANT, CellResults, Panel, Results
 from ..results.figures import LEAST_MEANS, FewRunMeans, Grid, few_runs, grids, named
 from ..results.main_numbers import RUNS, MainNumbers
 from ..results.study_axes import AxisScale, axis_title, evenly
@@ -27,7 +26,7 @@ from ..results.text_table import show_ranks
 from ..stats import Estimate
 from ..units import show_seconds
 from . import series, style
-from .maps import HATCH, colour_bar, draw_map, map_axes, place_ticks
+from .maps import colour_bar, draw_map, hatched_patch, map_axes, place_ticks
 from .style import wrapped
 
 # --- MS12, Fig. 12 and 21: slowdown against ranks
@@ -38,7 +37,7 @@ def draw_slowdown(results: Results, observable: str | None = None) -> Figure:
     study = results.study
     shown = dict(zip((CONVENTIONAL, REDUNDANT), named(study, "slowdown"), strict=False))
     gain, best = named(study, "gain")[0], named(study, "optimal_T")[0]
-    panels = results.panels("ranks")[: style.MOST_COLUMNS]
+    panels, left = _columns(results)
     figure, axes = style.new_figure([2.4, 1.2, 0.9], len(panels))
     targets = series.Targets(results)
     for column, panel in enumerate(panels):
@@ -66,13 +65,19 @@ def draw_slowdown(results: Results, observable: str | None = None) -> Figure:
             style.log_axis(one)
     subtitle = [
         results.counted, "redundant: the T with the smallest mean", results.state,
-        targets.left_out,
-        style.left_out(len(panels), len(results.panels("ranks")), "settings"),
+        targets.left_out, left,
     ]  # fmt: skip
     handles = series.legend_handles({name: style.LOOKS[name] for name in shown})
     handles += targets.handles
     style.finish(figure, results.title, subtitle, handles)
     return figure
+
+
+def _columns(results: Results) -> tuple[list[Panel], str]:
+    """The panels along ranks that are shown, and for a subtitle how many are left out."""
+    panels = results.panels("ranks")
+    shown = panels[: style.MOST_COLUMNS]
+    return shown, style.left_out(len(shown), len(panels), "settings")
 
 
 def _draw_redundancy(
@@ -106,8 +111,7 @@ def draw_times(results: Results, observable: str | None = None) -> Figure:
     """One column per panel: the mean completion of each scheme, with 5-95 % ranges."""
     names = named(results.study, "completion")[: len(style.SERIES)]
     looks = dict(zip(names, style.SERIES, strict=False))
-    panels = results.panels("ranks")
-    shown = panels[: style.MOST_COLUMNS]
+    shown, left = _columns(results)
     figure, axes = style.new_figure([2.6], len(shown), sharey=False)
     for column, panel in enumerate(shown):
         one = axes[0, column]
@@ -123,9 +127,7 @@ def draw_times(results: Results, observable: str | None = None) -> Figure:
         if low < 0.5 * high:  # else the compute phases would hide the differences
             one.set_ylim(bottom=0)
         style.unit_axis(one, "s")
-    subtitle = [
-        results.counted, results.state, style.left_out(len(shown), len(panels), "settings"),
-    ]  # fmt: skip
+    subtitle = [results.counted, results.state, left]
     handles = series.legend_handles({name.replace("_", " "): look for name, look in looks.items()})
     style.finish(figure, f"{results.title}: times", subtitle, handles)
     return figure
@@ -151,7 +153,7 @@ def draw_paper_maps(results: Results, observable: str | None = None) -> Figure:
     first = {results.label(cell, without=(x, y)): cell for cell in reversed(results.cells)}
     rows = [_paper_ranges(first[block.label], results.study.claims) for block in blocks]
     count = max(map(len, rows))
-    height, width = 0.235 * len(blocks[0].y), max(2.7, 0.27 * len(blocks[0].x))
+    height, width = 0.235 * len(blocks[0].y_texts), max(2.7, 0.27 * len(blocks[0].x_texts))
     size = (width + 1.3) * len(blocks) + 0.3, (height + 0.75) * count + 1.1
     figure = Figure(figsize=size)
     axes = figure.subplots(count, len(blocks), squeeze=False)
@@ -162,12 +164,8 @@ def draw_paper_maps(results: Results, observable: str | None = None) -> Figure:
             beyond |= _draw_paper_map(one, block, name, shown, (width, height))
             one.set_xlabel(axis_title(results.study, x), parse_math=False)
             one.set_ylabel(axis_title(results.study, y), parse_math=False)
-        for rest in axes[len(ranges) :, column]:
-            rest.set_visible(False)
-    handles = []
-    if beyond:
-        handles.append(Patch(facecolor="white", edgecolor=style.INK, hatch=HATCH,
-                             linewidth=0.4, label="beyond the paper's range"))  # fmt: skip
+        style.hide(axes[len(ranges) :, column])
+    handles = [hatched_patch("beyond the paper's range")] if beyond else []
     title = f"{results.title}: slowdown in the range of the paper's figures"
     style.finish(figure, title, [results.counted, results.state], handles)
     return figure
@@ -192,7 +190,7 @@ def _draw_paper_map(
     label = f", {grid.label}" if grid.label else ""
     style.panel_title(axes, f"{shown.what}: {shown.low:g} to {shown.high:g}{label}")
     norm = Normalize(shown.low, shown.high, clip=True)
-    values = grid.values[name]
+    values = grid.maps[name].values
     over = np.nan_to_num(values) > shown.high
     draw_map(axes, values, norm, hatched=over)
     place_ticks(axes, grid, size)
@@ -212,7 +210,7 @@ def draw_overhead(results: Results, observable: str | None = None) -> Figure:
     study = results.study
     shown = dict(zip(_SCHEMES, named(study, "overhead"), strict=False))
     recovery = named(study, "recovery")[0]
-    panels = results.panels("ranks")[: style.MOST_COLUMNS]
+    panels, left = _columns(results)
     figure, axes = style.new_figure([2.2, 1.3], len(panels))
     bounded, targets = False, series.Targets(results)
     for column, panel in enumerate(panels):
@@ -233,9 +231,9 @@ def draw_overhead(results: Results, observable: str | None = None) -> Figure:
         style.place_axis(bottom, along, "ranks")
     _label_overhead(axes)
     cycles = results.cells[0].first_case.cycles
-    text = _overhead_subtitle(results, len(panels), f"{cycles} cycle{'s' if cycles > 1 else ''}, ")
+    text = _counted(results, f"{cycles} cycle{'s' if cycles > 1 else ''}")
     handles = [*_overhead_handles(bounded), *targets.handles]
-    style.finish(figure, results.title, [*text, targets.left_out], handles)
+    style.finish(figure, results.title, [text, results.state, left, targets.left_out], handles)
     return figure
 
 
@@ -266,11 +264,9 @@ def _label_overhead(axes: np.ndarray) -> None:
     axes[1, 0].set_ylabel("recovery\n(share of overhead)")
 
 
-def _overhead_subtitle(results: Results, shown: int, start: str) -> list[str]:
-    """How many realizations are behind the figure, and what of the study it shows."""
-    text = f"{start}{results.counted}, the same noise for every algorithm"
-    left = style.left_out(shown, len(results.panels("ranks")), "settings")
-    return [text, results.state, left]
+def _counted(results: Results, where: str) -> str:
+    """How many realizations are behind the figure."""
+    return f"{where}, {results.counted}, the same noise for every algorithm"
 
 
 # --- CS14, Fig. 9: overhead after each cycle
@@ -284,7 +280,7 @@ def draw_cycles(results: Results, observable: str | None = None) -> Figure:
     study = results.study
     shown = dict(zip(_SCHEMES, named(study, "overhead"), strict=False))
     recovery = named(study, "recovery")[0]
-    panels = results.panels("ranks")[: style.MOST_COLUMNS]
+    panels, left = _columns(results)
     figure, axes = style.new_figure([2.2, 1.3], len(panels))
     targets = series.Targets(results)
     for column, panel in enumerate(panels):
@@ -310,11 +306,11 @@ def draw_cycles(results: Results, observable: str | None = None) -> Figure:
         bottom.xaxis.get_major_locator().set_params(integer=True)
     _label_overhead(axes)
     ranks = show_ranks(panels[0].cells[-1].ranks)
-    text = _overhead_subtitle(results, len(panels), f"{ranks} ranks, ")
+    text = _counted(results, f"{ranks} ranks")
     handles = _overhead_handles(bounded=False)
     fit = Line2D([], [], **_FIT, label="line through cycles 2 ..., back to 0")
-    text.append(targets.left_out)
-    style.finish(figure, results.title, text, [*handles, *targets.handles, fit])
+    subtitle = [text, results.state, left, targets.left_out]
+    style.finish(figure, results.title, subtitle, [*handles, *targets.handles, fit])
     return figure
 
 
@@ -393,12 +389,8 @@ def _draw_strip(axes: Axes, row: int, cell: FewRunMeans) -> None:
     offsets = 0.06 + 0.42 * ((np.arange(len(means)) * 0.6180339887) % 1.0)
     axes.plot(means, row + offsets, "o", color=style.BLUE, markersize=2.2, alpha=0.55,
               markeredgewidth=0)  # fmt: skip
-    mean = cell.mean
-    axes.errorbar(
-        [float(mean.value)], [row - 0.12], xerr=[[float(mean.value - mean.low)],
-        [float(mean.high - mean.value)]], color="black", marker="D", markersize=4, elinewidth=2,
-        capsize=3,
-    )  # fmt: skip
+    axes.errorbar([float(cell.mean.value)], [row - 0.12], xerr=style.reach([cell.mean]),
+                  color="black", marker="D", markersize=4, elinewidth=2, capsize=3)  # fmt: skip
     across = axes.get_yaxis_transform()
     axes.text(
         0.0,

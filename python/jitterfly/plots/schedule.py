@@ -22,12 +22,9 @@ def draw(result: ScheduleResult) -> Figure:
     """The share of realizations that takes longer; below it the time between marks."""
     rows = [2.2, 1.8] if result.marks else [2.2]
     figure, axes = style.new_figure(rows, 1, sharex=False)
-    panel, look = axes[0, 0], style.SERIES[0]
-    times = np.sort(result.samples)
-    share = 1 - np.arange(len(times)) / len(times)  # from a sample on: it and all later ones
-    (line,) = panel.step(times, share, where="pre", color=look.color, linestyle=look.line,
-                         label="with noise")  # fmt: skip
-    mean = panel.axvline(times.mean(), color=look.color, linewidth=0.8, linestyle=":")
+    panel, look, samples = axes[0, 0], style.SERIES[0], result.samples
+    line = style.draw_later_share(panel, samples, look, "with noise")
+    mean = panel.axvline(samples.mean(), color=look.color, linewidth=0.8, linestyle=":")
     panel.axvline(result.noise_free, color=style.GREY, linewidth=0.8)
     panel.set_yscale("log")
     panel.set_ylabel("share of realizations\nthat takes longer")
@@ -44,7 +41,7 @@ def draw(result: ScheduleResult) -> Figure:
     told = [
         *machine_in_words(result.network, result.speed),
         f"noise: {noise}",
-        f"{len(times):,} realizations, seed {result.seed}; slowdown {result.slowdown():.4g}",
+        f"{len(samples):,} realizations, seed {result.seed}; slowdown {result.slowdown():.4g}",
     ]
     style.finish(figure, f"{result.schedule.name}: {result.schedule.summary()}", told, handles)
     return figure

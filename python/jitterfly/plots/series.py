@@ -15,7 +15,7 @@ from ..fields import FloatsLike
 from ..results import CellResults, Results
 from ..results.main_numbers import RUNS, MainNumbers
 from ..stats import Estimate
-from .style import GREY, INK, Look
+from .style import GREY, INK, Look, reach
 
 MEDIAN: dict[str, Any] = {"linewidth": 1.3, "linestyle": (0, (1, 1.2))}
 _PALE = 0.4
@@ -72,9 +72,8 @@ def draw_series(
                 x, middle, color=look.dark, **_MIDDLE, markersize=3.5 + 1.5 * bar, zorder=_OVER
             )
     draw_means(
-        axes, x, [f.mean if f is not None else None for f in facts], color=look.color,
-        linestyle=look.line, linewidth=1.7, marker=look.marker, markersize=4, elinewidth=1.7,
-        zorder=4, **({} if few else _CAPS),
+        axes, x, [f.mean if f is not None else None for f in facts], **look.marked, linewidth=1.7,
+        markersize=4, elinewidth=1.7, zorder=4, **({} if few else _CAPS),
     )  # fmt: skip
     if few:
         _draw_few(axes, x, facts, look)
@@ -86,12 +85,7 @@ def draw_means(axes: Axes, x: FloatsLike, means: Sequence[Estimate | None], **op
     An arrow stands for the end that is not known where the other one is.
     """
     values = [np.nan if e is None else float(e.value) for e in means]
-    reach = [
-        (0.0, 0.0) if e is None else (float(e.value - e.low), float(e.high - e.value))
-        for e in means
-    ]
-    bars = np.nan_to_num(np.maximum(np.array(reach).T, 0.0), posinf=0.0)
-    axes.errorbar(x, values, yerr=bars, **options)
+    axes.errorbar(x, values, yerr=reach(means), **options)
     for at, estimate in zip(x, means, strict=True):
         if estimate is None or not estimate.too_small:
             continue
@@ -219,5 +213,4 @@ def range_handles(interval: str) -> list[Any]:
 
 def line_handle(look: Look, label: str) -> Any:
     """A series; also one of whole numbers, whose bars are sets."""
-    return Line2D([], [], color=look.color, linestyle=look.line, marker=look.marker, linewidth=1.7,
-                  markersize=4, label=label)  # fmt: skip
+    return Line2D([], [], **look.marked, linewidth=1.7, markersize=4, label=label)

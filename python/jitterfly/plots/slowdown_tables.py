@@ -42,19 +42,15 @@ def draw_table(found: SlowdownTable) -> Figure:
     ranks = [row.ranks for row in found.rows]
     mean, median, tail = style.SERIES[:3]
     top.plot(ranks, [row.noise_free for row in found.rows], color=style.GREY, linestyle=":")
-    top.plot(ranks, [row.p50.value for row in found.rows], color=median.color, marker=median.marker,
-             linestyle=median.line, markersize=4)  # fmt: skip
-    top.plot(ranks, [row.p99.value for row in found.rows], color=tail.color, marker=tail.marker,
-             linestyle=tail.line, markersize=4)  # fmt: skip
+    top.plot(ranks, [row.p50.value for row in found.rows], **median.marked, markersize=4)
+    top.plot(ranks, [row.p99.value for row in found.rows], **tail.marked, markersize=4)
     for panel, name in ((top, "mean"), (bottom, "slowdown")):
         values = [getattr(row, name) for row in found.rows]
-        ends = np.array([(one.value - one.low, one.high - one.value) for one in values]).T
         for count, one in zip(ranks, values, strict=True):
             if not math.isfinite(one.low) or not math.isfinite(one.high):  # no end is known
                 panel.plot([count], [one.value], marker="o", markersize=9, fillstyle="none",
                            color=mean.color, linewidth=0, clip_on=False)  # fmt: skip
-        ends = np.where(np.isfinite(ends), ends, 0.0)
-        panel.errorbar(ranks, [one.value for one in values], ends, color=mean.color,
+        panel.errorbar(ranks, [one.value for one in values], style.reach(values), color=mean.color,
                        marker=mean.marker, markersize=4, capsize=2)  # fmt: skip
         panel.set_xscale("log")
     bottom.axhline(1, color=style.GREY, linewidth=0.8)
@@ -75,11 +71,10 @@ def draw_table(found: SlowdownTable) -> Figure:
     _mark_ranks(bottom, ranks)
     handles = [
         Line2D([], [], color=mean.color, marker=mean.marker, label="mean, with its interval"),
-        Line2D([], [], color=median.color, marker=median.marker, linestyle=median.line,
-               label="median"),
-        Line2D([], [], color=tail.color, marker=tail.marker, linestyle=tail.line, label="p99"),
+        Line2D([], [], **median.marked, label="median"),
+        Line2D([], [], **tail.marked, label="p99"),
         Line2D([], [], color=style.GREY, linestyle=":", label="without noise"),
-    ]  # fmt: skip
+    ]
     if any(not math.isfinite(end) for row in found.rows for end in (row.mean.low, row.mean.high)):
         handles.append(Line2D([], [], color=mean.color, marker="o", markersize=9, linewidth=0,
                               fillstyle="none", label="no interval is known"))  # fmt: skip
@@ -110,9 +105,9 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
     handles: list[Any] = [bars]
     for place, ((name, one), look) in enumerate(zip(named.items(), style.SERIES[:3], strict=True)):
         _draw_interval(marks, -place, one, (left, right), look)
-        panel.axvline(float(one.value), color=look.color, linestyle=look.line, linewidth=1.2)
-        handles.append(Line2D([], [], color=look.color, marker=look.marker, linestyle=look.line,
-                              markersize=4, label=f"{name} {show_time(one)}"))  # fmt: skip
+        panel.axvline(float(one.value), **look.stroke, linewidth=1.2)
+        label = f"{name} {show_time(one)}"
+        handles.append(Line2D([], [], **look.marked, markersize=4, label=label))
     for axis in (marks, panel):
         axis.axvline(quiet, color=style.GREY, linewidth=1.5, linestyle=(0, (1, 1)))
     handles.append(Line2D([], [], color=style.GREY, linewidth=1.5, linestyle=(0, (1, 1)),
@@ -213,8 +208,10 @@ def draw_samples(result: Result) -> Figure:
     names = result.observations
     chosen = np.unique(np.linspace(0, len(names) - 1, len(style.SERIES)).round().astype(int))
     figure, axes = style.new_figure([2.2], 1)
-    handles = [_later_share(axes[0, 0], result, column, look)
-               for column, look in zip(chosen, style.SERIES, strict=False)]  # fmt: skip
+    handles = [
+        style.draw_later_share(axes[0, 0], result.samples[:, column], look, names[column])
+        for column, look in zip(chosen, style.SERIES, strict=False)
+    ]
     quiet = np.unique(result.noise_free[chosen])
     for time in quiet:
         axes[0, 0].axvline(time, color=style.GREY, linewidth=0.8)
@@ -234,11 +231,3 @@ def draw_samples(result: Result) -> Figure:
     details = [f"network: {in_words(case.network)}", f"noise: {noise}", *subtitle]
     style.finish(figure, title, details, handles)
     return figure
-
-
-def _later_share(axes: Axes, result: Result, column: int, look: style.Look) -> Line2D:
-    times = np.sort(result.samples[:, column])
-    share = 1 - np.arange(len(times)) / len(times)  # from a sample on: it and all later ones
-    (line,) = axes.step(times, share, where="pre", color=look.color, linestyle=look.line,
-                        label=result.observations[column])  # fmt: skip
-    return line

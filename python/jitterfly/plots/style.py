@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -19,11 +19,13 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.lines import Line2D
+from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullLocator
 
 from ..fields import shorten
 from ..results import CONVENTIONAL, REDUNDANT
 from ..results.study_axes import AxisScale
+from ..stats import Estimate
 from ..units import show_seconds
 
 LOG_FROM = 8
@@ -131,7 +133,6 @@ def place_axis(axes: Axes, along: AxisScale, name: str) -> None:
     # Matplotlib leaves 5 % free on each side.
     inches = width / 1.1 / (max(positions) - min(positions) or 1.0)
     shown = _apart([inches * p for p in positions], [_letters(t) * _LETTER for t in texts])
-    axes.xaxis.set_major_locator(FixedLocator([positions[i] for i in shown]))
     axes.set_xticks([positions[i] for i in shown], [texts[i] for i in shown])
 
 
@@ -147,7 +148,6 @@ def name_axis(axes: Axes, names: Sequence[str], what: str) -> None:
         places[-1] = len(names) - 1
     widths = [len(short[i]) * _LETTER for i in places]
     shown = [places[i] for i in _apart([inches * i for i in places], widths)]
-    axes.xaxis.set_major_locator(FixedLocator([i + 1 for i in shown]))
     axes.set_xticks([i + 1 for i in shown], [short[i] for i in shown])
     for label in axes.get_xticklabels():
         label.set_parse_math(False)
@@ -186,7 +186,6 @@ def _place_texts(
             lines = [wrapped(text, 2.0, 9, 1) for text in texts]
     every = -(-_LINE // room) if slant == 90 else 1
     shown = range(0, len(positions), int(every))
-    axes.xaxis.set_major_locator(FixedLocator([positions[i] for i in shown]))
     axes.set_xticks([positions[i] for i in shown], [lines[i] for i in shown])
     axes.set_xlim(-0.5, len(positions) - 0.5)
     for label in axes.get_xticklabels():
@@ -237,6 +236,38 @@ def wants_log(values: npt.ArrayLike) -> bool:
     known = np.asarray(values, dtype=float)
     known = known[np.isfinite(known)]
     return bool(len(known)) and 0 < LOG_FROM * known.min() < known.max()
+
+
+def scale_axes(axes: Sequence[Axes], values: npt.ArrayLike, unit: str) -> None:
+    """The y axes of panels of a row, on one scale: logarithmic where values of it span much."""
+    if wants_log(values):
+        for one in axes:
+            log_axis(one, unit)
+    else:
+        unit_axis(axes[0], unit)
+
+
+def hide(axes: Iterable[Axes]) -> None:
+    """Panels that nothing is drawn into."""
+    for one in axes:
+        one.set_visible(False)
+
+
+def reach(estimates: Iterable[Estimate | None]) -> npt.NDArray[np.float64]:
+    """From values down and up to their ends, shape (2, n), for error bars; 0 for one not known."""
+    away = [
+        (0.0, 0.0) if e is None else (float(e.value - e.low), float(e.high - e.value))
+        for e in estimates
+    ]
+    return np.nan_to_num(np.maximum(np.array(away).T, 0.0), posinf=0.0)
+
+
+def draw_later_share(axes: Axes, samples: npt.ArrayLike, look: Look, label: str) -> Line2D:
+    """The share of realizations that is later than a time; the line."""
+    times = np.sort(samples)
+    share = 1 - np.arange(len(times)) / len(times)  # from a sample on: it and all later ones
+    (line,) = axes.step(times, share, where="pre", label=label, **look.stroke)
+    return line
 
 
 def value_axis(axes: Axes, unit: str, *, linear: bool = False) -> None:
@@ -316,6 +347,16 @@ class Look:
     line: Any
     hatch: str
     shift: float
+
+    @property
+    def stroke(self) -> dict[str, Any]:
+        """Options of a line without markers."""
+        return {"color": self.color, "linestyle": self.line}
+
+    @property
+    def marked(self) -> dict[str, Any]:
+        """Options of a line with markers."""
+        return {**self.stroke, "marker": self.marker}
 
 
 _CONVENTIONAL = Look(BLUE, "#00456D", "o", "-", "", -0.16)

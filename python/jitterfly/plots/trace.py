@@ -38,17 +38,22 @@ def _phases_drawn(case: Case) -> list[bool]:
     return [True] if during == {"compute"} else [True, False]
 
 
-def _look(kind: str, used: bool) -> dict[str, Any]:
-    """Originals in grey; adopted copies and used forwards stand out; what was dropped fades."""
-    if kind == ORIGINAL:
-        if used:
-            return {"color": "#888888", "linewidth": 0.6, "linestyle": "-", "zorder": 3}
-        return {"color": "#888888", "linewidth": 0.6, "linestyle": (0, (1, 3)), "zorder": 3}
-    if used:
-        color = "#D55E00" if kind == COPY else "#0072B2"
-        return {"color": color, "linewidth": 2.0, "linestyle": "-", "zorder": 4}
-    color = "#E9B48F" if kind == COPY else "#9CC3DC"
-    return {"color": color, "linewidth": 0.6, "linestyle": "--", "zorder": 2.5}
+def _look(color: str, linewidth: float, linestyle: Any, zorder: float) -> dict[str, Any]:
+    return {"color": color, "linewidth": linewidth, "linestyle": linestyle, "zorder": zorder}
+
+
+_MESSAGES = {
+    (ORIGINAL, True): ("original message", _look("#888888", 0.6, "-", 3)),
+    (ORIGINAL, False): ("original, not needed", _look("#888888", 0.6, (0, (1, 3)), 3)),
+    (COPY, True): ("redundant copy, adopted", _look("#D55E00", 2.0, "-", 4)),
+    (COPY, False): ("redundant copy, not needed", _look("#E9B48F", 0.6, "--", 2.5)),
+    (FORWARD, True): ("forward, used", _look("#0072B2", 2.0, "-", 4)),
+    (FORWARD, False): ("forward, not needed", _look("#9CC3DC", 0.6, "--", 2.5)),
+}
+"""What messages are called, by their kind and whether they were of use, and how they are drawn.
+
+Originals in grey; adopted copies and used forwards stand out; what was dropped fades.
+"""
 
 
 def _draw_bars(
@@ -71,7 +76,7 @@ def _draw_messages(axes: Any, messages: list[Message], scale: float) -> None:
         ends = [(m.sent * scale, m.source), (m.arrival * scale, m.target)]
         lines.setdefault((m.kind, m.used), []).append(ends)
     for (kind, used), ends_of_all in lines.items():
-        look = _look(kind, used)
+        _, look = _MESSAGES[kind, used]
         axes.add_collection(LineCollection(ends_of_all, capstyle="round", **look))
 
 
@@ -80,20 +85,12 @@ def _legend(replay: Replay) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    names = {
-        (ORIGINAL, True): "original message",
-        (ORIGINAL, False): "original, not needed",
-        (COPY, True): "redundant copy, adopted",
-        (COPY, False): "redundant copy, not needed",
-        (FORWARD, True): "forward, used",
-        (FORWARD, False): "forward, not needed",
-    }
     there = {(m.kind, m.used) for m in replay.messages}
-    handles: list[Any] = []
-    for key, label in names.items():
-        if key in there:
-            look = _look(*key)
-            handles.append(Line2D([], [], label=label, **look))
+    handles: list[Any] = [
+        Line2D([], [], label=label, **look)
+        for key, (label, look) in _MESSAGES.items()
+        if key in there
+    ]
     during = {noise.during for noise in _sources_of_intervals(replay.case)}
     if during:
         label = "noise (some in one phase only)"

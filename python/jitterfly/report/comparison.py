@@ -7,11 +7,10 @@ another page can be made of the same numbers: `markdown` is that of the document
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..claims import VERDICTS, count_by_ours, show_counts
+from ..claims import VERDICTS, Judged, count_by_ours, show_counts
 from .document import Report
 
 PARTS = "parts.json"
@@ -31,12 +30,23 @@ def contents(report: Report) -> dict[str, Any]:
                 "title": section.title,
                 "command": section.command,
                 "run": run | dict(section.facts),
-                "claims": [asdict(claim) for claim in section.claims],
+                "claims": [claim_content(claim) for claim in section.claims],
             }
             for section in report.sections
             if section.claims
         },
     }
+
+
+def claim_content(judged: Judged) -> dict[str, Any]:
+    """A claim and its parts, each with its verdict, and why it is not reproduced."""
+    parts = [
+        {"where": part.where, "part": part.part, "verdict": part.verdict, "found": part.found,
+         "limit": part.limit, "whose": part.whose, "why": part.reason}
+        for part in judged.findings
+    ]  # fmt: skip
+    claim = judged.claim
+    return {"name": judged.name, "source": claim.source, "text": claim.text, "parts": parts}
 
 
 def to_json(report: Report) -> str:
@@ -60,12 +70,14 @@ def update(kept: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 
 def verdicts(some: Mapping[str, Any]) -> dict[str, int]:
     """How many parts have each verdict."""
-    counts = dict.fromkeys(VERDICTS, 0)
+    found = [part["verdict"] for part in _parts(some)]
+    return {verdict: found.count(verdict) for verdict in VERDICTS}
+
+
+def _parts(some: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for section in some["sections"].values():
         for claim in section["claims"]:
-            for part in claim["parts"]:
-                counts[part["verdict"]] += 1
-    return counts
+            yield from claim["parts"]
 
 
 def limit_text(limit: str, whose: str) -> str:
@@ -75,9 +87,7 @@ def limit_text(limit: str, whose: str) -> str:
 
 def markdown(some: Mapping[str, Any]) -> str:
     """Contents as Markdown: what was run for each study, and a table for each claim."""
-    sections = some["sections"].values()
-    parts = [part for one in sections for claim in one["claims"] for part in claim["parts"]]
-    ours = count_by_ours((part["verdict"], part["whose"]) for part in parts)
+    ours = count_by_ours((part["verdict"], part["whose"]) for part in _parts(some))
     lines = [f"{show_counts(verdicts(some), ours)}.", ""]
     for name, section in some["sections"].items():
         run = section["run"]

@@ -1,4 +1,4 @@
-"""Classes of a report's content: sections, tables, pictures, claims; no HTML.
+"""Classes of a report's content: sections, tables, pictures, judged claims; no HTML.
 
 No HTML and no stores.
 """
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..claims.claim import VERDICTS, WHOSE, count_by_ours
+from ..claims import Finding, Judged
 from ..fields import check_choice
 
 _WIDE = 600.0  # points: two panels of our figures stay below
@@ -47,49 +47,6 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class PartRow:
-    """One part of a claim, for the setting `where` ("" where there is only one).
-
-    `part` is what the paper says, `found` what came out, with intervals; `limit` what decides, and
-    `whose` it is ("" where nothing can be compared); `why` the reason for all but a reproduction.
-    """
-
-    where: str
-    part: str
-    verdict: str
-    found: str
-    limit: str = ""
-    whose: str = ""
-    why: str = ""
-
-    def __post_init__(self) -> None:
-        check_choice(self.verdict, "verdict", VERDICTS)
-        if self.whose:
-            check_choice(self.whose, "whose", WHOSE)
-
-
-@dataclass(frozen=True)
-class ClaimRow:
-    """A claim of a paper, and its parts with what was found of each."""
-
-    name: str
-    source: str
-    text: str
-    parts: tuple[PartRow, ...] = ()
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many parts have each verdict."""
-        verdicts = [part.verdict for part in self.parts]
-        return {name: verdicts.count(name) for name in VERDICTS}
-
-    @property
-    def by_ours(self) -> int:
-        """How many of its parts are reproduced by a limit of ours."""
-        return count_by_ours((part.verdict, part.whose) for part in self.parts)
-
-
-@dataclass(frozen=True)
 class Table:
     """Numbers as they are shown; a header or a cell is text, every row as long as the header."""
 
@@ -106,7 +63,7 @@ class Section:
     name: str
     title: str
     source: str = ""
-    claims: tuple[ClaimRow, ...] = ()
+    claims: tuple[Judged, ...] = ()
     pictures: tuple[Picture, ...] = ()
     tables: tuple[Table, ...] = ()
     facts: Facts = ()
@@ -128,11 +85,11 @@ class Report:
     pending: tuple[str, ...] = ()
     introduction: str = ""
 
-    def parts(self) -> Iterator[tuple[Section, ClaimRow, PartRow]]:
+    def parts(self) -> Iterator[tuple[Section, Judged, Finding]]:
         """Every part of every claim, with its claim and its study."""
         for section in self.sections:
             for claim in section.claims:
-                for part in claim.parts:
+                for part in claim.findings:
                     yield section, claim, part
 
     @property

@@ -8,7 +8,6 @@ import textwrap
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +42,8 @@ from ..progress import Tell, show_duration
 from ..result_table import csv_text, ends
 from ..studies import STREAM_VERSION
 from ..sweep.executors import backend_of, check_workers
-from .document import Facts, Picture, Section, Table
-from .sections import Tally, add_time, model_claim, width
+from .document import Picture, Section, Table
+from .sections import Tally, add_time, width
 
 NAMES = {f"hsl09_{name.lower()}": name for name in FIGURES}
 """What the figures are called beside the studies."""
@@ -66,66 +65,45 @@ _NOTE = (
 
 
 def add(out: Path, figure: str, tally: Tally, tell: Tell, options: Mapping[str, Any]) -> Section:
-    """The section of a figure, which is counted in the tally; `options` as of `sweep.run`."""
-    backend, threads = options.get("backend", "auto"), options.get("threads")
-    workers = check_workers(options.get("workers"), backend, threads)
-    engine = {"backend": backend_of(workers, backend), "threads": threads}
-    started = time.monotonic()
-    added, points, anew = section(out, figure, quick=tally.quick, tell=tell, **engine)
-    ran = time.monotonic() - started if anew else 0.0
-    seconds = add_time(out, added.name, ran, anew=anew)
-    tally.add_points(points, SEED, seconds)
-    return replace(added, facts=(*added.facts, ("time", show_duration(seconds))))
-
-
-def section(
-    out: Path,
-    figure: str,
-    *,
-    quick: bool,
-    tell: Tell = lambda text: None,
-    **engine: Any,
-) -> tuple[Section, list[FigurePoint], bool]:
-    """The section of a figure, its points, and whether they had to be simulated.
+    """The section of a figure, which is counted in the tally; `options` as of `sweep.run`.
 
     Points are kept in a directory of the figure's name, and used again by a call for the same.
-
-    Parameters
-    ----------
-    out : path
-        The directory of the report.
-    figure : str
-        One of HSL09's.
-    quick : bool
-        Fewer ratios, sizes, rules and routings, and fewer than 1000 realizations: 500 of the
-        figures of 576 hosts, which take seconds, and 100 of the others.
-    tell : callable
-        Gets a line of text for each setting.
-    **engine
-        Backend and threads.
+    Quick ones are of fewer ratios, sizes, rules and routings, and of fewer than 1000 realizations:
+    500 of the figures of 576 hosts, which take seconds, and 100 of the others.
     """
+    backend, threads = options.get("backend", "auto"), options.get("threads")
+    workers = check_workers(options.get("workers"), backend, threads)
+    started = time.monotonic()
     name = next(name for name, known in NAMES.items() if known == figure)
-    folder, chosen = out / name, settings(figure, quick=quick)
-    count = (100 if figure in ("N3", "N4") else 500) if quick else 1000
+    folder, chosen = out / name, settings(figure, quick=tally.quick)
+    count = (100 if figure in ("N3", "N4") else 500) if tally.quick else 1000
     points = _kept(folder, chosen, count)
     anew = points is None
     if points is None:
-        points = run_settings(chosen, count, SEED, tell, **engine)
+        backend = backend_of(workers, backend)
+        points = run_settings(chosen, count, SEED, tell, backend=backend, threads=threads)
         folder.mkdir(parents=True, exist_ok=True)
         _keep(folder, points, count)
+    pictures = _pictures(figure, points, folder)
+    claims = tuple(judge_points(points))
+    ran = time.monotonic() - started if anew else 0.0
+    seconds = add_time(out, name, ran, anew=anew)
+    tally.add_points(points, SEED, seconds)
     most = max(len(point.perturbed.samples) for point in points)
-    said: Facts = (("cells", str(len(points))), ("realizations per cell", f"up to {most:,}"))
-    built = Section(
+    return Section(
         name=name,
         title=TITLES[figure],
         source=CLAIMS[figure].source,
-        claims=tuple(model_claim(judged) for judged in judge_points(points)),
-        pictures=_pictures(figure, points, folder),
+        claims=claims,
+        pictures=pictures,
         tables=(_table(points),),
-        facts=said,
+        facts=(
+            ("cells", str(len(points))),
+            ("realizations per cell", f"up to {most:,}"),
+            ("time", show_duration(seconds)),
+        ),
         notes=(_NOTE,),
     )
-    return built, points, anew
 
 
 def figures(name: str, points: Sequence[FigurePoint]) -> list[tuple[str, Any]]:

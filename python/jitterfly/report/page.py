@@ -9,9 +9,9 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from ..claims.claim import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS, whose_limits
+from ..claims import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS, Finding, Judged, whose_limits
 from .comparison import HEADER, TITLE, limit_text
-from .document import ClaimRow, Facts, PartRow, Picture, Report, Section, Table
+from .document import Facts, Picture, Report, Section, Table
 
 # A browser that obeys it loads nothing at all: pictures are in the file.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -31,22 +31,17 @@ def page(report: Report, rendered: dict[str, tuple[Section, Html]] | None = None
         tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
-        tag("title", Html(_plain(report.title))),
+        tag("title", Html(escape(report.title, quote=False))),  # which has no marks of `text`
         tag("link", rel="icon", href="data:,"),
         tag("style", Html(css)),
     )
     parts = [
         _header(report),
-        tag("main", *(part for part in main if part)),
+        tag("main", *main),
         tag("footer", f"{report.title}. " + " · ".join(f"{k}: {v}" for k, v in report.facts)),
     ]
     body = tag("body", join(parts, "\n"))
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
-
-
-def _plain(title: str) -> str:
-    """Escaped, without the marks of `text`: a window's title has none."""
-    return title.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def _main(report: Report, rendered: dict[str, tuple[Section, Html]]) -> list[Html]:
@@ -99,20 +94,20 @@ def _pending(report: Report) -> Html:
 
 def _overview(report: Report) -> Html:
     """One line for each claim and study: what it says, the verdict, and where the figure is."""
-    claims = [(content, claim) for content in report.sections for claim in content.claims]
+    claims = [(content, judged) for content in report.sections for judged in content.claims]
     if not claims:
         return Html()
     header = ("Claim", "Source", "What it says", "Its parts", "Figure")
     rows = [
         tag(
             "tr",
-            tag("th", tag("a", claim.name, href=f"#{content.name}-{claim.name}"), scope="row"),
-            tag("td", claim.source),
-            tag("td", claim.text, class_="says"),
-            tag("td", counts(claim), class_="counts"),
+            tag("th", tag("a", judged.name, href=f"#{content.name}-{judged.name}"), scope="row"),
+            tag("td", judged.claim.source),
+            tag("td", judged.claim.text, class_="says"),
+            tag("td", counts(judged), class_="counts"),
             tag("td", tag("a", content.title, href=f"#{content.name}")),
         )
-        for content, claim in claims
+        for content, judged in claims
     ]
     return tag(
         "section",
@@ -121,7 +116,7 @@ def _overview(report: Report) -> Html:
         _bar(report),
         tag(
             "table",
-            tag("thead", tag("tr", *(tag("th", name, scope="col") for name in header))),
+            _head(header),
             tag("tbody", *rows),
             class_="overview",
         ),
@@ -135,7 +130,6 @@ def _comparison(report: Report) -> Html:
     parts = list(report.parts())
     if not parts:
         return Html()
-    head = tag("tr", *(tag("th", name, scope="col") for name in ("Claim", *HEADER)))
     studies = [
         tag(
             "tbody",
@@ -145,17 +139,27 @@ def _comparison(report: Report) -> Html:
         for content in report.sections
         if content.claims
     ]
-    grid = tag("table", tag("thead", head), *studies, class_="parts-table")
+    grid = tag("table", _head(("Claim", *HEADER)), *studies, class_="parts-table")
     return tag(
         "section",
         tag("h2", TITLE),
         tag(
             "details",
             tag("summary", f"All {len(parts)} parts of the claims"),
-            tag("div", grid, class_="scroll", tabindex="0", role="region", aria_label=TITLE),
+            _scroll(grid, TITLE),
         ),
         id="comparison",
     )
+
+
+def _head(names: Iterable[str]) -> Html:
+    """Of a table, with the names of its columns."""
+    return tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
+
+
+def _scroll(grid: Html, label: str) -> Html:
+    """A table that may be wider than the page: reachable by keyboard."""
+    return tag("div", grid, class_="scroll", tabindex="0", role="region", aria_label=label)
 
 
 def _run_of(content: Section) -> Html:
@@ -165,16 +169,16 @@ def _run_of(content: Section) -> Html:
     return tag("tr", tag("th", what, colspan=str(1 + len(HEADER)), scope="rowgroup"))
 
 
-def _part_row(content: Section, claim: ClaimRow, part: PartRow) -> Html:
+def _part_row(content: Section, judged: Judged, part: Finding) -> Html:
     return tag(
         "tr",
-        tag("th", tag("a", claim.name, href=f"#{content.name}-{claim.name}"), scope="row"),
+        tag("th", tag("a", judged.name, href=f"#{content.name}-{judged.name}"), scope="row"),
         tag("td", part.where),
         tag("td", part.part),
         tag("td", part.found),
         tag("td", limit_text(part.limit, part.whose)),
         tag("td", verdict(part.verdict)),
-        tag("td", part.why),
+        tag("td", part.reason),
     )
 
 
@@ -201,7 +205,7 @@ def _bar(report: Report) -> Html:
     parts = (
         tag(
             "span",
-            class_=f"share {name.replace(' ', '-')}",
+            class_=f"share {_kind(name)}",
             style=f"flex-grow: {math.ceil(1000 * counts[name] / total)}",
         )
         for name in VERDICTS
@@ -226,7 +230,7 @@ def verdict(name: str, count: str = "") -> Html:
     )
 
 
-def counts(claim: ClaimRow) -> Html:
+def counts(claim: Judged) -> Html:
     """How many parts of a claim have each verdict, as labels."""
     return join((verdict(name, f"{count} ") for name, count in claim.counts.items() if count), " ")
 
@@ -295,19 +299,19 @@ def _pictures(pictures: Iterable[Picture]) -> Html:
     return tag("div", *shown, class_="pictures") if shown else Html()
 
 
-def _claim(content: Section, claim: ClaimRow) -> Html:
-    by_place = groupby(claim.parts, key=lambda part: part.where)
+def _claim(content: Section, judged: Judged) -> Html:
+    by_place = groupby(judged.findings, key=lambda part: part.where)
     return tag(
         "article",
-        tag("h3", f"{claim.name} ", counts(claim)),
-        tag("blockquote", claim.text, tag("footer", claim.source)),
+        tag("h3", f"{judged.name} ", counts(judged)),
+        tag("blockquote", judged.claim.text, tag("footer", judged.claim.source)),
         tag("div", *(_claim_parts(where, parts) for where, parts in by_place), class_="places"),
         class_="claim",
-        id=f"{content.name}-{claim.name}",
+        id=f"{content.name}-{judged.name}",
     )
 
 
-def _claim_parts(where: str, parts: Iterable[PartRow]) -> Html:
+def _claim_parts(where: str, parts: Iterable[Finding]) -> Html:
     title = tag("h4", where) if where else Html()
     rows = (
         tag(
@@ -322,20 +326,18 @@ def _claim_parts(where: str, parts: Iterable[PartRow]) -> Html:
     return tag("div", title, tag("ul", *rows, class_="parts"))
 
 
-def _limit(part: PartRow) -> Html:
+def _limit(part: Finding) -> Html:
     """What decides, whose limit it is, and why a part is not reproduced."""
     note = f"Limit, {part.whose}: {part.limit}. " if part.whose else ""
-    note += f"Why: {part.why}." if part.why else ""
+    note += f"Why: {part.reason}." if part.reason else ""
     return tag("span", note, class_="note") if note else Html()
 
 
 def _grid(table: Table) -> Html:
-    head = tag("tr", *(tag("th", name, scope="col") for name in table.header))
     rows = (tag("tr", *(tag("td", cell) for cell in row)) for row in table.rows)
-    grid = tag("table", tag("thead", head), tag("tbody", *rows), class_="numbers")
+    grid = tag("table", _head(table.header), tag("tbody", *rows), class_="numbers")
     notes = (tag("p", note, class_="note") for note in table.notes)
-    scroll = tag("div", grid, class_="scroll", tabindex="0", role="region", aria_label=table.title)
-    return join([scroll, *notes])
+    return join([_scroll(grid, table.title), *notes])
 
 
 INTRODUCTION = (

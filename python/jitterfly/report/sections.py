@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..claims.verdicts import Judged, judge
+from ..claims import judge
 from ..congestion.study import FigurePoint
 from ..files import write_whole
 from ..info import __version__, info
@@ -23,7 +23,7 @@ from ..results.study_axes import axis_title
 from ..results.tables import SELECTION
 from ..results.text_table import interval, show_number, show_ranks
 from ..units import show_seconds
-from .document import ClaimRow, Facts, PartRow, Picture, Report, Section, Table
+from .document import Facts, Picture, Report, Section, Table
 
 _LARGEST = 2**20  # bytes of a drawing; larger ones go into the page as pixels
 _MANY = 100  # cells of a map: each is drawn with its number, and together they are larger than that
@@ -37,7 +37,7 @@ def section(results: Results, facts: Facts = ()) -> Section:
         name=study.name,
         title=study.title,
         source=study.source,
-        claims=tuple(map(model_claim, judge(results))),
+        claims=tuple(judge(results)),
         pictures=(
             *(
                 picture(results, kind, "The figure with the paper's axes")
@@ -49,15 +49,6 @@ def section(results: Results, facts: Facts = ()) -> Section:
         facts=(*about(results), *facts),
         notes=(SELECTION.replace("\n", " "),) if chosen else (),
     )
-
-
-def model_claim(judged: Judged) -> ClaimRow:
-    """A claim that was judged, as a report holds it."""
-    parts = tuple(
-        PartRow(one.where, one.part, one.verdict, one.found, one.limit, one.whose, one.reason)
-        for one in judged.findings
-    )
-    return ClaimRow(judged.name, judged.claim.source, judged.claim.text, parts)
 
 
 def about(results: Results) -> Facts:
@@ -177,9 +168,12 @@ def _spread(facts: MainNumbers) -> tuple[str, str]:
     """Median and range of single realizations, where they have a value."""
     if facts.quantiles is None:
         return _NONE, _NONE
-    show = (lambda value: show_seconds(value, 3)) if facts.unit == "s" else show_number
-    low, middle, high = map(show, facts.quantiles)
+    low, middle, high = (_show(value, facts.unit) for value in facts.quantiles)
     return middle, f"{low} – {high}"
+
+
+def _show(value: float, unit: str) -> str:
+    return show_seconds(value, 3) if unit == "s" else show_number(value)
 
 
 def _target(results: Results, cell: CellResults, name: str) -> str:
@@ -216,16 +210,13 @@ def few_runs_section(results: Results) -> Section | None:
 
 
 def _row(cell: FewRunMeans) -> tuple[str, ...]:
-    def show(value: float) -> str:
-        return show_seconds(value, 3) if cell.unit == "s" else show_number(value)
-
     inner = np.quantile(cell.means, [0.05, 0.95])
     outer = cell.means.min(), cell.means.max()
     return (
         cell.cell,
         cell.observable.replace("_", " "),
         f"{len(cell.means):,}",
-        *(" – ".join(show(float(end)) for end in ends) for ends in (inner, outer)),
+        *(" – ".join(_show(float(end), cell.unit) for end in ends) for ends in (inner, outer)),
         f"{cell.apart:.2g}×",
         f"{cell.realizations:,}",
         interval(cell.mean, ".4g", cell.unit),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log, sqrt
 from pathlib import Path
@@ -340,29 +340,21 @@ def _make(folder: Path, sizes: Sizes, tell: Tell) -> list[list[str]]:
     growth, more = simulate_growth(sizes, tell)
     limits = simulate_limits(sizes, tell)
     settings = f"{sizes.one:,} realizations of one rank, {sizes.last:,} of the last"
-    drawn: dict[str, Callable[[], Any]] = {
-        "ends": lambda: plots.draw_ends(
-            ends, "One rank and the last of 8,192", ["3.45 µs a round on the CPU", settings]
-        ),
-        "growth": lambda: plots.draw_growth(
-            growth,
-            f"{1 << sizes.rounds - sizes.rounds % 2:,}",
-            "The largest of N independent draws",
-            ["one compute phase, then a collective that takes no time", f"{sizes.largest:,} each"],
-        ),
-        "limits": lambda: plots.draw_limits(
-            limits,
-            "What limits a collective",
-            [
-                "left: 4096 ranks, 3.45 µs a round, 14 µs with a probability (HM18)",
-                "right: L = 1 µs, o = 0.5 µs, without noise",
-            ],
-        ),
-    }
+    count = f"{1 << sizes.rounds - sizes.rounds % 2:,}"
+    drawn = ["one compute phase, then a collective that takes no time", f"{sizes.largest:,} each"]
+    sides = [
+        "left: 4096 ranks, 3.45 µs a round, 14 µs with a probability (HM18)",
+        "right: L = 1 µs, o = 0.5 µs, without noise",
+    ]
     tell("pictures")
     with draw.drawing():
-        for name, make in drawn.items():
-            draw.save(make(), folder / f"{name}.svg")
+        title = "One rank and the last of 8,192"
+        figure = plots.draw_ends(ends, title, ["3.45 µs a round on the CPU", settings])
+        draw.save(figure, folder / "ends.svg")
+        figure = plots.draw_growth(growth, count, "The largest of N independent draws", drawn)
+        draw.save(figure, folder / "growth.svg")
+        figure = plots.draw_limits(limits, "What limits a collective", sides)
+        draw.save(figure, folder / "limits.svg")
     return [_row(check) for check in (*checks, *more)]
 
 

@@ -6,11 +6,11 @@ A kind is a name in `studies.validation.FIGURES`, and in `plots.draw` the module
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .. import stats
 from ..fields import check_choice
 from ..stats import Estimate
 from ..studies import Study, axis_unit
@@ -144,111 +144,89 @@ def published_figures(study: Study) -> list[str]:
 WIDE = 0.1  # an interval that reaches farther than this share of its mean is called uncertain
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Means of observables over two axes, shape (y, x); NaN where there is nothing.
+@dataclass
+class GridMap:
+    """Means of one observable over two axes, shape (y, x); NaN where there is nothing.
 
     `unsure` says where a mean is known to less than ± 10 %, and where a gain's interval holds 1
     (no winner); `unmet` where a target was missed.
     `reach` is the longer side of the interval.
-    `kinds` is "slowdown", "gain", "T" or "other".
+    `kind` is "slowdown", "gain", "T" or "other": what colours and marks there are.
     """
 
+    title: str
+    kind: str
+    values: npt.NDArray[np.float64]
+    reach: npt.NDArray[np.float64]
+    unsure: npt.NDArray[np.bool_]
+    unmet: npt.NDArray[np.bool_]
+    unit: str = ""
+
+    @classmethod
+    def empty(cls, study: Study, name: str, shape: tuple[int, int]) -> GridMap:
+        """The map of an observable before anything is known."""
+        kinds = {"slowdown": "slowdown", "gain": "gain", "optimal_T": "T"}
+        kind = kinds.get(kind_of(study, name), "other")
+        title = name.replace("_", " ") + ": the smallest not told from the best" * (kind == "T")
+        numbers, marks = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
+        return cls(title, kind, numbers, numbers.copy(), marks, marks.copy())
+
+    def put(self, at: tuple[int, int], facts: MainNumbers, unmet: bool) -> None:
+        """What is known in a cell."""
+        self.values[at] = float(facts.mean.value)
+        self.reach[at] = facts.half
+        self.unsure[at] = _unsure(facts, self.kind)
+        self.unmet[at] = unmet
+        self.unit = facts.unit
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The maps of observables by their names, and the texts at the ticks of both axes."""
+
     label: str
-    x: list[Any]
-    y: list[Any]
     x_texts: list[str]
     y_texts: list[str]
-    values: dict[str, npt.NDArray[np.float64]]
-    reach: dict[str, npt.NDArray[np.float64]]
-    unsure: dict[str, npt.NDArray[np.bool_]]
-    unmet: dict[str, npt.NDArray[np.bool_]]
-    kinds: dict[str, str]
-    units: dict[str, str]
-    titles: dict[str, str]
+    maps: dict[str, GridMap]
 
 
 def grids(results: Results, x: str, y: str, names: list[str]) -> list[Grid]:
     """A grid for each combination on the axes other than `x` and `y`."""
-    groups: dict[str, list[CellResults]] = {}
-    for cell in results.cells:
-        groups.setdefault(results.label(cell, without=(x, y)), []).append(cell)
-    values = axis_values(results.study)
-    across, up = sorted(values[x]), sorted(values[y])
-    made = [_grid(results, label, cells, (x, across), (y, up), names)
-             for label, cells in groups.items()]  # fmt: skip
+    study, values = results.study, axis_values(results.study)
+    scales = [AxisScale(sorted(values[axis]), axis_unit(study, axis)) for axis in (x, y)]
+    x_texts, y_texts = ([scale.text(value) for value in scale.values] for scale in scales)
+    columns, rows = ({value: i for i, value in enumerate(scale.values)} for scale in scales)
+    made = []
+    for label, cells in results.groups((x, y)).items():
+        maps = {name: GridMap.empty(study, name, (len(rows), len(columns))) for name in names}
+        for cell in cells:
+            at = rows[cell.coordinates[y]], columns[cell.coordinates[x]]
+            for name, one in maps.items():
+                if name in cell.facts:
+                    one.put(at, cell.facts[name], name in cell.unmet)
+        made.append(Grid(label, x_texts, y_texts, maps))
     for name in names:
-        _rescale(made, name)
+        _rescale([grid.maps[name] for grid in made])
     return made
 
 
-def _rescale(drawn: list[Grid], name: str) -> None:
-    """Times in the unit of the longest, the same in all grids."""
-    longest = max(np.nanmax(grid.values[name], initial=0.0) for grid in drawn)
-    if longest <= 0 or all(grid.units[name] != "s" for grid in drawn):
+def _rescale(maps: list[GridMap]) -> None:
+    """Times in the unit of the longest, the same in all maps of an observable."""
+    longest = max(np.nanmax(one.values, initial=0.0) for one in maps)
+    if longest <= 0 or all(one.unit != "s" for one in maps):
         return
     unit = show_seconds(longest).split()[1]
-    for grid in drawn:
-        grid.values[name] /= parse_seconds(f"1{unit}")
-        grid.reach[name] /= parse_seconds(f"1{unit}")
-        grid.titles[name] += f", {unit}"
-
-
-def _grid(
-    results: Results,
-    label: str,
-    cells: list[CellResults],
-    x: tuple[str, list[Any]],
-    y: tuple[str, list[Any]],
-    names: list[str],
-) -> Grid:
-    shape = len(y[1]), len(x[1])
-    values = {name: np.full(shape, np.nan) for name in names}
-    reach = {name: np.full(shape, np.nan) for name in names}
-    unsure = {name: np.zeros(shape, dtype=bool) for name in names}
-    unmet = {name: np.zeros(shape, dtype=bool) for name in names}
-    kinds = {name: map_kind(results, name) for name in names}
-    units = dict.fromkeys(names, "")
-    rows, columns = ({value: i for i, value in enumerate(axis[1])} for axis in (y, x))
-    for cell in cells:
-        at = rows[cell.coordinates[y[0]]], columns[cell.coordinates[x[0]]]
-        for name in names:
-            facts = cell.facts.get(name)
-            if facts is None:
-                continue
-            values[name][at] = float(facts.mean.value)
-            value, low, high = (float(getattr(facts.mean, e)) for e in ("value", "low", "high"))
-            reach[name][at] = max(high - value, value - low)
-            unsure[name][at] = _unsure(facts, kinds[name])
-            unmet[name][at] = name in cell.unmet
-            units[name] = facts.unit
-    along = [AxisScale(values, axis_unit(results.study, name)) for name, values in (x, y)]
-    x_texts, y_texts = ([scale.text(value) for value in scale.values] for scale in along)
-    titles = {name: title_of(results, name) for name in names}
-    return Grid(
-        label, x[1], y[1], x_texts, y_texts, values, reach, unsure, unmet, kinds, units, titles
-    )
+    for one in maps:
+        one.values /= parse_seconds(f"1{unit}")
+        one.reach /= parse_seconds(f"1{unit}")
+        one.title += f", {unit}"
 
 
 def _unsure(facts: MainNumbers, kind: str) -> bool:
-    low, high = float(facts.mean.low), float(facts.mean.high)
     if kind == "T":  # more exchanges than needed do no harm: there is no largest that is best
         return False
-    return facts.relative > WIDE or (kind == "gain" and low <= 1 <= high)
-
-
-def map_kind(results: Results, name: str) -> str:
-    """What colours and marks an observable gets: "slowdown", "gain", "T" or "other"."""
-    kind = kind_of(results.study, name)
-    return {"slowdown": "slowdown", "gain": "gain", "optimal_T": "T"}.get(kind, "other")
-
-
-def title_of(results: Results, name: str) -> str:
-    """The name of an observable above its map."""
-    title = name.replace("_", " ")
-    if map_kind(results, name) == "T":
-        return f"{title}: the smallest not told from the best"
-    return title
+    is_one = bool(facts.mean.low <= 1 <= facts.mean.high)
+    return facts.relative > WIDE or (kind == "gain" and is_one)
 
 
 LEAST_MEANS = 20  # so many separate 30-run means show a spread
@@ -300,7 +278,9 @@ def few_runs(
         known = [
             (few, number)
             for number, cell in enumerate(results.cells)
-            if name in cell.facts and (few := cell.facts[name].few) and _samples(cell, name)
+            if name in cell.facts
+            and (few := cell.facts[name].few)
+            and min(cell.realizations, cell.cell.raw_limit) >= LEAST_MEANS * main_numbers.RUNS
         ]
         widest = sorted(
             ((float(few.high / few.low), number) for few, number in known if few.low > 0),
@@ -322,15 +302,11 @@ def _position(results: Results, number: int) -> object:
     return coordinates[results.axis] if results.axis else number
 
 
-def _samples(cell: CellResults, name: str) -> bool:
-    return min(cell.realizations, cell.cell.raw_limit) >= LEAST_MEANS * main_numbers.RUNS
-
-
 def _few_run_means(results: Results, cell: CellResults, name: str) -> FewRunMeans:
     observed = cell.observed(name)
     if observed is None or observed.samples is None:
         raise results.study.error(f"no samples of {name!r} are kept at {cell.name}")
-    means = main_numbers.separate_means(observed.samples)
+    means = np.asarray(stats.thirty_run_means(observed.samples, main_numbers.RUNS))
     label = results.label(cell)
     facts = cell.facts[name]
     return FewRunMeans(label, name, facts.unit, facts.realizations, facts.mean, means)

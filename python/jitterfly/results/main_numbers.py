@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .. import stats
 from ..observables import Family, Form, Measure, Observed, Target
+from ..result_table import ends
 from ..stats import Estimate
 from ..stats.sampling_distributions import quantile_rank
 from ..units import TICKS_PER_SECOND
@@ -30,19 +30,9 @@ def few_run_mean(samples: npt.NDArray[np.float64], runs: int = RUNS) -> Estimate
     """
     if len(samples) < runs:
         return Estimate(np.nan, np.nan, np.nan, 0.9, len(samples))
-    low, high = np.quantile(_few_run_means(samples, runs), [0.05, 0.95])
-    return Estimate(float(samples[:runs].mean()), float(low), float(high), 0.9, runs)
-
-
-def _few_run_means(samples: npt.NDArray[np.float64], runs: int) -> npt.NDArray[np.float64]:
     rows = np.random.default_rng(0).integers(len(samples), size=(_RESAMPLES, runs))
-    means: npt.NDArray[np.float64] = samples[rows].mean(axis=1)
-    return means
-
-
-def separate_means(samples: npt.NDArray[np.float64], runs: int = RUNS) -> npt.NDArray[np.float64]:
-    """Means of `runs` realizations each, no realization in two of them: experiments repeated."""
-    return np.asarray(stats.thirty_run_means(samples, runs))
+    low, high = np.quantile(samples[rows].mean(axis=1), [0.05, 0.95])
+    return Estimate(float(samples[:runs].mean()), float(low), float(high), 0.9, runs)
 
 
 Samples = Callable[[], "npt.NDArray[np.float64] | None"]
@@ -87,7 +77,7 @@ class MainNumbers:
     @property
     def half(self) -> float:
         """The longer side of the mean's interval."""
-        value, low, high = (float(x) for x in (self.mean.value, self.mean.low, self.mean.high))
+        value, low, high = map(float, ends(self.mean))
         return max(high - value, value - low)
 
     @property

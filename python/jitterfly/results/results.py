@@ -244,13 +244,17 @@ class Results:
     def panels(self, axis: str | None = None) -> list[Panel]:
         """Cells along an axis (`self.axis` if not given), a panel per combination of the others."""
         axis = self.axis if axis is None else axis
-        groups: dict[str, list[CellResults]] = {}
-        for cell in self.cells:
-            groups.setdefault(self.label(cell, without=(axis,)), []).append(cell)
         return [
             Panel(label, dict(cells[0].labels), study_axes.ascending(cells, axis))
-            for label, cells in groups.items()
+            for label, cells in self.groups((axis,)).items()
         ]
+
+    def groups(self, without: tuple[str, ...]) -> dict[str, list[CellResults]]:
+        """Cells that differ on these axes alone, by their label."""
+        groups: dict[str, list[CellResults]] = {}
+        for cell in self.cells:
+            groups.setdefault(self.label(cell, without), []).append(cell)
+        return groups
 
     def settings(self, most: int, without: tuple[str, ...] = ()) -> dict[str, list[str]]:
         """Values of the axes beside `axis`: at most so many combinations, see `study_axes`."""

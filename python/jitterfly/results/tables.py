@@ -9,6 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..noise_free import noise_free_ticks
+from ..result_table import ends
 from ..store.metadata import situations
 from ..studies.validation import why_absent_at
 from ..units import TICKS_PER_SECOND, show_seconds
@@ -303,9 +304,7 @@ def _texts(facts: MainNumbers | None, columns: int, wanted: bool = False) -> lis
     if facts is None:
         return ["-"] * columns
     scale = _MICRO if facts.unit == "s" else 1.0
-    value, low, high = (
-        scale * float(e) for e in (facts.mean.value, facts.mean.low, facts.mean.high)
-    )
+    value, low, high = (scale * float(end) for end in ends(facts.mean))
     if facts.is_target:
         return [value_between(value, low, high)]
     if facts.quantiles is None:
@@ -339,11 +338,10 @@ def _matrices(results: Results) -> list[Table]:
     own = set(results.columns) - set(results.names)  # targets that are no observable's mean
     for grid in grids(results, x, y, results.columns):
         columns = [study_axes.without_formula(text) for text in grid.x_texts]
-        for name in results.columns:
+        for name, one in grid.maps.items():
             rows = []
-            for j in reversed(range(len(grid.y))):
-                marks = zip(grid.values[name][j], grid.reach[name][j], grid.unsure[name][j],
-                            grid.unmet[name][j], strict=True)  # fmt: skip
+            for j in reversed(range(len(grid.y_texts))):
+                marks = zip(one.values[j], one.reach[j], one.unsure[j], one.unmet[j], strict=True)
                 cells = [
                     ""
                     if value != value
@@ -354,7 +352,7 @@ def _matrices(results: Results) -> list[Table]:
                     for value, half, u, m in marks
                 ]
                 rows.append([grid.y_texts[j], *cells])
-            heading = f"{grid.titles[name]}: ± the longer side of its interval" * (name in own)
-            title = ", ".join(part for part in (heading or grid.titles[name], grid.label) if part)
+            heading = one.title + ": ± the longer side of its interval" * (name in own)
+            title = f"{heading}, {grid.label}" if grid.label else heading
             tables.append(Table(title, [header, *columns], rows, alike=True))
     return tables
