@@ -21,7 +21,7 @@ from .claim import (
     show_counts,
     whose_limits,
 )
-from .verdicts import CLAIMS, Judged, check_claims, judge, judge_points, report
+from .registry import CLAIMS, Judged, check_claims, judge, judge_points, report
 
 __all__ = [
     "AXIS", "CANNOT_TELL", "CLAIMS", "CLIP", "DIFFERS", "NUMBER", "OURS", "REPRODUCED", "VERDICTS",

@@ -118,7 +118,7 @@ def check_study(study: Any, *, stored: bool = False) -> None:
 
     Of a `stored` study a claim may have been worded anew since it was run.
     """
-    from ..claims.verdicts import check_claims
+    from ..claims.registry import check_claims
     from ..results.figures import check_figure
 
     check_figure(study)
@@ -295,7 +295,7 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
 
 def contents(store: Any) -> dict[str, Any]:
     """A run for programs: its study, a row for each cell, observable and statistic, its claims."""
-    from ..claims.verdicts import judge
+    from ..claims.registry import judge
     from ..results import Results
     from ..store.export import read_numbers
     from ..store.numbers import COLUMNS
@@ -330,7 +330,7 @@ def contents(store: Any) -> dict[str, Any]:
 
 def show(store: Any) -> None:
     """The study's table, and its claims beside what was found."""
-    from ..claims.verdicts import report as claims
+    from ..claims.registry import report as claims
     from ..progress import phase
     from ..results import Results, tables
     from .output import terminal_width

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..claims import CLAIMS
-from ..claims.verdicts import judge_points
-from ..claims.verdicts import lines as claim_lines
+from ..claims.registry import judge_points
+from ..claims.registry import lines as claim_lines
 from ..congestion import (
     ROUTINGS,
     CongestionCase,

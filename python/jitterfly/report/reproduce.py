@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from ..claims import CLAIMS, show_counts
-from ..claims.verdicts import check_claims
+from ..claims.registry import check_claims
 from ..fields import check_choice
 from ..files import write_whole
 from ..plots import draw

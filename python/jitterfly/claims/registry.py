@@ -1,4 +1,4 @@
-"""`CLAIMS`, the list of all claims of papers, and their verdicts as data and text.
+"""Registry `CLAIMS` of all claims of papers; a study's verdicts as data and text.
 
 A claim is one entry in CLAIMS and one function in the module of its paper (HSL09's entries are
 there, too: they are not about studies but about networks).
