@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from . import notebook, stats
 from .algorithms import Algorithm, is_kind_of
+from .algorithms.algorithm import COLLECTIVES
 from .case import Case, check_case, random_sources
 from .fields import MOST_REALIZATIONS, check_choice, check_numbers, shorten
 from .files import read_text
@@ -254,7 +255,8 @@ def compare_measured(
     ValueError
         An argument out of range; a file that holds no numbers, or several columns of them; ranks
         that the case has not; a choice that the file, or plain numbers of the case, have not;
-        other iterations than those in the file; a unit of a benchmark's file.
+        other iterations than those in the file; a unit of a benchmark's file; an algorithm of
+        another collective than a table's.
     OSError
         The file can not be read.
 
@@ -329,9 +331,7 @@ def _remarks_on_table(
     remarks = []
     kind, collective = case.algorithm.kind, full_name(table.operation)
     if not is_kind_of(kind, collective):
-        others = [name for name in Algorithm.kinds() if is_kind_of(name, collective)]
-        choose = f": choose an algorithm of it, such as {others[0]}" if others else ""
-        remarks.append(f"the measured collective is {collective}, which {kind} is not{choose}")
+        remarks.append(f"the measured collective is {collective}, which {kind} is not")
     if table.iterations is None:
         remarks.append(
             "the file does not say over how many iterations it has means, so that nothing is told "
@@ -489,7 +489,9 @@ def _read(
     if unit is not None and (tables or samples):
         raise ValueError(f"unit must be left out: the times in {path} have their own")
     if tables:
-        return _chosen_rows(_part_of(tables, case, chosen, path), chosen, path)
+        table = _part_of(tables, case, chosen, path)
+        _check_collective(table.operation, case, path)
+        return _chosen_rows(table, chosen, path)
     if chosen.iterations is not None:
         raise ValueError(f"iterations are of a table of means, which {path} is not: it has times")
     if samples:
@@ -544,6 +546,17 @@ def _check_plain(case: Case, chosen: _Chosen) -> None:
 
 def _is_of(case: Case, collective: str) -> bool:
     return is_kind_of(case.algorithm.kind, full_name(collective))
+
+
+def _check_collective(operation: str, case: Case, path: Path) -> None:
+    """An algorithm of another collective than the measured one has nothing to do with it."""
+    known = [one for one in COLLECTIVES if _is_of(case, one)]
+    kinds = [kind for kind in Algorithm.kinds() if is_kind_of(kind, full_name(operation))]
+    if known and kinds and case.algorithm.kind not in kinds:
+        raise ValueError(
+            f"algorithm must be one of {full_name(operation)}, which {path} is of, such as "
+            f"{kinds[0]}, got {case.algorithm.kind}"
+        )
 
 
 def _part_of(

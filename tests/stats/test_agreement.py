@@ -293,15 +293,22 @@ def test_the_command_takes_iterations(tmp_path, capsys):
     assert "--iterations must be" in capsys.readouterr().err
 
 
-def test_another_collective_is_told():
+def test_another_collective_is_refused(tmp_path):
     barrier = NOISE_SAMPLES / "osu_barrier.txt"
-    told = " ".join(jf.compare_measured(barrier, CASE, realizations=20).notes())
-    assert "the measured collective is barrier, which butterfly is not" in told
-    assert "choose an algorithm of it, such as dissemination_barrier" in told
+    for file, algorithm, words in (
+        (barrier, jf.Butterfly(), "barrier, which .* such as dissemination_barrier, got butterfly"),
+        (OSU, jf.RingAllgather(), "allreduce, which .* such as butterfly, got ring_allgather"),
+    ):
+        with pytest.raises(ValueError, match=f"algorithm must be one of {words}"):
+            jf.compare_measured(file, replace(CASE, algorithm=algorithm), realizations=20)
     case = replace(CASE, algorithm=jf.DisseminationBarrier())
-    for same in (jf.compare_measured(barrier, case, realizations=20),
-                 jf.compare_measured(OSU, CASE, realizations=20)):  # fmt: skip
-        assert "the measured collective" not in " ".join(same.notes())
+    told = " ".join(jf.compare_measured(barrier, case, realizations=20).notes())
+    assert "the measured collective" not in told
+    other = tmp_path / "osu.txt"  # what no algorithm here is of may be like one that is
+    other.write_text(table_of([(8, 20.0)]).replace("Allreduce", "Allgatherv"))
+    found = jf.compare_measured(other, replace(CASE, algorithm=jf.RingAllgather()))
+    told = " ".join(found.notes())
+    assert "the measured collective is allgatherv, which ring_allgather is not" in told
 
 
 def dependent(pool, rng, count, lag_one):
@@ -363,10 +370,11 @@ def test_times_that_depend_for_too_long_have_no_chance():
 
 def test_rows_of_a_table_are_chosen():
     two = NOISE_SAMPLES / "osu_barrier.txt"  # 256 and 512 ranks
-    rows = jf.compare_measured(two, CASE, ranks=512, realizations=20).rows
+    barrier = replace(CASE, algorithm=jf.DisseminationBarrier())
+    rows = jf.compare_measured(two, barrier, ranks=512, realizations=20).rows
     assert [row.ranks for row in rows] == [512]
     with pytest.raises(ValueError, match="nothing of 64 ranks, but of 256 ranks 0 bytes, 512"):
-        jf.compare_measured(two, CASE, ranks=64)
+        jf.compare_measured(two, barrier, ranks=64)
     rows = jf.compare_measured(OSU, CASE, message_bytes=8, ranks=32, realizations=20).rows
     assert {(row.ranks, row.bytes) for row in rows} == {(32, 8)}
     with pytest.raises(ValueError, match="nothing of 16 bytes, but of 4 bytes, 8 bytes"):
@@ -380,8 +388,8 @@ def test_one_of_several_collectives():
     few = {"realizations": 20}
     assert len(jf.compare_measured(both, CASE, **few).rows) == 2  # and two of 0 bytes
     assert len(jf.compare_measured(both, CASE, message_bytes=8, **few).rows) == 2
-    for case, chosen in ((barrier, None), (CASE, "barrier")):
-        (row,) = jf.compare_measured(both, case, collective=chosen, **few).rows
+    for chosen in (None, "barrier"):
+        (row,) = jf.compare_measured(both, barrier, collective=chosen, **few).rows
         assert row.measured.value == pytest.approx(3.5e-6)
     ring = replace(CASE, algorithm=jf.RingAllgather())
     with pytest.raises(ValueError, match="allreduce, barrier; choose one with `collective`"):
@@ -409,15 +417,16 @@ def test_rows_of_0_bytes_are_left_out():
 def test_the_command_chooses_rows(tmp_path, capsys):
     two, both = NOISE_SAMPLES / "osu_barrier.txt", NOISE_SAMPLES / "imb.txt"
     usual = ["--noise=period=1ms,duration=25us", "--realizations=20", "--json"]
-    study = tmp_path / "case.toml"
+    study, synchronized = tmp_path / "case.toml", tmp_path / "barrier.toml"
     study.write_text('ranks = 8\nnoise = [{kind = "periodic", period = "1ms", duration = "9us"}]\n'
                      'network = {kind = "loggops", L = "1us", o = "1us"}\n')  # fmt: skip
+    synchronized.write_text('algorithm = "dissemination_barrier"\n' + study.read_text())
     for words, points in (
-        ([two, *usual], [(256, 1), (512, 1)]),
-        ([two, "--ranks=512", *usual], [(512, 1)]),
+        ([two, "--algorithm=dissemination_barrier", *usual], [(256, 1), (512, 1)]),
+        ([two, synchronized, "--ranks=512", *usual[1:]], [(512, 1)]),
         ([both, "--bytes=8", *usual], [(2, 8), (4, 8)]),
         ([both, "--collective=allreduce", "--ranks=4", "--bytes=8", *usual], [(4, 8)]),
-        ([both, study, "--collective=barrier", *usual[1:]], [(4, 1)]),
+        ([both, synchronized, "--collective=barrier", *usual[1:]], [(4, 1)]),
         ([both, study, "--bytes=8", "--ranks=2", *usual[1:]], [(2, 8)]),
     ):
         assert main(["compare-measured", *map(str, words)]) == 0
