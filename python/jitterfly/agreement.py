@@ -13,14 +13,15 @@ import numpy.typing as npt
 
 from . import notebook, stats
 from .algorithms import Algorithm, is_kind_of
-from .case import Case, check_case
+from .algorithms.algorithm import COLLECTIVES
+from .case import Case, check_case, random_sources
 from .fields import MOST_REALIZATIONS, check_choice, check_numbers, shorten
 from .files import read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load
 from .measured.formats import Text
 from .measured.measurements import full_name, parts_of_collective
 from .measured.network_parameters import is_pingpong
-from .noise_free import noise_free_ticks, noise_only_delays
+from .noise_free import noise_free_observations, noise_only_delays
 from .result_table import ResultTable, aligned, csv_text, ends, show_time
 from .simulate import simulate
 from .stats import Estimate
@@ -76,10 +77,10 @@ class AgreementRow(NamedTuple):
     what : str
         "mean", or a quantile such as "p50".
     measured, simulated : Estimate
-        A mean or a percentile that a benchmark printed has the interval that so many iterations
-        have which are distributed as the simulated times, from the time without noise on where
-        noise only delays; no bounds where their number is not known. Where the slowest rank's mean
-        was printed, the interval reaches to it.
+        A mean or a percentile that a benchmark printed is of the mean over ranks, and so is the
+        simulated one. It has the interval that so many iterations have which are distributed as the
+        simulated times, from the time without noise on where noise only delays; no bounds where
+        their number is not known.
     ratio : float
         Simulated over measured.
     verdict : "too long", "too short", "not told apart" or "not known"
@@ -222,10 +223,11 @@ def compare_measured(
         one in each line, or all in one line (# begins a comment), in the order in which they were
         measured. Or a file of a benchmark: every
         iteration on every rank (Netgauge), of which the latest rank counts; a table of means and
-        percentiles (OSU, IMB), each of whose rows is simulated with its ranks and bytes.
+        percentiles of the mean over ranks (OSU, IMB), each of whose rows is simulated with its
+        ranks and bytes.
     case : Case
-        What is simulated: its last completion. With a table, ranks and bytes are the rows', as far
-        as the table has them.
+        What is simulated: its last completion; with a table, that time as a mean over ranks, with
+        the rows' ranks and bytes, as far as the table has them.
     unit : "s", "ms", "us" or "ns", optional
         Of the numbers; benchmarks' files have their own. Without it they are seconds, and a median
         of 1 s or more gives a `LongTimeWarning`.
@@ -253,7 +255,8 @@ def compare_measured(
     ValueError
         An argument out of range; a file that holds no numbers, or several columns of them; ranks
         that the case has not; a choice that the file, or plain numbers of the case, have not;
-        other iterations than those in the file; a unit of a benchmark's file.
+        other iterations than those in the file; a unit of a benchmark's file; an algorithm of
+        another collective than a table's.
     OSError
         The file can not be read.
 
@@ -294,8 +297,7 @@ def compare_measured(
         return Agreement(case, rows, None, None, None, confidence, seed, None, remarks)
     series, simulated = Series(content), np.sort(samples(case))
     each = 1 - (1 - confidence) / (2 * (1 + len(LEVELS)))  # an interval of each side of each row
-    mean = stats.mean(simulated, each, lower_bound=_least(case))
-    pairs = [("mean", series.mean(each).bounded(0.0), mean)]
+    pairs = [("mean", series.mean(each).bounded(0.0), _mean(case, simulated, each))]
     for q in LEVELS:
         sides = (series.quantile(q, each), stats.quantile(simulated, q, each))
         pairs.append((f"p{100 * q:g}", *sides))
@@ -329,9 +331,7 @@ def _remarks_on_table(
     remarks = []
     kind, collective = case.algorithm.kind, full_name(table.operation)
     if not is_kind_of(kind, collective):
-        others = [name for name in Algorithm.kinds() if is_kind_of(name, collective)]
-        choose = f": choose an algorithm of it, such as {others[0]}" if others else ""
-        remarks.append(f"the measured collective is {collective}, which {kind} is not{choose}")
+        remarks.append(f"the measured collective is {collective}, which {kind} is not")
     if table.iterations is None:
         remarks.append(
             "the file does not say over how many iterations it has means, so that nothing is told "
@@ -340,7 +340,8 @@ def _remarks_on_table(
     means = [row for row in rows if row.what == "mean"]
     # In each row of the table iterations may be the first to meet the noise.
     enough = _ENOUGH * sum(row.measured.realizations for row in means)
-    if any(row.verdict == LOW and row.simulated.realizations < enough for row in means):
+    unmet = any(row.verdict == LOW and row.simulated.realizations < enough for row in means)
+    if unmet and any(random_sources(case)):
         more = f"realizations = {enough:,} tell more"
         if enough > MOST_REALIZATIONS:
             more = "compare fewer rows (`message_bytes`), and take more realizations"
@@ -351,10 +352,7 @@ def _remarks_on_table(
         remarks.append("more realizations give bounds (?) of more measured numbers")
     if not _sends(table).all():
         remarks.append(f"rows of 0 bytes are left out: without data, {collective} sends nothing")
-    slowest = "" if table.max is None else ", with intervals up to the slowest rank's mean"
-    remarks.append(
-        f"measured are means over ranks{slowest}; simulated is the last rank, which is no faster"
-    )
+    remarks.append("measured and simulated are means over ranks")
     return tuple(remarks)
 
 
@@ -370,15 +368,15 @@ def _rows_of_table(
         ranks, size = int(table.ranks[i]), int(table.bytes[i])
         # OSU does not print the number of ranks: then it is the case's.
         bytes_ = max(size, case.network.smallest_message)
-        one = replace(case, ranks=ranks or case.ranks, message_bytes=bytes_)
+        one = replace(case, ranks=ranks or case.ranks, message_bytes=bytes_, observe="spread")
         simulated, least = np.sort(samples(one)), _least(one)
         for name in columns:
             estimate = (
-                stats.mean(simulated, each, lower_bound=least)
+                _mean(one, simulated, each)
                 if name == "mean"
                 else stats.quantile(simulated, int(name[1:]) / 100, each)
             )
-            measured = _reported(table, name, i, simulated, each)
+            measured = _reported(table, name, i, simulated, each, any(random_sources(one)))
             # A machine that is quicker than the model does not keep its bound.
             measured = measured.bounded(least if measured.value >= least else 0.0)
             rows.append(_row(one, name, measured, estimate))
@@ -391,7 +389,7 @@ def _sends(table: CollectiveTable) -> npt.NDArray[np.bool_]:
 
 
 def _reported(
-    table: CollectiveTable, name: str, row: int, simulated: Floats, confidence: float
+    table: CollectiveTable, name: str, row: int, simulated: Floats, confidence: float, noisy: bool
 ) -> Estimate:
     """A number of a table, as sure as so many iterations are that are like the simulated ones."""
     value = float(getattr(table, name)[row])
@@ -400,20 +398,24 @@ def _reported(
     count = int(table.iterations[row])
     if count < 1:
         return Estimate(value, -math.inf, math.inf, confidence, count)
-    if name != "mean":
-        q = int(name[1:]) / 100
-        found = reported_quantile(value, count, q, simulated, confidence)
-        slowest = 0.0
-    else:
+    if not noisy:  # iterations that are like the simulated ones are all the same
+        found = Estimate(value, value, value, confidence, count)
+    elif name == "mean":
         found = reported_mean(value, count, simulated, confidence)
-        # The last rank of each iteration is no faster than the rank that is slowest on average.
-        slowest = 0.0 if table.max is None else max(float(table.max[row]) - value, 0.0)
-    return replace(found, low=found.low - _ROUNDED, high=found.high + slowest + _ROUNDED)
+    else:
+        found = reported_quantile(value, count, int(name[1:]) / 100, simulated, confidence)
+    return replace(found, low=found.low - _ROUNDED, high=found.high + _ROUNDED)
+
+
+def _mean(case: Case, simulated: Floats, confidence: float) -> Estimate:
+    """The mean of what was simulated, which is exact where nothing is drawn."""
+    noisy = any(random_sources(case))
+    return stats.mean(simulated, confidence, noisy=noisy, lower_bound=_least(case))
 
 
 def _least(case: Case) -> float:
     """What no simulated time lies below, in seconds."""
-    return float(from_ticks(noise_free_ticks(case)[-1])) if noise_only_delays(case) else 0.0
+    return float(from_ticks(noise_free_observations(case)[-1])) if noise_only_delays(case) else 0.0
 
 
 def _row(case: Case, what: str, measured: Estimate, simulated: Estimate) -> AgreementRow:
@@ -487,7 +489,9 @@ def _read(
     if unit is not None and (tables or samples):
         raise ValueError(f"unit must be left out: the times in {path} have their own")
     if tables:
-        return _chosen_rows(_part_of(tables, case, chosen, path), chosen, path)
+        table = _part_of(tables, case, chosen, path)
+        _check_collective(table.operation, case, path)
+        return _chosen_rows(table, chosen, path)
     if chosen.iterations is not None:
         raise ValueError(f"iterations are of a table of means, which {path} is not: it has times")
     if samples:
@@ -544,6 +548,17 @@ def _is_of(case: Case, collective: str) -> bool:
     return is_kind_of(case.algorithm.kind, full_name(collective))
 
 
+def _check_collective(operation: str, case: Case, path: Path) -> None:
+    """An algorithm of another collective than the measured one has nothing to do with it."""
+    known = [one for one in COLLECTIVES if _is_of(case, one)]
+    kinds = [kind for kind in Algorithm.kinds() if is_kind_of(kind, full_name(operation))]
+    if known and kinds and case.algorithm.kind not in kinds:
+        raise ValueError(
+            f"algorithm must be one of {full_name(operation)}, which {path} is of, such as "
+            f"{kinds[0]}, got {case.algorithm.kind}"
+        )
+
+
 def _part_of(
     tables: list[CollectiveTable], case: Case, chosen: _Chosen, path: Path
 ) -> CollectiveTable:
@@ -569,7 +584,7 @@ def _chosen_rows(table: CollectiveTable, chosen: _Chosen, path: Path) -> Collect
             f"{path} {what}: without data, {full_name(table.operation)} sends nothing; choose "
             "another collective or message_bytes"
         )
-    fields = ("ranks", "bytes", "mean", "max", "p50", "p90", "p99", "iterations")
+    fields = ("ranks", "bytes", "mean", "p50", "p90", "p99", "iterations")
     columns: dict[str, Any] = {name: getattr(table, name) for name in fields}
     chosen_columns: dict[str, Any] = {k: None if v is None else v[keep] for k, v in columns.items()}
     if chosen.ranks is not None:

@@ -72,8 +72,9 @@ class CauseRow(NamedTuple):
     Attributes
     ----------
     cause : str
-        "noise.0 (periodic)" and so on; "arrival": given arrivals; "path": the difference that the
-        path itself makes without noise, which is negative where it is not the longest one then.
+        "noise.0 (periodic)" and so on; "arrival": given arrivals; "path": what the path itself
+        takes with given speeds and no noise, less what the longest one takes on time; negative
+        where that one is longer.
     mean : Estimate
         Of the delay by it, seconds, over all realizations.
     share : float
@@ -274,8 +275,8 @@ class DelayByCause(ResultTable):
         return aligned(rows, left=1)
 
     def subtitle(self) -> list[str]:
-        """What a picture says below its title."""
-        return self.notes()
+        """What a picture says below its title: the notes, but for what explains the table."""
+        return [note for note in self.notes() if note != OF_RANKS]
 
     def report(self) -> list[str]:
         """Title, tables of causes and of ranks, and notes as lines of text."""
@@ -318,7 +319,7 @@ class DelayByCause(ResultTable):
         told = f"a mean delay of {show_seconds(mean)}"
         if mean < 0:
             told = f"on average {show_seconds(-mean)} less with what is given"
-        return f"{show_seconds(float(from_ticks(self.on_time)))} without noise, and {told}"
+        return f"{show_seconds(float(from_ticks(self.on_time)))} on time, and {told}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

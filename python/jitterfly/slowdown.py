@@ -145,7 +145,7 @@ class SlowdownTable(ResultTable):
         if unseen:
             text.append(
                 f"on {show_ranks(unseen)} no realization was delayed: a mean that rests on "
-                "no event has no interval; take more realizations"
+                "no event has no interval; take more realizations, unless waits absorb such delays"
             )
         few = [row.ranks for row in self.rows if row.mean.skewed]
         if few:

@@ -19,6 +19,8 @@ import numpy.typing as npt
 from .algorithms import Butterfly
 from .case import Case
 from .engine import core
+from .hierarchy import Hierarchy
+from .network import Network
 from .noise.source import engine_window, node_ranks
 from .noise_free import noise_free_ticks
 from .program import compile_case, row_labels
@@ -324,8 +326,17 @@ def noise_free(case: Case) -> int:
     return int(noise_free_ticks(case)[-1])
 
 
+def check_levels(network: Network) -> None:
+    """Raise ValueError for a network of several levels."""
+    if isinstance(network, Hierarchy):
+        raise ValueError(
+            "network must be of one level for a trace, such as L=1us,o=200ns: got a hierarchy"
+        )
+
+
 def check_size(case: Case) -> None:
     """Raise ValueError if a picture could not show the case."""
+    check_levels(case.network)
     if not isinstance(case.algorithm, Butterfly) or case.ranks & (case.ranks - 1):
         raise ValueError(
             "a trace shows a Butterfly on a power of two of ranks, got "

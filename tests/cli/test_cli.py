@@ -242,6 +242,7 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         (["trace", "--ranks", ""], "--ranks must be a power of two"),
         (["trace", "--copy-levels", ""], "--copy-levels must be all, none, or levels"),
         (["trace", "--network", ""], "--network must look like key=value"),
+        (["trace", "--network", "8: L=0,o=0; L=1us,o=0"], "--network must be of one level"),
         (["trace", "--noise", "period=1us,period=2us"], "has the key 'period' twice"),
         (["trace", "--noise", "period=2ps,duration=1ps"], "at most 20000 noise intervals"),
         (["trace", "--noise", "period=2ns,duration=1.999ns"], "at most 20000 noise intervals"),

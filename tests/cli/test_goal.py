@@ -15,6 +15,7 @@ from support.scale import scaled, some
 import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.goal import goal_schedule
+from jitterfly.trace import check_size
 
 SIMULATOR = os.environ.get("JITTERFLY_LOGGOPSIM", "")
 LATENCY = 1000  # ns
@@ -268,6 +269,9 @@ def test_trace_takes_a_case(tmp_path, capsys):
     capsys.readouterr()
     assert main(["trace", str(path), "--at", "ranks=4", "--out", str(picture)]) == 2
     assert "holds one case" in capsys.readouterr().err
+    levels = jf.Hierarchy([(2, jf.LogGOPS("1us", "0")), jf.LogGOPS("1us", "0")])
+    with pytest.raises(ValueError, match="network must be of one level for a trace"):
+        check_size(jf.Case(4, network=levels))
     path.write_text(CASE)
     assert main(["trace", str(path), "--out", str(picture)]) == 2
     error = capsys.readouterr().err

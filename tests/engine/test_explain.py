@@ -279,7 +279,8 @@ def test_ranks_that_are_early_have_no_share():
     found = jf.explain(case, 2)
     assert found.delay.tolist() == [-5 * 10**6] * 2
     assert np.isnan(found.rows()[0].share)
-    assert "on average 5 µs less" in found.title()
+    # `on_time` is neither with the given speeds nor with noise.
+    assert "15.6 µs on time, and on average 5 µs less" in found.title()
     assert "%" not in " ".join(found.lines()[1].split()[:-1]).replace("95 %", "")
 
 
@@ -356,6 +357,8 @@ def test_tables_and_picture(tmp_path):
     assert "<pre>" in found._repr_html_()
     assert repr(found).startswith("Explanation(200 realizations; most by noise.")
     pytest.importorskip("matplotlib")
+    assert "of ranks: means" in " ".join(found.notes())
+    assert "of ranks: means" not in " ".join(found.subtitle())  # which explains the table
     found.plot(tmp_path / "causes.png")
     assert (tmp_path / "causes.png").stat().st_size > 10_000
 

@@ -463,7 +463,7 @@ def test_trace(tmp_path, capsys, name):
     out = tmp_path / name
     options = (
         "--copy-levels all --exchanges-after 2 --compute-time 2us --cycles 2 "
-        "--jitter period=5us,duration=1us --realization worst --out"
+        "--noise period=200us,duration=10us --noise kind=jitter,period=5us,duration=1us --out"
     )
     assert main(["trace", *options.split(), str(out)]) == 0
     printed = capsys.readouterr().out

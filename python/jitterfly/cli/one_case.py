@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..case import MOST_CYCLES, Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
+from ..network import Network
 from ..syntax import read_count, read_network
-from ..trace import MOST_RANKS, check_size
+from ..trace import MOST_RANKS, check_levels, check_size
 from ..units import show_size
 from .options import (
     add_algorithm,
@@ -49,7 +50,6 @@ _TRACE_OPTIONS = (
     "exchanges_after",
     "network",
     "noise",
-    "jitter",
     "bytes",
     "cycles",
     "compute_time",
@@ -223,7 +223,6 @@ def add_trace(commands: Any) -> None:
         action="append",
         help=f"may be given several times, or none (default {_TRACE_NOISE})",
     )
-    trace.add_argument("--jitter", metavar="K=V,...", help="network jitter (none)")
     trace.add_argument("--bytes", metavar="N", help="message size, such as 1KiB (default 8)")
     trace.add_argument("--cycles", metavar="N", help="default 1")
     trace.add_argument(
@@ -308,9 +307,8 @@ def _trace_case(chosen: argparse.Namespace) -> Case:
     noise: list[dict[str, Any]] = []
     if chosen.noise != ["none"]:
         noise += noises([_TRACE_NOISE] if chosen.noise is None else chosen.noise)
-    if chosen.jitter is not None:
-        noise.append({"kind": "jitter"} | pairs(chosen.jitter, "jitter"))
     network = read_network(_given(chosen, "network", _TRACE_NETWORK), "--network")
+    check_levels(Network.from_dict(network, "network"))
     table: dict[str, Any] = {
         "ranks": ranks,
         "algorithm": butterfly,
