@@ -31,11 +31,13 @@ shares   0.01 or 1%, such as a probability
 noise    a noise file (`jitterfly noise record`, `import`), which every rank replays, also with
          keys, such as all.noise,part=each; or KEY=VALUE,
          such as period=1ms,duration=10us,start=stationary, or kind=NAME,...: periodic (which it is
-         without a kind), trace (file, part, ...), renewal, step, message, jitter, arrival, speed,
-         congestion. Each rank has noise of its own; with shared=48 the 48 ranks of a node have the
-         same, with shared=machine all. Daemons at random, 200 ms apart on average:
+         without a kind), trace (file, part, ...), renewal, step, message, jitter, arrival, speed.
+         Each rank has noise of its own; with shared=48 the 48 ranks of a node have the same, with
+         shared=machine all. Daemons at random, 200 ms apart on average:
          kind=renewal,gap=200ms,duration=80us,start=stationary,shared=48
          A gap, a duration or a delay may be drawn: duration=exponential(mean=80us)
+         Congestion of a network from a file: kind=congestion,network=map(file=net.dot);
+         fat trees are for TOML and Python
 network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney); nodes, racks
          and so on with their sizes: 8: L=300ns,o=100ns; 16: L=600ns,o=200ns; L=1us,o=200ns.
          G and beta, times of a byte, may be bandwidths: G=50GB/s or G=400Gb/s is G=0.02ns
