@@ -75,7 +75,7 @@ def test_the_help_has_the_defaults(capsys):
         (["info", "x", "--routing", "hash"], "--routing is for --tree"),
         (
             ["run", "--tree", "144", "--rule", "bandwidth"],
-            "--rule must be one of 'orcs', 'orcs1', 'ready', 'level_sync', 'sum_max_cong', got 'ban",
+            "--rule must be one of 'orcs', 'orcs1', 'ready', 'level_sync', 'sum_max_cong', got",
         ),
         (
             ["run", "--tree", "144", "--pattern", "none"],
