@@ -61,8 +61,11 @@ def test_axes_reach_into_what_is_text():
         Axis("placement", ["block", "cyclic"], path="network.placement"),
         Axis("D", ["1us", "2us"], path="noise.0.duration"),
     ]
-    case = {"ranks": 8, "network": machine, "noise": "period=1ms"}
-    study = mine(axes=axes, case=case, variants={}, observables={}, targets=())
+    case = {"ranks": 8, "network": machine, "noise": "period=1ms", "algorithm": "ring_allgather"}
+    variants = {"ring": {}, "bruck": {"algorithm.kind": "bruck_allgather"}}
+    study = mine(axes=axes, case=case, variants=variants, observables={}, targets=())
+    kinds = [one.case.algorithm.kind for one in study.cells()[0].variants]
+    assert kinds == ["ring_allgather", "bruck_allgather"]
     found = [cell.variants[0].case for cell in study.cells()]
     assert [case.network.placement for case in found] == ["block", "block", "cyclic", "cyclic"]
     assert [case.noise[0].duration for case in found[:2]] == [1e-6, 2e-6]

@@ -399,7 +399,7 @@ def read_base(
     if isinstance(value, Case):
         value = value.to_dict()
     else:  # so that axes and variants reach the fields of what is text
-        readers = {"network": read_network, "noise": read_noises}
+        readers = {"algorithm": _read_algorithm, "network": read_network, "noise": read_noises}
         value = {k: readers[k](v) if k in readers else v for k, v in value.items()}
     table = freeze(value, "case")
     unused = covered(table, groups)
@@ -420,6 +420,11 @@ def read_base(
     if whole and table["observe"] == "completion":
         unused.add("observe")
     return without(table, unused | _usual_of_replaced_kinds(given, points))
+
+
+def _read_algorithm(value: Any) -> Any:
+    """The table of an algorithm from text; what is no text stays as it is."""
+    return {"kind": value.strip()} if isinstance(value, str) else value
 
 
 def _usual_of_replaced_kinds(given: Any, points: Iterable[AxisValue | Variant]) -> set[str]:
