@@ -16,6 +16,7 @@ from .. import notebook
 from ..case import Case
 from ..distributions.distribution import Drawn
 from ..fields import MOST_SEED, Component, Given, is_real_number, shorten
+from ..hierarchy import Level
 from ..network import Network
 from ..noise_files import current_folders, files_from
 from ..observables import Decision, Family, Measure, Observable, Target
@@ -516,6 +517,8 @@ def _field(study: Study, name: str) -> tuple[type, Any, str]:
         for part in parts:
             listed = part.isdigit() and isinstance(owner, (list, tuple)) and int(part) < len(owner)
             owner = owner[int(part)] if listed else getattr(owner, part, None)
+            if isinstance(owner, Level):  # whose table has the fields of its network
+                owner = owner.network
         declared = inspect.getattr_static(type(owner), field, None)
         if declared is not None or hasattr(owner, field):
             return type(owner), declared, field
