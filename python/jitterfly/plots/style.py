@@ -440,6 +440,17 @@ def left_out(shown: int, count: int, what: str) -> str:
     return f"{shown:,} of {count:,} {what}" if shown < count else ""
 
 
+_MOST_NAMED = 4  # observables that are left out
+
+
+def observables_left_out(shown: Sequence[str], known: Sequence[str]) -> str:
+    """For a subtitle: `6 of 7 observables (left out: over)`; empty where all are shown."""
+    gone = [name.replace("_", " ") for name in known if name not in shown]
+    more = ", ..." if len(gone) > _MOST_NAMED else ""
+    named = f" (left out: {', '.join(gone[:_MOST_NAMED])}{more})" if gone else ""
+    return left_out(len(shown), len(known), "observables") + named
+
+
 def finish(figure: Figure, title: str, subtitle: Sequence[str], handles: Sequence[Any]) -> None:
     """Title above the axes, one legend below them; what is empty of the subtitle is left out."""
     asked = _OPTIONS.get()
