@@ -42,6 +42,8 @@ def wrapped(text: str, inches: float, size: float, most: int = 6) -> str:
     'one two\nthree'
     >>> wrapped("for a time of 25 us", 1.3, 10)
     'for a time of\n25 us'
+    >>> wrapped("ring_allreduce", 0.8, 10)
+    'ring_\nallreduce'
     """
     letters = inches * 72 / (0.56 * size)
     wide = sum(unicodedata.east_asian_width(letter) in _WIDE for letter in text)
@@ -55,11 +57,16 @@ _GLUE = "\N{NO-BREAK SPACE}"
 
 
 def _lines(text: str, letters: int, **options: Any) -> list[str]:
-    """Lines of at most so many letters: a number keeps its unit, and its name where that fits."""
+    """Lines of at most so many letters: a number keeps its unit, and its name where that fits.
+
+    A word that is longer is broken after a `_`, if it has one.
+    """
     units = _UNIT.sub(_GLUE, text)
     choices = (_SIGN.sub(_GLUE, units), units, text)
     glued = next((one for one in choices if max(map(len, one.split(" "))) <= letters), text)
-    return [line.replace(_GLUE, " ") for line in textwrap.wrap(glued, letters, **options)]
+    words = (w.replace("_", "_ ") if len(w) > letters else w for w in glued.split(" "))
+    lines = textwrap.wrap(" ".join(words), letters, **options)
+    return [line.replace("_ ", "_").replace(_GLUE, " ") for line in lines]
 
 
 def lines_of(text: str) -> int:
