@@ -369,7 +369,7 @@ def test_long_texts_are_broken_into_lines(tmp_path):
     assert title.x1 < figure.bbox.width
     assert figure.axes[1].get_title() == "t wo"
     title = style.wrapped("ratio = 0.0, recursive_doubling_allreduce", 1.6, 9)
-    assert title.splitlines() == ["ratio = 0.0,", "recursive_doubling_", "allreduce"]
+    assert title.splitlines() == ["ratio = 0.0, recursive_", "doubling_allreduce"]
 
 
 def test_one_realization_is_a_step_and_what_is_left_out_is_told(tmp_path):
