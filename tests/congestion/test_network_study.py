@@ -123,6 +123,9 @@ def line(figure, values, ratios=(0.3, 0.5, 0.7), **options):
 )
 def test_findings_against_ratio(values, expected):
     assert verdicts("N1", line("N1", values)) == expected
+    text = HSL09["N1"].check(line("N1", values))[0].text
+    assert "100–250 %, of which the lower end, no slowdown, can not fail (the paper's axis)" in text
+    assert "can not fail" not in HSL09["N3"].check(line("N3", values))[0].text
 
 
 def test_high_variance_is_a_number():
