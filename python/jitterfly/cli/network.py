@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -37,7 +38,9 @@ def _add_study(actions: Any) -> None:
         metavar=("FILE", "TABLES"),
         help="one more: output of ibnetdiscover and forwarding tables; can be repeated",
     )
-    study.add_argument("--quick", action="store_true", help="within a minute: fewer of everything")
+    study.add_argument(
+        "--quick", action="store_true", help="in about a minute: fewer of everything"
+    )
     study.add_argument(
         "--only", metavar="N", action="append", help="N1, N2, N3, N4 or N5; can be repeated"
     )
@@ -73,11 +76,14 @@ def _run_study(chosen: argparse.Namespace) -> None:
             tell=tell,
             progress=phases,
         )
+    text = path.read_text(encoding="utf-8")
     if chosen.json:
-        print_json("network study", findings=path.read_text(encoding="utf-8"), written=[path])
+        print_json("network study", findings=text, written=[path])
         return
-    print(path.read_text(encoding="utf-8"), end="")
-    print(f"\nwritten: {path.parent}")
+    # Claims with their counts; the parts of each, indented below it, are hundreds of lines.
+    blocks = text.rstrip().split("\n\n")
+    print("\n\n".join(re.sub(r"(?s)^(N\d .*?)\n  \S.*", r"\1", block) for block in blocks))
+    print(f"\nwritten: {path.parent} ({path.name}: every part of each claim)")
 
 
 def add_parser(commands: Any) -> None:
