@@ -295,9 +295,9 @@ def read_noises(value: Any) -> Any:
 def read_values(values: Any, path: str, name: str) -> Any:
     """The values of an axis over the field `path`, with their lists and ranges read.
 
-    Text that is a list or a range becomes several values; those of ranks, cycles, the radix of an
-    algorithm and the number of redundant exchanges become counts, those of message_bytes and
-    segment_bytes sizes. All else stays as it is.
+    Text is a list, a range or one value. Values of ranks, cycles, the radix of an algorithm and the
+    number of redundant exchanges become counts, those of message_bytes and segment_bytes sizes. All
+    else stays as it is.
 
     Examples
     --------
@@ -305,8 +305,10 @@ def read_values(values: Any, path: str, name: str) -> Any:
     ([64, 128, 256], [1024, 7])
     >>> read_values("1us, 10us", "noise.0.duration", "axes.D")
     ['1us', '10us']
+    >>> read_values("1K", "message_bytes", "axes.message_bytes")
+    [1024]
     """
-    if isinstance(values, str) and ("," in values or ".." in values):
+    if isinstance(values, str) and values.strip():
         values = values.split(",")
     if not isinstance(values, (list, tuple)):
         return values
