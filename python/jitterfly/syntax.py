@@ -31,11 +31,13 @@ shares   0.01 or 1%, such as a probability
 noise    a noise file (`jitterfly noise record`, `import`), which every rank replays, also with
          keys, such as all.noise,part=each; or KEY=VALUE,
          such as period=1ms,duration=10us,start=stationary, or kind=NAME,...: periodic (which it is
-         without a kind), trace (file, part, ...), renewal, step, message, jitter, arrival, speed,
-         congestion. Each rank has noise of its own; with shared=48 the 48 ranks of a node have the
-         same, with shared=machine all. Daemons at random, 200 ms apart on average:
+         without a kind), trace (file, part, ...), renewal, step, message, jitter, arrival, speed.
+         Each rank has noise of its own; with shared=48 the 48 ranks of a node have the same, with
+         shared=machine all. Daemons at random, 200 ms apart on average:
          kind=renewal,gap=200ms,duration=80us,start=stationary,shared=48
          A gap, a duration or a delay may be drawn: duration=exponential(mean=80us)
+         Congestion of a network from a file: kind=congestion,network=map(file=net.dot);
+         fat trees are for TOML and Python
 network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney); nodes, racks
          and so on with their sizes: 8: L=300ns,o=100ns; 16: L=600ns,o=200ns; L=1us,o=200ns.
          G and beta, times of a byte, may be bandwidths: G=50GB/s or G=400Gb/s is G=0.02ns
@@ -293,9 +295,9 @@ def read_noises(value: Any) -> Any:
 def read_values(values: Any, path: str, name: str) -> Any:
     """The values of an axis over the field `path`, with their lists and ranges read.
 
-    Text that is a list or a range becomes several values; those of ranks, cycles, the radix of an
-    algorithm and the number of redundant exchanges become counts, those of message_bytes and
-    segment_bytes sizes. All else stays as it is.
+    Text is a list, a range or one value. Values of ranks, cycles, the radix of an algorithm and the
+    number of redundant exchanges become counts, those of message_bytes and segment_bytes sizes. All
+    else stays as it is.
 
     Examples
     --------
@@ -303,8 +305,10 @@ def read_values(values: Any, path: str, name: str) -> Any:
     ([64, 128, 256], [1024, 7])
     >>> read_values("1us, 10us", "noise.0.duration", "axes.D")
     ['1us', '10us']
+    >>> read_values("1K", "message_bytes", "axes.message_bytes")
+    [1024]
     """
-    if isinstance(values, str) and ("," in values or ".." in values):
+    if isinstance(values, str) and values.strip():
         values = values.split(",")
     if not isinstance(values, (list, tuple)):
         return values

@@ -256,6 +256,13 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         ),
         (["trace", "--noise", "period=1ms,len=1"], "unknown key 'len'"),
         (["trace", "--noise", "1ms"], "--noise must look like key=value"),
+        *(
+            (
+                ["slowdown", "--ranks=8", "--noise", noise],
+                "kind=congestion must have a network from a file",
+            )
+            for noise in ("kind=congestion", "kind=congestion,network=144")
+        ),
         (["trace", "--realization", "last"], "--realization must be an integer"),
         (["trace", "--at", "ranks=4"], "give STUDY.toml"),
         (

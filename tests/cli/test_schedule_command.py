@@ -83,7 +83,7 @@ def test_of_a_schedule_nothing_is_kept(command, by, two, capsys, monkeypatch):
         (["--order-checks", "-1"], "--order-checks must be an integer from 0 to 2^32, got -1"),
         (["--backend", "cuda", "--threads", "1"],
          "--threads is for the CPU backend, and --backend is cuda: give one"),
-        (["--noise", "kind=congestion"],
+        (["--noise", "kind=congestion,network=map(file=net.dot)"],
          "--noise: kind=congestion is not for a schedule, whose messages have no routes"),
         (["--noise", "kind=renewal,gap=100000s,duration=1us"],
          "--noise: gap is too long for Exponential: the rarest delay (of probability 2^-64) must "

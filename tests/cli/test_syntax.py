@@ -227,6 +227,7 @@ def test_axes_of_sizes():
     assert [point.label for point in axis.values] == ["8", "1024"] + [
         str(2**k) for k in (20, 21, 22)
     ]
+    assert jf.Axis("message_bytes", "1K") == jf.Axis("message_bytes", [1024])
     axis = jf.Axis("D", "1us,10us", path="noise.0.duration")
     assert [point.label for point in axis.values] == ["1us", "10us"]
 

@@ -44,6 +44,21 @@ def test_run_on_a_tree_of_ones_own(capsys):
     assert f"slowdown: {jc.slowdown_percent(*both):.1f} %" in out
 
 
+def test_what_is_the_same_in_all_realizations_has_no_known_interval(capsys):
+    out = said(capsys, "run", "--tree", 144, "--pattern", "gather", "--realizations", 20)
+    assert "time: 71 [?, ?], unperturbed 71 [?, ?] (messages)\n" in out
+    assert out.endswith("slowdown: 100.0 [?, ?] % (95 %)\n")
+
+
+def test_the_help_has_the_defaults(capsys):
+    with pytest.raises(SystemExit):
+        main(["network", "run", "--help"])
+    told = capsys.readouterr().out
+    for default in ("tree (default)", "rand (default)", "orcs (default)", "default: 0.5",
+                    "default: all hosts", "default: 1000"):  # fmt: skip
+        assert default in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -58,10 +73,20 @@ def test_run_on_a_tree_of_ones_own(capsys):
         (["info", str(NETWORK_MAPS / "README.md")], "neither a Graphviz digraph"),
         (["info", str(NETWORK_MAPS / "none.dot")], "none.dot"),
         (["info", "x", "--routing", "hash"], "--routing is for --tree"),
-        (["run", "--tree", "144", "--rule", "bandwidth"], "a slowdown needs"),
-        (["run", "--tree", "144", "--rule", "bandwidth"], "and rule 'bandwidth'"),
+        (
+            ["run", "--tree", "144", "--rule", "bandwidth"],
+            "--rule must be one of 'orcs', 'orcs1', 'ready', 'level_sync', 'sum_max_cong', got",
+        ),
+        (
+            ["run", "--tree", "144", "--pattern", "none"],
+            "--pattern must be one of 'tree', 'reduce', 'bruck', 'recdbl', 'ring', 'gather', "
+            "'scatter', got 'none'",
+        ),
         (["run", "--tree", "144", "--ratio", "2"], "ratio must be a number from 0 to 1"),
-        (["run", "--tree", "144", "--perturbation", "none"], "got perturbation 'none' and rule"),
+        (
+            ["run", "--tree", "144", "--perturbation", "none"],
+            "--perturbation must be one of 'rand', 'bisect', 'bisect_fb', got 'none'",
+        ),
         (["info", "--tree=144", "--realizations=0"], "realizations must be an integer from 1"),
         (["info", "--tree", "144", "--seed", "-1"], "seed must be an integer from 0"),
         ([], "required: {parameters,info,run,study}"),

@@ -99,6 +99,23 @@ def test_pictures_name_rule_routing_pattern_and_z():
         assert {"0.2\n394", "0.8\n98", "0.2\n166"} <= set(found)
 
 
+def test_each_line_against_the_ratio_is_of_one_routing():
+    """Two routings of one network are two panels."""
+    chosen = [
+        Setting("N3", "x", jc.CongestionCase(jc.FatTree.of(144, routing=routing), ratio=ratio))
+        for routing in ("d-mod-k", "random")
+        for ratio in (0.3, 0.5, 0.7)
+    ]
+    with draw.drawing():
+        figure = congestion.draw_ratio(run_settings(chosen, 10), "title", (150, 300))
+    panels = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.get_title() for axes in panels] == ["x, d-mod-k", "x, random"]
+    for axes in panels:
+        lines = [line for line in axes.lines if len(line.get_xdata()) == 3]
+        assert lines
+        assert all(np.all(np.diff(line.get_xdata()) > 0) for line in lines)
+
+
 def test_pictures_show_the_means_and_intervals():
     chosen = [
         Setting("N2", "x", jc.CongestionCase(MEASURED, perturbation="bisect_fb", ranks=ranks))

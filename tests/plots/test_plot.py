@@ -17,7 +17,7 @@ from jitterfly.plots import distribution, draw, maps, papers, style
 from jitterfly.plots.curves import curves, draw_curves
 from jitterfly.plots.distribution import steps, tail
 from jitterfly.results import Results, figures, main_numbers, tables
-from jitterfly.results.figures import few_runs, grids, published_figures
+from jitterfly.results.figures import few_runs, grids, published_figures, shown_names
 from jitterfly.results.study_axes import AxisScale
 from jitterfly.results.text_table import plus_minus, short
 from jitterfly.store import Store
@@ -111,6 +111,11 @@ def test_overhead_and_cycles(tmp_path, text):
     assert cell.last("recovery").quantiles is None
     lines = tables.table(results).splitlines()
     assert any("cycle 4" in line for line in lines) == (text == CYCLES)
+    # An observable of each cycle is shown by its name with all of its cycles.
+    lines_of = curves(results, shown_names(results.study, "recovery"), 3).rows[0][0].lines
+    named = [f"recovery, cycle {cycle}" for cycle in range(1, 5)]
+    assert list(lines_of) == (named if text == CYCLES else ["recovery"])
+    picture(results, tmp_path / "b.png", kind="curves", observable="recovery")
 
 
 def test_recovery_stays_below_the_bound(tmp_path):
@@ -363,6 +368,8 @@ def test_long_texts_are_broken_into_lines(tmp_path):
     assert title.x0 > 0
     assert title.x1 < figure.bbox.width
     assert figure.axes[1].get_title() == "t wo"
+    title = style.wrapped("ratio = 0.0, recursive_doubling_allreduce", 1.6, 9)
+    assert title.splitlines() == ["ratio = 0.0, recursive_", "doubling_allreduce"]
 
 
 def test_one_realization_is_a_step_and_what_is_left_out_is_told(tmp_path):
@@ -375,6 +382,11 @@ def test_one_realization_is_a_step_and_what_is_left_out_is_told(tmp_path):
     told = figure.texts[1].get_text().replace("\n", " ")
     assert "1 realization per cell" in told
     assert "6 of 8 cells" in told
+    assert style.observables_left_out(["gain"], ["gain", "mean_T"]) == (
+        "1 of 2 observables (left out: mean T)"
+    )
+    assert style.observables_left_out([], list("abcde")).endswith("(left out: a, b, c, d, ...)")
+    assert style.observables_left_out(["gain"], ["gain"]) == ""
 
 
 def test_optimal_T_has_whole_numbers_and_its_bars_a_name(tmp_path):

@@ -375,7 +375,7 @@ def test_derived_axes_with_others(extra, message):
             lambda: Axis("ranks", [4], log2=[1, 2]),
             "axes.ranks must have one of .*; got log2 and val",
         ),
-        (lambda: Axis("ranks", "16"), "axes.ranks.values must be a list, got '16'"),
+        (lambda: Axis("ranks", " "), "axes.ranks.values must be a list, got ' '"),
         (lambda: Axis("ranks", [None]), "axes.ranks.values.0 must be a number, text, .*got None"),
         (lambda: Axis("", [4]), "the name of an axis must be"),
         (lambda: Axis.derived("T_comm / D", 3, [1]), "by must be a list, got 3"),

@@ -14,7 +14,15 @@ import jitterfly as jf
 from jitterfly import theory
 from jitterfly.observables import Completion, Slowdown, Target
 from jitterfly.program import rank_rounds
-from jitterfly.studies import Axis, RealizationBudget, Study, load_study, parse_study
+from jitterfly.studies import (
+    Axis,
+    RealizationBudget,
+    Study,
+    axis_unit,
+    load_study,
+    parse_study,
+    shown_labels,
+)
 from jitterfly.studies.case_fields import Frozen, freeze, leaves, put, thaw, without
 from jitterfly.studies.grid import hash_case
 
@@ -61,11 +69,27 @@ def test_axes_reach_into_what_is_text():
         Axis("placement", ["block", "cyclic"], path="network.placement"),
         Axis("D", ["1us", "2us"], path="noise.0.duration"),
     ]
-    case = {"ranks": 8, "network": machine, "noise": "period=1ms"}
-    study = mine(axes=axes, case=case, variants={}, observables={}, targets=())
+    case = {"ranks": 8, "network": machine, "noise": "period=1ms", "algorithm": "ring_allgather"}
+    variants = {"ring": {}, "bruck": {"algorithm.kind": "bruck_allgather"}}
+    study = mine(axes=axes, case=case, variants=variants, observables={}, targets=())
+    kinds = [one.case.algorithm.kind for one in study.cells()[0].variants]
+    assert kinds == ["ring_allgather", "bruck_allgather"]
     found = [cell.variants[0].case for cell in study.cells()]
     assert [case.network.placement for case in found] == ["block", "block", "cyclic", "cyclic"]
     assert [case.noise[0].duration for case in found[:2]] == [1e-6, 2e-6]
+
+
+@pytest.mark.filterwarnings("ignore::jitterfly.studies.study.BaseReplaced")
+def test_axes_over_a_level_of_the_network_have_its_units():
+    axes = [
+        Axis("L", ["1us"], path="network.levels.1.L"),
+        Axis("G", ["1ns"], path="network.levels.0.G"),
+        Axis("size", [4], path="network.levels.0.size"),
+    ]
+    case = {"ranks": 8, "network": "2: L=100ns,o=50ns; L=3us,o=100ns"}
+    study = mine(axes=axes, case=case, variants={}, observables={}, targets=())
+    assert [axis_unit(study, axis.name) for axis in axes] == ["s", "s/B", ""]
+    assert shown_labels(study, study.cells()[0]) == ("1 µs", "1 ns/B", "4")
 
 
 def test_components_are_values():

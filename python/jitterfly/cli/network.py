@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..fields import shorten
+from ..fields import check_choice, shorten
 from ..units import parse_seconds
 from .options import add_backend, count, share, size, value
 from .output import add_json, in_options, print_json, show_phases, tell, warn_without_matplotlib
@@ -37,7 +38,9 @@ def _add_study(actions: Any) -> None:
         metavar=("FILE", "TABLES"),
         help="one more: output of ibnetdiscover and forwarding tables; can be repeated",
     )
-    study.add_argument("--quick", action="store_true", help="within a minute: fewer of everything")
+    study.add_argument(
+        "--quick", action="store_true", help="in about a minute: fewer of everything"
+    )
     study.add_argument(
         "--only", metavar="N", action="append", help="N1, N2, N3, N4 or N5; can be repeated"
     )
@@ -73,11 +76,14 @@ def _run_study(chosen: argparse.Namespace) -> None:
             tell=tell,
             progress=phases,
         )
+    text = path.read_text(encoding="utf-8")
     if chosen.json:
-        print_json("network study", findings=path.read_text(encoding="utf-8"), written=[path])
+        print_json("network study", findings=text, written=[path])
         return
-    print(path.read_text(encoding="utf-8"), end="")
-    print(f"\nwritten: {path.parent}")
+    # Claims with their counts; the parts of each, indented below it, are hundreds of lines.
+    blocks = text.rstrip().split("\n\n")
+    print("\n\n".join(re.sub(r"(?s)^(N\d .*?)\n  \S.*", r"\1", block) for block in blocks))
+    print(f"\nwritten: {path.parent} ({path.name}: every part of each claim)")
 
 
 def add_parser(commands: Any) -> None:
@@ -122,15 +128,27 @@ def add_parser(commands: Any) -> None:
     )
     _add_network(run)
     run.add_argument(
-        "--pattern", default="tree", help="tree, reduce, bruck, recdbl, ring, gather or scatter"
+        "--pattern",
+        default="tree",
+        help="tree (default), reduce, bruck, recdbl, ring, gather or scatter",
     )
-    run.add_argument("--perturbation", default="rand", help="rand, bisect or bisect_fb")
-    run.add_argument("--ratio", type=share, default=0.5, help="perturbing ranks / all ranks")
+    run.add_argument("--perturbation", default="rand", help="rand (default), bisect or bisect_fb")
     run.add_argument(
-        "--rule", default="orcs", help="orcs, orcs1, ready, level_sync or sum_max_cong"
+        "--ratio",
+        type=share,
+        default=0.5,
+        help="perturbing ranks / ranks of both patterns, --ranks (default: 0.5)",
     )
     run.add_argument(
-        "--ranks", type=count, metavar="N", help="of both patterns (default: all hosts)"
+        "--rule",
+        default="orcs",
+        help="orcs (default), orcs1, ready, level_sync or sum_max_cong",
+    )
+    run.add_argument(
+        "--ranks",
+        type=count,
+        metavar="N",
+        help="of both patterns, the collective and the others (default: all hosts)",
     )
     add_json(run)
     run.set_defaults(run=_run_network)
@@ -172,7 +190,9 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tables", metavar="FILE", help="forwarding tables, with ibnetdiscover")
     parser.add_argument("--routing", help="of --tree: d-mod-k (default), s-mod-k, hash or random")
-    parser.add_argument("--realizations", type=count, metavar="N", default=1000)
+    parser.add_argument(
+        "--realizations", type=count, metavar="N", default=1000, help="default: 1000"
+    )
     parser.add_argument("--seed", type=count, metavar="N", default=0)
     add_backend(parser, type=count)
 
@@ -251,8 +271,12 @@ def _info(chosen: argparse.Namespace) -> None:
 
 def _run_network(chosen: argparse.Namespace) -> None:
     from ..congestion import CongestionCase, simulate_congestion, slowdown_percent
-    from ..congestion.case import SLOWED
+    from ..congestion.case import PATTERNS, PERTURBATIONS, SLOWED
+    from ..results.text_table import interval
 
+    for name, known in (("pattern", PATTERNS), ("perturbation", PERTURBATIONS), ("rule", SLOWED)):
+        allowed = [word for word in known if word != "none"]  # of which there is no slowdown
+        check_choice(getattr(chosen, name), f"--{name}", allowed)
     case = CongestionCase(
         _network(chosen),
         pattern=chosen.pattern,
@@ -261,11 +285,6 @@ def _run_network(chosen: argparse.Namespace) -> None:
         rule=chosen.rule,
         ranks=chosen.ranks,
     )
-    if case.rule not in SLOWED or case.perturbation == "none":
-        raise ValueError(
-            f"a slowdown needs a perturbation and a rule of {', '.join(SLOWED)}; got perturbation "
-            f"{case.perturbation!r} and rule {case.rule!r}"
-        )
     both = []
     with show_phases() as phases:
         for each, name in ((case, "with the others' traffic"), (case.unperturbed(), "without it")):
@@ -298,5 +317,6 @@ def _run_network(chosen: argparse.Namespace) -> None:
         f"z = {case.z} of {case.ranks} ranks (ratio {case.ratio:g}) on {hosts} hosts, "
         f"{chosen.realizations} realizations"
     )
-    print(f"time: {both[0].mean():.4g}, unperturbed {both[1].mean():.4g} (messages)")
-    print(f"slowdown: {slowdown_percent(both[0], both[1]):.1f} % (95 %)")
+    times = [interval(each.mean(), ".4g") for each in both]
+    print(f"time: {times[0]}, unperturbed {times[1]} (messages)")
+    print(f"slowdown: {interval(slowdown_percent(both[0], both[1]), '.1f')} % (95 %)")

@@ -114,7 +114,14 @@ def noises(texts: list[str]) -> list[dict[str, Any]]:
                 "--noise must look like key=value,key=value, or be a noise file: "
                 f"{shorten(text)[1:-1]} can not be read (No such file or directory)"
             )
-    return [read_noise(text, "--noise") for text in texts]
+    tables: list[dict[str, Any]] = [read_noise(text, "--noise") for text in texts]
+    for table in tables:
+        if table.get("kind") == "congestion" and not isinstance(table.get("network"), dict):
+            raise ValueError(
+                "--noise: kind=congestion must have a network from a file, such as "
+                "network=map(file=net.dot), or stand in a study's TOML, which takes fat trees, too"
+            )
+    return tables
 
 
 @contextmanager

@@ -100,7 +100,8 @@ class Congestion(Noise, kind="congestion"):
         if others > hosts - ranks:
             raise ValueError(
                 f"ratio must be at most {(hosts - ranks) / hosts:.6g} for {ranks} ranks on {hosts} "
-                f"hosts (in Congestion), got {self.ratio}"
+                f"hosts (in Congestion), got {self.ratio}; in a study, an axis with zip changes "
+                "ranks and ratio together"
             )
         if others == 1:
             raise ValueError(

@@ -31,8 +31,10 @@ _BARS: dict[str, Any] = {"markersize": 4, "linewidth": 1.3, "elinewidth": 1.4, "
 
 
 def draw_ratio(points: Sequence[FigurePoint], title: str, claimed: tuple[float, float]) -> Figure:
-    """A panel for each network, a series for each rule; z stands below the ratio."""
-    panels = _grouped(points, _network)
+    """A panel for each network and routing, a series for each rule; z stands below the ratio."""
+    panels = _grouped(points, lambda point: f"{_network(point)}, {_routing(point)}")
+    if len(panels) == len(_grouped(points, _network)):  # each has one routing
+        panels = _grouped(points, _network)
     figure, grid = _grid(len(panels))
     for axes, (name, inside) in zip(grid, panels.items(), strict=False):
         style.panel_title(axes, name)

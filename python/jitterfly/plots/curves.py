@@ -127,7 +127,7 @@ _SPREAD = 0.75  # of the distance of two ticks, that ranges side by side take
 
 def draw_curves(results: Results, observable: str | None = None) -> Figure:
     """A row for each kind of observable, a column for each setting of the other axes."""
-    names = [observable] if observable else results.columns
+    names = figures.shown_names(results.study, observable) if observable else results.columns
     shown = curves(results, names, style.MOST_COLUMNS)
     crowded = any(_banded(cell) > _MOST_BANDS for row in shown.rows for cell in row)
     columns = len(shown.rows[0])

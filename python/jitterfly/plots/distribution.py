@@ -20,7 +20,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentF
 from .. import stats
 from ..observables import Observed
 from ..observables.summary import histogram_scale
-from ..results import CellResults, Panel, Results, study_axes
+from ..results import CellResults, Panel, Results, figures, study_axes
 from ..results.study_axes import evenly
 from . import style
 
@@ -92,7 +92,11 @@ def draw_panels(
     everything = results.panels()
     settings = results.settings(style.MOST_COLUMNS)
     panels = [panel for panel in everything if panel.is_in(settings)]
-    known = [observable] if observable else _with_distribution(results, panels)
+    known = (
+        figures.shown_names(results.study, observable)
+        if observable
+        else _with_distribution(results, panels)
+    )
     names = known[:_MOST_ROWS]
     figure, axes = style.new_figure([2.1] * len(names), len(panels), sharex="row", sharey=True)
     looks = _line_styles(results, panels, names)
@@ -106,7 +110,7 @@ def draw_panels(
         axes[i, 0].set_ylabel(ylabel)
     shown = sum(_value(results, cell) in looks for panel in panels for cell in panel.cells)
     left = [
-        style.left_out(len(names), len(known), "observables"),
+        style.observables_left_out(names, known),
         style.left_out(len(panels), len(everything), "settings"),
         study_axes.left_out(results.study, settings),
         style.left_out(shown, len(results.cells), "cells"),

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..results import Panel, Results
-from ..results.figures import kind_of
+from ..results.figures import kind_of, shown_names
 from ..results.main_numbers import MainNumbers
 from ..results.study_axes import axis_title
 from . import series, style
@@ -24,7 +24,7 @@ _DARK, _LIGHT = 0.0, 0.85  # of the colour map: its end is too light for a line
 
 def draw_family(results: Results, observable: str | None = None) -> Figure:
     """A panel for each observable; those of one unit in a row, and on one scale."""
-    names = [observable] if observable else results.columns
+    names = shown_names(results.study, observable) if observable else results.columns
     rows = _by_unit(results, names)
     columns = max(len(row) for _, row in rows)
     height = 2.6 if len(rows) == 1 else 1.9

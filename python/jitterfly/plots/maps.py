@@ -19,7 +19,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from ..results import Results
-from ..results.figures import WIDE, Grid, grids
+from ..results.figures import WIDE, Grid, grids, shown_names
 from ..results.study_axes import axis_title, evenly, number_axes
 from ..results.text_table import short
 from ..studies import Study
@@ -127,7 +127,7 @@ _ALL_HIGH = 30.0  # of all maps above each other
 
 def draw_maps(results: Results, observable: str | None = None) -> Figure:
     """One observable: a map per combination of the other axes. Several: also a row for each."""
-    known = [observable] if observable else results.columns
+    known = shown_names(results.study, observable) if observable else results.columns
     names = known[:_MOST_ROWS]
     x, y = map_axes(results.study)
     blocks = grids(results, x, y, names)
@@ -159,7 +159,7 @@ def draw_maps(results: Results, observable: str | None = None) -> Figure:
         axes[i, j].set_ylabel(titles[1], parse_math=False)
     style.hide(axes.ravel()[len(drawn) :])
     subtitle = [
-        results.counted, results.state, style.left_out(len(names), len(known), "observables"),
+        results.counted, results.state, style.observables_left_out(names, known),
         style.left_out(len(shown), len(blocks), "settings"),
     ]  # fmt: skip
     style.finish(figure, results.title, subtitle, _handles(shown, names))

@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from ..claims import hm18
 from ..claims.ms12 import AXES_FIG13, AXIS_FIG8, CLIP_LEVELS
 from ..results import CONVENTIONAL, REDUNDANT, CellResults, Panel, Results
-from ..results.figures import LEAST_MEANS, FewRunMeans, Grid, few_runs, grids, named
+from ..results.figures import LEAST_MEANS, FewRunMeans, Grid, few_runs, grids, named, shown_names
 from ..results.main_numbers import RUNS, MainNumbers
 from ..results.study_axes import AxisScale, axis_title, evenly
 from ..results.text_table import show_ranks
@@ -321,7 +321,7 @@ _TABLE_LINES: dict[str, Any] = {"estimate": "-", "baseline": ":", "optimized": "
 
 def draw_hm18_table(results: Results, observable: str | None = None) -> Figure:
     """Means with intervals and bands along p; a level for each number of the table."""
-    names = [observable] if observable else results.names
+    names = shown_names(results.study, observable) if observable else results.names
     figure, axes = style.new_figure([3.2], 1)
     targets = series.Targets(results)
     panel = axes[0, 0]

@@ -42,6 +42,8 @@ def wrapped(text: str, inches: float, size: float, most: int = 6) -> str:
     'one two\nthree'
     >>> wrapped("for a time of 25 us", 1.3, 10)
     'for a time of\n25 us'
+    >>> wrapped("ring_allreduce", 0.8, 10)
+    'ring_\nallreduce'
     """
     letters = inches * 72 / (0.56 * size)
     wide = sum(unicodedata.east_asian_width(letter) in _WIDE for letter in text)
@@ -55,11 +57,16 @@ _GLUE = "\N{NO-BREAK SPACE}"
 
 
 def _lines(text: str, letters: int, **options: Any) -> list[str]:
-    """Lines of at most so many letters: a number keeps its unit, and its name where that fits."""
+    """Lines of at most so many letters: a number keeps its unit, and its name where that fits.
+
+    A word that is longer is broken after a `_`, if it has one.
+    """
     units = _UNIT.sub(_GLUE, text)
     choices = (_SIGN.sub(_GLUE, units), units, text)
     glued = next((one for one in choices if max(map(len, one.split(" "))) <= letters), text)
-    return [line.replace(_GLUE, " ") for line in textwrap.wrap(glued, letters, **options)]
+    words = (w.replace("_", "_ ") if len(w) > letters else w for w in glued.split(" "))
+    lines = textwrap.wrap(" ".join(words), letters, **options)
+    return [line.replace("_ ", "_").replace(_GLUE, " ") for line in lines]
 
 
 def lines_of(text: str) -> int:
@@ -438,6 +445,17 @@ def panel_title(axes: Axes, label: str) -> None:
 def left_out(shown: int, count: int, what: str) -> str:
     """For a subtitle: `6 of 42 cells`; empty where all are shown."""
     return f"{shown:,} of {count:,} {what}" if shown < count else ""
+
+
+_MOST_NAMED = 4  # observables that are left out
+
+
+def observables_left_out(shown: Sequence[str], known: Sequence[str]) -> str:
+    """For a subtitle: `6 of 7 observables (left out: over)`; empty where all are shown."""
+    gone = [name.replace("_", " ") for name in known if name not in shown]
+    more = ", ..." if len(gone) > _MOST_NAMED else ""
+    named = f" (left out: {', '.join(gone[:_MOST_NAMED])}{more})" if gone else ""
+    return left_out(len(shown), len(known), "observables") + named
 
 
 def finish(figure: Figure, title: str, subtitle: Sequence[str], handles: Sequence[Any]) -> None:

@@ -52,7 +52,7 @@ def check_figure(study: Study, kind: str | None = None, observable: str | None =
     try:
         check_choice(name, "figure", FIGURES)
         if observable is not None:
-            check_choice(observable, "observable", observables(study))
+            shown_names(study, observable)
             if name not in OF_ONE:
                 raise ValueError(
                     f"figure {name!r} shows its own observables, so give none; "
@@ -67,6 +67,21 @@ def observables(study: Study) -> list[str]:
     """What a figure can show: all observables, with those of each T or cycle, and targets."""
     names = [name for cell in study.cells() for name in study.families(cell)]
     return list(dict.fromkeys([*names, *(target.column for target in study.targets)]))
+
+
+def shown_names(study: Study, observable: str) -> list[str]:
+    """What a figure of one observable shows: it alone, or all of its cycles (or T).
+
+    Raises
+    ------
+    ValueError
+        There is none of that name.
+    """
+    known = observables(study)
+    each = [name for name in known if name.startswith(f"{observable}, ")]
+    if observable in study.observables and observable not in known and each:
+        return each
+    return [check_choice(observable, "observable", known)]
 
 
 def kind_of(study: Study, name: str) -> str:
@@ -272,7 +287,9 @@ def few_runs(
     Without `observable`: the conventional and the redundant scheme's slowdown (or the first two
     observables), half of the cells each. Cells with fewer than 600 kept samples are left out.
     """
-    names = [observable] if observable else (named(results.study, "slowdown") or results.names)[:2]
+    names = (named(results.study, "slowdown") or results.names)[:2]
+    if observable:
+        names = shown_names(results.study, observable)
     chosen_means = []
     for name in names:
         known = [

@@ -16,6 +16,7 @@ from .. import notebook
 from ..case import Case
 from ..distributions.distribution import Drawn
 from ..fields import MOST_SEED, Component, Given, is_real_number, shorten
+from ..hierarchy import Level
 from ..network import Network
 from ..noise_files import current_folders, files_from
 from ..observables import Decision, Family, Measure, Observable, Target
@@ -399,7 +400,7 @@ def read_base(
     if isinstance(value, Case):
         value = value.to_dict()
     else:  # so that axes and variants reach the fields of what is text
-        readers = {"network": read_network, "noise": read_noises}
+        readers = {"algorithm": _read_algorithm, "network": read_network, "noise": read_noises}
         value = {k: readers[k](v) if k in readers else v for k, v in value.items()}
     table = freeze(value, "case")
     unused = covered(table, groups)
@@ -420,6 +421,11 @@ def read_base(
     if whole and table["observe"] == "completion":
         unused.add("observe")
     return without(table, unused | _usual_of_replaced_kinds(given, points))
+
+
+def _read_algorithm(value: Any) -> Any:
+    """The table of an algorithm from text; what is no text stays as it is."""
+    return {"kind": value.strip()} if isinstance(value, str) else value
 
 
 def _usual_of_replaced_kinds(given: Any, points: Iterable[AxisValue | Variant]) -> set[str]:
@@ -511,6 +517,8 @@ def _field(study: Study, name: str) -> tuple[type, Any, str]:
         for part in parts:
             listed = part.isdigit() and isinstance(owner, (list, tuple)) and int(part) < len(owner)
             owner = owner[int(part)] if listed else getattr(owner, part, None)
+            if isinstance(owner, Level):  # whose table has the fields of its network
+                owner = owner.network
         declared = inspect.getattr_static(type(owner), field, None)
         if declared is not None or hasattr(owner, field):
             return type(owner), declared, field
