@@ -218,12 +218,18 @@ class RareEvents(NamedTuple):
         """Of paired samples, shape (realizations,), whose means have that ratio.
 
         The events are those of ``top - ratio * bottom``, which the interval of the ratio depends
-        on. Where two sides never differed, they are as sure as what they share. What was seen on
-        one side alone may be met on the other side, too.
+        on, and no more than the realizations where this is not 0: few hits of both signs are not
+        skewed. Where two sides never differed, they are as sure as what they share. What
+        was seen on one side alone may be met on the other side, too.
         """
-        residuals = top - ratio * bottom
-        count = events_of_columns(residuals if residuals.any() else bottom)
         size = float(bottom.mean())
+        if not size:
+            return cls(0.0, 0.0, 0.0)
+        residuals = top - ratio * bottom
+        differing = int(np.count_nonzero(residuals))
+        count = np.minimum(events_of_columns(residuals), differing)
+        if not differing:
+            count = events_of_columns(bottom)
         sign = math.copysign(1.0, size)
         # Each side's ends, rather than all of it: large samples take their time.
         sides = ((top, top.mean(), sign), (bottom, size, -sign * ratio), (residuals, 0.0, sign))
