@@ -208,6 +208,10 @@ def test_events_of_two_sides_that_never_differ():
     completion = Observed(COMPLETION, data).events
     assert Observed(GAIN, data).events == pytest.approx(completion)
     assert completion > 100
+    found = Observed(GAIN, data).mean()
+    assert found.low < found.value == 1 < found.high
+    certain = Observed(Family("gain", "", (gain(0),)), data).mean()  # the same side twice
+    assert (certain.low, certain.high) == (1, 1)
     values[:3, 1:] -= 1000
     assert Observed(GAIN, CellData(Ticks(COLUMNS, values))).events == pytest.approx(3, rel=0.1)
 

@@ -277,6 +277,29 @@ def test_recovery_of_few_hits(count):
     assert covered / draws > 0.97 - 5 * math.sqrt(0.97 * 0.03 / draws)
 
 
+@pytest.mark.parametrize("chance", [1e-3, 1e-2])
+@pytest.mark.parametrize("count", [40, 500])
+def test_sides_that_hardly_differ(count, chance):
+    """Where no realization of a sample does, the ratio is not 1 for certain.
+
+    A right program covers with 97 % and more.
+    """
+    rng, draws = np.random.default_rng(3), 400
+    covered = 0
+    for _ in range(draws):
+        x = 10 + rng.uniform(0, 1, count)
+        differs = rng.random(count) < chance
+        found = stats.ratio(x + differs, x)
+        assert found.low < found.value < found.high
+        covered += found.low <= 1 + chance / 10.5 <= found.high
+    assert covered / draws > 0.97 - 5 * math.sqrt(0.97 * 0.03 / draws)
+    x = np.array([5.0, 7.0, 6.0])
+    assert not math.isfinite(stats.ratio([2.0] * 3, [2.0] * 3).high)
+    assert stats.ratio(x, x, noisy=False).high == 1
+    recovered = stats.recovery(x, [3.0, 4.0, 4.0], [3.0, 4.0, 4.0])
+    assert recovered.low < recovered.value == 1 < recovered.high
+
+
 def test_what_can_not_differ_is_certain():
     """Without noise, or with phases that are given, a mean is known whatever the samples."""
     x = np.full(40, 3.0)
