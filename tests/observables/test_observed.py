@@ -17,6 +17,7 @@ from jitterfly.observables import (
     Summary,
     Target,
     Ticks,
+    decide,
 )
 
 COLUMNS = tuple(Column("", f"T={T}") for T in range(4))
@@ -207,8 +208,22 @@ def test_events_of_two_sides_that_never_differ():
     completion = Observed(COMPLETION, data).events
     assert Observed(GAIN, data).events == pytest.approx(completion)
     assert completion > 100
+    found = Observed(GAIN, data).mean()
+    assert found.low < found.value == 1 < found.high
+    certain = Observed(Family("gain", "", (gain(0),)), data).mean()  # the same side twice
+    assert (certain.low, certain.high) == (1, 1)
     values[:3, 1:] -= 1000
     assert Observed(GAIN, CellData(Ticks(COLUMNS, values))).events == pytest.approx(3, rel=0.1)
+
+
+def test_a_target_on_recovery_where_nothing_was_hit():
+    """It is not met, and takes more realizations."""
+    quiet = CellData(Ticks(COLUMNS, np.full((100, 4), 10**7)))
+    target = Target.parse("mean of recovery ± 5 %")
+    decision = decide([target], {"recovery": RECOVERY}, lambda count: quiet, 100, 100, 1000)
+    assert decision.next > 100
+    (state,) = decision.states
+    assert (state.met, state.estimate.too_small) == (False, True)
 
 
 def test_zero_over_zero():

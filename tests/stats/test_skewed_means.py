@@ -258,6 +258,48 @@ def test_few_realizations_of_observables(form, chance):
     assert abs(unknown / draws - missed) < 5 * math.sqrt(missed * (1 - missed) / draws) + 1e-9
 
 
+@pytest.mark.parametrize("count", [30, 100, 300])
+def test_recovery_of_few_hits(count):
+    """Redundancy takes 97 to 100 % of a hit away, but nothing of one in 30.
+
+    The few hits of a sample do not show it, and their residuals have both signs. A right program
+    covers with 97 % and more.
+    """
+    rng, draws = np.random.default_rng(13), 400
+    truth = 1 - (1 / 30 + 29 / 30 * 0.015)
+    covered = 0
+    for _ in range(draws):
+        hit = rng.random(count) < 0.0675
+        left = np.where(rng.random(count) < 1 / 30, 1.0, rng.uniform(0, 0.03, count))
+        found = stats.recovery(5 + hit, 5 + hit * left, 5.0)
+        assert found.events is None or found.events < np.count_nonzero(hit) + 0.2
+        covered += found.low <= truth <= found.high
+    assert covered / draws > 0.97 - 5 * math.sqrt(0.97 * 0.03 / draws)
+
+
+@pytest.mark.parametrize("chance", [1e-3, 1e-2])
+@pytest.mark.parametrize("count", [40, 500])
+def test_sides_that_hardly_differ(count, chance):
+    """Where no realization of a sample does, the ratio is not 1 for certain.
+
+    A right program covers with 97 % and more.
+    """
+    rng, draws = np.random.default_rng(3), 400
+    covered = 0
+    for _ in range(draws):
+        x = 10 + rng.uniform(0, 1, count)
+        differs = rng.random(count) < chance
+        found = stats.ratio(x + differs, x)
+        assert found.low < found.value < found.high
+        covered += found.low <= 1 + chance / 10.5 <= found.high
+    assert covered / draws > 0.97 - 5 * math.sqrt(0.97 * 0.03 / draws)
+    x = np.array([5.0, 7.0, 6.0])
+    assert not math.isfinite(stats.ratio([2.0] * 3, [2.0] * 3).high)
+    assert stats.ratio(x, x, noisy=False).high == 1
+    recovered = stats.recovery(x, [3.0, 4.0, 4.0], [3.0, 4.0, 4.0])
+    assert recovered.low < recovered.value == 1 < recovered.high
+
+
 def test_what_can_not_differ_is_certain():
     """Without noise, or with phases that are given, a mean is known whatever the samples."""
     x = np.full(40, 3.0)

@@ -14,6 +14,9 @@ from .observable import Chosen, Cycle, Observable, Rank, Select, read_side
 class Gain(Observable, kind="gain"):
     """``mean(over) / mean(of)``: above 1, `of` is faster than `over`.
 
+    Its mean is this ratio of means. Its median and other quantiles are those of the quotients of
+    single realizations, and can lie far from it where few realizations are slow.
+
     Parameters
     ----------
     of, over : str or table

@@ -188,7 +188,8 @@ class RareEvents(NamedTuple):
     below, above : float
         How far the farthest samples move the estimate, each if it were all of them.
     all_met : float
-        Of samples that are all the same, and all met by noise: how far it moved them.
+        Of samples that are all the same, and all met by noise: how far it moved them. Of two sides
+        that never differed: how far noise moved both.
     """
 
     count: Any
@@ -218,12 +219,20 @@ class RareEvents(NamedTuple):
         """Of paired samples, shape (realizations,), whose means have that ratio.
 
         The events are those of ``top - ratio * bottom``, which the interval of the ratio depends
-        on. Where two sides never differed, they are as sure as what they share. What was seen on
-        one side alone may be met on the other side, too.
+        on, and no more than the realizations where this is not 0: few hits of both signs are not
+        skewed. Where two sides never differed, they are as sure as what they share, and a
+        realization where they do is taken to differ by all that they varied. What was seen on one
+        side alone may be met on the other side, too.
         """
-        residuals = top - ratio * bottom
-        count = events_of_columns(residuals if residuals.any() else bottom)
         size = float(bottom.mean())
+        if not size:
+            return cls(0.0, 0.0, 0.0)
+        residuals = top - ratio * bottom
+        differing = int(np.count_nonzero(residuals))
+        count = np.minimum(events_of_columns(residuals), differing)
+        varied = 0.0
+        if not differing:
+            count, varied = events_of_columns(bottom), abs(ratio / size) * float(np.ptp(bottom))
         sign = math.copysign(1.0, size)
         # Each side's ends, rather than all of it: large samples take their time.
         sides = ((top, top.mean(), sign), (bottom, size, -sign * ratio), (residuals, 0.0, sign))
@@ -232,7 +241,7 @@ class RareEvents(NamedTuple):
             for side, mean, factor in sides
             for end in (side.min(), side.max())
         ]
-        return cls(count, -min(ends) / abs(size), max(ends) / abs(size))
+        return cls(count, -min(ends) / abs(size), max(ends) / abs(size), varied)
 
     def widen(self, estimate: Estimate) -> Estimate:
         """Student's or Fieller's interval, with `rare_event_margin` on each side."""

@@ -35,7 +35,9 @@ def ratio(
     Estimate
         Of floats. Infinite bounds: one realization, both samples all the same, or a denominator
         whose mean can not be told from 0. NaN: its mean is 0. Where few rare events decide the
-        ratio, the interval is wider, as that of a `mean`.
+        ratio, the interval is wider, as that of a `mean`. Where the two sides have the same ratio
+        in every realization, its ends are those of the share in which they may not (Clopper &
+        Pearson), if they then differ by as much as they vary.
 
     Notes
     -----
