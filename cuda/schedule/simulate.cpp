@@ -17,25 +17,6 @@ void run_actions_plain(const ActionJob& job) {
 namespace schedule {
 namespace {
 
-struct Runner {
-  RunActions run;
-  std::int64_t lanes;
-};
-
-Runner choose_runner() {
-  const std::string name = cpu::choose_tile_runner().name;
-#if defined(JF_HAVE_AVX512)
-  if (name == "avx512") return {run_actions_avx512, 8};
-#endif
-#if defined(JF_HAVE_AVX2)
-  if (name == "avx2") return {run_actions_avx2, 4};
-#endif
-#if defined(JF_HAVE_PORTABLE)
-  if (name == "portable") return {run_actions_portable, 2};
-#endif
-  return {run_actions_plain, 1};
-}
-
 // Ticks of the arrays of ActionJob.
 struct Sizes {
   std::int64_t processors, ways, slots, cursors;
@@ -80,13 +61,13 @@ class Run {
         plan_(plan),
         request_(request),
         view_(view_of(program, request.seed)),
-        runner_(choose_runner()),
-        sizes_(program, plan, runner_.lanes),
+        isa_(cpu::choose_instruction_set()),
+        sizes_(program, plan, isa_.lanes),
         row_(2 + std::int64_t{plan.marks.count}),
         out_(out),
         times_(times),
         begins_(begins) {
-    use_threads((request.count + runner_.lanes - 1) / runner_.lanes);
+    use_threads((request.count + isa_.lanes - 1) / isa_.lanes);
   }
   // CPUs take what comes first: one realization after the other.
   void use_arrival_order(const Schedule& schedule, const Program& program) {
@@ -112,16 +93,16 @@ class Run {
   void use_threads(std::int64_t pieces) { threads_ = cpu::threads_for(pieces, request_.threads); }
 
   void run_actions() {
-    const State state(sizes_, runner_.lanes,
+    const State state(sizes_, isa_.lanes,
                       static_cast<std::uint32_t>(request_.first + request_.count));
     for (std::int64_t i;
-         !pool_.stop && (i = pool_.claimed.fetch_add(runner_.lanes)) < request_.count;) {
-      const std::int64_t count = std::min(runner_.lanes, request_.count - i);
-      runner_.run({&view_, plan_.view(network_.bytes),
-                   static_cast<std::uint32_t>(request_.first + i), static_cast<int>(count),
-                   state.processors.get(), plan_.links ? state.ways.get() : nullptr,
-                   state.slots.get(), state.cursors.get(), out_ + row_ * i, times_, begins_,
-                   &pool_.stop});
+         !pool_.stop && (i = pool_.claimed.fetch_add(isa_.lanes)) < request_.count;) {
+      const std::int64_t count = std::min<std::int64_t>(isa_.lanes, request_.count - i);
+      isa_.run_actions({&view_, plan_.view(network_.bytes),
+                        static_cast<std::uint32_t>(request_.first + i), static_cast<int>(count),
+                        state.processors.get(), plan_.links ? state.ways.get() : nullptr,
+                        state.slots.get(), state.cursors.get(), out_ + row_ * i, times_, begins_,
+                        &pool_.stop});
       pool_.done += count;
     }
   }
@@ -143,7 +124,7 @@ class Run {
   const Plan& plan_;
   const Request request_;
   const ProgramView view_;
-  const Runner runner_;
+  const cpu::InstructionSet isa_;
   const Sizes sizes_;
   const std::int64_t row_;  // ticks of a realization in out_
   Tick* const out_;
