@@ -67,32 +67,18 @@ class Run {
         out_(out),
         times_(times),
         begins_(begins) {
-    use_threads((request.count + isa_.lanes - 1) / isa_.lanes);
-  }
-  // CPUs take what comes first: one realization after the other.
-  void use_arrival_order(const Schedule& schedule, const Program& program) {
-    schedule_ = &schedule;
-    program_ = &program;
-    use_threads(request_.count);
+    const std::int64_t pieces = (request.count + isa_.lanes - 1) / isa_.lanes;
+    threads_ = cpu::threads_for(pieces, request.threads);
   }
 
   std::int64_t bytes() const { return sizes_.bytes() * threads_; }
 
   void simulate(const Poll& poll) {
-    const auto work = [this](int) {
-      if (schedule_ != nullptr)
-        run_in_arrival_order();
-      else
-        run_actions();
-    };
-    pool_.run(threads_, work, poll);
+    pool_.run(threads_, [this](int) { work(); }, poll);
   }
 
  private:
-  // No more than there are pieces of work.
-  void use_threads(std::int64_t pieces) { threads_ = cpu::threads_for(pieces, request_.threads); }
-
-  void run_actions() {
+  void work() {
     const State state(sizes_, isa_.lanes,
                       static_cast<std::uint32_t>(request_.first + request_.count));
     for (std::int64_t i;
@@ -106,19 +92,6 @@ class Run {
       pool_.done += count;
     }
   }
-  void run_in_arrival_order() {
-    const PollActions ask = [this] {
-      if (pool_.stop) throw Cancelled();
-    };
-    for (std::int64_t i; !pool_.stop && (i = pool_.claimed++) < request_.count; ++pool_.done) {
-      Tick* const out = out_ + row_ * i;
-      const Ended ended = schedule::run_in_arrival_order(
-          *schedule_, *program_, network_, plan_, request_.seed,
-          static_cast<std::uint32_t>(request_.first + i), out + 2, nullptr, ask);
-      out[0] = ended.time;
-      out[1] = ended.rank;
-    }
-  }
 
   const Network& network_;
   const Plan& plan_;
@@ -130,11 +103,31 @@ class Run {
   Tick* const out_;
   Tick* const times_;
   const std::uint64_t* const begins_;
-  const Schedule* schedule_ = nullptr;
-  const Program* program_ = nullptr;
   int threads_ = 1;
   cpu::ThreadPool pool_;
 };
+
+// CPUs take what comes first: one realization after the other.
+void simulate_in_arrival_order(const Schedule& schedule, const Program& program,
+                               const Network& network, const Plan& plan, const Request& request,
+                               Tick* out, const Poll& poll) {
+  const std::int64_t row = 2 + std::int64_t{plan.marks.count};
+  cpu::ThreadPool pool;
+  const PollActions ask = [&pool] {
+    if (pool.stop) throw Cancelled();
+  };
+  const auto work = [&](int) {
+    for (std::int64_t i; !pool.stop && (i = pool.claimed++) < request.count; ++pool.done) {
+      Tick* const mine = out + row * i;
+      const Ended ended = run_in_arrival_order(schedule, program, network, plan, request.seed,
+                                               static_cast<std::uint32_t>(request.first + i),
+                                               mine + 2, nullptr, ask);
+      mine[0] = ended.time;
+      mine[1] = ended.rank;
+    }
+  };
+  pool.run(cpu::threads_for(request.count, request.threads), work, poll);
+}
 
 }  // namespace
 
@@ -147,9 +140,10 @@ void simulate(const Schedule& schedule, const Program& program, const Network& n
               const Plan& plan, const Request& request, bool arrival_order, Tick* out,
               const Poll& poll) {
   check_program(program, network, plan);
-  Run run(program, network, plan, request, out);
-  if (arrival_order) run.use_arrival_order(schedule, program);
-  run.simulate(poll);
+  if (arrival_order)
+    simulate_in_arrival_order(schedule, program, network, plan, request, out, poll);
+  else
+    Run(program, network, plan, request, out).simulate(poll);
 }
 
 void operation_times(const Schedule& schedule, const Program& program, const Network& network,
