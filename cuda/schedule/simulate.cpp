@@ -17,7 +17,7 @@ void run_actions_plain(const ActionJob& job) {
 namespace schedule {
 namespace {
 
-// Ticks of the arrays of ActionJob.
+// Ticks of the arrays of ActionJob, and how many cursors.
 struct Sizes {
   std::int64_t processors, ways, slots, cursors;
 
@@ -27,10 +27,11 @@ struct Sizes {
     ways = plan.links ? 2 * ranks * plan.nics * lanes : 0;
     slots = plan.slots * lanes;
     const auto sources = static_cast<std::int64_t>(program.intervals.size());
-    const std::int64_t cursor = lanes > 1 ? 5 * lanes : sizeof(Cursor) / sizeof(Tick);
-    cursors = program.sources_needed() ? cursor * ranks * sources : 0;
+    cursors = program.sources_needed() ? ranks * sources : 0;
   }
-  std::int64_t bytes() const { return 8 * (processors + ways + slots + cursors); }
+  std::int64_t bytes(std::int64_t lanes) const {
+    return 8 * (processors + ways + slots + cursors * cpu::cursor_ticks(lanes));
+  }
 };
 
 struct State {
@@ -40,17 +41,7 @@ struct State {
       : processors(cpu::allocate<Tick>(s.processors)),
         ways(cpu::allocate<Tick>(s.ways)),
         slots(cpu::allocate<Tick>(s.slots)),
-        cursors(cpu::allocate<Tick>(s.cursors)) {
-    // Cursors belong to no realization yet. Of the five registers of a CursorOf<Lanes>, `owner` is
-    // the last.
-    if (lanes == 1)
-      std::fill_n(reinterpret_cast<Cursor*>(cursors.get()),
-                  s.cursors * std::int64_t{sizeof(Tick)} / std::int64_t{sizeof(Cursor)},
-                  Cursor{0, 0, 0, 0, no_owner});
-    else
-      for (std::int64_t i = 0; i < s.cursors; ++i)
-        cursors[static_cast<std::size_t>(i)] = i / lanes % 5 == 4 ? Tick{no_owner} : 0;
-  }
+        cursors(cpu::new_cursors(s.cursors, lanes, no_owner)) {}
 };
 
 class Run {
@@ -71,7 +62,7 @@ class Run {
     threads_ = cpu::threads_for(pieces, request.threads);
   }
 
-  std::int64_t bytes() const { return sizes_.bytes() * threads_; }
+  std::int64_t bytes() const { return sizes_.bytes(isa_.lanes) * threads_; }
 
   void simulate(const Poll& poll) {
     pool_.run(threads_, [this](int) { work(); }, poll);
