@@ -10,13 +10,10 @@
 
 #include "congestion/realize.h"
 #include "core/partners.h"
+#include "core/require.h"
 
 namespace jf::congestion {
 namespace {
-
-void require(bool ok, const std::string& what) {
-  if (!ok) throw std::invalid_argument(what);
-}
 
 enum Role : std::int64_t { kOriginalRole, kForwardRole, kCopyRole };
 

@@ -11,6 +11,7 @@
 #include "congestion/loads.h"
 #include "core/engine.h"
 #include "core/messages.h"
+#include "core/require.h"
 #include "cpu/thread_pool.h"
 
 namespace jf::cpu {
@@ -381,9 +382,6 @@ class Explainer {
 };
 
 void check_explainable(const Program& program) {
-  const auto require = [](bool ok, const char* what) {
-    if (!ok) throw std::invalid_argument(what);
-  };
   require(!program.has_copies(), "copies inside the butterfly can not be explained");
   require(program.loads == nullptr, "congestion can not be explained");
   require(program.intervals.size() + program.delays.size() + program.messages.size() +
