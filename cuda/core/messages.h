@@ -105,7 +105,6 @@ struct MessageState {
   Tick* next;         // the noise's own
   Tick *out, *in;     // earliest start of the next send; when the link in is free; or null
   Tick* left;         // of the step at hand: when the message of a rank has left
-  Tick* next_left;    // of the step after it; only the CPU has that, where it looks ahead
   std::int64_t stride;
   std::int64_t apart = 0;  // from one array of departures to the next, see ProgramView::departures
 

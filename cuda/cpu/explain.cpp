@@ -276,9 +276,7 @@ class Explainer {
       return reinterpret_cast<Tick*>(state_.data() + k * view_.ranks);
     };
     Tick* const busy = own_busy_.empty() ? array(0) : reinterpret_cast<Tick*>(own_busy_.data());
-    return {array(0), busy,     array(1),
-            array(2), array(3), array(4),
-            nullptr,  kStride,  view_.ranks * kStride};
+    return {array(0), busy, array(1), array(2), array(3), array(4), kStride, view_.ranks * kStride};
   }
 
   static Clock<Path> clock(const Ranks& ranks, std::int64_t i) {

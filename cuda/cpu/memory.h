@@ -167,9 +167,9 @@ struct Sizes {
   std::int64_t cursors = 0;  // of all ranks, in the intervals of noise: of tiles and segments
   std::int64_t cursors_of_rank = 0;  // the same, of message passes
   // Ranks of which a message pass keeps the state, with 1, 2, 4 and 8 lanes; the ticks of a rank,
-  // and whether arrays for links, forwards and shifts are among them.
+  // and whether arrays for links and forwards are among them.
   std::int64_t message_ranks[4] = {}, message_ticks = 0, departures = 1;
-  bool links = false, forwards = false, shifts = false;
+  bool links = false, forwards = false;
   bool busy = false;
   std::int64_t loads = 0;  // bytes, see LoadState
 
@@ -231,18 +231,15 @@ inline Sizes sizes(const Program& p, const ProgramView& view, const std::vector<
   if (p.has_message_passes()) {
     s.links = p.links_matter();
     s.forwards = p.costs.forward > 0;
-    s.shifts = std::any_of(p.steps.begin(), p.steps.end(), [](const Step& step) {
-      return step.kind == kMessage && step.map == kShift;
-    });
     s.departures = p.departures();
-    s.message_ticks = 2 + s.departures + 2 * s.links + s.forwards + s.shifts;
+    s.message_ticks = 2 + s.departures + 2 * s.links + s.forwards;
     if (p.sources_needed()) s.cursors_of_rank = p.cursors_per_rank();
   }
   for (const Pass& pass : passes) {
     if (pass.kind == kMessagePass) {
       for (int bits = 0; bits < 4; ++bits) {
         const MessageChunks chunks(view, pass, 1 << bits, capture);
-        s.message_ranks[bits] = std::max(s.message_ranks[bits], chunks.kept(view, pass));
+        s.message_ranks[bits] = std::max(s.message_ranks[bits], chunks.kept(view));
       }
       continue;
     }
@@ -347,7 +344,6 @@ struct State {
     s.left = array();
     s.apart = lanes;
     next_array += sizes.departures - 1;
-    if (sizes.shifts) s.next_left = array();
     if (sizes.forwards) s.busy = array();
     s.stride = next_array * lanes;
     return s;
