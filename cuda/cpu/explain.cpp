@@ -263,9 +263,8 @@ class Explainer {
     waiting.until(ranks.get(ranks.s.busy, from).t, waiting.before);  // for its link
     return left;
   }
-  void receive(const Ranks& ranks, const Ranks::Turn& turn, std::int32_t cost, std::int64_t to,
-               const Path& left) {
-    combining_ = combine_[cost];
+  void receive(const Ranks& ranks, const Ranks::Turn& turn, std::int64_t to, const Path& left) {
+    combining_ = combine_[turn.entry];
     const Waits waiting = waits(ranks, to);
     ranks.receive(turn, to, left);
     waiting.until(ranks.get(ranks.s.busy, to).t, left.t);
@@ -347,26 +346,13 @@ class Explainer {
   void send_all(const Ranks& ranks, const Step& step, std::int32_t number) {
     if (catches_up(step, number))
       for (std::int64_t i = 0; i < view_.ranks; ++i) ranks.catch_up(i);
-    const std::int64_t count = message_count(step, view_.ranks);
-    const auto each = [&](auto&& f) {
-      for (std::int64_t k = 0; k < count; ++k) {
-        const ListedMessage m = numbered_message(step, view_.ranks, view_.listed_messages, k);
-        f(Ranks::Turn(view_, ranks.network, step, number, m.cost), m);
-      }
-    };
-    Tick* const left = ranks.s.departures(step);
-    if (goes_one_way(step))
-      return each([&](const auto& turn, const ListedMessage& m) {
-        receive(ranks, turn, m.cost, m.to, send(ranks, turn, m.from));
-      });
-    if ((step.flags & kReceivesOnly) == 0)
-      each([&](const auto& turn, const ListedMessage& m) {
-        ranks.put(left, m.from, send(ranks, turn, m.from));
-      });
-    if ((step.flags & kSendsOnly) == 0)
-      each([&](const auto& turn, const ListedMessage& m) {
-        receive(ranks, turn, m.cost, m.to, ranks.get(left, m.from));
-      });
+    const TurnMessages all(step, view_.ranks, view_.listed_messages);
+    send_and_receive(
+        ranks, step, number, all, 0,
+        [&](const auto& turn, std::int64_t from) { return send(ranks, turn, from); },
+        [&](const auto& turn, std::int64_t to, const Path& left) {
+          receive(ranks, turn, to, left);
+        });
   }
 
   ProgramView view_;

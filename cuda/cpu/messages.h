@@ -225,83 +225,19 @@ class MessageRun {
   void messages(const Step& s, std::int32_t number, std::int64_t from, std::int64_t to) {
     if (catches_up(s, number))
       for (std::int64_t i = from; i < to; ++i) ranks_.catch_up(i);
-    if (is_half(s)) return half_messages(s);
-    const Turn turn(p_, network_, s, number);
-    if (s.map == kTree) {
-      const std::int64_t a = s.a, below = std::min<std::int64_t>(s.b, to);
-      for (std::int64_t i = from; i + a < below; i += 2 * a)
-        s.c != 0 ? message(turn, i, i + a) : message(turn, i + a, i);
-      work_done((to - from) / a);
-    } else if (s.map == kXor) {
-      const std::int64_t below = std::min<std::int64_t>(s.b, to);
-      send(turn, from, below);
-      for (std::int64_t i = from; i < below; ++i) receive(turn, i, i ^ s.a);
-      work_done(2 * (below - from));
-    } else if (s.map == kRange) {
-      const std::int64_t begin = s.a, end = s.b;
-      if (goes_one_way(s)) {
-        for (std::int64_t i = begin; i < end; ++i) message(turn, i, i + s.c);
-      } else {
-        send(turn, begin, end);
-        for (std::int64_t i = begin; i < end; ++i) receive(turn, i + s.c, i);
-      }
-      work_done(2 * (end - begin));
-    } else if (s.map == kListed) {
-      listed_messages(s, number);
-    } else if (s.a != 0) {
-      send(turn, from, to);
-      for (std::int64_t i = from; i < to; ++i)
-        receive(turn, i, i < s.a ? i - s.a + p_.ranks : i - s.a);
-      work_done(2 * (to - from));
+    Step part = s;
+    std::int64_t first = 0;
+    if (s.map == kTree || s.map == kXor) {  // of which the ranks may be those of a chunk
+      part.b = static_cast<std::int32_t>(std::min<std::int64_t>(s.b, to));
+      first = s.map == kTree ? from / (2 * std::int64_t{s.a}) : from;
     }
-  }
-  // All ranks send, or all receive what they were sent some steps ago.
-  void half_messages(const Step& s) {
-    Tick* const left = ranks_.s.departures(s);
-    const bool sends = (s.flags & kSendsOnly) != 0;
-    const std::int64_t count = message_count(s, p_.ranks);
-    for (std::int64_t k = 0; k < count;) {
-      ListedMessage m = numbered_message(s, p_.ranks, p_.listed_messages, k);
-      const std::int32_t cost = m.cost;
-      const Turn turn(p_, network_, s, 0, cost);
-      while (m.cost == cost) {
-        if (sends)
-          ranks_.put(left, m.from, ranks_.send(turn, m.from));
-        else
-          ranks_.receive(turn, m.to, ranks_.get(left, m.from));
-        if (++k == count) break;
-        m = numbered_message(s, p_.ranks, p_.listed_messages, k);
-      }
-    }
-    work_done(count);
-  }
-  void listed_messages(const Step& s, std::int32_t number) {
-    // Neighbours in a list often have the same cost: then they share a turn.
-    const auto each = [&](auto&& f) {
-      const ListedMessage *m = p_.listed_messages + s.a, *const end = p_.listed_messages + s.b;
-      while (m < end) {
-        const std::int32_t cost = m->cost;
-        const Turn turn(p_, network_, s, number, cost);
-        for (; m < end && m->cost == cost; ++m) f(turn, m->from, m->to);
-      }
-    };
-    if (goes_one_way(s)) {
-      each([this](const Turn& turn, auto from, auto to) { message(turn, from, to); });
-    } else {
-      each([this](const Turn& turn, auto from, auto) { send(turn, from, from + 1); });
-      each([this](const Turn& turn, auto from, auto to) { receive(turn, to, from); });
-    }
-    work_done(2 * (std::int64_t{s.b} - s.a));
-  }
-  void message(const Turn& turn, std::int64_t from, std::int64_t to) const {
-    ranks_.receive(turn, to, ranks_.send(turn, from));
-  }
-  // Where ranks send and receive in one turn: first all send.
-  void send(const Turn& turn, std::int64_t from, std::int64_t to) const {
-    for (std::int64_t i = from; i < to; ++i) ranks_.put(ranks_.s.left, i, ranks_.send(turn, i));
-  }
-  void receive(const Turn& turn, std::int64_t i, std::int64_t from) const {
-    ranks_.receive(turn, i, ranks_.get(ranks_.s.left, from));
+    const TurnMessages all(part, p_.ranks, p_.listed_messages);
+    send_and_receive(
+        ranks_, part, number, all, first,
+        [this](const Turn& turn, std::int64_t i) JF_INLINE { return ranks_.send(turn, i); },
+        [this](const Turn& turn, std::int64_t i, T left)
+            JF_INLINE { ranks_.receive(turn, i, left); });
+    work_done(2 * (all.count - first));
   }
 
   void observe(int row, std::int64_t from, std::int64_t to) {

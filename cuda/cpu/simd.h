@@ -11,9 +11,6 @@
 #include <immintrin.h>
 #endif
 
-// For lambdas: a call in a loop over ranks would send their registers through memory.
-#define JF_INLINE __attribute__((always_inline))
-
 namespace jf {
 
 #if defined(__AVX512F__)

@@ -63,7 +63,7 @@ struct MessageOrder {
     using enum MessageAction;
     if (position.action == kSend || position.action == kReceive ||
         position.action == kSendAndReceive)
-      return message_count(p.steps[position.step], p.ranks);
+      return TurnMessages(p.steps[position.step], p.ranks, p.listed_messages).count;
     return position.action == kObserveRow && p.one_rank ? 1 : p.ranks;
   }
 
