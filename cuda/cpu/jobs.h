@@ -38,6 +38,11 @@ struct TileJob {
   Tick *sent_between, *busy_between, *capture;
   Cursor* cursors;            // of all ranks; null unless the noise needs them
   Observation* observations;  // one per row; results are merged into them
+
+  JF_HD void observe(int row, std::int64_t rank, Tick ready) const {
+    if (!program->one_rank || rank == 0) observations[row].add(ready);
+    if (capture != nullptr) capture[row * program->ranks + rank] = ready;
+  }
 };
 
 // What runs it: these functions are in cpu/instruction_sets.h, as those of the jobs below.

@@ -33,7 +33,8 @@ class PlainTile {
     for (int i = job_.pass->begin; i < job_.pass->end; ++i) {
       const Step& step = p_.steps[i];
       do_step(step);
-      if (step.row >= 0) observe(step.row);
+      if (step.row < 0) continue;
+      for (std::size_t x = 0; x < ranks_; ++x) job_.observe(step.row, rank(x), ready_[x]);
     }
     if (!job_.pass->store) return;
     for (std::size_t x = 0; x < ranks_; ++x) {
@@ -118,13 +119,6 @@ class PlainTile {
     }
   }
 
-  void observe(int row) const {
-    for (std::size_t x = 0; x < ranks_; ++x) {
-      if (!p_.one_rank || rank(x) == 0) job_.observations[row].add(ready_[x]);
-      if (job_.capture != nullptr) job_.capture[row * p_.ranks + rank(x)] = ready_[x];
-    }
-  }
-
   const TileJob& job_;
   const ProgramView& p_;
   const TileMap map_;
@@ -184,9 +178,7 @@ void run_segment_plain(const TileJob& job, const SegmentScratch& scratch,
         }
         if (observed) {
           sweep_all(segment, job.sent_between, stop, [&](int row, std::int64_t rank, Tick t) {
-            if (row < 0) return;
-            if (!p.one_rank || rank == 0) job.observations[row].add(t);
-            if (job.capture != nullptr) job.capture[row * p.ranks + rank] = t;
+            if (row >= 0) job.observe(row, rank, t);
           });
         }
         for (std::int64_t x = 0; x < size; ++x)
