@@ -29,7 +29,9 @@ class PlainTile {
         ready_(ranks_) {}
 
   void run() {
-    for (std::size_t x = 0; x < ranks_; ++x) clocks_[x] = initial(x);
+    for (std::size_t x = 0; x < ranks_; ++x)
+      clocks_[x] = clock_before(p_, *job_.pass, noise_, job_.realization, rank(x), job_.pass->load,
+                                rank(x), job_.sent_between, job_.busy_between);
     for (int i = job_.pass->begin; i < job_.pass->end; ++i) {
       const Step& step = p_.steps[i];
       do_step(step);
@@ -37,12 +39,8 @@ class PlainTile {
       for (std::size_t x = 0; x < ranks_; ++x) job_.observe(step.row, rank(x), ready_[x]);
     }
     if (!job_.pass->store) return;
-    for (std::size_t x = 0; x < ranks_; ++x) {
-      const Clock<Tick>& c = clocks_[x];
-      const bool copied = !job_.pass->busy_out && c.busy != c.sent;
-      job_.sent_between[rank(x)] = c.sent | (copied ? kCopyBit : 0);
-      if (job_.pass->busy_out) job_.busy_between[rank(x)] = c.busy;
-    }
+    for (std::size_t x = 0; x < ranks_; ++x)
+      store_clock(clocks_[x], *job_.pass, rank(x), job_.sent_between, job_.busy_between);
   }
 
  private:
@@ -54,20 +52,6 @@ class PlainTile {
     return departure + p_.costs.transit +
            network_.delay(p_.seed, purpose, static_cast<std::uint32_t>(step.draw), rank(x),
                           job_.realization, departure);
-  }
-
-  Clock<Tick> initial(std::size_t x) const {
-    const Tick id = rank(x);
-    Clock<Tick> c{0, 0, begin_noise(noise_, p_.seed, job_.realization, id), id};
-    if (!job_.pass->load) return c;
-    const Tick packed = job_.sent_between[id];
-    c.sent = c.busy = packed & ~kCopyBit;
-    seek(noise_, c.next, c.sent, false);
-    if (job_.pass->busy_in)
-      c.busy = job_.busy_between[id];
-    else if (packed < 0)
-      c.busy = communicate(noise_, c.next, c.sent, p_.costs.send * job_.pass->copies, id);
-    return c;
   }
 
   void do_step(const Step& step) {
