@@ -132,13 +132,13 @@ namespace {
 template <class Noise, class Network, class Observe>
 bool sweep_all(const Segment<Noise, Network>& segment, const Tick* memory,
                const std::atomic<bool>& stop, Observe&& observe) {
-  constexpr std::int64_t kGroupsBetweenPolls = 1 << 14;  // of `stop`: about a millisecond
+  constexpr std::int64_t kPairsBetweenPolls = 1 << 14;  // of `stop`: about a millisecond
   bool changed = false;
   for (std::int64_t x = 0; x < segment.size(); ++x) segment.load(x, memory[segment.rank_of(x)]);
   for (int i = segment.pass.begin; i < segment.pass.end; ++i) {
-    for (std::int64_t g = 0, n = segment.groups(i); g < n; ++g) {
-      changed |= segment.sweep(i, g, observe);
-      if (g % kGroupsBetweenPolls == 0 && stop.load(std::memory_order_relaxed)) return false;
+    for (std::int64_t pair = 0; pair < segment.size() / 2; ++pair) {
+      changed |= segment.sweep(i, pair, observe);
+      if (pair % kPairsBetweenPolls == 0 && stop.load(std::memory_order_relaxed)) return false;
     }
   }
   return changed;

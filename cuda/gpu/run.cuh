@@ -218,8 +218,7 @@ class Run {
       for (std::uint32_t left = 1; left > 0;) {
         run(kLoadSegments, 0, map.bits());
         for (std::int32_t i = job.pass.begin; i < job.pass.end; ++i)
-          run(kSweepSegments, i,
-              map.bits() - group_bits(view_, program_.steps[static_cast<std::size_t>(i)]));
+          run(kSweepSegments, i, map.bits() - 1);
         device_.fill(unfinished_segments_, 1, std::uint32_t{0});
         run(kEndSweep, 0, 0);
         device_.download(unfinished_segments_, 1, &left);
