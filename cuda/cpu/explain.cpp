@@ -11,7 +11,6 @@
 #include "congestion/loads.h"
 #include "core/engine.h"
 #include "core/messages.h"
-#include "core/require.h"
 #include "cpu/thread_pool.h"
 
 namespace jf::cpu {
@@ -235,11 +234,7 @@ class Explainer {
   void add_times(std::int64_t i, Tick end, const Ranks& ranks) {
     RankTimes& times = times_[i];
     times.of[kSpared] += end - ranks.get(ranks.s.busy, i).t;
-    for (int k = 0; k < kRankParts; ++k) {
-      Tick* const sum = &sums_[2 * (i * kRankParts + k)];
-      sum[0] += times.of[k] >> 32;
-      sum[1] += times.of[k] & 0xffffffff;
-    }
+    for (int k = 0; k < kRankParts; ++k) add_to_sum(&sums_[2 * (i * kRankParts + k)], times.of[k]);
   }
   // What a rank did with its CPU from `before` on was work, noise and, the rest, waiting; for a
   // message that had left its sender at `left`.
@@ -368,10 +363,7 @@ class Explainer {
 void check_explainable(const Program& program) {
   require(!program.has_copies(), "copies inside the butterfly can not be explained");
   require(program.loads == nullptr, "congestion can not be explained");
-  require(program.intervals.size() + program.delays.size() + program.messages.size() +
-                  program.rank_delays.size() + program.speeds.size() <=
-              kMaxExplained,
-          "at most 12 noise sources can be explained");
+  require_explainable(program);
 }
 
 }  // namespace
