@@ -14,22 +14,23 @@ from reference.messages import (
     TREE,
     XOR,
     MessageCase,
-    MessageRun,
     Steps,
     random_partners,
 )
 from support.instruction_sets import check_instruction_sets
 from support.kernel_cases import ALL_NOISES, COSTS, RENEWAL
-from support.message_cases import message_case, noisy_case, with_windows
+from support.message_cases import (
+    check_rules,
+    message_case,
+    noisy_case,
+    with_windows,
+    without_exchanges,
+)
 from support.scale import crossed, scaled, some
 
 from jitterfly import _core
 
 LANES = {"avx512": 8, "avx2": 4, "portable": 2}
-
-
-def without_exchanges(case):
-    return replace(case, program_steps=tuple(s for s in case.program_steps if s[0] not in (1, 2)))
 
 
 def results(case):
@@ -48,19 +49,7 @@ def test_the_rules_of_a_message(part, windows, monkeypatch):
         case = message_case(number, "rules", largest=300)
         if windows:
             case = with_windows(case, random.Random(f"windows {number}"))
-        rows = {step[4] for step in without_exchanges(case).program_steps} - {-1}
-        noise = case.sources[0] if case.sources else None
-        case = renumbered(without_exchanges(case), rows)
-        expected = MessageRun(case, noise, noise and noise.phases).rows
-        found = _core.ready_times(case.program(_core), case.seed, case.realization)
-        np.testing.assert_array_equal(found, expected, err_msg=f"case {number}")
-
-
-def renumbered(case, rows):
-    """Rows without gaps in their numbers."""
-    numbers = {row: number for number, row in enumerate(sorted(rows))} | {-1: -1}
-    steps = ((*s[:4], numbers[s[4]], *s[5:]) for s in case.program_steps)
-    return replace(case, program_steps=tuple(steps))
+        check_rules(without_exchanges(case), f"case {number}")
 
 
 def windows_case(number):
