@@ -21,12 +21,7 @@ namespace {
 
 using Numbers = std::vector<std::uint32_t>;
 
-template <class T>
-py::array_t<T> as_array(const std::vector<T>& values) {
-  py::array_t<T> array(static_cast<py::ssize_t>(values.size()));
-  std::copy(values.begin(), values.end(), array.mutable_data());
-  return array;
-}
+using jf::as_array;
 
 Program make(std::uint32_t hosts, std::uint32_t used, std::uint32_t ranks, int perturbation,
              const Array<std::uint32_t>& offsets, const Array<std::uint32_t>& senders,

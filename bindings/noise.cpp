@@ -13,11 +13,6 @@ namespace py = pybind11;
 namespace jf {
 namespace {
 
-Scope make_scope(std::int64_t node_ranks, bool in_compute, bool in_communication, Tick begin,
-                 Tick end) {
-  return {node_ranks, in_compute, in_communication, {begin, end}};
-}
-
 std::vector<Tick> optional_ticks(const std::optional<Ticks>& values) {
   return values ? to_vector<Tick>(*values) : std::vector<Tick>{};
 }
@@ -26,7 +21,7 @@ void add_periodic(Program& p, Tick period, Tick duration, bool stationary, std::
                   const std::optional<Ticks>& phases, bool in_compute, bool in_communication,
                   Tick begin, Tick end) {
   p.add_periodic(period, duration, stationary, optional_ticks(phases),
-                 make_scope(node_ranks, in_compute, in_communication, begin, end));
+                 {node_ranks, in_compute, in_communication, {begin, end}});
 }
 
 using Start = std::optional<std::tuple<std::uint64_t, HostDelay, HostDelay>>;
@@ -38,14 +33,14 @@ void add_renewal(Program& p, const HostDelay& gap, const HostDelay& duration,
   if (stationary)
     start = {std::get<0>(*stationary), std::get<1>(*stationary), std::get<2>(*stationary)};
   p.add_renewal(gap, duration, start ? &*start : nullptr,
-                make_scope(node_ranks, in_compute, in_communication, begin, end));
+                {node_ranks, in_compute, in_communication, {begin, end}});
 }
 
 void add_trace(Program& p, const Ticks& starts, const Ticks& ends, Tick length,
                const std::optional<Ticks>& offsets, std::int64_t node_ranks, bool in_compute,
                bool in_communication, Tick begin, Tick end) {
   p.add_trace(to_vector<Tick>(starts), to_vector<Tick>(ends), length, optional_ticks(offsets),
-              make_scope(node_ranks, in_compute, in_communication, begin, end));
+              {node_ranks, in_compute, in_communication, {begin, end}});
 }
 
 using Recordings = std::vector<std::tuple<Ticks, Ticks, Tick>>;
@@ -58,31 +53,23 @@ void add_traces(Program& p, const Recordings& recordings,
   for (const auto& [starts, ends, length] : recordings)
     given.push_back({to_vector<Tick>(starts), to_vector<Tick>(ends), length});
   p.add_traces(given, to_vector<std::int32_t>(of_ranks),
-               make_scope(node_ranks, in_compute, in_communication, begin, end));
+               {node_ranks, in_compute, in_communication, {begin, end}});
 }
 
 void add_step(Program& p, const HostDelay& delay, bool at_send, std::int64_t node_ranks,
               bool in_compute, bool in_communication, Tick begin, Tick end) {
-  p.add_step(delay, at_send, make_scope(node_ranks, in_compute, in_communication, begin, end));
-}
-
-void add_rank_delay(Program& p, const HostDelay& delay, std::int64_t node_ranks, bool once) {
-  p.add_rank_delay(delay, node_ranks, once);
-}
-
-void add_rank_speed(Program& p, const HostDelay& factor, std::int64_t node_ranks) {
-  p.add_rank_speed(factor, node_ranks);
+  p.add_step(delay, at_send, {node_ranks, in_compute, in_communication, {begin, end}});
 }
 
 void add_message(Program& p, const HostDelay& delay, std::int64_t node_ranks, Tick begin,
                  Tick end) {
-  p.add_message(delay, make_scope(node_ranks, true, true, begin, end));
+  p.add_message(delay, {node_ranks, true, true, {begin, end}});
 }
 
 void add_jitter(Program& p, Tick duration, const WordArray& survival, std::int64_t node_ranks,
                 Tick begin, Tick end, std::int32_t cost) {
-  p.add_jitter(duration, to_vector<std::uint64_t>(survival),
-               make_scope(node_ranks, true, true, begin, end), cost);
+  p.add_jitter(duration, to_vector<std::uint64_t>(survival), {node_ranks, true, true, {begin, end}},
+               cost);
 }
 
 Ticks apply(const HostDelay& d, const WordArray& u) {
@@ -163,8 +150,9 @@ void bind_noise(py::module_& m, py::class_<Program>& program) {
            compute, communication, begin, end)
       .def("add_step", &add_step, py::arg("delay"), py::arg("at_send"), node_ranks, compute,
            communication, begin, end)
-      .def("add_rank_delay", &add_rank_delay, py::arg("delay"), node_ranks, py::arg("once") = false)
-      .def("add_rank_speed", &add_rank_speed, py::arg("factor"), node_ranks)
+      .def("add_rank_delay", &Program::add_rank_delay, py::arg("delay"), node_ranks,
+           py::arg("once") = false)
+      .def("add_rank_speed", &Program::add_rank_speed, py::arg("factor"), node_ranks)
       .def("add_message", &add_message, py::arg("delay"), node_ranks, begin, end)
       .def("add_jitter", &add_jitter, py::arg("duration"), py::arg("survival"), node_ranks, begin,
            end, py::arg("cost") = -1);

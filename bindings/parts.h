@@ -23,6 +23,11 @@ std::vector<T> to_vector(const A& a) {
   return std::vector<T>(a.data(), a.data() + a.size());
 }
 
+template <class T>
+pybind11::array_t<T> as_array(const std::vector<T>& values) {
+  return pybind11::array_t<T>(static_cast<pybind11::ssize_t>(values.size()), values.data());
+}
+
 template <class F>
 auto without_gil(F&& f) {
   const pybind11::gil_scoped_release release;

@@ -15,14 +15,10 @@ using jf::record::Recorder;
 
 namespace {
 
-py::array_t<Count> array(const std::vector<Count>& values) {
-  return py::array_t<Count>(static_cast<py::ssize_t>(values.size()), values.data());
-}
-
 py::dict to_dict(const jf::record::Calibration& calibration) {
   py::dict dict;
-  dict["bare"] = array(calibration.bare);
-  dict["with_work"] = array(calibration.with_work);
+  dict["bare"] = jf::as_array(calibration.bare);
+  dict["with_work"] = jf::as_array(calibration.with_work);
   dict["work"] = calibration.work;
   dict["ns_per_count"] = calibration.ns_per_count;
   return dict;

@@ -10,16 +10,7 @@
 
 namespace jf::congestion {
 
-const VectorLoops& choose_vector() {
-  [[maybe_unused]] const std::string name = cpu::choose_tile_runner().name;
-#if defined(JF_HAVE_AVX512)
-  if (name == "avx512") return vector_avx512;
-#endif
-#if defined(JF_HAVE_AVX2)
-  if (name == "avx2") return vector_avx2;
-#endif
-  return vector_portable;
-}
+const VectorLoops& choose_vector() { return *cpu::choose_instruction_set().congestion; }
 
 namespace {
 

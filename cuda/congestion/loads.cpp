@@ -10,13 +10,10 @@
 
 #include "congestion/realize.h"
 #include "core/partners.h"
+#include "core/require.h"
 
 namespace jf::congestion {
 namespace {
-
-void require(bool ok, const std::string& what) {
-  if (!ok) throw std::invalid_argument(what);
-}
 
 enum Role : std::int64_t { kOriginalRole, kForwardRole, kCopyRole };
 
@@ -36,10 +33,8 @@ void each_message(const Step& s, std::int64_t ranks, const ListedMessages& liste
       if (const std::int64_t to = forward_partner(s, ranks, i); to != kNoRank) f(i, to);
     return;
   }
-  for (std::int64_t k = 0; k < message_count(s, ranks); ++k) {
-    const ListedMessage message = numbered_message(s, ranks, listed->data(), k);
-    f(message.from, message.to);
-  }
+  const TurnMessages all(s, ranks, listed->data());
+  for (std::int64_t k = 0; k < all.count; ++k) f(all[k].from, all[k].to);
 }
 
 bool routed_at_random(const Program& network) {

@@ -5,16 +5,13 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <stdexcept>
+
+#include "core/require.h"
 
 namespace jf::congestion {
 namespace {
 
 using Values = std::vector<std::uint32_t>;
-
-void require(bool ok, const std::string& what) {
-  if (!ok) throw std::invalid_argument(what);
-}
 
 Divisor divisor(std::uint32_t d) { return {d, (std::uint64_t{1} << 40) / d + 1}; }
 

@@ -197,22 +197,29 @@ class Worker {
     }
   }
 
-  void count(const std::uint32_t* from, const std::uint32_t* to, const std::uint32_t* keys,
-             std::uint32_t n, std::uint32_t*) {
-    Counter* const counters = counters_.data();
+  // Calls visit(i, edge) for the counted links on the routes of the messages of a part.
+  template <class Visit>
+  void each_link(const std::uint32_t* from, const std::uint32_t* to, const std::uint32_t* keys,
+                 std::uint32_t n, Visit&& visit) const {
     if constexpr (requires { router_.height; }) {
       std::uint32_t up[kPart], down[kPart];
       for (int l = 0; l < router_.height; ++l) {
         vector_.links(router_, l, from, to, keys, n, up, down);
         if (router_.levels[l].counts_up)
-          for (std::uint32_t i = 0; i < n; ++i) ++counters[up[i]];
+          for (std::uint32_t i = 0; i < n; ++i) visit(i, up[i]);
         if (router_.levels[l].counts_down)
-          for (std::uint32_t i = 0; i < n; ++i) ++counters[down[i]];
+          for (std::uint32_t i = 0; i < n; ++i) visit(i, down[i]);
       }
     } else {
       for (std::uint32_t i = 0; i < n; ++i)
-        router_.route(from[i], to[i], keys[i], [&](std::uint32_t edge) { ++counters[edge]; });
+        router_.route(from[i], to[i], keys[i], [&](std::uint32_t edge) { visit(i, edge); });
     }
+  }
+
+  void count(const std::uint32_t* from, const std::uint32_t* to, const std::uint32_t* keys,
+             std::uint32_t n, std::uint32_t*) {
+    Counter* const counters = counters_.data();
+    each_link(from, to, keys, n, [&](std::uint32_t, std::uint32_t edge) { ++counters[edge]; });
   }
 
   void measure(const std::uint32_t* from, const std::uint32_t* to, const std::uint32_t* keys,
@@ -220,23 +227,9 @@ class Worker {
     const Counter* const counters = counters_.data();
     // w is at least 1, also if no link of the route is counted; without a route it is 0.
     for (std::uint32_t i = 0; i < n; ++i) w[i] = router_.routed(from[i], to[i]);
-    if constexpr (requires { router_.height; }) {
-      std::uint32_t up[kPart], down[kPart];
-      for (int l = 0; l < router_.height; ++l) {
-        vector_.links(router_, l, from, to, keys, n, up, down);
-        if (router_.levels[l].counts_up)
-          for (std::uint32_t i = 0; i < n; ++i)
-            w[i] = std::max<std::uint32_t>(w[i], counters[up[i]]);
-        if (router_.levels[l].counts_down)
-          for (std::uint32_t i = 0; i < n; ++i)
-            w[i] = std::max<std::uint32_t>(w[i], counters[down[i]]);
-      }
-    } else {
-      for (std::uint32_t i = 0; i < n; ++i)
-        router_.route(from[i], to[i], keys[i], [&](std::uint32_t edge) {
-          w[i] = std::max<std::uint32_t>(w[i], counters[edge]);
-        });
-    }
+    each_link(from, to, keys, n, [&](std::uint32_t i, std::uint32_t edge) {
+      w[i] = std::max<std::uint32_t>(w[i], counters[edge]);
+    });
   }
 
   void apply(const Rules& rules, std::uint32_t level, std::uint32_t begin, std::uint32_t own,

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/host_program.h"
+#include "core/require.h"
 
 namespace jf {
 
@@ -36,6 +37,17 @@ constexpr std::int32_t kMaxExplained = 12;
 constexpr std::int32_t kCauses = kQuietCauses + kMaxExplained;
 // Time, rank, longest single delay by noise, the rank that it hit and its cause (-1: none), causes.
 constexpr std::int32_t kExplained = 5 + kCauses;
+// Throws std::invalid_argument where a program has more sources than that.
+inline void require_explainable(const Program& p) {
+  const std::size_t sources = p.intervals.size() + p.delays.size() + p.messages.size() +
+                              p.rank_delays.size() + p.speeds.size();
+  require(sources <= kMaxExplained, "at most 12 noise sources can be explained");
+}
+// Adds to a sum of times, which is hi * 2^32 + lo.
+inline void add_to_sum(Tick* sum, Tick t) {
+  sum[0] += t >> 32;
+  sum[1] += t & 0xffffffff;
+}
 // What the time of a rank up to its end consists of, whether it is on the critical path or not: how
 // late it arrives, its CPU work, noise of its CPU, waiting for messages that are not sent yet, and
 // for those that are on their way or find a link taken; less what redundant exchanges spare it.

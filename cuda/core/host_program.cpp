@@ -6,13 +6,10 @@
 
 #include "congestion/loads.h"
 #include "core/partners.h"
+#include "core/require.h"
 
 namespace jf {
 namespace {
-
-void require(bool ok, const char* what) {
-  if (!ok) throw std::invalid_argument(what);
-}
 
 // Cuts the exchanges of one collective where the recurrence of steps.h stops being exact.
 //

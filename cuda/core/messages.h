@@ -105,7 +105,6 @@ struct MessageState {
   Tick* next;         // the noise's own
   Tick *out, *in;     // earliest start of the next send; when the link in is free; or null
   Tick* left;         // of the step at hand: when the message of a rank has left
-  Tick* next_left;    // of the step after it; only the CPU has that, where it looks ahead
   std::int64_t stride;
   std::int64_t apart = 0;  // from one array of departures to the next, see ProgramView::departures
 
@@ -113,19 +112,19 @@ struct MessageState {
   JF_HD Tick* departures(const Step& s) const { return is_half(s) ? left + s.c * apart : left; }
 };
 
-// One turn of a message step: what its messages cost, the number of its draws, and its network.
+// One turn of a message step, of those of its messages that have a cost entry: what they cost, the
+// number of their draws, and their network.
 template <class Network>
 struct MessageTurn {
+  std::int32_t entry;
   MessageCost cost;
   std::int32_t draw;
   [[no_unique_address]] Network network;
 
-  JF_HD MessageTurn(const ProgramView& p, const Network& any, const Step& step, std::int32_t turn)
-      : MessageTurn(p, any, step, turn, step.cost) {}
-  // Of those of its messages that have this cost entry.
   JF_HD MessageTurn(const ProgramView& p, const Network& any, const Step& step, std::int32_t turn,
                     std::int32_t entry)
-      : cost(p.message_costs[entry]),
+      : entry(entry),
+        cost(p.message_costs[entry]),
         draw(step.draw + turn),
         network(network_of(any, p, p.message_costs[entry])) {}
 };
@@ -134,6 +133,58 @@ struct MessageTurn {
 // the first messages after it are marked.
 JF_HD bool catches_up(const Step& step, std::int32_t turn) {
   return turn == 0 && (step.flags & kAfterForward) != 0;
+}
+
+// f(turn, from, to) for the messages of a turn that are numbered from `first` on, on some
+// MessageRanks. flip: 0, or the mask, if they are to come in the order of receivers.
+template <class Ranks, class F>
+JF_HD void each_message(const Ranks& ranks, const Step& step, std::int32_t number,
+                        const TurnMessages& messages, std::int64_t first, std::uint32_t flip,
+                        F&& f) {
+  using Turn = typename Ranks::Turn;
+  if (!messages.listed) {
+    const Turn turn(ranks.p, ranks.network, step, number, messages.cost);
+    if (const std::int64_t mask = messages.mask;
+        mask != 0) {  // a tenth faster than the general way
+      for (std::int64_t k = first; k < messages.count; ++k) f(turn, k ^ flip, k ^ flip ^ mask);
+      return;
+    }
+    for (std::int64_t k = first; k < messages.count; ++k) {
+      const auto [from, to] = messages.ranks_of(k);
+      f(turn, from, to);
+    }
+    return;
+  }
+  // Neighbours in a list often have the same cost: then they share a turn.
+  for (std::int64_t k = first; k < messages.count;) {
+    const std::int32_t cost = messages[k].cost;
+    const Turn turn(ranks.p, ranks.network, step, number, cost);
+    for (; k < messages.count && messages[k].cost == cost; ++k)
+      f(turn, std::int64_t{messages[k].from}, std::int64_t{messages[k].to});
+  }
+}
+
+// Calls left = send(turn, from) and receive(turn, to, left) for each of these messages. If no rank
+// does both, a message is received as soon as it is sent; else, first all send. Of half a step one
+// of both is left out.
+template <class Ranks, class Send, class Receive>
+JF_HD void send_and_receive(const Ranks& ranks, const Step& step, std::int32_t number,
+                            const TurnMessages& messages, std::int64_t first, Send&& send,
+                            Receive&& receive) {
+  const auto each = [&](std::uint32_t flip, auto&& f)
+                        JF_INLINE { each_message(ranks, step, number, messages, first, flip, f); };
+  if (goes_one_way(step)) {
+    each(0, [&](const auto& turn, std::int64_t from, std::int64_t to)
+                JF_INLINE { receive(turn, to, send(turn, from)); });
+    return;
+  }
+  Tick* const left = ranks.s.departures(step);
+  if ((step.flags & kReceivesOnly) == 0)
+    each(0, [&](const auto& turn, std::int64_t from, std::int64_t)
+                JF_INLINE { ranks.put(left, from, send(turn, from)); });
+  if ((step.flags & kSendsOnly) == 0)
+    each(messages.mask, [&](const auto& turn, std::int64_t from, std::int64_t to)
+                            JF_INLINE { receive(turn, to, ranks.get(left, from)); });
 }
 
 // How long a rank idles, by source k, before the compute phase of that draw number.

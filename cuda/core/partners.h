@@ -22,46 +22,63 @@ enum PartnerMap : std::int32_t {
 
 constexpr std::int64_t kNoRank = -1;
 
-// How many messages a turn has; they are numbered from 0, in the order of their senders.
-JF_HD std::int64_t message_count(const Step& s, std::int64_t ranks) {
-  switch (s.map) {
-    case kShift:
-      return s.a == 0 ? 0 : ranks;
-    case kXor:
-      return s.b;
-    case kTree: {
-      const std::int64_t beyond = std::int64_t{s.b} - s.a, pair = 2 * std::int64_t{s.a};
-      return beyond > 0 ? (beyond + pair - 1) / pair : 0;
-    }
-    default:
-      return s.b > s.a ? s.b - s.a : 0;
-  }
-}
+// The messages of a turn, numbered from 0 in the order of their senders. Those that are not listed
+// go from ranks first, first + stride, ... to (rank xor mask) + distance, modulo the ranks. In 32
+// bits, which ranks fit: kernels have few registers.
+struct TurnMessages {
+  std::int64_t count;
+  const ListedMessage* all_listed;  // those of the program
+  std::uint32_t ranks, first = 0, stride = 1, mask = 0, distance = 0;
+  std::int32_t cost;
+  bool listed = false;  // from number `first` on
 
-// Message number k of a turn. `listed`: those of the program.
-JF_HD ListedMessage numbered_message(const Step& s, std::int64_t ranks, const ListedMessage* listed,
-                                     std::int64_t k) {
-  if (s.map == kListed) return listed[s.a + k];
-  std::int64_t from = k, to = 0;
-  switch (s.map) {
-    case kShift:
-      to = from + s.a < ranks ? from + s.a : from + s.a - ranks;
-      break;
-    case kXor:
-      to = from ^ s.a;
-      break;
-    case kTree: {
-      const std::int64_t upper = 2 * k * s.a, lower = upper + s.a;
-      from = s.c != 0 ? upper : lower;
-      to = s.c != 0 ? lower : upper;
-      break;
+  JF_HD TurnMessages(const Step& s, std::int64_t of_ranks, const ListedMessage* of_program)
+      : count(std::int64_t{s.b} - s.a),
+        all_listed(of_program),
+        ranks(static_cast<std::uint32_t>(of_ranks)),
+        cost(s.cost) {
+    const auto a = static_cast<std::uint32_t>(s.a), c = static_cast<std::uint32_t>(s.c);
+    switch (s.map) {
+      case kShift:
+        count = s.a == 0 ? 0 : of_ranks;
+        distance = a;
+        break;
+      case kXor:
+        count = s.b;
+        mask = a;
+        break;
+      case kTree:
+        stride = 2 * a;
+        count = count > 0 ? (count + stride - 1) / stride : 0;
+        first = s.c != 0 ? 0 : a;
+        distance = s.c != 0 ? a : 0 - a;
+        break;
+      case kRange:
+        first = a;
+        distance = c;
+        break;
+      default:
+        first = a;
+        listed = true;
     }
-    default:
-      from = s.a + k;
-      to = from + s.c;
   }
-  return {static_cast<std::int32_t>(from), static_cast<std::int32_t>(to), s.cost};
-}
+
+  struct Ranks {
+    std::int64_t from, to;
+  };
+  // Of message k, which is not listed.
+  JF_HD Ranks ranks_of(std::int64_t k) const {
+    const std::uint32_t from = first + static_cast<std::uint32_t>(k) * stride;
+    std::uint32_t to = (from ^ mask) + distance;
+    if (to >= ranks) to -= ranks;
+    return {from, to};
+  }
+  JF_HD ListedMessage operator[](std::int64_t k) const {
+    if (listed) return all_listed[first + k];
+    const Ranks found = ranks_of(k);
+    return {static_cast<std::int32_t>(found.from), static_cast<std::int32_t>(found.to), cost};
+  }
+};
 
 // Whether no rank both sends and receives in a turn.
 JF_HD bool goes_one_way(const Step& s) {

@@ -4,7 +4,7 @@
 // execute the same passes; only the size of a tile differs.
 #pragma once
 
-#include "core/program.h"
+#include "core/steps.h"
 
 namespace jf {
 
@@ -69,5 +69,29 @@ struct Pass {
   std::int32_t copies;             // sent before the pass by a rank that has kCopyBit
   TileMap map;
 };
+
+// The times of rank `id` when a pass begins: at `index` of what the pass before stored, if it is to
+// be loaded, or at time 0.
+template <class Noise>
+JF_HD Clock<Tick> clock_before(const ProgramView& p, const Pass& pass, const Noise& noise,
+                               std::uint32_t realization, Tick id, bool load, std::int64_t index,
+                               const Tick* sent_between, const Tick* busy_between) {
+  Clock<Tick> c{0, 0, begin_noise(noise, p.seed, realization, id), id};
+  if (!load) return c;
+  const Tick packed = sent_between[index];
+  c.sent = c.busy = packed & ~kCopyBit;
+  seek(noise, c.next, c.sent, false);
+  if (pass.busy_in)
+    c.busy = busy_between[index];
+  else if (packed < 0)
+    c.busy = communicate(noise, c.next, c.sent, p.costs.send * pass.copies, id);
+  return c;
+}
+JF_HD void store_clock(const Clock<Tick>& c, const Pass& pass, std::int64_t index,
+                       Tick* sent_between, Tick* busy_between) {
+  const bool copied = !pass.busy_out && c.busy != c.sent;
+  sent_between[index] = c.sent | (copied ? kCopyBit : 0);
+  if (pass.busy_out) busy_between[index] = c.busy;
+}
 
 }  // namespace jf

@@ -23,12 +23,6 @@ struct SegmentScratch {
 };
 constexpr std::uint8_t kCopied = 128;
 
-// A group is the ranks that are computed together in one exchange: two partners, and their mirrors
-// where the neighbour is the only mirror and not the partner. Returns log2 of their number.
-JF_HD int group_bits(const ProgramView& p, const Step& step) {
-  return step.round == 0 || !p.one_neighbour() ? 1 : 2;
-}
-
 // A guessed arrival. On a device another thread may write it at the same time. Either value is
 // fine, but it must be read from memory, not kept by the compiler: hence volatile, a relaxed access
 // (PTX ISA, "Memory Consistency Model"). On the CPU one thread computes a segment.
@@ -74,15 +68,15 @@ struct Segment {
                          realization, departure);
   }
 
-  JF_HD std::int64_t groups(int step) const { return size() >> group_bits(p, p.steps[step]); }
-
-  // One exchange of one group. Returns whether the arrival of a copy differs from its guess. Calls
-  // observe(row, rank, ready time) for each level that a rank gets.
+  // The exchange of one pair of partners, of which there are size() / 2. Returns whether the
+  // arrival of a copy differs from its guess. Calls observe(row, rank, ready time) for each level
+  // that a rank gets.
+  //
+  // Whether a rank sends copies of a level depends on whether it received one in time, and so on.
+  // So the arrivals of copies of this level are guesses, too, as are those of the levels above: a
+  // pair reads guesses that another pair writes in the same sweep of the same step.
   template <class Observe>
-  JF_HD bool sweep(int index, std::int64_t group, Observe&& observe) const {
-    return p.one_neighbour() ? sweep_neighbours(index, group, observe)
-                             : sweep_mirrors(index, group, observe);
-  }
+  JF_HD bool sweep(int index, std::int64_t pair, Observe&& observe) const;
 
  private:
   struct Choice {  // the copy that a rank would adopt
@@ -90,11 +84,6 @@ struct Segment {
     int level;  // of its data; 0: there is none
     int step;   // the exchange that makes this level
   };
-
-  template <class Observe>
-  JF_HD bool sweep_neighbours(int index, std::int64_t group, Observe&& observe) const;
-  template <class Observe>
-  JF_HD bool sweep_mirrors(int index, std::int64_t group, Observe&& observe) const;
 
   // Of the copies of step `first` and later, the one that arrives first at a rank at `level`; on a
   // tie that of the lower level. A rank that adopts a copy sends the levels between from it, so its
@@ -153,88 +142,12 @@ struct Segment {
 
 template <class Noise, class Network>
 template <class Observe>
-JF_HD bool Segment<Noise, Network>::sweep_neighbours(int index, std::int64_t group,
-                                                     Observe&& observe) const {
-  const Step& step = p.steps[index];
-  const Costs& c = p.costs;
-  const bool copies_here = (step.flags & kCopy) != 0;
-  const int level = step.round;  // before the exchange
-  const std::int64_t slot = copies_in(p.steps, pass.begin, index);
-
-  // Members of the group: mirrors differ in bit 0 of their number, partners in the highest bit.
-  const int members = step.round == 0 ? 2 : 4, partner = members / 2;
-  std::int64_t x[4];
-  Clock<Tick> rank[4];
-  Tick original[4];
-  Choice higher_copy[4];
-  OwnPath<Tick> own[4];
-  bool waits[4], by_own_path[4];
-  for (int m = 0; m < members; ++m) {
-    if (members == 2) {
-      x[m] = group * 2 + m;
-    } else {
-      const int bit = pass.map.local_bit(step.round);
-      const std::int64_t even = group * 2;
-      const std::int64_t low = even & ((std::int64_t{1} << bit) - 1);
-      x[m] = (even - low) * 2 + low + (m & 1) + (static_cast<std::int64_t>(m >> 1) << bit);
-    }
-    rank[m] = {s.sent[x[m]], s.sent[x[m]], s.next[x[m]], Tick{rank_of(x[m])}};
-    waits[m] = (s.reached[x[m]] & ~kCopied) == level;
-  }
-  for (int m = 0; m < members; ++m) {
-    if (!waits[m]) continue;
-    restore_busy(x[m], level, rank[m]);
-    original[m] = arrival(kOriginalJitter, step, x[m], rank[m ^ partner].sent);
-    higher_copy[m] = earliest_copy(index + 1, level, x[m]);
-    by_own_path[m] = !(higher_copy[m].arrival < original[m]);
-    if (copies_here) own[m] = own_path(noise, c, step, original[m], rank[m]);
-  }
-  bool changed = false;
-  for (int m = 0; m < members; ++m) {
-    // The copy of this level, from a mirror that got it by its own path. Of two mirrors only one
-    // can adopt the other's copy: the other sent it after its own original had arrived.
-    const int mirror = m ^ 1;
-    Tick copy = kNever;
-    if (copies_here && waits[mirror] && by_own_path[mirror]) {
-      copy = arrival(kCopyJitter, step, x[m], own[mirror].after.busy);
-      const bool mirror_adopts =
-          waits[m] && by_own_path[m] &&
-          arrival(kCopyJitter, step, x[mirror], own[m].after.busy) < original[mirror];
-      if (mirror_adopts) copy = kNever;
-    }
-    if (copies_here) {
-      Guess* const guess = s.copies + slot * size() + x[m];
-      changed |= *guess != copy;
-      *guess = copy;
-    }
-    if (!waits[m]) {
-      skip_level(step, x[m], rank[m]);
-      continue;
-    }
-    Choice adopted = higher_copy[m];
-    if (copy != kNever && copy <= adopted.arrival) adopted = {copy, level + 1, index};
-    if (adopted.level != 0 && adopted.arrival < original[m])
-      adopt_copy(index, adopted, x[m], rank[m], observe);
-    else
-      accept_original(index, original[m], x[m], rank[m], observe);
-  }
-  return changed;
-}
-
-// An exchange whose copies go to several mirrors, or to another rank than the neighbour.
-//
-// Whether a rank sends copies of a level depends on whether it received one in time, and so on. So
-// the arrivals of copies of this level are guesses, too, as are those of the levels above: a group
-// reads guesses that another group writes in the same sweep of the same step.
-template <class Noise, class Network>
-template <class Observe>
-JF_HD bool Segment<Noise, Network>::sweep_mirrors(int index, std::int64_t group,
-                                                  Observe&& observe) const {
+JF_HD bool Segment<Noise, Network>::sweep(int index, std::int64_t pair, Observe&& observe) const {
   const Step& step = p.steps[index];
   const int level = step.round, bit = pass.map.local_bit(step.round);
   const bool copies_here = (step.flags & kCopy) != 0;
   Tick* const guesses = s.copies + copies_in(p.steps, pass.begin, index) * p.mirror_count * size();
-  const std::int64_t low = group & ((std::int64_t{1} << bit) - 1), first = (group - low) * 2 + low;
+  const std::int64_t low = pair & ((std::int64_t{1} << bit) - 1), first = (pair - low) * 2 + low;
 
   Clock<Tick> rank[2];
   Tick original[2];

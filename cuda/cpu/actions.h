@@ -34,13 +34,6 @@ struct ActionJob {
   }
 };
 
-// One per instruction set, and one without registers.
-using RunActions = void (*)(const ActionJob&);
-void run_actions_portable(const ActionJob& job);
-void run_actions_avx2(const ActionJob& job);
-void run_actions_avx512(const ActionJob& job);
-void run_actions_plain(const ActionJob& job);
-
 namespace {
 
 constexpr std::int64_t kActionsBetweenPolls = 1 << 16;

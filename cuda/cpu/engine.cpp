@@ -35,7 +35,7 @@ class Run {
         view_(view_of(program, request.seed, capture != nullptr)),
         passes_(plan(program, kLimits)),
         sizes_(sizes(program, view_, passes_, capture != nullptr)),
-        runner_(choose_tile_runner()),
+        isa_(choose_instruction_set()),
         in_panels_(find_panels()),
         capture_(capture) {
     int wanted = request.threads > 0 ? request.threads : hardware_threads();
@@ -99,12 +99,12 @@ class Run {
   // at least two. A register takes about as long as two realizations alone. So if there is no
   // memory for all threads, fewer threads with registers are faster. Returns how many threads.
   int choose_lanes(int threads) {
-    const std::int64_t fit = share_of_memory() / sizes_.state_bytes(1, runner_.lanes);
-    if (fit * runner_.lanes / 2 < threads) return threads;
+    const std::int64_t fit = share_of_memory() / sizes_.state_bytes(1, isa_.lanes);
+    if (fit * isa_.lanes / 2 < threads) return threads;
     const int fewer = static_cast<int>(std::min<std::int64_t>(fit, threads));
     const std::int64_t per_thread = (request_.count + fewer - 1) / fewer;
     if (per_thread < 2) return threads;
-    lanes_ = runner_.lanes;
+    lanes_ = isa_.lanes;
     side_by_side_ = std::min(per_thread, lanes_);
     return fewer;
   }
@@ -141,7 +141,7 @@ class Run {
                       state.cursors(lane),
                       scratch.rows.data() + lane * program_.rows};
     if (pass.kind == kTilePass)
-      runner_.run(job, scratch.tile);
+      isa_.run_tile(job, scratch.tile);
     else
       run_segment(job, scratch, state, slot);
   }
@@ -150,14 +150,14 @@ class Run {
   std::vector<bool> find_panels() const {
     std::vector<bool> found;
     for (const Pass& pass : passes_)
-      found.push_back(runner_.run_panels != nullptr && panel_bytes(view_, pass) > 0);
+      found.push_back(isa_.run_panels != nullptr && panel_bytes(view_, pass) > 0);
     return found;
   }
 
   void run_segment(const TileJob& job, const Scratch& scratch, const State& state,
                    std::int64_t slot) const {
     if (in_panels_[static_cast<std::size_t>(job.pass - passes_.data())] &&
-        runner_.run_panels({job, scratch.tile, state.segment_memory(slot), &pool_.stop}))
+        isa_.run_panels({job, scratch.tile, state.segment_memory(slot), &pool_.stop}))
       return;
     run_segment_plain(job, state.segment(slot), pool_.stop);
   }
@@ -166,7 +166,7 @@ class Run {
                     const State& state) const {
     const auto first = std::find_if(passes_.begin(), passes_.end(),
                                     [](const Pass& p) { return p.kind == kMessagePass; });
-    const RunMessages run = lanes_ > 1 ? runner_.run_messages : run_messages_plain;
+    RunMessages* const run = lanes_ > 1 ? isa_.run_messages : run_messages_plain;
     run({&state.loads.view, &pass, static_cast<std::uint32_t>(request_.first + number),
          static_cast<int>(count), request_.full_statistics, &pass == &*first, state.message(),
          state.sent_between(0), state.busy_between(0), sizes_.sent_between + sizes_.busy_behind,
@@ -256,7 +256,7 @@ class Run {
   const ProgramView view_;
   const std::vector<Pass> passes_;
   const Sizes sizes_;
-  const TileRunner runner_;
+  const InstructionSet isa_;
   const std::vector<bool> in_panels_;
   Tick* const capture_;
   bool team_;
@@ -336,6 +336,6 @@ std::int64_t memory(const Program& program, const Request& request) {
   return Run(program, request).bytes();
 }
 
-std::string instruction_set() { return choose_tile_runner().name; }
+std::string instruction_set() { return choose_instruction_set().name; }
 
 }  // namespace jf::cpu

@@ -234,11 +234,7 @@ class Explainer {
   void add_times(std::int64_t i, Tick end, const Ranks& ranks) {
     RankTimes& times = times_[i];
     times.of[kSpared] += end - ranks.get(ranks.s.busy, i).t;
-    for (int k = 0; k < kRankParts; ++k) {
-      Tick* const sum = &sums_[2 * (i * kRankParts + k)];
-      sum[0] += times.of[k] >> 32;
-      sum[1] += times.of[k] & 0xffffffff;
-    }
+    for (int k = 0; k < kRankParts; ++k) add_to_sum(&sums_[2 * (i * kRankParts + k)], times.of[k]);
   }
   // What a rank did with its CPU from `before` on was work, noise and, the rest, waiting; for a
   // message that had left its sender at `left`.
@@ -262,9 +258,8 @@ class Explainer {
     waiting.until(ranks.get(ranks.s.busy, from).t, waiting.before);  // for its link
     return left;
   }
-  void receive(const Ranks& ranks, const Ranks::Turn& turn, std::int32_t cost, std::int64_t to,
-               const Path& left) {
-    combining_ = combine_[cost];
+  void receive(const Ranks& ranks, const Ranks::Turn& turn, std::int64_t to, const Path& left) {
+    combining_ = combine_[turn.entry];
     const Waits waiting = waits(ranks, to);
     ranks.receive(turn, to, left);
     waiting.until(ranks.get(ranks.s.busy, to).t, left.t);
@@ -275,9 +270,7 @@ class Explainer {
       return reinterpret_cast<Tick*>(state_.data() + k * view_.ranks);
     };
     Tick* const busy = own_busy_.empty() ? array(0) : reinterpret_cast<Tick*>(own_busy_.data());
-    return {array(0), busy,     array(1),
-            array(2), array(3), array(4),
-            nullptr,  kStride,  view_.ranks * kStride};
+    return {array(0), busy, array(1), array(2), array(3), array(4), kStride, view_.ranks * kStride};
   }
 
   static Clock<Path> clock(const Ranks& ranks, std::int64_t i) {
@@ -348,26 +341,13 @@ class Explainer {
   void send_all(const Ranks& ranks, const Step& step, std::int32_t number) {
     if (catches_up(step, number))
       for (std::int64_t i = 0; i < view_.ranks; ++i) ranks.catch_up(i);
-    const std::int64_t count = message_count(step, view_.ranks);
-    const auto each = [&](auto&& f) {
-      for (std::int64_t k = 0; k < count; ++k) {
-        const ListedMessage m = numbered_message(step, view_.ranks, view_.listed_messages, k);
-        f(Ranks::Turn(view_, ranks.network, step, number, m.cost), m);
-      }
-    };
-    Tick* const left = ranks.s.departures(step);
-    if (goes_one_way(step))
-      return each([&](const auto& turn, const ListedMessage& m) {
-        receive(ranks, turn, m.cost, m.to, send(ranks, turn, m.from));
-      });
-    if ((step.flags & kReceivesOnly) == 0)
-      each([&](const auto& turn, const ListedMessage& m) {
-        ranks.put(left, m.from, send(ranks, turn, m.from));
-      });
-    if ((step.flags & kSendsOnly) == 0)
-      each([&](const auto& turn, const ListedMessage& m) {
-        receive(ranks, turn, m.cost, m.to, ranks.get(left, m.from));
-      });
+    const TurnMessages all(step, view_.ranks, view_.listed_messages);
+    send_and_receive(
+        ranks, step, number, all, 0,
+        [&](const auto& turn, std::int64_t from) { return send(ranks, turn, from); },
+        [&](const auto& turn, std::int64_t to, const Path& left) {
+          receive(ranks, turn, to, left);
+        });
   }
 
   ProgramView view_;
@@ -381,15 +361,9 @@ class Explainer {
 };
 
 void check_explainable(const Program& program) {
-  const auto require = [](bool ok, const char* what) {
-    if (!ok) throw std::invalid_argument(what);
-  };
   require(!program.has_copies(), "copies inside the butterfly can not be explained");
   require(program.loads == nullptr, "congestion can not be explained");
-  require(program.intervals.size() + program.delays.size() + program.messages.size() +
-                  program.rank_delays.size() + program.speeds.size() <=
-              kMaxExplained,
-          "at most 12 noise sources can be explained");
+  require_explainable(program);
 }
 
 }  // namespace

@@ -38,14 +38,15 @@ struct TileJob {
   Tick *sent_between, *busy_between, *capture;
   Cursor* cursors;            // of all ranks; null unless the noise needs them
   Observation* observations;  // one per row; results are merged into them
+
+  JF_HD void observe(int row, std::int64_t rank, Tick ready) const {
+    if (!program->one_rank || rank == 0) observations[row].add(ready);
+    if (capture != nullptr) capture[row * program->ranks + rank] = ready;
+  }
 };
 
-// One per instruction set, and one rank by rank (cpu/plain.cpp).
-using RunTile = void (*)(const TileJob&, const TileScratch&);
-void run_tile_portable(const TileJob& job, const TileScratch& scratch);
-void run_tile_avx2(const TileJob& job, const TileScratch& scratch);
-void run_tile_avx512(const TileJob& job, const TileScratch& scratch);
-void run_tile_plain(const TileJob& job, const TileScratch& scratch);
+// What runs it: these functions are in cpu/instruction_sets.h, as those of the jobs below.
+using RunTile = void(const TileJob&, const TileScratch&);
 
 // --- Segments in panels (cpu/panels.h): the job and its working memory.
 
@@ -136,12 +137,8 @@ struct SegmentJob {
 // Whether the run was cancelled. Then the contents of the arrays do not matter.
 bool stopped(const SegmentJob& job);
 
-// One per instruction set. They return false, and leave memory as it was, if the early copies do
-// not fit.
-using RunPanels = bool (*)(const SegmentJob&);
-bool run_panels_portable(const SegmentJob& job);
-bool run_panels_avx2(const SegmentJob& job);
-bool run_panels_avx512(const SegmentJob& job);
+// Returns false, and leaves memory as it was, if the early copies do not fit.
+using RunPanels = bool(const SegmentJob&);
 
 // A segment that is swept as a whole, rank by rank. Gives up soon after `stop` is set.
 void run_segment_plain(const TileJob& job, const SegmentScratch& scratch,
@@ -172,12 +169,11 @@ struct MessageJob {
 bool stopped(const MessageJob& job);
 constexpr std::int64_t kMessagesBetweenPolls = std::int64_t{1} << 15;
 
-// One per instruction set, whose lanes of a register are realizations, and one for a single
-// realization.
-using RunMessages = void (*)(const MessageJob&);
-void run_messages_portable(const MessageJob& job);
-void run_messages_avx2(const MessageJob& job);
-void run_messages_avx512(const MessageJob& job);
-void run_messages_plain(const MessageJob& job);
+// The lanes of a register are realizations; without registers it is a single one.
+using RunMessages = void(const MessageJob&);
+
+// A schedule of an application: see cpu/actions.h.
+struct ActionJob;
+using RunActions = void(const ActionJob&);
 
 }  // namespace jf

@@ -134,6 +134,24 @@ Buffer<T> allocate(std::int64_t count) {
   return Buffer<T>(static_cast<T*>(p), {bytes});
 }
 
+// Ticks of a cursor in the intervals of noise (noise/cursor.h): a CursorOf<Lanes> consists of five
+// registers.
+constexpr std::int64_t cursor_ticks(std::int64_t lanes) {
+  return lanes > 1 ? 5 * lanes : std::int64_t{sizeof(Cursor) / sizeof(Tick)};
+}
+
+// Cursors for `lanes` realizations side by side. They belong to no realization yet: to `no_owner`.
+inline Buffer<Tick> new_cursors(std::int64_t count, std::int64_t lanes, std::uint32_t no_owner) {
+  const std::int64_t ticks = count * cursor_ticks(lanes);
+  Buffer<Tick> cursors = allocate<Tick>(ticks);
+  if (lanes == 1)
+    std::fill_n(reinterpret_cast<Cursor*>(cursors.get()), count, Cursor{0, 0, 0, 0, no_owner});
+  else
+    for (std::int64_t i = 0; i < ticks; ++i)  // `owner` is the last of the five registers
+      cursors[static_cast<std::size_t>(i)] = i / lanes % 5 == 4 ? Tick{no_owner} : 0;
+  return cursors;
+}
+
 // --- How much memory a program needs, by its passes.
 
 // What one realization needs.
@@ -149,9 +167,9 @@ struct Sizes {
   std::int64_t cursors = 0;  // of all ranks, in the intervals of noise: of tiles and segments
   std::int64_t cursors_of_rank = 0;  // the same, of message passes
   // Ranks of which a message pass keeps the state, with 1, 2, 4 and 8 lanes; the ticks of a rank,
-  // and whether arrays for links, forwards and shifts are among them.
+  // and whether arrays for links and forwards are among them.
   std::int64_t message_ranks[4] = {}, message_ticks = 0, departures = 1;
-  bool links = false, forwards = false, shifts = false;
+  bool links = false, forwards = false;
   bool busy = false;
   std::int64_t loads = 0;  // bytes, see LoadState
 
@@ -170,8 +188,9 @@ struct Sizes {
   // For `lanes` realizations that are computed side by side.
   std::int64_t state_bytes(std::int64_t segments, std::int64_t lanes) const {
     return lanes * (8 * (sent_between + busy_behind) + loads) +
-           8 * (message_state_ticks(lanes) + lane_cursor_ticks(lanes)) +
-           all_cursors(lanes) * std::int64_t{sizeof(Cursor)} + arena_bytes(segments);
+           8 * (message_state_ticks(lanes) + lane_cursors(lanes) * cursor_ticks(lanes) +
+                all_cursors(lanes) * cursor_ticks(1)) +
+           arena_bytes(segments);
   }
   std::int64_t message_state_ticks(std::int64_t lanes) const {
     return lanes * message_ticks * kept_ranks(lanes);
@@ -179,9 +198,9 @@ struct Sizes {
   std::int64_t all_cursors(std::int64_t lanes) const {
     return lanes > 1 ? lanes * cursors : std::max(cursors, cursors_of_rank * kept_ranks(1));
   }
-  // A CursorOf<Lanes> for each cursor of a message pass; it consists of five registers.
-  std::int64_t lane_cursor_ticks(std::int64_t lanes) const {
-    return lanes > 1 ? lanes * 5 * cursors_of_rank * kept_ranks(lanes) : 0;
+  // Those of message passes, if these compute more than one realization at once.
+  std::int64_t lane_cursors(std::int64_t lanes) const {
+    return lanes > 1 ? cursors_of_rank * kept_ranks(lanes) : 0;
   }
   std::int64_t kept_ranks(std::int64_t lanes) const {
     return message_ranks[std::countr_zero(static_cast<std::uint64_t>(lanes))];
@@ -212,18 +231,15 @@ inline Sizes sizes(const Program& p, const ProgramView& view, const std::vector<
   if (p.has_message_passes()) {
     s.links = p.links_matter();
     s.forwards = p.costs.forward > 0;
-    s.shifts = std::any_of(p.steps.begin(), p.steps.end(), [](const Step& step) {
-      return step.kind == kMessage && step.map == kShift;
-    });
     s.departures = p.departures();
-    s.message_ticks = 2 + s.departures + 2 * s.links + s.forwards + s.shifts;
+    s.message_ticks = 2 + s.departures + 2 * s.links + s.forwards;
     if (p.sources_needed()) s.cursors_of_rank = p.cursors_per_rank();
   }
   for (const Pass& pass : passes) {
     if (pass.kind == kMessagePass) {
       for (int bits = 0; bits < 4; ++bits) {
         const MessageChunks chunks(view, pass, 1 << bits, capture);
-        s.message_ranks[bits] = std::max(s.message_ranks[bits], chunks.kept(view, pass));
+        s.message_ranks[bits] = std::max(s.message_ranks[bits], chunks.kept(view));
       }
       continue;
     }
@@ -298,15 +314,9 @@ struct State {
         loads(p, view, lanes),
         memory_(allocate<Tick>(lanes * (s.sent_between + s.busy_behind))),
         arena_(allocate<std::uint8_t>(s.arena_bytes(segments))),
-        cursors_(allocate<Cursor>(s.all_cursors(lanes))),
-        lane_cursors_(allocate<Tick>(s.lane_cursor_ticks(lanes))),
-        messages_(allocate<Tick>(s.message_state_ticks(lanes))) {
-    // Cursors belong to no realization yet: `no_owner` is the one after the last.
-    std::fill_n(cursors_.get(), s.all_cursors(lanes), Cursor{0, 0, 0, 0, no_owner});
-    // Of the five registers of a CursorOf<Lanes>, `owner` is the last.
-    for (std::int64_t i = 0; i < s.lane_cursor_ticks(lanes); ++i)
-      lane_cursors_[static_cast<std::size_t>(i)] = i / lanes % 5 == 4 ? Tick{no_owner} : 0;
-  }
+        cursors_(new_cursors(s.all_cursors(lanes), 1, no_owner)),
+        lane_cursors_(new_cursors(s.lane_cursors(lanes), lanes, no_owner)),
+        messages_(allocate<Tick>(s.message_state_ticks(lanes))) {}
 
   // Of the realization in lane `lane`.
   Tick* sent_between(std::int64_t lane) const {
@@ -316,12 +326,12 @@ struct State {
     if (sizes.busy_behind > 0) return sent_between(lane) + sizes.sent_between;
     return sizes.busy_between > 0 ? reinterpret_cast<Tick*>(arena_.get()) : nullptr;
   }
-  Cursor* cursors(std::int64_t lane) const { return cursors_.get() + lane * sizes.cursors; }
+  Cursor* cursors(std::int64_t lane) const {
+    return reinterpret_cast<Cursor*>(cursors_.get()) + lane * sizes.cursors;
+  }
 
   // For message passes.
-  void* message_cursors() const {
-    return lanes > 1 ? static_cast<void*>(lane_cursors_.get()) : cursors_.get();
-  }
+  void* message_cursors() const { return (lanes > 1 ? lane_cursors_ : cursors_).get(); }
 
   // Of all lanes. The arrays are interleaved: what is kept of a rank lies together.
   MessageState message() const {
@@ -334,7 +344,6 @@ struct State {
     s.left = array();
     s.apart = lanes;
     next_array += sizes.departures - 1;
-    if (sizes.shifts) s.next_left = array();
     if (sizes.forwards) s.busy = array();
     s.stride = next_array * lanes;
     return s;
@@ -358,8 +367,7 @@ struct State {
  private:
   Buffer<Tick> memory_;
   Buffer<std::uint8_t> arena_;
-  Buffer<Cursor> cursors_;
-  Buffer<Tick> lane_cursors_;
+  Buffer<Tick> cursors_, lane_cursors_;
   Buffer<Tick> messages_;
 };
 

@@ -36,48 +36,9 @@ struct MessageChunks {
     only_roots_kept = whole && seen && roots > few;
   }
 
-  // Ranks of which memory holds the state: roots, and the chunk in work behind them; or all, and
-  // what near shifts need besides.
-  JF_HD std::int64_t kept(const ProgramView& p, const Pass& pass) const {
-    if (only_roots_kept) return roots + size;
-    for (int i = pass.begin; i < pass.end; ++i)
-      if (near_shifts_until(p, pass, i) > i) return p.ranks + kShiftGroup + kNearShift;
-    return p.ranks;
-  }
-
-  // Whether every rank sends to the rank at distance a and receives from the one at distance -a,
-  // and none waits for forwards to be taken into account.
-  JF_HD static bool is_shift(const Step& s) {
-    return s.kind == kMessage && s.map == kShift && s.a != 0 && !catches_up(s, 0) && !is_half(s);
-  }
-
-  // Steps from i on in which rank r sends to rank r + a, for small a, one step after the other.
-  // Groups of ranks go through all of them in turn: a rank needs the departures of ranks before it
-  // only, and of these the last a. Returns the step after them; i where there are fewer than two,
-  // or where all ranks fit a cache.
-  static constexpr std::int64_t kNearShift = 1024, kShiftGroup = 8;
-  JF_HD int near_shifts_until(const ProgramView& p, const Pass& pass, int i) const {
-    int last = i;
-    for (; last < pass.end; ++last) {
-      const Step& s = p.steps[last];
-      if (!is_shift(s) || s.repeat != 1 || (s.a & (s.a - 1)) != 0) break;
-      if (2 * std::int64_t{s.a} > kNearShift || s.row >= 0) break;
-      if (last > i && s.a <= p.steps[last - 1].a) break;  // so that all add up to less than that
-    }
-    return last - i < 2 || roots <= 8 ? i : last;
-  }
-
-  // Steps from i on that shift by multiples of the first one's distance, which divides the number
-  // of ranks: ranks at multiples of it from each other need no others. Returns the step after them.
-  JF_HD int far_shifts_until(const ProgramView& p, const Pass& pass, int i) const {
-    const std::int64_t apart = i < pass.end ? p.steps[i].a : 0;
-    int last = i;
-    for (; last < pass.end; ++last) {
-      const Step& s = p.steps[last];
-      if (!is_shift(s) || s.repeat != 1 || s.a % apart != 0 || p.ranks % apart != 0) break;
-      if (s.row >= 0) return last + 1;  // observed when all have done it
-    }
-    return last;
+  // Ranks of which memory holds the state: roots, and the chunk in work behind them; or all.
+  JF_HD std::int64_t kept(const ProgramView& p) const {
+    return only_roots_kept ? roots + size : p.ranks;
   }
 
   // The step after those from i on whose partners are in one chunk.

@@ -54,10 +54,7 @@ class MessageRun {
         continue;
       }
       if (!begun_) begin_all();
-      if (MessageChunks::is_shift(p_.steps[i]))
-        i = run_shifts(i);
-      else
-        step(p_.steps[i++], 0, p_.ranks);
+      step(p_.steps[i++], 0, p_.ranks);
     }
     if (!stop_) leave();
   }
@@ -147,126 +144,9 @@ class MessageRun {
   // All that is kept of a rank.
   Tick* entry(std::int64_t i) const { return ranks_.s.sent + i * ranks_.s.stride; }
   static MessageState shifted(MessageState s, std::int64_t by) {
-    for (Tick** array : {&s.sent, &s.busy, &s.next, &s.out, &s.in, &s.left, &s.next_left})
+    for (Tick** array : {&s.sent, &s.busy, &s.next, &s.out, &s.in, &s.left})
       if (*array != nullptr) *array += by;
     return s;
-  }
-
-  // Step i and those after it that go on without a look at the times: a rank receives, and sends
-  // its next message, before the next rank does. Returns the step after them.
-  int run_shifts(int i) {
-    const int near_end = chunks_.near_shifts_until(p_, *job_.pass, i);
-    if (near_end > i) {
-      run_near_shifts(i, near_end);
-      i = near_end;
-      if (i == job_.pass->end || !MessageChunks::is_shift(p_.steps[i])) return i;
-      const int far_end = chunks_.far_shifts_until(p_, *job_.pass, i);
-      if (far_end > i + 1) {
-        run_far_shifts(i, far_end);
-        return far_end;
-      }
-    } else {
-      send(Turn(p_, network_, p_.steps[i], 0), 0, p_.ranks);
-    }
-    Tick *left = job_.state.left, *left_next = job_.state.next_left;
-    const Step* s = &p_.steps[i];
-    std::int32_t number = 0;
-    for (bool more = true; more && !stop_;) {
-      const Step& now = *s;
-      const Turn turn(p_, network_, now, number);
-      if (++number == now.repeat) {
-        number = 0;
-        ++i;
-        more = now.row < 0 && i < job_.pass->end && MessageChunks::is_shift(p_.steps[i]);
-        if (more) s = &p_.steps[i];
-      }
-      const Turn after(p_, network_, *s, number);
-      const auto one = [&](std::int64_t rank, std::int64_t from) {
-        ranks_.receive(turn, rank, ranks_.get(left, from));
-        if (more) ranks_.put(left_next, rank, ranks_.send(after, rank));
-      };
-      for (std::int64_t rank = 0; rank < now.a; ++rank) one(rank, rank - now.a + p_.ranks);
-      for (std::int64_t rank = now.a; rank < p_.ranks; ++rank) one(rank, rank - now.a);
-      std::swap(left, left_next);
-      work_done(2 * p_.ranks);
-      if (!more && now.row >= 0) observe(now.row, 0, p_.ranks);
-    }
-    return i;
-  }
-
-  // Steps [first, last), see MessageChunks::near_shifts_until. The first ranks receive from the
-  // last ones. These therefore go through all steps beforehand, as far as others depend on it, in
-  // spare entries of the state: what they do is done again when it is their turn.
-  void run_near_shifts(int first, int last) {
-    constexpr std::int64_t kGroup = MessageChunks::kShiftGroup;
-    std::int64_t reach = 0;  // of all steps together
-    for (int i = first; i < last; ++i) reach += p_.steps[i].a;
-    for (std::int64_t k = 0; k < reach; ++k) rings()[k] = T{};
-    for (std::int64_t from = p_.ranks - reach; from < p_.ranks && !stop_; from += kGroup) {
-      const std::int64_t count = std::min(kGroup, p_.ranks - from);
-      std::copy_n(entry(from), count * job_.state.stride, entry(p_.ranks));
-      ranks_.s = shifted(job_.state, (p_.ranks - from) * job_.state.stride);
-      shift_group(first, last, from, count, from - p_.ranks);
-      ranks_.s = job_.state;
-    }
-    for (std::int64_t from = 0; from < p_.ranks && !stop_; from += kGroup)
-      shift_group(first, last, from, std::min(kGroup, p_.ranks - from), from);
-  }
-  // A ring for each step keeps the departures that are still needed, a of them if it shifts by a:
-  // that of a rank takes the place of the one that the rank receives. `place`: the first rank,
-  // where those that go beforehand are below 0.
-  void shift_group(int first, int last, std::int64_t from, std::int64_t count, std::int64_t place) {
-    T left[MessageChunks::kShiftGroup];
-    Turn turn(p_, network_, p_.steps[first], 0);
-    for (std::int64_t k = 0; k < count; ++k) left[k] = ranks_.send(turn, from + k);
-    T* ring = rings();
-    for (int i = first; i < last; ++i) {
-      const Step &step = p_.steps[i], &next = p_.steps[i + 1];
-      const bool sends = i + 1 < last || (i + 1 < job_.pass->end && MessageChunks::is_shift(next));
-      const Turn after(p_, network_, sends ? next : step, 0);
-      for (std::int64_t k = 0; k < count; ++k) {
-        T& slot = ring[(place + k) & (step.a - 1)];
-        const T departure = slot;
-        slot = left[k];
-        ranks_.receive(turn, from + k, departure);
-        if (sends) left[k] = ranks_.send(after, from + k);
-      }
-      ring += step.a;
-      turn = after;
-    }
-    for (std::int64_t k = 0; k < count; ++k) ranks_.put(ranks_.s.left, from + k, left[k]);
-    work_done(2 * count * (last - first));
-  }
-  T* rings() const {
-    return reinterpret_cast<T*>(job_.state.sent +
-                                (p_.ranks + MessageChunks::kShiftGroup) * job_.state.stride);
-  }
-
-  // Steps [first, last), see MessageChunks::far_shifts_until: of some ranks after the other, which
-  // fit a cache. What they send in the first step has left.
-  void run_far_shifts(int first, int last) {
-    const std::int64_t apart = p_.steps[first].a;
-    const std::int64_t together =
-        std::clamp<std::int64_t>(8 * chunks_.size / (p_.ranks / apart), 1, apart);
-    for (std::int64_t begin = 0; begin < apart && !stop_; begin += together) {
-      const std::int64_t end = std::min(begin + together, apart);
-      Tick *left = job_.state.left, *left_next = job_.state.next_left;
-      for (int i = first; i < last; ++i) {
-        const Turn turn(p_, network_, p_.steps[i], 0);
-        const bool sends = i + 1 < last;
-        const Turn after(p_, network_, p_.steps[sends ? i + 1 : i], 0);
-        for (std::int64_t row = 0; row < p_.ranks; row += apart) {
-          const std::int64_t a = p_.steps[i].a, from = row < a ? row - a + p_.ranks : row - a;
-          for (std::int64_t k = begin; k < end; ++k) {
-            ranks_.receive(turn, row + k, ranks_.get(left, from + k));
-            if (sends) ranks_.put(left_next, row + k, ranks_.send(after, row + k));
-          }
-        }
-        std::swap(left, left_next);
-        work_done(2 * (end - begin) * (p_.ranks / apart));
-      }
-    }
-    if (const int row = p_.steps[last - 1].row; row >= 0) observe(row, 0, p_.ranks);
   }
 
   void begin_all() {
@@ -345,83 +225,19 @@ class MessageRun {
   void messages(const Step& s, std::int32_t number, std::int64_t from, std::int64_t to) {
     if (catches_up(s, number))
       for (std::int64_t i = from; i < to; ++i) ranks_.catch_up(i);
-    if (is_half(s)) return half_messages(s);
-    const Turn turn(p_, network_, s, number);
-    if (s.map == kTree) {
-      const std::int64_t a = s.a, below = std::min<std::int64_t>(s.b, to);
-      for (std::int64_t i = from; i + a < below; i += 2 * a)
-        s.c != 0 ? message(turn, i, i + a) : message(turn, i + a, i);
-      work_done((to - from) / a);
-    } else if (s.map == kXor) {
-      const std::int64_t below = std::min<std::int64_t>(s.b, to);
-      send(turn, from, below);
-      for (std::int64_t i = from; i < below; ++i) receive(turn, i, i ^ s.a);
-      work_done(2 * (below - from));
-    } else if (s.map == kRange) {
-      const std::int64_t begin = s.a, end = s.b;
-      if (goes_one_way(s)) {
-        for (std::int64_t i = begin; i < end; ++i) message(turn, i, i + s.c);
-      } else {
-        send(turn, begin, end);
-        for (std::int64_t i = begin; i < end; ++i) receive(turn, i + s.c, i);
-      }
-      work_done(2 * (end - begin));
-    } else if (s.map == kListed) {
-      listed_messages(s, number);
-    } else if (s.a != 0) {
-      send(turn, from, to);
-      for (std::int64_t i = from; i < to; ++i)
-        receive(turn, i, i < s.a ? i - s.a + p_.ranks : i - s.a);
-      work_done(2 * (to - from));
+    Step part = s;
+    std::int64_t first = 0;
+    if (s.map == kTree || s.map == kXor) {  // of which the ranks may be those of a chunk
+      part.b = static_cast<std::int32_t>(std::min<std::int64_t>(s.b, to));
+      first = s.map == kTree ? from / (2 * std::int64_t{s.a}) : from;
     }
-  }
-  // All ranks send, or all receive what they were sent some steps ago.
-  void half_messages(const Step& s) {
-    Tick* const left = ranks_.s.departures(s);
-    const bool sends = (s.flags & kSendsOnly) != 0;
-    const std::int64_t count = message_count(s, p_.ranks);
-    for (std::int64_t k = 0; k < count;) {
-      ListedMessage m = numbered_message(s, p_.ranks, p_.listed_messages, k);
-      const std::int32_t cost = m.cost;
-      const Turn turn(p_, network_, s, 0, cost);
-      while (m.cost == cost) {
-        if (sends)
-          ranks_.put(left, m.from, ranks_.send(turn, m.from));
-        else
-          ranks_.receive(turn, m.to, ranks_.get(left, m.from));
-        if (++k == count) break;
-        m = numbered_message(s, p_.ranks, p_.listed_messages, k);
-      }
-    }
-    work_done(count);
-  }
-  void listed_messages(const Step& s, std::int32_t number) {
-    // Neighbours in a list often have the same cost: then they share a turn.
-    const auto each = [&](auto&& f) {
-      const ListedMessage *m = p_.listed_messages + s.a, *const end = p_.listed_messages + s.b;
-      while (m < end) {
-        const std::int32_t cost = m->cost;
-        const Turn turn(p_, network_, s, number, cost);
-        for (; m < end && m->cost == cost; ++m) f(turn, m->from, m->to);
-      }
-    };
-    if (goes_one_way(s)) {
-      each([this](const Turn& turn, auto from, auto to) { message(turn, from, to); });
-    } else {
-      each([this](const Turn& turn, auto from, auto) { send(turn, from, from + 1); });
-      each([this](const Turn& turn, auto from, auto to) { receive(turn, to, from); });
-    }
-    work_done(2 * (std::int64_t{s.b} - s.a));
-  }
-  void message(const Turn& turn, std::int64_t from, std::int64_t to) const {
-    ranks_.receive(turn, to, ranks_.send(turn, from));
-  }
-  // Where ranks send and receive in one turn: first all send.
-  void send(const Turn& turn, std::int64_t from, std::int64_t to) const {
-    for (std::int64_t i = from; i < to; ++i) ranks_.put(ranks_.s.left, i, ranks_.send(turn, i));
-  }
-  void receive(const Turn& turn, std::int64_t i, std::int64_t from) const {
-    ranks_.receive(turn, i, ranks_.get(ranks_.s.left, from));
+    const TurnMessages all(part, p_.ranks, p_.listed_messages);
+    send_and_receive(
+        ranks_, part, number, all, first,
+        [this](const Turn& turn, std::int64_t i) JF_INLINE { return ranks_.send(turn, i); },
+        [this](const Turn& turn, std::int64_t i, T left)
+            JF_INLINE { ranks_.receive(turn, i, left); });
+    work_done(2 * (all.count - first));
   }
 
   void observe(int row, std::int64_t from, std::int64_t to) {

@@ -318,9 +318,7 @@ class Panels {
 
   void observe(int i, std::int64_t rank, Tick ready) const {
     const int row = p_.steps[i].row;
-    if (!observing_ || row < 0) return;
-    if (!p_.one_rank || rank == 0) tile_.observations[row].add(ready);
-    if (tile_.capture != nullptr) tile_.capture[row * p_.ranks + rank] = ready;
+    if (observing_ && row >= 0) tile_.observe(row, rank, ready);
   }
 
   // Writes the times to memory: of the last panel, or of all ranks as they were before.

@@ -29,19 +29,18 @@ class PlainTile {
         ready_(ranks_) {}
 
   void run() {
-    for (std::size_t x = 0; x < ranks_; ++x) clocks_[x] = initial(x);
+    for (std::size_t x = 0; x < ranks_; ++x)
+      clocks_[x] = clock_before(p_, *job_.pass, noise_, job_.realization, rank(x), job_.pass->load,
+                                rank(x), job_.sent_between, job_.busy_between);
     for (int i = job_.pass->begin; i < job_.pass->end; ++i) {
       const Step& step = p_.steps[i];
       do_step(step);
-      if (step.row >= 0) observe(step.row);
+      if (step.row < 0) continue;
+      for (std::size_t x = 0; x < ranks_; ++x) job_.observe(step.row, rank(x), ready_[x]);
     }
     if (!job_.pass->store) return;
-    for (std::size_t x = 0; x < ranks_; ++x) {
-      const Clock<Tick>& c = clocks_[x];
-      const bool copied = !job_.pass->busy_out && c.busy != c.sent;
-      job_.sent_between[rank(x)] = c.sent | (copied ? kCopyBit : 0);
-      if (job_.pass->busy_out) job_.busy_between[rank(x)] = c.busy;
-    }
+    for (std::size_t x = 0; x < ranks_; ++x)
+      store_clock(clocks_[x], *job_.pass, rank(x), job_.sent_between, job_.busy_between);
   }
 
  private:
@@ -53,20 +52,6 @@ class PlainTile {
     return departure + p_.costs.transit +
            network_.delay(p_.seed, purpose, static_cast<std::uint32_t>(step.draw), rank(x),
                           job_.realization, departure);
-  }
-
-  Clock<Tick> initial(std::size_t x) const {
-    const Tick id = rank(x);
-    Clock<Tick> c{0, 0, begin_noise(noise_, p_.seed, job_.realization, id), id};
-    if (!job_.pass->load) return c;
-    const Tick packed = job_.sent_between[id];
-    c.sent = c.busy = packed & ~kCopyBit;
-    seek(noise_, c.next, c.sent, false);
-    if (job_.pass->busy_in)
-      c.busy = job_.busy_between[id];
-    else if (packed < 0)
-      c.busy = communicate(noise_, c.next, c.sent, p_.costs.send * job_.pass->copies, id);
-    return c;
   }
 
   void do_step(const Step& step) {
@@ -118,13 +103,6 @@ class PlainTile {
     }
   }
 
-  void observe(int row) const {
-    for (std::size_t x = 0; x < ranks_; ++x) {
-      if (!p_.one_rank || rank(x) == 0) job_.observations[row].add(ready_[x]);
-      if (job_.capture != nullptr) job_.capture[row * p_.ranks + rank(x)] = ready_[x];
-    }
-  }
-
   const TileJob& job_;
   const ProgramView& p_;
   const TileMap map_;
@@ -154,13 +132,13 @@ namespace {
 template <class Noise, class Network, class Observe>
 bool sweep_all(const Segment<Noise, Network>& segment, const Tick* memory,
                const std::atomic<bool>& stop, Observe&& observe) {
-  constexpr std::int64_t kGroupsBetweenPolls = 1 << 14;  // of `stop`: about a millisecond
+  constexpr std::int64_t kPairsBetweenPolls = 1 << 14;  // of `stop`: about a millisecond
   bool changed = false;
   for (std::int64_t x = 0; x < segment.size(); ++x) segment.load(x, memory[segment.rank_of(x)]);
   for (int i = segment.pass.begin; i < segment.pass.end; ++i) {
-    for (std::int64_t g = 0, n = segment.groups(i); g < n; ++g) {
-      changed |= segment.sweep(i, g, observe);
-      if (g % kGroupsBetweenPolls == 0 && stop.load(std::memory_order_relaxed)) return false;
+    for (std::int64_t pair = 0; pair < segment.size() / 2; ++pair) {
+      changed |= segment.sweep(i, pair, observe);
+      if (pair % kPairsBetweenPolls == 0 && stop.load(std::memory_order_relaxed)) return false;
     }
   }
   return changed;
@@ -184,9 +162,7 @@ void run_segment_plain(const TileJob& job, const SegmentScratch& scratch,
         }
         if (observed) {
           sweep_all(segment, job.sent_between, stop, [&](int row, std::int64_t rank, Tick t) {
-            if (row < 0) return;
-            if (!p.one_rank || rank == 0) job.observations[row].add(t);
-            if (job.capture != nullptr) job.capture[row * p.ranks + rank] = t;
+            if (row >= 0) job.observe(row, rank, t);
           });
         }
         for (std::int64_t x = 0; x < size; ++x)

@@ -11,9 +11,6 @@
 #include <immintrin.h>
 #endif
 
-// For lambdas: a call in a loop over ranks would send their registers through memory.
-#define JF_INLINE __attribute__((always_inline))
-
 namespace jf {
 
 #if defined(__AVX512F__)
@@ -203,19 +200,6 @@ JF_HD ULanes double_of(ULanes v) {
   for (int k = 0; k < kLanes; ++k) v[k] = double_of(std::uint64_t{v[k]});
   return v;
 #endif
-}
-
-// A multiple of b that is not above a >= 0: the last one or that before it, where a is below 2^52.
-// All of it is exact but the quotient. Its factor makes up for what that may be rounded up.
-JF_HD Lanes multiple_below(Lanes a, std::int64_t b) {
-  typedef double Doubles __attribute__((vector_size(8 * kLanes)));
-  constexpr double kMagic = 0x1p52;  // x + 2^52 is rounded to an integer, which its low bits are
-  const ULanes magic = ULanes{} + 0x4330000000000000u;
-  const Doubles x = (Doubles)((ULanes)earlier(a, Lanes{} + ((std::int64_t{1} << 52) - 1)) | magic);
-  const double reciprocal = (1 - 0x1p-50) / static_cast<double>(b);
-  const Doubles quotient = (x - kMagic) * reciprocal - 0.5;
-  const Doubles whole = ((quotient > 0.0 ? quotient : Doubles{}) + kMagic) - kMagic;
-  return (Lanes)((ULanes)(whole * static_cast<double>(b) + kMagic) ^ magic);
 }
 
 JF_HD ULanes gather(const std::uint64_t* table, ULanes index) {

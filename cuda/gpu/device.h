@@ -39,6 +39,20 @@ struct CudaError : std::runtime_error {
 
 namespace jf::gpu {
 
+// Of the current device.
+inline int device_attribute(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  JF_CUDA_TRY(cudaGetDevice(&device));
+  JF_CUDA_TRY(cudaDeviceGetAttribute(&value, attribute, device));
+  return value;
+}
+
+// Throws the reason why no device can be used, if none can.
+inline void require_device() {
+  const std::string why = status();
+  if (!why.empty()) throw std::runtime_error(why);
+}
+
 // Lets blocks of a kernel have so much shared memory. Attributes hold for all threads of the
 // process, and another may be about to launch the kernel with another size. So the allowed size is
 // always the maximum of the device. The carveout, the part of the cache that serves as shared
@@ -55,11 +69,6 @@ inline void prepare_kernel(const void* kernel, int block, std::int64_t shared_by
   if (found != prepared.end() && found->second == Shape{block, shared_bytes}) return;
   const auto set = [kernel](cudaFuncAttribute attribute, int value) {
     JF_CUDA_TRY(cudaFuncSetAttribute(kernel, attribute, value));
-  };
-  const auto device_attribute = [device](cudaDeviceAttr attribute) {
-    int value = 0;
-    JF_CUDA_TRY(cudaDeviceGetAttribute(&value, attribute, device));
-    return value;
   };
   if (found == prepared.end())
     set(cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -29,10 +29,7 @@ class Engine : public Gpu {
 
 // The kernel and the tiles for a program on the current device.
 TilePlan tiles_of(const Program& program) {
-  int device = 0, shared = 0;
-  JF_CUDA_TRY(cudaGetDevice(&device));
-  JF_CUDA_TRY(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  return plan_tiles(program, shared);
+  return plan_tiles(program, device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
 }
 
 // For example " on NVIDIA A100, compute capability 8.0": the current device, or "" if unknown.
@@ -89,8 +86,7 @@ std::vector<Device> devices() {
 }
 
 void simulate(const Program& program, const Request& request, Tick* out, const Poll& poll) {
-  const std::string why = status();
-  if (!why.empty()) throw std::runtime_error(why);
+  require_device();
   if (request.count == 0) return;
   Engine gpu;
   BatchPlan plan(program, tiles_of(program));
@@ -106,8 +102,7 @@ std::int64_t available_memory() {
 }
 
 std::int64_t memory(const Program& program, const Request& request) {
-  const std::string why = status();
-  if (!why.empty()) throw std::runtime_error(why);
+  require_device();
   if (request.count == 0) return 0;
   BatchPlan plan(program, tiles_of(program));
   const std::int64_t least = plan.bytes(1), room = available_memory();

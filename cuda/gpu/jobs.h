@@ -146,12 +146,12 @@ struct SegmentArena {
 enum SegmentWork : std::int32_t {
   kBeginSegments,  // for each rank
   kLoadSegments,   // for each rank
-  kSweepSegments,  // of one step, for each group of ranks
+  kSweepSegments,  // of one step, for each pair of partners
   kEndSweep,       // for each segment
   kStoreSegments,  // for each rank
 };
 
-// One launch. Its items are ranks, groups or segments, see SegmentWork.
+// One launch. Its items are ranks, pairs or segments, see SegmentWork.
 struct SegmentLaunch {
   std::int32_t work, step;
   std::int32_t bits;        // a segment has 2^bits items

@@ -86,7 +86,7 @@ struct MessageThread {
     Tick* const departures = ranks.s.departures(step);
     each(end, [&](std::int64_t k) {
       const ProgramView& p = job.program;
-      const ListedMessage message = numbered_message(step, p.ranks, p.listed_messages, k);
+      const ListedMessage message = TurnMessages(step, p.ranks, p.listed_messages)[k];
       const MessageTurn<Network> turn(p, ranks.network, step, position.turn, message.cost);
       Tick departure;
       if (position.action == MessageAction::kReceive)

@@ -63,7 +63,7 @@ struct MessageOrder {
     using enum MessageAction;
     if (position.action == kSend || position.action == kReceive ||
         position.action == kSendAndReceive)
-      return message_count(p.steps[position.step], p.ranks);
+      return TurnMessages(p.steps[position.step], p.ranks, p.listed_messages).count;
     return position.action == kObserveRow && p.one_rank ? 1 : p.ranks;
   }
 
@@ -110,8 +110,8 @@ struct MessageArena {
   template <bool kLinks>
   JF_HD static MessageState state(const ProgramView& p, Tick* base, std::int64_t stride) {
     const std::int64_t per_array = p.ranks * stride;
-    MessageState s{base,    base,   base + per_array, nullptr, nullptr, base + 2 * per_array,
-                   nullptr, stride, per_array};
+    MessageState s{base,   base,     base + per_array, nullptr, nullptr, base + 2 * per_array,
+                   stride, per_array};
     Tick* next = s.left + p.departures * per_array;
     if constexpr (kLinks) {
       s.out = next;

@@ -7,14 +7,29 @@
 #include <stdexcept>
 #include <vector>
 
+#include "core/engine.h"
+
 namespace jf::gpu {
 
 // --- Memory: a run makes one allocation, whose size it computes beforehand.
 
-// There is less memory than was reported as free. The caller tries again with fewer realizations.
+// There is less memory than was reported as free.
 struct OutOfMemory : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// Calls run(batch). If an allocation fails because another process has taken the memory that was
+// free, batches become half as large.
+template <class Run>
+void run_in_batches(std::int64_t batch, Run&& run) {
+  for (;; batch /= 2) {
+    try {
+      return run(batch);
+    } catch (const OutOfMemory&) {
+      if (batch == 1) throw;
+    }
+  }
+}
 
 // Alignment of arrays, that of separate allocations.
 constexpr std::int64_t kArrayAlignment = 256;
@@ -41,7 +56,9 @@ struct LaunchLimits {
 
 class Pace {
  public:
-  explicit Pace(LaunchLimits limits) : limit_(limits.first), most_(limits.most) {}
+  // `done`: the finished realizations, of which poll is told.
+  Pace(LaunchLimits limits, const Poll& poll, const std::int64_t& done)
+      : limit_(limits.first), most_(limits.most), poll_(poll), done_(done) {}
 
   std::int64_t limit() const { return limit_; }
   void launched(std::int64_t steps) {
@@ -59,12 +76,29 @@ class Pace {
     queued_ = 0;
   }
 
+  template <class Device>
+  void wait_and_poll(Device& device) {
+    device.wait();
+    waited();
+    poll_if_due();
+  }
+  // If the last time was 50 ms ago.
+  void poll_if_due() {
+    if (Clock::now() - polled_ >= std::chrono::milliseconds(50)) poll();
+  }
+  void poll() {
+    if (poll_ && !poll_(done_)) throw Cancelled();
+    polled_ = Clock::now();
+  }
+
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::int64_t kLeast = 1 << 20;
 
   std::int64_t limit_, most_, queued_ = 0;
-  Clock::time_point start_{};
+  Clock::time_point start_{}, polled_{};
+  const Poll& poll_;
+  const std::int64_t& done_;
 };
 
 }  // namespace jf::gpu

@@ -27,7 +27,7 @@ class Run {
         plan_(plan),
         done_(done),
         poll_(poll),
-        pace_(plan.launches),
+        pace_(plan.launches, poll, done),
         arena_(device, plan.bytes(plan.batch)),
         load_rows_(arena_.upload(rows_of_loads(program))),
         load_views_(arena_.template allocate<Loads>(plan.load_views)),
@@ -67,8 +67,7 @@ class Run {
       if (took.count() < 0.1) size = std::min(2 * size, plan_.batch);
       if (took.count() > 0.3) size = std::max<std::int64_t>(size / 2, 1);
       done_ += now;
-      if (poll_ && !poll_(done_)) throw Cancelled();
-      polled_ = Clock::now();
+      pace_.poll();
     }
   }
 
@@ -125,22 +124,9 @@ class Run {
       const std::int64_t end = std::min(begin + blocks * of_block, count);
       launch(begin, end);
       pace_.launched((end - begin) * steps_of_each);
-      if (pace_.due()) wait_and_poll();
+      if (pace_.due()) pace_.wait_and_poll(device_);
       begin = end;
     }
-  }
-
-  // Waits for the device, and polls if the last time was 50 ms ago.
-  void wait_and_poll() {
-    device_.wait();
-    pace_.waited();
-    poll_if_due();
-  }
-  void poll_if_due() {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - polled_ < std::chrono::milliseconds(50)) return;
-    if (poll_ && !poll_(done_)) throw Cancelled();
-    polled_ = now;
   }
 
   static std::vector<std::int32_t> rows_of_loads(const Program& program) {
@@ -232,13 +218,12 @@ class Run {
       for (std::uint32_t left = 1; left > 0;) {
         run(kLoadSegments, 0, map.bits());
         for (std::int32_t i = job.pass.begin; i < job.pass.end; ++i)
-          run(kSweepSegments, i,
-              map.bits() - group_bits(view_, program_.steps[static_cast<std::size_t>(i)]));
+          run(kSweepSegments, i, map.bits() - 1);
         device_.fill(unfinished_segments_, 1, std::uint32_t{0});
         run(kEndSweep, 0, 0);
         device_.download(unfinished_segments_, 1, &left);
         pace_.waited();
-        poll_if_due();
+        pace_.poll_if_due();
       }
       run(kStoreSegments, 0, map.bits());
     }
@@ -255,7 +240,7 @@ class Run {
             device_.launch(find_message_kernel<Noise, Network>(layout.links), grid, layout.threads,
                            layout.shared_bytes, job, noise, network, arena, part);
             pace_.launched(work);
-            if (pace_.due()) wait_and_poll();
+            if (pace_.due()) pace_.wait_and_poll(device_);
           };
           layout.each_launch(program_.view(request_.seed), job.pass, arena.first, job.realizations,
                              pace_.limit(), launch);
@@ -271,7 +256,6 @@ class Run {
   std::int64_t& done_;
   const Poll& poll_;
   Pace pace_;
-  std::chrono::steady_clock::time_point polled_{};
   typename Device::Arena arena_;
   std::int32_t* load_rows_;
   Loads* load_views_;
@@ -290,20 +274,14 @@ class Run {
   const PhiloxKeys keys_;
 };
 
-// Runs all realizations. If an allocation fails because another process has taken the memory that
-// was free, batches become half as large.
 template <class Device>
 void simulate_on(Device& device, const Program& program, const Request& request, BatchPlan plan,
                  Tick* out, const Poll& poll) {
-  for (std::int64_t done = 0;;) {
-    try {
-      Run<Device>(device, program, request, plan, done, poll).simulate(out);
-      return;
-    } catch (const OutOfMemory&) {
-      if (plan.batch == 1) throw;
-      plan.batch /= 2;
-    }
-  }
+  std::int64_t done = 0;
+  run_in_batches(plan.batch, [&](std::int64_t batch) {
+    plan.batch = batch;
+    Run<Device>(device, program, request, plan, done, poll).simulate(out);
+  });
 }
 
 }  // namespace jf::gpu

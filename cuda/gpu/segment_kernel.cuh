@@ -46,11 +46,11 @@ struct SegmentThread {
     const auto s = segment();
     memory(s.rank_of(x)) = s.store(x);
   }
-  // A sweep of one step, over one group of ranks.
-  JF_DEVICE void sweep(std::int64_t group) const {
+  // A sweep of one step, over one pair of partners.
+  JF_DEVICE void sweep(std::int64_t pair) const {
     const bool observed = arena.state[index].kind == kObservedSegment;
     const bool changed =
-        segment().sweep(launch.step, group, [&](int row, std::int64_t rank, Tick t) {
+        segment().sweep(launch.step, pair, [&](int row, std::int64_t rank, Tick t) {
           if (!observed || row < 0 || (job.program.one_rank && rank != 0)) return;
           merge_atomically(job.observation(realization, row), {t, t, t >> 32, t & 0xffffffff},
                            job.full_statistics != 0);

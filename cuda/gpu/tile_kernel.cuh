@@ -28,32 +28,19 @@ struct TileThread {
   }
 
   JF_DEVICE void load() {
-    const Costs& costs = job.program.costs;
+    const bool load = job.pass.load && active;
 #pragma unroll
-    for (int e = 0; e < kPerThread; ++e) {
-      Clock<Tick>& r = c[e];
-      const Tick id = rank(e);
-      r = {0, 0, begin_noise(noise, job.program.seed, number(), id), id};
-      if (!job.pass.load || !active) continue;
-      const std::int64_t index = realization * job.rank_stride + rank(e);
-      const Tick packed = job.sent_between[index];
-      r.sent = r.busy = packed & ~kCopyBit;
-      seek(noise, r.next, r.sent, false);
-      if (job.pass.busy_in)
-        r.busy = job.busy_between[index];
-      else if (packed < 0)
-        r.busy = communicate(noise, r.next, r.sent, costs.send * job.pass.copies, id);
-    }
+    for (int e = 0; e < kPerThread; ++e)
+      c[e] =
+          clock_before(job.program, job.pass, noise, number(), rank(e), load,
+                       realization * job.rank_stride + rank(e), job.sent_between, job.busy_between);
   }
 
   JF_DEVICE void store() const {
 #pragma unroll
-    for (int e = 0; e < kPerThread; ++e) {
-      const std::int64_t index = realization * job.rank_stride + rank(e);
-      const bool copied = !job.pass.busy_out && c[e].busy != c[e].sent;
-      job.sent_between[index] = c[e].sent | (copied ? kCopyBit : 0);
-      if (job.pass.busy_out) job.busy_between[index] = c[e].busy;
-    }
+    for (int e = 0; e < kPerThread; ++e)
+      store_clock(c[e], job.pass, realization * job.rank_stride + rank(e), job.sent_between,
+                  job.busy_between);
   }
 
   JF_DEVICE Tick arrival(Purpose purpose, const Step& step, int e, Tick departure) const {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/require.h"
 #include "noise/delay_tables.h"
 
 namespace jf {
@@ -106,10 +107,6 @@ HostGuide make_guide(const std::vector<std::uint64_t>& edges, const std::vector<
     }
   }
   return best;
-}
-
-void require(bool ok, const char* what) {
-  if (!ok) throw std::invalid_argument(what);
 }
 
 void require_time(Tick t) {

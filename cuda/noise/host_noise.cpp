@@ -3,13 +3,10 @@
 
 #include "congestion/loads.h"
 #include "core/host_program.h"
+#include "core/require.h"
 
 namespace jf {
 namespace {
-
-void require(bool ok, const char* what) {
-  if (!ok) throw std::invalid_argument(what);
-}
 
 bool is_jitter(const Delay& d) { return d.kind == kCountedDelay && d.certain; }
 

@@ -95,12 +95,7 @@ struct Periodic {
     if (w == 0) return t;
     T end = t;
     if (__builtin_expect(!advance_over_one(next, t, w, end), 0)) {
-      // A wait may have lasted some periods, or many: that of a late rank of a chain.
       T passed = skip_one(next, t);
-      if (any_greater(t - duration + 1, passed)) {
-        passed = passed + multiple_below(later(t - duration - passed, T{}), period);
-        for (int k = 0; k < 2; ++k) passed = skip_one(passed, t);
-      }
       if (!advance_over_one(passed, t, w, end)) {
         T slow_next = next, slow_end = end;
         advance_each(*this, &slow_next, &slow_end, t, w);

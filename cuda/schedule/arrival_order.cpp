@@ -1,7 +1,6 @@
 // Event-driven execution of a GOAL schedule: matching of sends and receives, rendezvous, deadlocks.
-// It finds the order of arrival. Sends meet receives in `meet()`, by sender, receiver and tag: the
-// parsers refuse wildcards (any source, any tag). The run without noise also writes
-// down the plan.
+// It finds the order of arrival. Sends meet receives in `meets()`, by sender, receiver and tag: the
+// parsers refuse wildcards (any source, any tag). The run without noise also writes down the plan.
 #include "schedule/plan.h"
 
 #include <algorithm>
@@ -347,16 +346,17 @@ class ArrivalRun {
     if (kRecords) return {std::uint64_t{sender} << 32 | receiver, tag};
     return {number(receiver, receive), ~std::uint64_t{0}};
   }
-  // The other half that came first, or none: then this one is kept.
-  bool meet(const Channel& where, bool message, const Half& mine, Half& other) {
-    Halves& there = halves_.try_emplace(where, Halves{message, 0, {}}).first->second;
-    if (there.messages == message) {
-      there.all.push_back(mine);
-      return false;
-    }
+  // Whether the other half came first, and which it is.
+  bool meets(const Channel& where, bool message, Half& other) {
+    const auto found = halves_.find(where);
+    if (found == halves_.end() || found->second.messages == message) return false;
+    Halves& there = found->second;
     other = there.take();
-    if (there.first == there.all.size()) halves_.erase(where);
+    if (there.first == there.all.size()) halves_.erase(found);
     return true;
+  }
+  void keep_half(const Channel& where, bool message, const Half& mine) {
+    halves_.try_emplace(where, Halves{message, 0, {}}).first->second.all.push_back(mine);
   }
 
   void message(const Event& event) {
@@ -378,21 +378,12 @@ class ArrivalRun {
     const Channel where = channel(event.sender, event.rank, o.tag, receive);
     if constexpr (kRecords) mine.action = record_->actions.size();
     if (!kRecords) note(event.rank, receive, at, cpu.busy);
-    const bool posted = met_first(where, true, other);
+    const bool posted = meets(where, true, other);
     if constexpr (kRecords) record_take(event, o, entry, posted, other, mine);
-    if (!posted) {
-      meet(where, true, mine, other);
-      return;
-    }
-    meet(where, true, mine, other);
-    both(event.rank, other.operation, other.begin, mine);
-  }
-  // Whether the other half is there already, and which.
-  bool met_first(const Channel& where, bool message, Half& other) const {
-    const auto found = halves_.find(where);
-    if (found == halves_.end() || found->second.messages == message) return false;
-    other = found->second.all[found->second.first];
-    return true;
+    if (posted)
+      both(event.rank, other.operation, other.begin, mine);
+    else
+      keep_half(where, true, mine);
   }
 
   void post(const Event& event, const Operation& o) {
@@ -406,7 +397,8 @@ class ArrivalRun {
     started(event.rank, event.operation, event.time, start_slot);
     const Half mine{event.rank, event.operation, event.time, event.time, {event.slot, 0}, 0};
     Half other;
-    if (!meet(channel(o.peer, event.rank, o.tag, event.operation), false, mine, other)) return;
+    const Channel where = channel(o.peer, event.rank, o.tag, event.operation);
+    if (!meets(where, false, other)) return keep_half(where, false, mine);
     if constexpr (kRecords) {
       record_->actions[other.action].draw = event.operation;
       if (posts_) record_match(event, o, mine, other);

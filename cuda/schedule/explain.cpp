@@ -397,24 +397,20 @@ class PathFinder {
     std::stable_sort(parts.begin(), parts.end(),
                      [](const Part& a, const Part& b) { return a.operation < b.operation; });
     const std::lock_guard lock(hold);
-    const auto add = [](Tick* sum, Tick t) {
-      sum[0] += t >> 32;
-      sum[1] += t & 0xffffffff;
-    };
     const Part* before = nullptr;
     for (const Part& part : parts) {
       Tick* const of_rank = sums.of_ranks + std::size_t{part.rank} * (2 * kRankSums + 1);
-      add(of_rank + 2 * kRankParts, part.time);
-      add(of_rank + 2 * kRankParts + 2, part.noise);
+      add_to_sum(of_rank + 2 * kRankParts, part.time);
+      add_to_sum(of_rank + 2 * kRankParts + 2, part.noise);
       if (before == nullptr || before->rank != part.rank) ++of_rank[2 * kRankSums];
-      add(sums.times_of_operations + 2 * part.operation, part.time);
+      add_to_sum(sums.times_of_operations + 2 * part.operation, part.time);
       if (before == nullptr || before->operation != part.operation)
         ++sums.of_operations[part.operation];
       before = &part;
     }
     for (std::size_t i = 0; i < plan_.ranks; ++i)
       for (int k = 0; k < kRankParts; ++k)
-        add(sums.of_ranks + i * (2 * kRankSums + 1) + 2 * k, log_.rank(i).of[k]);
+        add_to_sum(sums.of_ranks + i * (2 * kRankSums + 1) + 2 * k, log_.rank(i).of[k]);
   }
 
  private:
@@ -467,10 +463,7 @@ void check(const Schedule& schedule, const Program& program, const Network& netw
   if (program.ranks() != plan.ranks || program.message_costs.size() != network.bytes.size() ||
       plan.receive_of.size() != schedule.operations())
     throw std::invalid_argument("the program is not that of the plan: ranks or messages differ");
-  if (program.intervals.size() + program.delays.size() + program.messages.size() +
-          program.rank_delays.size() + program.speeds.size() >
-      kMaxExplained)
-    throw std::invalid_argument("at most 12 noise sources can be explained");
+  require_explainable(program);
 }
 
 }  // namespace

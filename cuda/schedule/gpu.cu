@@ -7,8 +7,7 @@ namespace jf::schedule::gpu {
 void simulate(const Program& program, const Network& network, const Plan& plan,
               const Request& request, Tick* out, const Poll& poll) {
   check_program(program, network, plan);
-  const std::string why = jf::gpu::status();
-  if (!why.empty()) throw std::runtime_error(why);
+  jf::gpu::require_device();
   if (request.count == 0) return;
   jf::gpu::Gpu gpu;
   const std::int64_t batch =
@@ -17,8 +16,7 @@ void simulate(const Program& program, const Network& network, const Plan& plan,
 }
 
 std::int64_t memory(const Program& program, const Plan& plan, const Request& request) {
-  const std::string why = jf::gpu::status();
-  if (!why.empty()) throw std::runtime_error(why);
+  jf::gpu::require_device();
   const Layout layout(program, plan);
   return layout.bytes(layout.batch(request.count, jf::gpu::available_memory()));
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 
 #include "gpu/program_tables.h"
 #include "schedule/kernel.cuh"
@@ -78,16 +77,7 @@ void run_batches(Device& device, const Program& program, const Network& network,
   job.cursors = arena.template allocate<Cursor>(layout.cursors * batch);
   job.out = arena.template allocate<Tick>(layout.results * batch);
 
-  jf::gpu::Pace pace(limits);
-  auto polled = std::chrono::steady_clock::now();
-  const auto wait_and_poll = [&] {
-    device.wait();
-    pace.waited();
-    const auto now = std::chrono::steady_clock::now();
-    if (now - polled < std::chrono::milliseconds(50)) return;
-    if (poll && !poll(done)) throw Cancelled();
-    polled = now;
-  };
+  jf::gpu::Pace pace(limits, poll, done);
   const auto launch = [&](const auto& noise, const auto& delayed) {
     device.launch(&schedule_kernel<std::decay_t<decltype(noise)>, std::decay_t<decltype(delayed)>>,
                   (job.realizations + kThreads - 1) / kThreads, kThreads, 0, job, noise, delayed);
@@ -112,29 +102,23 @@ void run_batches(Device& device, const Program& program, const Network& network,
         job.first_word += plan.actions[static_cast<std::size_t>(i)].words;
       pace.launched((job.end - job.begin) * job.realizations);
       // Few threads take as long for an action as many.
-      if (pace.due() || job.end - job.begin == kMostActions) wait_and_poll();
+      if (pace.due() || job.end - job.begin == kMostActions) pace.wait_and_poll(device);
     } while (job.end < job.plan.action_count);
-    wait_and_poll();
+    pace.wait_and_poll(device);
     device.download(job.out, layout.results * job.realizations, out + layout.results * done);
     done += job.realizations;
-    if (poll && !poll(done)) throw Cancelled();
+    pace.poll();
   }
 }
 
-// Runs all realizations. If less memory is free than was reported, half as many at a time.
 template <class Device>
 void run(Device& device, const Program& program, const Network& network, const Plan& plan,
          const Request& request, std::int64_t batch, jf::gpu::LaunchLimits limits, Tick* out,
          const Poll& poll) {
-  for (std::int64_t done = 0;;) {
-    try {
-      run_batches(device, program, network, plan, request, batch, limits, done, out, poll);
-      return;
-    } catch (const jf::gpu::OutOfMemory&) {
-      if (batch == 1) throw;
-      batch /= 2;
-    }
-  }
+  std::int64_t done = 0;
+  jf::gpu::run_in_batches(batch, [&](std::int64_t at_once) {
+    run_batches(device, program, network, plan, request, at_once, limits, done, out, poll);
+  });
 }
 
 }  // namespace jf::schedule::gpu

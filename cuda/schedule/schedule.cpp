@@ -21,26 +21,6 @@ std::runtime_error failed(const char* what) {
   return std::runtime_error(std::string(what) + ": " + std::strerror(errno));
 }
 
-// A file in memory, as long as this lives.
-struct Mapped {
-  const char* data = nullptr;
-  std::size_t bytes = 0;
-
-  explicit Mapped(int file) {
-    struct stat about{};
-    if (fstat(file, &about) != 0) throw failed("the schedule can not be read");
-    bytes = static_cast<std::size_t>(about.st_size);
-    if (bytes == 0) return;
-    void* place = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
-    if (place == MAP_FAILED) throw failed("the schedule can not be mapped");
-    data = static_cast<const char*>(place);
-  }
-  ~Mapped() {
-    if (data != nullptr) munmap(const_cast<char*>(data), bytes);
-  }
-  Mapped(const Mapped&) = delete;
-};
-
 struct OpenFile {
   int number;
   ~OpenFile() { close(number); }
@@ -58,7 +38,25 @@ void write_at(int file, const char* data, std::uint64_t bytes, std::uint64_t pla
   }
 }
 
+void require(bool ok) {
+  if (!ok) throw Malformed(0, "the file of the schedule is damaged");
+}
+
 }  // namespace
+
+Mapped::Mapped(int file) {
+  struct stat about{};
+  if (fstat(file, &about) != 0) throw failed("the schedule can not be read");
+  bytes = static_cast<std::size_t>(about.st_size);
+  if (bytes == 0) return;
+  void* place = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
+  if (place == MAP_FAILED) throw failed("the schedule can not be mapped");
+  data = static_cast<const char*>(place);
+}
+
+Mapped::~Mapped() {
+  if (data != nullptr) munmap(const_cast<char*>(data), bytes);
+}
 
 void Writer::begin(std::uint32_t ranks) {
   std::memcpy(header_.magic, kMagic, sizeof kMagic);
@@ -141,45 +139,29 @@ void read_file(const std::string& path, int out) {
   writer.finish();
 }
 
-Schedule::Schedule(int file) {
-  struct stat about{};
-  if (fstat(file, &about) != 0) throw failed("the schedule can not be read");
-  bytes_ = static_cast<std::uint64_t>(about.st_size);
-  if (bytes_ < sizeof(Header))
+Schedule::Schedule(int file) : file_(file) {
+  if (bytes() < sizeof(Header))
     throw Malformed(0, "it is no schedule of jitterfly: it is too short");
-  void* place = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file, 0);
-  if (place == MAP_FAILED) throw failed("the schedule can not be mapped");
-  data_ = static_cast<const char*>(place);
-  try {
-    check();
-  } catch (...) {
-    munmap(place, bytes_);
-    throw;
-  }
+  check();
 }
-
-Schedule::~Schedule() { munmap(const_cast<char*>(data_), bytes_); }
 
 RankView Schedule::rank(std::uint32_t rank) const {
   const RankBlock& block = table()[rank];
-  const char* at = data_ + block.offset;
+  const char* at = file_.data + block.offset;
   const auto* operations = reinterpret_cast<const Operation*>(at);
   const auto* first = reinterpret_cast<const std::uint32_t*>(operations + block.operations);
   return {block.operations, operations, first, first + block.operations + 1};
 }
 
-void Schedule::write(int file) const { write_at(file, data_, bytes_, 0); }
+void Schedule::write(int file) const { write_at(file, file_.data, bytes(), 0); }
 
 void Schedule::check() {
-  const auto require = [](bool ok) {
-    if (!ok) throw Malformed(0, "the file of the schedule is damaged");
-  };
   const Header& h = header();
-  require(std::memcmp(h.magic, kMagic, sizeof kMagic) == 0 && h.bytes == bytes_);
+  require(std::memcmp(h.magic, kMagic, sizeof kMagic) == 0 && h.bytes == bytes());
   require(h.ranks > 0 && h.ranks <= kMostRanks && h.cpus > 0 && h.cpus <= 256 && h.nics > 0 &&
           h.nics <= 256);
-  require(h.table % 8 == 0 && h.table >= sizeof(Header) && h.table <= bytes_ &&
-          (bytes_ - h.table) / sizeof(RankBlock) >= h.ranks);
+  require(h.table % 8 == 0 && h.table >= sizeof(Header) && h.table <= bytes() &&
+          (bytes() - h.table) / sizeof(RankBlock) >= h.ranks);
   // Blocks that overlap could let a small file hold any number of operations.
   std::uint64_t all = 0, room = h.table - sizeof(Header);
   for (std::uint32_t rank = 0; rank < h.ranks; ++rank) {
@@ -195,14 +177,15 @@ void Schedule::check() {
   }
   require(all == h.operations && all <= kMostInAll);
   begins_.push_back(all);
+  order_sizes();
+}
+
+void Schedule::order_sizes() {
   std::sort(sizes_.begin(), sizes_.end());
   sizes_.erase(std::unique(sizes_.begin(), sizes_.end()), sizes_.end());
 }
 
 void Schedule::check_rank(std::uint32_t number) {
-  const auto require = [](bool ok) {
-    if (!ok) throw Malformed(0, "the file of the schedule is damaged");
-  };
   const Header& h = header();
   const RankView view = rank(number);
   const std::uint32_t edges = table()[number].dependents;
@@ -219,11 +202,7 @@ void Schedule::check_rank(std::uint32_t number) {
     ++(o.kind == kSend ? sends_ : receives_);
     if (o.kind == kSend && o.size != last_size) sizes_.push_back(last_size = o.size);
   }
-  // Most ranks send messages of few sizes: keep the list short.
-  if (sizes_.size() > 1024) {
-    std::sort(sizes_.begin(), sizes_.end());
-    sizes_.erase(std::unique(sizes_.begin(), sizes_.end()), sizes_.end());
-  }
+  if (sizes_.size() > 1024) order_sizes();  // most ranks send messages of the same few sizes
   require(view.first[0] == 0 && view.first[view.count] == edges);
   for (std::uint32_t i = 0; i < view.count; ++i) require(view.first[i] <= view.first[i + 1]);
   for (std::uint32_t k = 0; k < edges; ++k) require((view.dependents[k] & ~kOnStart) < view.count);

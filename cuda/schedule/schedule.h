@@ -92,21 +92,28 @@ struct RankView {
   const std::uint32_t *first, *dependents;
 };
 
+// A file in memory, as long as this lives.
+struct Mapped {
+  const char* data = nullptr;
+  std::size_t bytes = 0;
+
+  explicit Mapped(int file);
+  ~Mapped();
+  Mapped(const Mapped&) = delete;
+};
+
 // A mapped schedule. The constructor looks at all of it once, and throws Malformed: whatever the
 // file holds, numbers in it are in range afterwards.
 class Schedule {
  public:
   explicit Schedule(int file);
-  ~Schedule();
-  Schedule(const Schedule&) = delete;
-  Schedule& operator=(const Schedule&) = delete;
 
   std::uint32_t ranks() const { return header().ranks; }
   std::uint32_t cpus() const { return header().cpus; }  // of a rank, used or not
   std::uint32_t nics() const { return header().nics; }
   std::uint64_t operations() const { return header().operations; }
   std::uint64_t dependents() const { return header().dependents; }
-  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t bytes() const { return file_.bytes; }
   std::uint64_t sends() const { return sends_; }
   std::uint64_t receives() const { return receives_; }
   std::uint64_t longest_calculation() const { return longest_calculation_; }  // ns
@@ -117,15 +124,16 @@ class Schedule {
   void write(int file) const;  // to an open and empty file; throws NotWritten
 
  private:
-  const Header& header() const { return *reinterpret_cast<const Header*>(data_); }
+  const Header& header() const { return *reinterpret_cast<const Header*>(file_.data); }
   const RankBlock* table() const {
-    return reinterpret_cast<const RankBlock*>(data_ + header().table);
+    return reinterpret_cast<const RankBlock*>(file_.data + header().table);
   }
   void check();
   void check_rank(std::uint32_t rank);
+  void order_sizes();  // ascending, and each once
 
-  const char* data_ = nullptr;
-  std::uint64_t bytes_ = 0, sends_ = 0, receives_ = 0, longest_calculation_ = 0;
+  const Mapped file_;
+  std::uint64_t sends_ = 0, receives_ = 0, longest_calculation_ = 0;
   std::vector<std::uint64_t> sizes_, begins_;
 };
 

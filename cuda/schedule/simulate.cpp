@@ -17,26 +17,7 @@ void run_actions_plain(const ActionJob& job) {
 namespace schedule {
 namespace {
 
-struct Runner {
-  RunActions run;
-  std::int64_t lanes;
-};
-
-Runner choose_runner() {
-  const std::string name = cpu::choose_tile_runner().name;
-#if defined(JF_HAVE_AVX512)
-  if (name == "avx512") return {run_actions_avx512, 8};
-#endif
-#if defined(JF_HAVE_AVX2)
-  if (name == "avx2") return {run_actions_avx2, 4};
-#endif
-#if defined(JF_HAVE_PORTABLE)
-  if (name == "portable") return {run_actions_portable, 2};
-#endif
-  return {run_actions_plain, 1};
-}
-
-// Ticks of the arrays of ActionJob.
+// Ticks of the arrays of ActionJob, and how many cursors.
 struct Sizes {
   std::int64_t processors, ways, slots, cursors;
 
@@ -46,10 +27,11 @@ struct Sizes {
     ways = plan.links ? 2 * ranks * plan.nics * lanes : 0;
     slots = plan.slots * lanes;
     const auto sources = static_cast<std::int64_t>(program.intervals.size());
-    const std::int64_t cursor = lanes > 1 ? 5 * lanes : sizeof(Cursor) / sizeof(Tick);
-    cursors = program.sources_needed() ? cursor * ranks * sources : 0;
+    cursors = program.sources_needed() ? ranks * sources : 0;
   }
-  std::int64_t bytes() const { return 8 * (processors + ways + slots + cursors); }
+  std::int64_t bytes(std::int64_t lanes) const {
+    return 8 * (processors + ways + slots + cursors * cpu::cursor_ticks(lanes));
+  }
 };
 
 struct State {
@@ -59,17 +41,7 @@ struct State {
       : processors(cpu::allocate<Tick>(s.processors)),
         ways(cpu::allocate<Tick>(s.ways)),
         slots(cpu::allocate<Tick>(s.slots)),
-        cursors(cpu::allocate<Tick>(s.cursors)) {
-    // Cursors belong to no realization yet. Of the five registers of a CursorOf<Lanes>, `owner` is
-    // the last.
-    if (lanes == 1)
-      std::fill_n(reinterpret_cast<Cursor*>(cursors.get()),
-                  s.cursors * std::int64_t{sizeof(Tick)} / std::int64_t{sizeof(Cursor)},
-                  Cursor{0, 0, 0, 0, no_owner});
-    else
-      for (std::int64_t i = 0; i < s.cursors; ++i)
-        cursors[static_cast<std::size_t>(i)] = i / lanes % 5 == 4 ? Tick{no_owner} : 0;
-  }
+        cursors(cpu::new_cursors(s.cursors, lanes, no_owner)) {}
 };
 
 class Run {
@@ -80,62 +52,35 @@ class Run {
         plan_(plan),
         request_(request),
         view_(view_of(program, request.seed)),
-        runner_(choose_runner()),
-        sizes_(program, plan, runner_.lanes),
+        isa_(cpu::choose_instruction_set()),
+        sizes_(program, plan, isa_.lanes),
         row_(2 + std::int64_t{plan.marks.count}),
         out_(out),
         times_(times),
         begins_(begins) {
-    use_threads((request.count + runner_.lanes - 1) / runner_.lanes);
-  }
-  // CPUs take what comes first: one realization after the other.
-  void use_arrival_order(const Schedule& schedule, const Program& program) {
-    schedule_ = &schedule;
-    program_ = &program;
-    use_threads(request_.count);
+    const std::int64_t pieces = (request.count + isa_.lanes - 1) / isa_.lanes;
+    threads_ = cpu::threads_for(pieces, request.threads);
   }
 
-  std::int64_t bytes() const { return sizes_.bytes() * threads_; }
+  std::int64_t bytes() const { return sizes_.bytes(isa_.lanes) * threads_; }
 
   void simulate(const Poll& poll) {
-    const auto work = [this](int) {
-      if (schedule_ != nullptr)
-        run_in_arrival_order();
-      else
-        run_actions();
-    };
-    pool_.run(threads_, work, poll);
+    pool_.run(threads_, [this](int) { work(); }, poll);
   }
 
  private:
-  // No more than there are pieces of work.
-  void use_threads(std::int64_t pieces) { threads_ = cpu::threads_for(pieces, request_.threads); }
-
-  void run_actions() {
-    const State state(sizes_, runner_.lanes,
+  void work() {
+    const State state(sizes_, isa_.lanes,
                       static_cast<std::uint32_t>(request_.first + request_.count));
     for (std::int64_t i;
-         !pool_.stop && (i = pool_.claimed.fetch_add(runner_.lanes)) < request_.count;) {
-      const std::int64_t count = std::min(runner_.lanes, request_.count - i);
-      runner_.run({&view_, plan_.view(network_.bytes),
-                   static_cast<std::uint32_t>(request_.first + i), static_cast<int>(count),
-                   state.processors.get(), plan_.links ? state.ways.get() : nullptr,
-                   state.slots.get(), state.cursors.get(), out_ + row_ * i, times_, begins_,
-                   &pool_.stop});
+         !pool_.stop && (i = pool_.claimed.fetch_add(isa_.lanes)) < request_.count;) {
+      const std::int64_t count = std::min<std::int64_t>(isa_.lanes, request_.count - i);
+      isa_.run_actions({&view_, plan_.view(network_.bytes),
+                        static_cast<std::uint32_t>(request_.first + i), static_cast<int>(count),
+                        state.processors.get(), plan_.links ? state.ways.get() : nullptr,
+                        state.slots.get(), state.cursors.get(), out_ + row_ * i, times_, begins_,
+                        &pool_.stop});
       pool_.done += count;
-    }
-  }
-  void run_in_arrival_order() {
-    const PollActions ask = [this] {
-      if (pool_.stop) throw Cancelled();
-    };
-    for (std::int64_t i; !pool_.stop && (i = pool_.claimed++) < request_.count; ++pool_.done) {
-      Tick* const out = out_ + row_ * i;
-      const Ended ended = schedule::run_in_arrival_order(
-          *schedule_, *program_, network_, plan_, request_.seed,
-          static_cast<std::uint32_t>(request_.first + i), out + 2, nullptr, ask);
-      out[0] = ended.time;
-      out[1] = ended.rank;
     }
   }
 
@@ -143,17 +88,37 @@ class Run {
   const Plan& plan_;
   const Request request_;
   const ProgramView view_;
-  const Runner runner_;
+  const cpu::InstructionSet isa_;
   const Sizes sizes_;
   const std::int64_t row_;  // ticks of a realization in out_
   Tick* const out_;
   Tick* const times_;
   const std::uint64_t* const begins_;
-  const Schedule* schedule_ = nullptr;
-  const Program* program_ = nullptr;
   int threads_ = 1;
   cpu::ThreadPool pool_;
 };
+
+// CPUs take what comes first: one realization after the other.
+void simulate_in_arrival_order(const Schedule& schedule, const Program& program,
+                               const Network& network, const Plan& plan, const Request& request,
+                               Tick* out, const Poll& poll) {
+  const std::int64_t row = 2 + std::int64_t{plan.marks.count};
+  cpu::ThreadPool pool;
+  const PollActions ask = [&pool] {
+    if (pool.stop) throw Cancelled();
+  };
+  const auto work = [&](int) {
+    for (std::int64_t i; !pool.stop && (i = pool.claimed++) < request.count; ++pool.done) {
+      Tick* const mine = out + row * i;
+      const Ended ended = run_in_arrival_order(schedule, program, network, plan, request.seed,
+                                               static_cast<std::uint32_t>(request.first + i),
+                                               mine + 2, nullptr, ask);
+      mine[0] = ended.time;
+      mine[1] = ended.rank;
+    }
+  };
+  pool.run(cpu::threads_for(request.count, request.threads), work, poll);
+}
 
 }  // namespace
 
@@ -166,9 +131,10 @@ void simulate(const Schedule& schedule, const Program& program, const Network& n
               const Plan& plan, const Request& request, bool arrival_order, Tick* out,
               const Poll& poll) {
   check_program(program, network, plan);
-  Run run(program, network, plan, request, out);
-  if (arrival_order) run.use_arrival_order(schedule, program);
-  run.simulate(poll);
+  if (arrival_order)
+    simulate_in_arrival_order(schedule, program, network, plan, request, out, poll);
+  else
+    Run(program, network, plan, request, out).simulate(poll);
 }
 
 void operation_times(const Schedule& schedule, const Program& program, const Network& network,

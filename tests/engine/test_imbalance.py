@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference.collectives import GOALS
-from reference.messages import MessageRun
 from reference.uneven import random_uneven_pair
 from support.instruction_sets import AVAILABLE
 from support.kernel_cases import NOISES
 from support.message_cases import (
+    check_rules,
     message_case,
     noisy_case,
     with_own_times,
-    with_rank_delays,
-    with_rank_speeds,
+    with_uneven_ranks,
+    without_exchanges,
 )
 from support.scale import at_most, crossed, scaled
 
@@ -53,13 +53,11 @@ def test_lanes_are_as_one_realization(isa, monkeypatch):
     """Under every kind of noise: registers of realizations, and one after the other."""
     monkeypatch.setenv("JITTERFLY_ISA", isa)
     for number in range(scaled(60)):
-        rng = random.Random(number)
         case = noisy_case(number)
         if case.sources == NOISES["dense"](case.ranks):
             # A tick of 1000 is free: each tick of work is an interval of noise to walk through.
             case = replace(case, costs=replace(case.costs, forward=1000))
-        case = with_rank_delays(with_own_times(case, rng), rng)
-        case = with_rank_speeds(case, rng) if number % 2 else case
+        case = with_uneven_ranks(case, number)
         program, first = case.program(_core), min(case.realization, 2**31)
         together = _core.simulate(program, case.seed, first, 9, "max", "cpu", 1, None)
         for k in range(9):
@@ -71,15 +69,8 @@ def test_lanes_are_as_one_realization(isa, monkeypatch):
 def test_own_times_by_the_rules(isa, monkeypatch):
     monkeypatch.setenv("JITTERFLY_ISA", isa)
     for number in range(scaled(60)):
-        case = message_case(number, "own times", largest=300)
-        steps = tuple(s for s in case.program_steps if s[0] not in (1, 2))  # no hypercube
-        rows = {row: i for i, row in enumerate(sorted({s[4] for s in steps} - {-1}))} | {-1: -1}
-        steps = tuple((*s[:4], rows[s[4]], *s[5:]) for s in steps)
-        case = with_own_times(replace(case, program_steps=steps), random.Random(number), 1000)
-        noise = case.sources[0] if case.sources else None
-        expected = MessageRun(case, noise, noise and noise.phases).rows
-        found = _core.ready_times(case.program(_core), case.seed, case.realization)
-        np.testing.assert_array_equal(found, expected, err_msg=f"case {number}")
+        case = without_exchanges(message_case(number, "own times", largest=300))
+        check_rules(with_own_times(case, random.Random(number), 1000), f"case {number}")
 
 
 @pytest.mark.parametrize(("kind", "ranks"), crossed(sorted(GOALS), [1, 6, 32]))

@@ -8,7 +8,13 @@ import pytest
 from reference import Costs, Jitter, PeriodicNoise
 from reference.cases import EngineCase, random_case
 from reference.recurrences import Recurrences
-from support.instruction_sets import AVAILABLE
+from support.invariance import (
+    check_compilations,
+    check_statistics,
+    check_threads_and_batches,
+    ready_times,
+    statistics,
+)
 from support.scale import full_scale, scaled, some
 
 import jitterfly as jf
@@ -44,24 +50,6 @@ def make(name, log2_ranks, **changes):
     return EngineCase(log2_ranks, **options)
 
 
-def statistics(case, count, threads=1, first=0, which="all"):
-    return _core.simulate(case.program(_core), case.seed, first, count, which, "cpu", threads, None)
-
-
-def ready_times(case):
-    return _core.ready_times(case.program(_core), case.seed, case.realization)
-
-
-def check_threads_and_batches(case, count):
-    whole = statistics(case, count)
-    for threads in (2, 5):
-        np.testing.assert_array_equal(statistics(case, count, threads), whole)
-    for cut in sorted({1, count // 2, count - 1}):
-        parts = [statistics(case, cut), statistics(case, count - cut, 2, first=cut)]
-        np.testing.assert_array_equal(np.concatenate(parts), whole)
-    np.testing.assert_array_equal(statistics(case, count, 5, which="max"), whole[:, :, 0])
-
-
 @pytest.mark.parametrize("log2_ranks", some([0, 1, 2, 3, 5, 9], 3))
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_threads_and_batches(name, log2_ranks):
@@ -78,22 +66,12 @@ def test_threads_and_batches_beyond_a_tile(name):
     some([(name, log2_ranks) for name in PROGRAMS for log2_ranks in (2, 9, 15)], 8),
 )
 def test_instruction_sets(name, log2_ranks, monkeypatch):
-    """What the compilations for other processors give; one that this one lacks is passed over."""
-    case, count = make(name, log2_ranks), 3
-    whole = statistics(case, count)
-    for isa in AVAILABLE:
-        monkeypatch.setenv("JITTERFLY_ISA", isa)
-        np.testing.assert_array_equal(statistics(case, count), whole)
+    check_compilations(make(name, log2_ranks), 3, monkeypatch)
 
 
 @pytest.mark.parametrize("name", some(PROGRAMS, 4))
 def test_statistics_are_those_of_the_ready_times(name):
-    case = make(name, 15, realization=2)
-    times = ready_times(case)
-    high, low, upper, lower = statistics(case, 1, 2, first=2)[0].T
-    np.testing.assert_array_equal(high, times.max(axis=1))
-    np.testing.assert_array_equal(low, times.min(axis=1))
-    np.testing.assert_array_equal(upper * 2**32 + lower, times.sum(axis=1))
+    check_statistics(make(name, 15, realization=2))
 
 
 @pytest.mark.parametrize("number", range(scaled(40)))

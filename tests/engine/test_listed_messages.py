@@ -5,10 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference.messages import LISTED, MESSAGE, MessageCase, MessageRun, Steps
+from reference.messages import LISTED, MESSAGE, MessageCase, Steps
 from support.instruction_sets import AVAILABLE
 from support.kernel_cases import COSTS
-from support.message_cases import as_lists, message_case, noisy_case
+from support.message_cases import (
+    as_lists,
+    check_rules,
+    message_case,
+    noisy_case,
+    without_exchanges,
+)
 
 from jitterfly import _core
 
@@ -39,15 +45,8 @@ def test_messages_of_a_step_with_different_costs(isa, monkeypatch):
     monkeypatch.setenv("JITTERFLY_ISA", isa)
     for number in range(60):
         rng = random.Random(f"own {number}")
-        case = message_case(number, "rules", largest=300)
-        steps = tuple(s for s in case.program_steps if s[0] not in (1, 2))  # no hypercube
-        rows = {row: i for i, row in enumerate(sorted({s[4] for s in steps} - {-1}))} | {-1: -1}
-        steps = tuple((*s[:4], rows[s[4]], *s[5:]) for s in steps)
-        case = as_lists(replace(case, program_steps=steps), rng, own_costs=True)
-        noise = case.sources[0] if case.sources else None
-        expected = MessageRun(case, noise, noise and noise.phases).rows
-        found = _core.ready_times(case.program(_core), case.seed, case.realization)
-        np.testing.assert_array_equal(found, expected, err_msg=f"case {number}")
+        case = without_exchanges(message_case(number, "rules", largest=300))
+        check_rules(as_lists(case, rng, own_costs=True), f"case {number}")
 
 
 def case_of(ranks, listed, **changes):

@@ -4,11 +4,10 @@ import random
 from dataclasses import replace
 from itertools import product
 
-import numpy as np
 import pytest
 from reference import Costs, PeriodicNoise
 from reference.messages import SHIFT, TREE, MessageCase, Steps
-from support.instruction_sets import AVAILABLE
+from support.instruction_sets import check_instruction_sets
 from support.kernel_cases import ALL_NOISES, COSTS
 from support.message_cases import fitted
 from support.scale import crossed, scaled, some
@@ -110,31 +109,34 @@ SIZES = [*range(1, 41), 63, 64, 65, 100, 127, 128, 130, 191, 192, 255, 256, 257,
          1000, 1024, 1537, 4096]  # fmt: skip
 
 
+def case_of(steps, entries, sources, work=0, **costs):
+    changed = {**vars(COSTS), "work": work, **costs}
+    jitters = [(cost, source) for cost in (0, 1) for source in sources if source.role == "jitter"]
+    return MessageCase(steps.ranks, tuple(steps.made), entries, Costs(**changed), sources,
+                       tuple(jitters), 3, 1)  # fmt: skip
+
+
 def case(program, ranks, entries, sources, work=0, cycles=1, **costs):
     steps = Steps(ranks)
     for steps.cycle in range(cycles):
         steps.add(0)
         program(steps)
         steps.add(4, row=True)
-    changed = {**vars(COSTS), "work": work, **costs}
-    jitters = [(cost, source) for cost in (0, 1) for source in sources if source.role == "jitter"]
-    return MessageCase(ranks, tuple(steps.made), entries, Costs(**changed), sources,
-                       tuple(jitters), 3, 1)  # fmt: skip
+    return case_of(steps, entries, sources, work, **costs)
+
+
+def results(case):
+    """Every rank's times; the maxima alone and all statistics of three realizations, one after the
+    other in the same memory.
+    """
+    program = case.program(_core)
+    run = program, case.seed, case.realization
+    found = [_core.simulate(*run, 3, which, "cpu", 1, None) for which in ("max", "all")]
+    return [_core.ready_times(*run), *found]
 
 
 def check(case, monkeypatch, label):
-    """The maxima alone, all statistics and every rank's times; three realizations, one after the
-    other in the same memory.
-    """
-    program, found = case.program(_core), {}
-    for isa in AVAILABLE:
-        monkeypatch.setenv("JITTERFLY_ISA", isa)
-        found[isa] = [_core.ready_times(program, case.seed, case.realization)]
-        for statistics in ("max", "all"):
-            run = program, case.seed, case.realization, 3, statistics, "cpu", 1, None
-            found[isa].append(_core.simulate(*run))
-        for one, plain in zip(found[isa], found["plain"], strict=True):
-            np.testing.assert_array_equal(one, plain, err_msg=f"{isa}, {label}")
+    check_instruction_sets(results, case, monkeypatch, f", {label}")
 
 
 @pytest.mark.parametrize(("program", "entries"), crossed(PROGRAMS, ENTRIES))
@@ -188,8 +190,7 @@ def test_any_costs_and_noise(monkeypatch):
                 to = TREE, stride, steps.ranks, down
                 steps.message(to, rng.randrange(len(entries)), 32 * down + k)
         steps.add(4, row=True)
-        one = MessageCase(steps.ranks, tuple(steps.made), entries, replace(COSTS, work=0), (noise,),
-                          (), 3, 1)  # fmt: skip
+        one = case_of(steps, entries, (noise,))
         check(one, monkeypatch, f"number {number}")
 
 
@@ -213,8 +214,7 @@ def test_any_cycles(monkeypatch):
             for down in downs:
                 tree(steps, bool(down), (64, 256) if far else (), swap and steps.cycle % 2 == 1)
             steps.add(4, row=True)
-        costs = replace(COSTS, work=rng.choice((0, 0, 700, 25_000)))
-        one = MessageCase(steps.ranks, tuple(steps.made), entries, costs, (noise,), (), 3, 1)
+        one = case_of(steps, entries, (noise,), rng.choice((0, 0, 700, 25_000)))
         one = replace(one, one_rank=rng.random() < 0.15)
         check(one, monkeypatch, f"number {number}, {steps.ranks} ranks")
 
@@ -249,8 +249,7 @@ def test_work_after_the_last_tree(way, row, monkeypatch):
             steps.message((TREE, 64, ranks, 0), 0, 64, row=row)
             steps.add(4, row=True)
             noise = PeriodicNoise(10**6, 3 * 10**5, in_communication=ranks != 512)
-            one = MessageCase(ranks, tuple(steps.made), costs, replace(COSTS, work=5000), (noise,),
-                              (), 3, 1)  # fmt: skip
+            one = case_of(steps, costs, (noise,), 5000)
             check(one, monkeypatch, f"{entries}, {ranks} ranks")
 
 
@@ -270,8 +269,7 @@ def test_many_cycles_one_way(down, monkeypatch):
             tree(steps, down, (64,) if number % 4 == 0 else (), swap and steps.cycle % 3 == 1)
             for _ in range(rng.randrange(3)):
                 steps.add(4, row=True)
-        one = MessageCase(steps.ranks, tuple(steps.made), entries, replace(COSTS, work=0), noise,
-                          (), 3, 1)  # fmt: skip
+        one = case_of(steps, entries, noise)
         one = replace(one, one_rank=rng.random() < 0.15)
         check(one, monkeypatch, f"number {number}, {steps.ranks} ranks")
 
@@ -292,9 +290,7 @@ def test_link_out_from_cycle_to_cycle(stride, long, monkeypatch):
             steps.message((TREE, 1 << number, steps.ranks, 0), entry, number)
         steps.add(4, row=True)
     for noise, sources in PERIODIC.items():
-        costs = replace(COSTS, work=0)
-        one = MessageCase(steps.ranks, tuple(steps.made), entries, costs, sources, (), 3, 1)
-        check(one, monkeypatch, noise)
+        check(case_of(steps, entries, sources), monkeypatch, noise)
 
 
 @pytest.mark.parametrize("cycles", [1, 3, 10, 21])
@@ -309,9 +305,7 @@ def test_first_ranks_are_last(cycles, monkeypatch):
             steps.add(4, row=True)
     for costly in ((40, 90, 9000, 0), (0, 0, 9000, 0)):
         entries = costly, (30, 70, 1200, 0)
-        one = MessageCase(steps.ranks, tuple(steps.made), entries, replace(COSTS, work=0),
-                          PERIODIC["fresh"], (), 3, 1)  # fmt: skip
-        check(one, monkeypatch, f"{costly}")
+        check(case_of(steps, entries, PERIODIC["fresh"]), monkeypatch, f"{costly}")
 
 
 def down_between_first(steps):
@@ -379,9 +373,7 @@ def test_first_ranks_send_once_more(ranks, monkeypatch):
     steps.message((TREE, 64, ranks, 0), 2, 9)
     steps.add(4, row=True)
     for noise, sources in PERIODIC.items():
-        costs = replace(COSTS, work=0)
-        one = MessageCase(ranks, tuple(steps.made), entries, costs, sources, (), 3, 1)
-        check(one, monkeypatch, noise)
+        check(case_of(steps, entries, sources), monkeypatch, noise)
 
 
 def test_what_odd_ranks_receive_last(monkeypatch):
@@ -396,8 +388,7 @@ def test_what_odd_ranks_receive_last(monkeypatch):
                 steps.message((TREE, 1 << k, steps.ranks, 1), 2 if k == 0 else k % 2, k)
             steps.add(4, row=True)
             noise = (PeriodicNoise(10**6, rng.choice((900, 9000)), stationary=number % 2 == 0),)
-            one = MessageCase(steps.ranks, tuple(steps.made), (*entries, (0, own, 500, 0)),
-                              replace(COSTS, work=0), noise, (), 3, 1)  # fmt: skip
+            one = case_of(steps, (*entries, (0, own, 500, 0)), noise)
             check(one, monkeypatch, f"number {number}, {steps.ranks} ranks, {own}")
 
 
@@ -420,8 +411,7 @@ def test_few_ranks_meet_noise(period, monkeypatch):
         entries = tuple((rng.choice((0, 1, far // 9)), rng.choice((0, 1, 1, far // 3)), far,
                          rng.choice((0, 0, 2 * far))) for _ in range(2))  # fmt: skip
         noise = PeriodicNoise(period, duration, stationary=rng.random() < 0.4)
-        one = MessageCase(steps.ranks, tuple(steps.made), entries, replace(COSTS, work=0), (noise,),
-                          (), 3, 1)  # fmt: skip
+        one = case_of(steps, entries, (noise,))
         check(replace(one, realization=number), monkeypatch, f"number {number}")
 
 
@@ -443,13 +433,10 @@ def test_where_noise_begins_to_matter(period, program, monkeypatch):
         steps.add(4, row=True)
         noise = PeriodicNoise(period, max(1, int(part * rng.choice((0, rng.uniform(0, 60))))),
                               stationary=number % 4 == 0)  # fmt: skip
-        one = MessageCase(steps.ranks, tuple(steps.made), entries, replace(COSTS, work=0), (noise,),
-                          (), 3, 1)  # fmt: skip
-        made, found = one.program(_core), {}
-        for isa in AVAILABLE:
-            monkeypatch.setenv("JITTERFLY_ISA", isa)
-            found[isa] = _core.simulate(made, number, 0, 200, "max", "cpu", 1, None)
-            np.testing.assert_array_equal(found[isa], found["plain"], f"{isa}, number {number}")
+        one = case_of(steps, entries, (noise,))
+        run = one.program(_core), number, 0, 200, "max", "cpu", 1, None
+        check_instruction_sets(lambda run: [_core.simulate(*run)], run, monkeypatch,
+                               f", number {number}")  # fmt: skip
 
 
 def test_first_ranks_that_have_not_been_idle(monkeypatch):
@@ -468,8 +455,7 @@ def test_first_ranks_that_have_not_been_idle(monkeypatch):
                 steps.add(4, row=True)
         tree(steps, True, rng.choice(((), (), (), (64,), (256,))), rng.random() < 0.5)
         steps.add(4, row=True)
-        one = MessageCase(steps.ranks, tuple(steps.made), entries, replace(COSTS, work=0), noise,
-                          (), 3, 1)  # fmt: skip
+        one = case_of(steps, entries, noise)
         check(one, monkeypatch, f"number {number}, {steps.ranks} ranks")
 
 

@@ -2,11 +2,10 @@
 
 import random
 
-import numpy as np
 import pytest
 from reference import Costs, PeriodicNoise
 from reference.messages import RANGE, SHIFT, XOR, MessageCase, Steps
-from support.instruction_sets import AVAILABLE
+from support.instruction_sets import check_instruction_sets
 from support.kernel_cases import COSTS, RENEWAL
 from support.scale import some
 
@@ -76,6 +75,11 @@ SIZES = [1, 2, 5, 8, 13, 16, 24, 40, 64, 96, 100, 192, 700, 1000, 1024, 1536, 30
 MANY = [4100, 4608, 7168, 8192, 9216, 12_289, 16_384]
 
 
+def results(case):
+    run = case.program(_core), case.seed, case.realization
+    return _core.ready_times(*run), _core.simulate(*run, 2, "all", "cpu", 1, None)
+
+
 @pytest.mark.parametrize(
     ("partners", "ranks"),
     [(partners, ranks) for partners in (shifts, exchanges) for ranks in some(SIZES, 4)]
@@ -89,10 +93,4 @@ def test_as_the_plain_way(partners, ranks, monkeypatch):
     for number, name, entries in some(pairs, 7):
         work = 5000 * (number % 2)
         case = program(f"{ranks} {name}", partners, ranks, NOISES[name], entries, work)
-        run = case.program(_core), case.seed, case.realization
-        found = {}
-        for isa in AVAILABLE:
-            monkeypatch.setenv("JITTERFLY_ISA", isa)
-            found[isa] = _core.ready_times(*run), _core.simulate(*run, 2, "all", "cpu", 1, None)
-            for one, plain in zip(found[isa], found["plain"], strict=True):
-                np.testing.assert_array_equal(one, plain, err_msg=f"{isa}, {name}, {entries}")
+        check_instruction_sets(results, case, monkeypatch, f", {name}, {entries}")

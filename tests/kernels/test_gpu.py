@@ -19,9 +19,7 @@ from support.message_cases import (
     make_messages,
     message_case,
     noisy_case,
-    with_own_times,
-    with_rank_delays,
-    with_rank_speeds,
+    with_uneven_ranks,
 )
 
 import jitterfly as jf
@@ -84,10 +82,7 @@ def test_steps_that_list_their_messages(family):
 @pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])
 def test_ranks_that_are_not_alike(family):
     for number in range(60):
-        rng = random.Random(number)
-        case = with_rank_delays(with_own_times(family(number), rng), rng)
-        case = with_rank_speeds(case, rng) if number % 2 else case
-        check(case, 1 + number % 4 * 13)
+        check(with_uneven_ranks(family(number), number), 1 + number % 4 * 13)
 
 
 @pytest.mark.gpu

@@ -24,9 +24,7 @@ from support.message_cases import (
     make_messages,
     message_case,
     noisy_case,
-    with_own_times,
-    with_rank_delays,
-    with_rank_speeds,
+    with_uneven_ranks,
     with_windows,
 )
 from support.scale import scaled, some
@@ -77,11 +75,7 @@ def test_many_messages_under_way(kernels, ranks, count):
 @pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])
 def test_ranks_that_are_not_alike(kernels, family):
     """Compute phases of their own, arrivals and speeds that are given and that are drawn."""
-    cases = []
-    for number in range(scaled(40)):
-        rng = Random(number)
-        case = with_rank_delays(with_own_times(family(number), rng), rng)
-        cases.append(with_rank_speeds(case, rng) if number % 2 else case)
+    cases = [with_uneven_ranks(family(number), number) for number in range(scaled(40))]
     check(kernels, [varied_messages(case, number) for number, case in enumerate(cases)])
 
 

@@ -20,7 +20,13 @@ from reference.cases import EngineCase
 from reference.noise_cases import any_case, delay_case
 from reference.recurrences import Recurrences
 from reference.wide import BeyondHorizonError
-from support.instruction_sets import AVAILABLE
+from support.invariance import (
+    check_compilations,
+    check_statistics,
+    check_threads_and_batches,
+    ready_times,
+    statistics,
+)
 from support.scale import crossed, scaled, some
 
 import jitterfly as jf
@@ -94,14 +100,6 @@ def make(noise, program, log2_ranks, **changes):
     return EngineCase(log2_ranks, others=sources, **options)
 
 
-def statistics(case, count, threads=1, first=0, which="all"):
-    return _core.simulate(case.program(_core), case.seed, first, count, which, "cpu", threads, None)
-
-
-def ready_times(case):
-    return _core.ready_times(case.program(_core), case.seed, case.realization)
-
-
 SMALL = [
     (*both, bits, count) for both in BOTH for bits, count in [(0, 37), (1, 37), (3, 37), (6, 19)]
 ]
@@ -113,14 +111,8 @@ BEYOND_A_TILE = [(noise, "sparse", 15, 3) for noise in NOISES]
 )
 def test_threads_and_batches(noise, program, log2_ranks, count):
     case = make(noise, program, log2_ranks)
-    whole = statistics(case, count)
+    whole = check_threads_and_batches(case, count)
     assert log2_ranks < 3 or len(np.unique(whole[:, :, 0], axis=0)) > 2  # realizations differ
-    for threads in (2, 5):
-        np.testing.assert_array_equal(statistics(case, count, threads), whole)
-    for cut in sorted({1, count // 2, count - 1}):
-        parts = [statistics(case, cut), statistics(case, count - cut, 2, first=cut)]
-        np.testing.assert_array_equal(np.concatenate(parts), whole)
-    np.testing.assert_array_equal(statistics(case, count, 5, which="max"), whole[:, :, 0])
 
 
 @pytest.mark.parametrize(
@@ -129,22 +121,12 @@ def test_threads_and_batches(noise, program, log2_ranks, count):
     + some([row[:3] for row in BEYOND_A_TILE], 1),
 )
 def test_instruction_sets(noise, program, log2_ranks, monkeypatch):
-    """What the compilations for other processors give; one that this one lacks is passed over."""
-    case = make(noise, program, log2_ranks)
-    whole = statistics(case, 2)
-    for isa in AVAILABLE:
-        monkeypatch.setenv("JITTERFLY_ISA", isa)
-        np.testing.assert_array_equal(statistics(case, 2), whole)
+    check_compilations(make(noise, program, log2_ranks), 2, monkeypatch)
 
 
 @pytest.mark.parametrize("noise", some(NOISES, 3))
 def test_statistics_are_those_of_the_ready_times(noise):
-    case = make(noise, "sparse", 15, realization=2)
-    times = ready_times(case)
-    high, low, upper, lower = statistics(case, 1, 2, first=2)[0].T
-    np.testing.assert_array_equal(high, times.max(axis=1))
-    np.testing.assert_array_equal(low, times.min(axis=1))
-    np.testing.assert_array_equal(upper * 2**32 + lower, times.sum(axis=1))
+    check_statistics(make(noise, "sparse", 15, realization=2))
 
 
 @pytest.mark.parametrize("number", range(scaled(40)))

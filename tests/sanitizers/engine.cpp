@@ -5,48 +5,14 @@
 #include "core/engine.h"
 
 #include <memory>
-#include <thread>
 
+#include "plants.h"
 #include "read_case.h"
 
 namespace {
 
 using jf::Tick;
 using jf_read::read;
-
-// What the sanitizers must find in the engine, to show that they would:
-#ifdef JF_PLANT_OUT_OF_BOUNDS  // results in memory that is one word too small
-constexpr std::int64_t kMissing = 1;
-#else
-constexpr std::int64_t kMissing = 0;
-#endif
-#ifdef JF_PLANT_OVERFLOW  // costs that a program would not be given
-constexpr Tick kTooMuch = INT64_MAX;
-#else
-constexpr Tick kTooMuch = 0;
-#endif
-#ifdef JF_PLANT_RACE  // two runs that write to the same memory at the same time
-constexpr int kRunsAtOnce = 2;
-#else
-constexpr int kRunsAtOnce = 1;
-#endif
-
-void simulate(const jf::Program& program, const jf::Request& request, Tick* out) {
-  std::vector<std::thread> others;
-  for (int i = 1; i < kRunsAtOnce; ++i)
-    others.emplace_back([&] { jf::cpu::simulate(program, request, out, {}); });
-  jf::cpu::simulate(program, request, out, {});
-  for (std::thread& other : others) other.join();
-}
-
-void tell(const Tick* ticks, std::size_t size) {
-  std::uint64_t sum = 0, mixed = 0;
-  for (std::size_t i = 0; i < size; ++i) {
-    sum += static_cast<std::uint64_t>(ticks[i]);
-    mixed ^= static_cast<std::uint64_t>(ticks[i]);
-  }
-  std::cout << sum << ' ' << mixed;
-}
 
 void run_case() {
   const auto mode = read<std::string>();
@@ -59,21 +25,21 @@ void run_case() {
                                 ? program.rows * program.ranks()
                                 : request.count * program.rows * jf::words_per_row(request);
   const std::unique_ptr<Tick[]> out(new Tick[static_cast<std::size_t>(size - kMissing)]);
+  const auto simulate = [&](const jf::Poll& poll) {
+    jf::cpu::simulate(program, request, out.get(), poll);
+  };
   if (mode == "ready_times") {
     jf::cpu::ready_times(program, request.seed, request.first, out.get(), {});
   } else if (mode == "simulate") {
-    simulate(program, request, out.get());
-  } else if (mode == "cancel") {
-    try {
-      jf::cpu::simulate(program, request, out.get(), [](std::int64_t) { return false; });
-    } catch (const jf::Cancelled&) {
-      std::cout << "cancelled";
-      return;
-    }
-  } else {
+    run_at_once([&] { simulate({}); });
+  } else if (mode != "cancel") {
     throw std::runtime_error("unknown mode: " + mode);
+  } else if (is_cancelled(simulate)) {
+    return;
   }
-  tell(out.get(), static_cast<std::size_t>(size));
+  Told told;
+  told.add(out.get(), static_cast<std::size_t>(size));
+  told.tell();
 }
 
 }  // namespace

@@ -3,8 +3,9 @@
 import random
 from dataclasses import replace
 
+import numpy as np
 from reference import Costs, PeriodicNoise
-from reference.cases import COMPUTE, EXCHANGE, random_cost
+from reference.cases import COMPUTE, ENTER, EXCHANGE, random_cost
 from reference.messages import (
     LISTED,
     MESSAGE,
@@ -15,11 +16,13 @@ from reference.messages import (
     TREE,
     XOR,
     MessageCase,
+    MessageRun,
     Steps,
     random_steps,
 )
 from reference.random_noise import random_delay, random_nodes
 
+from jitterfly import _core
 from support.kernel_cases import ALL_NOISES, COSTS, NOISES, any_noise
 
 _MOST_MEETINGS = 2000  # of work and intervals, where the engine goes from one to the next
@@ -152,6 +155,21 @@ def noisy_case(number):
     return replace(case, sources=tuple(sources), jitters=tuple(jitters))
 
 
+def without_exchanges(case):
+    """The same case without a hypercube, and with rows whose numbers have no gaps."""
+    steps = [s for s in case.program_steps if s[0] not in (ENTER, EXCHANGE)]
+    rows = {row: i for i, row in enumerate(sorted({s[4] for s in steps} - {-1}))} | {-1: -1}
+    return replace(case, program_steps=tuple((*s[:4], rows[s[4]], *s[5:]) for s in steps))
+
+
+def check_rules(case, label):
+    """The engine's times of a case without exchanges are those of the rules of a message."""
+    noise = case.sources[0] if case.sources else None
+    expected = MessageRun(case, noise, noise and noise.phases).rows
+    found = _core.ready_times(case.program(_core), case.seed, case.realization)
+    np.testing.assert_array_equal(found, expected, err_msg=label)
+
+
 def with_own_times(case, rng, largest=10**6):
     """The same case, whose ranks differ in their compute phases and in when they begin them."""
     steps, times = [], []
@@ -232,6 +250,13 @@ def with_rank_speeds(case, rng):
     work = min([case.costs.work, *(_MOST_MEETINGS * gap for gap in gaps)])
     case = replace(case, costs=replace(case.costs, work=work), sources=sources)
     return replace(case, combines=combines, rank_speeds=speeds)
+
+
+def with_uneven_ranks(case, number):
+    """The same case, whose ranks differ in their times and begin late; if odd, also in speed."""
+    rng = random.Random(number)
+    case = with_rank_delays(with_own_times(case, rng), rng)
+    return with_rank_speeds(case, rng) if number % 2 else case
 
 
 def _with_gaps(source):
