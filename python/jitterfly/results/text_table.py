@@ -302,7 +302,9 @@ def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     ]
 
 
-def table_width(header: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequence[int]) -> int:
+def table_width(
+    header: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequence[int]
+) -> int:
     """Letters of a line of the table of some of the columns."""
     chosen = aligned_table(
         [header[i] for i in columns], [[row[i] for i in columns] for row in rows]
