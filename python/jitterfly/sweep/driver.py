@@ -428,7 +428,7 @@ def run(
     runs: list[CellRun] = []
     try:
         with Store.create(out, study, force=force) as store:
-            if shard is None and is_finished(out):
+            if shard is None and is_finished(store):
                 print(f"{len(cells)}/{len(cells)} cells, nothing to do", file=stream or sys.stderr)
                 if finish is not None:
                     finish(store)
