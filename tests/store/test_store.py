@@ -313,6 +313,15 @@ def test_another_version(out, key, value):
         pass
 
 
+def test_a_class_that_is_not_imported(out):
+    make(out)
+    text = (out / "study.toml").read_text()
+    assert 'kind = "periodic"' in text
+    (out / "study.toml").write_text(text.replace('kind = "periodic"', 'kind = "mine"'))
+    with pytest.raises(ValueError, match=r"got 'mine'.*; a class of your own is known after its"):
+        Store.open(out)
+
+
 @pytest.mark.parametrize("content", ["{", "[]", "\xff", '{"format": "x"}', "[" * 100_000])
 def test_damaged_meta(out, content):
     make(out)

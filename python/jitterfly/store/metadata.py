@@ -155,7 +155,15 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
     full = meta["full"] and _has_full(text)
     with files_from(path.absolute(), path.absolute() / FILES), warnings.catch_warnings():
         warnings.simplefilter("ignore", BaseReplaced)  # it was said when the study was run
-        study = parse_study(text, full=full, where=str(file), stored=True)
+        try:
+            study = parse_study(text, full=full, where=str(file), stored=True)
+        except ValueError as error:
+            if "kind must be one of" not in str(error):
+                raise
+            raise ValueError(
+                f"{error}; a class of your own is known after its module is imported: in Python, "
+                "import it and call Store.open"
+            ) from None
     try:
         study = replace(
             study,
