@@ -94,6 +94,14 @@ def test_a_directory_that_may_not_be_written(out):
             path.chmod(0o755)
 
 
+def test_where_no_lock_can_be_had_the_error_says_how_to_read(out):
+    make(out)
+    (out / ".lock").unlink()
+    (out / ".lock").mkdir()  # as of a file system that is mounted to read
+    with pytest.raises(OSError, match=r"`jitterfly plot .*out` and Store.open only read"):
+        make(out)
+
+
 def test_appending_twice_writes_once(out):
     with Store.create(out, study()) as store:
         cell = store.cells[0]

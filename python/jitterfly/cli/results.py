@@ -125,6 +125,9 @@ def _plot(chosen: argparse.Namespace) -> None:
     given = [word for word in (chosen.kind, chosen.observable) if word]
     name = "_".join([store.study.name, *given]).replace("/", "-")
     path = chosen.out or store.path / f"{name}.png"
+    if not (chosen.json or given):  # also where no picture can be written
+        show(store)
+        print()
     draw.check_path(path)
     draw.draw(
         Results(store),
@@ -137,9 +140,6 @@ def _plot(chosen: argparse.Namespace) -> None:
     if chosen.json:
         print_json("plot", **contents(store), written=[path])
         return
-    if not given:
-        show(store)
-        print()
     print(f"written: {path}")
 
 

@@ -49,7 +49,14 @@ def locked(path: Path) -> Iterator[None]:
         The directory can not be written.
     """
     path.mkdir(parents=True, exist_ok=True)
-    with (path / LOCK).open("a") as file:
+    try:
+        opened = (path / LOCK).open("a")
+    except OSError as error:
+        if not (path / META).is_file():
+            raise
+        what = f"{error.strerror}; `jitterfly plot {path}` and Store.open only read what is there"
+        raise OSError(error.errno, what, error.filename) from None
+    with opened as file:
         for left in reversed(range(_TRIES)):
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
