@@ -127,8 +127,8 @@ _ALL_HIGH = 30.0  # of all maps above each other
 
 def draw_maps(results: Results, observable: str | None = None) -> Figure:
     """One observable: a map per combination of the other axes. Several: also a row for each."""
-    known = [observable] if observable else results.columns
-    names = known[:_MOST_ROWS]
+    names = [observable] if observable else results.most_columns(_MOST_ROWS)
+    known = len(names if observable else results.columns)
     x, y = map_axes(results.study)
     blocks = grids(results, x, y, names)
     shown = evenly(blocks, style.MOST_COLUMNS)
@@ -159,7 +159,7 @@ def draw_maps(results: Results, observable: str | None = None) -> Figure:
         axes[i, j].set_ylabel(titles[1], parse_math=False)
     style.hide(axes.ravel()[len(drawn) :])
     subtitle = [
-        results.counted, results.state, style.left_out(len(names), len(known), "observables"),
+        results.counted, results.state, style.left_out(len(names), known, "observables"),
         style.left_out(len(shown), len(blocks), "settings"),
     ]  # fmt: skip
     style.finish(figure, results.title, subtitle, _handles(shown, names))

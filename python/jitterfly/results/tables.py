@@ -335,7 +335,8 @@ def _matrices(results: Results, width: int) -> list[Table]:
     )
     tables = []
     own = set(results.columns) - set(results.names)  # targets that are no observable's mean
-    for grid in grids(results, x, y, results.columns):
+    names = dict.fromkeys([*results.most_columns(MOST_TABLES), *results.columns])
+    for grid in grids(results, x, y, list(names)):
         header = [corner, *(study_axes.without_formula(text) for text in grid.x_texts)]
         for name, one in grid.maps.items():
             rows = _matrix(grid.y_texts, one, name in own, 4)
