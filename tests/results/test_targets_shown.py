@@ -62,6 +62,16 @@ def test_where_there_is_no_room_for_all_targets_stay(results):
     assert results.most_columns(99) == columns
 
 
+def test_exports_have_the_interval_of_a_target_with_another_confidence(results):
+    table = results.store.to_pandas()
+    at_99 = table[table.confidence == 0.99]
+    assert {*zip(at_99.observable, at_99.statistic, strict=True)} == {("slowdown", "mean")}
+    assert len(at_99) == len(results.cells)
+    row, cell = next(at_99.itertuples()), results.cells[0]
+    found = cell.estimate("slowdown", "mean", 0.99)
+    assert (row.value, row.low, row.high) == (found.value, found.low, found.high)
+
+
 def test_the_interval_of_a_target_allows_for_the_looks_at_the_data(results):
     cell = min(results.cells, key=lambda cell: cell.decision.share)
     assert cell.decision.share < 1

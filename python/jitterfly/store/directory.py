@@ -228,7 +228,7 @@ def take_over(path: Path, study: Study, meta: Mapping[str, Any], force: bool) ->
 
 
 MANY = 1000  # cells, whose records take longer to read than anybody likes to wait
-_FORMAT = 2
+_FORMAT = 3
 
 
 class Cached(NamedTuple):
