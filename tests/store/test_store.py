@@ -312,11 +312,13 @@ def test_another_version(out, key, value):
     make(out)
     meta = json.loads((out / "store.json").read_text())
     (out / "store.json").write_text(json.dumps(meta | {key: value}))
-    for attempt in (lambda: Store.open(out), lambda: make(out)):
+    for attempt, end in ((Store.open, ""), (make, "; choose another `out`, or `force` .*")):
         with pytest.raises(
-            ValueError, match=rf"another version of jitterfly \({key} {value}, here"
+            ValueError,
+            match=rf"another version of jitterfly \({key} {value}, here .*\); "
+            rf"jitterfly {meta['versions']['jitterfly']} can read it{end}$",
         ):
-            attempt()
+            attempt(out)
     with Store.create(out, study(), force=True):
         pass
 

@@ -207,7 +207,7 @@ def take_over(path: Path, study: Study, meta: Mapping[str, Any], force: bool) ->
         if not (path / META).exists():
             check_orphans(path, study)
             return dict(meta)
-        old = read_meta(path)
+        old = read_meta(path, "; choose another `out`, or `force` to replace it")
         different = differences(old, meta)
         if different:
             fields = changed_fields(path, old, study)

@@ -84,8 +84,10 @@ def digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def read_meta(path: Path) -> dict[str, Any]:
+def read_meta(path: Path, way_out: str = "") -> dict[str, Any]:
     """store.json of the directory `path`, with the types that are relied on.
+
+    `way_out` ends the error about another version.
 
     Raises
     ------
@@ -109,10 +111,12 @@ def read_meta(path: Path) -> dict[str, Any]:
         )
     for key, ours in (("format", _FORMATS), ("stream", (STREAM_VERSION,))):
         if meta[key] not in ours:
+            written = meta.get("versions")
+            version = written.get("jitterfly") if isinstance(written, dict) else None
             raise ValueError(
                 f"{path} was written by another version of jitterfly ({key} {meta[key]}, "
-                f"here it is {' or '.join(map(str, ours))}); choose another `out`, or `force` to "
-                "replace it"
+                f"here it is {' or '.join(map(str, ours))}); "
+                f"{f'jitterfly {version}' if version else 'that version'} can read it{way_out}"
             )
     return dict(meta)
 
