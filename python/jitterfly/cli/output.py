@@ -185,8 +185,8 @@ def in_options(text: str, options: Collection[str] | None = None) -> str:
     `clock_hz` becomes --clock-hz, and `cycles` = 20 becomes --cycles 20. `options` are the names of
     those that the command has; others stay as they are (None: it has them all). Of `GivenOptions`
     also the parameter that the text begins with, where its option was given: what is wrong stands
-    there, and not in a file. A path of the command line that is the same word stays. Where the library says how a script is started
-    with MPI, the command says how it is itself.
+    there, and not in a file. A path of the command line that is the same word stays. Where
+    the library says how a script is started with MPI, the command says how it is itself.
     """
 
     def option(parameter: re.Match[str]) -> str:
