@@ -174,7 +174,7 @@ class SlowdownTable(ResultTable):
             return []
         return [
             "the intervals are those of this recording, not of another one of the same machine; "
-            "for that take resamples = 20"
+            "for that take `resamples` = 20"
         ]
 
     def _unmet_sources(self) -> list[str]:
@@ -474,9 +474,9 @@ def steady_notes(case: Case, simulated: float) -> list[str]:
         return []
     needed = math.ceil(_LONG_RUN * longest / (simulated / case.cycles))
     count = counted(case.cycles, "cycle")
-    remedy = f"take cycles = {needed:,} or more"
+    remedy = f"take `cycles` = {needed:,} or more"
     if needed > MOST_CYCLES:
-        which = "a longer compute_time" if case.compute_time else "the compute_time"
+        which = "a longer `compute_time`" if case.compute_time else "the `compute_time`"
         remedy = f"give {which} between collectives, and more cycles"
     return [
         f"simulated: {show_seconds(simulated, 3)} of the machine's time ({count}), and noise that "

@@ -94,6 +94,9 @@ def test_again_simulates_nothing(drawn_study, tmp_path, capsys, monkeypatch):
     assert run("run", drawn_study, "--out", out) == 0
     assert capsys.readouterr().out == first
     assert run("plot", out, "--out", tmp_path / "again.svg") == 0
+    table = capsys.readouterr().out.rpartition("written")[0]
+    assert run("plot", out, "--out", tmp_path / "nowhere" / "again.svg") == 2
+    assert capsys.readouterr().out == table
     assert "<svg" in (tmp_path / "again.svg").read_text()
 
 

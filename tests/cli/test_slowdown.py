@@ -153,18 +153,18 @@ def test_a_short_run_of_a_machine_that_has_been_running_says_so():
     (told,) = [note for note in table(long).notes() if note.startswith("simulated: ")]
     words = (
         "1.01 ms of the machine's time (1 cycle), and noise that lasts 2 ms can be under way",
-        "take cycles = 20 or more",
+        "take `cycles` = 20 or more",
     )
     assert all(part in told for part in words)
     # As many as 5.6 µs, what 16 ranks take, fit into 20 ms; into 2 s fit more than a case may have.
     (told,) = [note for note in table(long, compute_time=0).notes() if "simulated: " in note]
-    assert told.endswith("for that take cycles = 3,570 or more")
+    assert told.endswith("for that take `cycles` = 3,570 or more")
     longer = jf.PeriodicNoise("1s", "200ms", start="stationary")
     (told,) = [note for note in table(longer, compute_time=0).notes() if "simulated: " in note]
-    assert told.endswith("for that give the compute_time between collectives, and more cycles")
+    assert told.endswith("for that give the `compute_time` between collectives, and more cycles")
     longest = jf.PeriodicNoise("4000s", "900s", start="stationary")
     (told,) = [note for note in table(longest).notes() if "simulated: " in note]
-    assert told.endswith("give a longer compute_time between collectives, and more cycles")
+    assert told.endswith("give a longer `compute_time` between collectives, and more cycles")
     silent = [
         table(long, cycles=20),
         table(long, compute_time=0, cycles=3570),
@@ -259,7 +259,7 @@ def test_resampled_recordings(capsys, tmp_path):
     given = ("--noise", FILE, "--ranks", "4..16", "--realizations", "100", "--out", tmp_path)
     code, out, _ = run(capsys, *given)
     assert code == 0
-    assert "for that take resamples = 20" in out
+    assert "for that take --resamples 20" in out
     told = json.loads((tmp_path / "slowdown.json").read_text())
     assert told.pop("resamples") == 0
     (tmp_path / "slowdown.json").write_text(json.dumps(told))  # as of a version without the option

@@ -10,7 +10,7 @@ from support.small_study import STUDY
 
 from jitterfly import stats
 from jitterfly.cli import main
-from jitterfly.observables import Overhead
+from jitterfly.observables import Completion, Overhead
 from jitterfly.results import Results
 from jitterfly.results.compare import Side, compare
 from jitterfly.results.tables import notes, tables
@@ -98,7 +98,8 @@ def test_a_winner_is_seen_in_the_numbers():
 
 def test_compare_asks_for_a_variant(tmp_path, capsys):
     study = replace(
-        parse_study(STUDY), claims=(), figure="", observables={},
+        parse_study(STUDY), claims=(), figure="",
+        observables={"completion": Completion("one", T=0)},
         variants={"one": {}, "two": {"network.gamma": "3ns"}},
     )  # fmt: skip
     run(study, tmp_path / "out")
@@ -106,6 +107,12 @@ def test_compare_asks_for_a_variant(tmp_path, capsys):
     assert main(["compare", out, out]) == 2
     assert f"choose a variant: {out}:one or {out}:two" in capsys.readouterr().err
     assert main(["compare", f"{out}:one", f"{out}:two"]) == 0
+    assert "compared: completion of the last rank, last cycle, with all" in capsys.readouterr().out
+    assert main(["compare", f"{out}:one", out, "--observable", "completion"]) == 0
+    assert "compared: completion\n" in capsys.readouterr().out
+    # An observable says of which variant it is: it is not applied to another one.
+    assert main(["compare", f"{out}:one", f"{out}:two", "--observable", "completion"]) == 2
+    assert "completion is of variant 'one': leave :two out" in capsys.readouterr().err
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):

@@ -54,6 +54,24 @@ def test_a_target_is_a_column_of_the_table_with_its_interval(results):
         assert word in " ".join(printed.split())
 
 
+def test_where_there_is_no_room_for_all_targets_stay(results):
+    columns = results.columns
+    targets = [target.column for target in results.study.targets]
+    assert set(results.most_columns(3)) == set(targets)
+    assert results.most_columns(4) == [c for c in columns if c in {columns[0], *targets}]
+    assert results.most_columns(99) == columns
+
+
+def test_exports_have_the_interval_of_a_target_with_another_confidence(results):
+    table = results.store.to_pandas()
+    at_99 = table[table.confidence == 0.99]
+    assert {*zip(at_99.observable, at_99.statistic, strict=True)} == {("slowdown", "mean")}
+    assert len(at_99) == len(results.cells)
+    row, cell = next(at_99.itertuples()), results.cells[0]
+    found = cell.estimate("slowdown", "mean", 0.99)
+    assert (row.value, row.low, row.high) == (found.value, found.low, found.high)
+
+
 def test_the_interval_of_a_target_allows_for_the_looks_at_the_data(results):
     cell = min(results.cells, key=lambda cell: cell.decision.share)
     assert cell.decision.share < 1

@@ -330,6 +330,22 @@ def test_what_is_finished_is_not_read_again(file, out, capsys, monkeypatch):
     assert (out / "summary.csv").read_text() == to_csv(Store.open(out))
 
 
+def test_a_finished_run_makes_damaged_records_again(file, out, capsys):
+    """The file of a record has the size that it had when the run wrote down that it is finished."""
+    assert jitterfly("run", file, "--out", out) == 0
+    whole, table = (out / "summary.csv").read_bytes(), capsys.readouterr().out
+    record = min((out / "records").iterdir())
+    changed = bytearray(record.read_bytes())
+    changed[len(changed) // 2] ^= 1
+    record.write_bytes(changed)
+    assert jitterfly("run", file, "--out", out) == 0
+    printed = capsys.readouterr()
+    assert "it counts as missing" in printed.err
+    assert "nothing to do" not in printed.err
+    assert printed.out == table
+    assert (out / "summary.csv").read_bytes() == whole
+
+
 def test_status_of_many_cells_after_a_kill(out, built, monkeypatch):
     """As it was some seconds before; later, or of few cells, from the records, which is kept."""
     monkeypatch.setattr(cell_progress, "MANY", 4)

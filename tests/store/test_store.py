@@ -94,6 +94,14 @@ def test_a_directory_that_may_not_be_written(out):
             path.chmod(0o755)
 
 
+def test_where_no_lock_can_be_had_the_error_says_how_to_read(out):
+    make(out)
+    (out / ".lock").unlink()
+    (out / ".lock").mkdir()  # as of a file system that is mounted to read
+    with pytest.raises(OSError, match=r"`jitterfly plot .*out` and Store.open only read"):
+        make(out)
+
+
 def test_appending_twice_writes_once(out):
     with Store.create(out, study()) as store:
         cell = store.cells[0]
@@ -304,13 +312,24 @@ def test_another_version(out, key, value):
     make(out)
     meta = json.loads((out / "store.json").read_text())
     (out / "store.json").write_text(json.dumps(meta | {key: value}))
-    for attempt in (lambda: Store.open(out), lambda: make(out)):
+    for attempt, end in ((Store.open, ""), (make, "; choose another `out`, or `force` .*")):
         with pytest.raises(
-            ValueError, match=rf"another version of jitterfly \({key} {value}, here"
+            ValueError,
+            match=rf"another version of jitterfly \({key} {value}, here .*\); "
+            rf"jitterfly {meta['versions']['jitterfly']} can read it{end}$",
         ):
-            attempt()
+            attempt(out)
     with Store.create(out, study(), force=True):
         pass
+
+
+def test_a_class_that_is_not_imported(out):
+    make(out)
+    text = (out / "study.toml").read_text()
+    assert 'kind = "periodic"' in text
+    (out / "study.toml").write_text(text.replace('kind = "periodic"', 'kind = "mine"'))
+    with pytest.raises(ValueError, match=r"got 'mine'.*; a class of your own is known after its"):
+        Store.open(out)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "\xff", '{"format": "x"}', "[" * 100_000])

@@ -147,7 +147,7 @@ def test_how_many_processes_a_launcher_started(environment, number):
     assert launchers.world_size(environment) == number
 
 
-def test_a_process_that_is_not_a_copy_is_let_be(tmp_path, monkeypatch, blank_pictures):
+def test_a_process_that_is_not_a_copy_is_let_be(tmp_path, monkeypatch, blank_pictures, capsys):
     study = tmp_path / "sweep.toml"
     study.write_text(sweep_cases.STUDY)
     monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
@@ -160,6 +160,9 @@ def test_a_process_that_is_not_a_copy_is_let_be(tmp_path, monkeypatch, blank_pic
     assert main(command) == 0
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["shard-1-of-4", "shard-2-of-4"]
+    assert "shard 2/4, the task of a Slurm array; all cells: --shard 1/1" in capsys.readouterr().err
+    assert main([*command[:-1], str(tmp_path / "all"), "--shard", "1/1"]) == 0
+    assert (tmp_path / "all" / "summary.csv").is_file()
 
 
 @pytest.mark.full_scale

@@ -300,11 +300,14 @@ def test_records_without_a_store_json_are_not_of_another_study(
 # --- progress
 
 
-def test_nothing_to_do_is_said(tmp_path):
+def test_nothing_to_do_is_said(tmp_path, capsys):
     for expected in ("realizations/s", "4/4 cells, nothing to do"):
         told = io.StringIO()
         run(sweep_cases.study(), tmp_path / "out", stream=told)
         assert told.getvalue().splitlines()[-1].endswith(expected)
+    for _ in range(2):  # from Python a run that ends at once says nothing
+        run(sweep_cases.study(), tmp_path / "other")
+    assert capsys.readouterr().err == ""
 
 
 def test_the_bar_never_goes_back():

@@ -182,20 +182,21 @@ _MPI_RUN = "-m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi"
 def in_options(text: str, options: Collection[str] | None = None) -> str:
     """A text of the library for the command line: parameters in backticks become options.
 
-    `clock_hz` becomes --clock-hz. `options` are the names of those that the command has; others
-    stay as they are (None: it has them all). Of `GivenOptions` also the parameter that the text
-    begins with, where its option was given: what is wrong stands there, and not in a file. A path
-    of the command line that is the same word stays. Where the library says how a script is started
-    with MPI, the command says how it is itself.
+    `clock_hz` becomes --clock-hz, and `cycles` = 20 becomes --cycles 20. `options` are the names of
+    those that the command has; others stay as they are (None: it has them all). Of `GivenOptions`
+    also the parameter that the text begins with, where its option was given: what is wrong stands
+    there, and not in a file. A path of the command line that is the same word stays. Where
+    the library says how a script is started with MPI, the command says how it is itself.
     """
 
     def option(parameter: re.Match[str]) -> str:
         name = _OPTIONS.get(parameter[1], parameter[1])
         known = options is None or name in options
-        return f"--{name.replace('_', '-')}" if known else parameter[0]
+        value = " " if parameter[0].endswith("= ") else ""
+        return f"--{name.replace('_', '-')}{value}" if known else parameter[0]
 
     text = text.replace(_MPI_SCRIPT, _MPI_RUN)
-    text = re.sub(r"(?<!is called )`([a-z]+(?:_[a-z]+)*)`", option, text)
+    text = re.sub(r"(?<!is called )`([a-z]+(?:_[a-z]+)*)`(?: = (?=[0-9]))?", option, text)
     given = getattr(options, "given", ())
     head = re.match(r"([a-z]+(?:_[a-z]+)*)(?=:? )", text)
     paths = getattr(options, "paths", ())

@@ -44,7 +44,11 @@ def add_parsers(commands: Any) -> None:
     )
     compare.add_argument("a", metavar="A", help="DIR, or DIR:VARIANT")
     compare.add_argument("b", metavar="B", help="DIR, or DIR:VARIANT")
-    compare.add_argument("--observable", metavar="NAME", help="default: completion, last rank")
+    compare.add_argument(
+        "--observable",
+        metavar="NAME",
+        help="of the study; default: completion of the last rank, with all exchanges",
+    )
     add_json(compare)
     compare.set_defaults(run=_compare)
 
@@ -121,6 +125,9 @@ def _plot(chosen: argparse.Namespace) -> None:
     given = [word for word in (chosen.kind, chosen.observable) if word]
     name = "_".join([store.study.name, *given]).replace("/", "-")
     path = chosen.out or store.path / f"{name}.png"
+    if not (chosen.json or given):  # also where no picture can be written
+        show(store)
+        print()
     draw.check_path(path)
     draw.draw(
         Results(store),
@@ -133,9 +140,6 @@ def _plot(chosen: argparse.Namespace) -> None:
     if chosen.json:
         print_json("plot", **contents(store), written=[path])
         return
-    if not given:
-        show(store)
-        print()
     print(f"written: {path}")
 
 
@@ -170,7 +174,8 @@ def _compare(chosen: argparse.Namespace) -> None:
     comparison = compare(sides[0], sides[1])
     axes = [axis.name for axis in sides[0].store.study.axes]
     header = [*axes, "realizations", "mean A", "mean B", "B / A", "P(B faster)", "winner"]
-    unit = sides[0].family(sides[0].store.cells[0]).unit
+    families = [sides[0].family(cell) for cell in sides[0].store.cells]
+    unit = families[0].unit
     if chosen.json:
         records = [
             {"cell": dict(zip(axes, verdict.labels, strict=True)), "unit": unit,
@@ -191,7 +196,13 @@ def _compare(chosen: argparse.Namespace) -> None:
         ]
         for verdict in comparison
     ]
-    print(f"A = {chosen.a}\nB = {chosen.b}\n")
+    # `completion` may also be an observable of the study, of other exchanges.
+    what = chosen.observable or "completion of the last rank, last cycle" + (
+        ", with all redundant exchanges (T = last)"
+        if any(one.labels[0] for one in families)
+        else ""
+    )
+    print(f"A = {chosen.a}\nB = {chosen.b}\ncompared: {what}\n")
     print(aligned_table(header, rows))
     print(
         "\nThe intervals of B / A hold for all rows together with 95 %; a winner has one without 1."

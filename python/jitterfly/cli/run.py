@@ -21,7 +21,8 @@ workers:
   mpiexec -n N python -m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi
                    one rank hands out the work, the others do it
   run --shard 2/5  the second fifth of the cells, as a run of its own; `jitterfly merge` joins them.
-                   A Slurm array job sets this by itself (SLURM_ARRAY_TASK_ID, _COUNT)
+                   A Slurm array job sets this by itself (SLURM_ARRAY_TASK_ID, _COUNT), unless
+                   --shard 1/1 asks for all cells
 All of them give the same samples, to the last bit.
 """
 RUN_FILES = ("summary.csv", "records/", "store.json", "study.toml")
@@ -106,7 +107,9 @@ def add_parser(commands: Any) -> None:
         action="store_true",
         help="only say what it would take: cells, time, disk, memory; nothing is written",
     )
-    run.add_argument("--shard", metavar="I/N", help="only this part of the cells, from 1/N to N/N")
+    run.add_argument(
+        "--shard", metavar="I/N", help="only this part of the cells, from 1/N to N/N; 1/1: all"
+    )
     add_options(run)
     schedule.add_options(run)
     add_json(run)
@@ -184,7 +187,12 @@ def _run(chosen: argparse.Namespace) -> int:
     if looks_like_schedule(chosen.study):
         return schedule.run_schedule(chosen)
     schedule.check_study_options(chosen)
-    if chosen.shard is None and not chosen.dry_run:
+    shard = Shard.parse(chosen.shard) if chosen.shard else Shard.from_slurm()
+    if shard is not None and not chosen.shard:
+        tell(f"shard {shard}, the task of a Slurm array; all cells: --shard 1/1")
+    elif shard is not None and shard.count == 1:
+        shard = None
+    if (shard is None or not chosen.shard) and not chosen.dry_run:
         check_started_once(chosen)
     path = find_study(chosen.study)
     if (path / META).is_file():
@@ -200,7 +208,7 @@ def _run(chosen: argparse.Namespace) -> int:
         "realizations": integer(chosen.realizations, "realizations", 1, MOST_REALIZATIONS),
         "seed": integer(chosen.seed, "seed", 0, MOST_SEED),
         "targets": chosen.target and [_decoded(target) for target in chosen.target],
-        "shard": Shard.parse(chosen.shard) if chosen.shard else Shard.from_slurm(),
+        "shard": shard,
     }
     if chosen.dry_run:
         _forecast(study, given, options(chosen), chosen.json)

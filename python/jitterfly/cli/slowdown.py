@@ -30,6 +30,7 @@ from .output import (
     add_json,
     check_files,
     check_force,
+    in_options,
     plain,
     prepare_out,
     print_json,
@@ -150,7 +151,8 @@ def _run(chosen: argparse.Namespace) -> int:
     with show_phases(begun=started) as phases:
         answer = _answer(question, chosen, threads, phases)
     if not chosen.json:
-        print("\n".join(answer.report()), flush=True)
+        names = ("resamples", "cycles", "compute_time")
+        print(in_options("\n".join(answer.report()), names), flush=True)
     content = {**question.fields(), "stopped": answer.stopped,
                "rows": list(map(_row, answer.rows))}  # fmt: skip
     if isinstance(answer, SlowdownTable) and question.resamples:

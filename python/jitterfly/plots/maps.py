@@ -82,9 +82,9 @@ def draw_map(
 
 
 def shown(value: float, norm: Normalize) -> str:
-    """A value in its cell: one digit more where all are within a factor of two."""
+    """A value in its cell: one digit more near 1, and where all are within a factor of two."""
     narrow = isinstance(norm, LogNorm) and float(norm.vmax or 0) < 2 * float(norm.vmin or 0)
-    return f"{value:.3g}" if narrow else short(value)
+    return f"{value:.3g}" if narrow or 0.95 <= value < 2 else short(value)
 
 
 def colour_bar(axes: Axes, norm: Normalize, height: float, *, colours: str = COLOURS) -> None:
@@ -128,7 +128,7 @@ _ALL_HIGH = 30.0  # of all maps above each other
 def draw_maps(results: Results, observable: str | None = None) -> Figure:
     """One observable: a map per combination of the other axes. Several: also a row for each."""
     known = shown_names(results.study, observable) if observable else results.columns
-    names = known[:_MOST_ROWS]
+    names = known[:_MOST_ROWS] if observable else results.most_columns(_MOST_ROWS)
     x, y = map_axes(results.study)
     blocks = grids(results, x, y, names)
     shown = evenly(blocks, style.MOST_COLUMNS)

@@ -26,7 +26,8 @@ class Side:
         Raises
         ------
         ValueError
-            No such variant or observable, or a ratio, which has no faster or slower.
+            No such variant or observable, an observable of another variant, or a ratio, which has
+            no faster or slower.
         """
         if self.observable:
             families = self.store.families(cell)
@@ -39,6 +40,12 @@ class Side:
             family = families[self.observable]
         else:
             family = self._completion(cell)
+        of = {c.variant for m in family.members for factor, c in m.numerator.terms if factor > 0}
+        if self.variant and self.variant not in of:
+            raise ValueError(
+                f"{self.store.path}: {family.name} is of variant {', '.join(sorted(of))!r}: "
+                f"leave :{self.variant} out, or choose an observable of {self.variant!r}"
+            )
         if family.pick == "set" or not all(isinstance(m.denominator, int) for m in family.members):
             raise ValueError(
                 f"`observable` must be a time or a slowdown, and {family.name!r} is not"

@@ -14,7 +14,7 @@ from ..store.metadata import situations
 from ..studies.validation import why_absent_at
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import figures, study_axes
-from .figures import WIDE, grids
+from .figures import WIDE, GridMap, grids
 from .main_numbers import MainNumbers
 from .results import CellResults, Panel, Results
 from .text_table import (
@@ -26,6 +26,7 @@ from .text_table import (
     plus_minus,
     short,
     show_number,
+    table_width,
     value_between,
 )
 
@@ -81,7 +82,7 @@ def table(results: Results, width: int = WIDTH, whole: str = "summary.csv has al
     Of a large study the first tables, rows and columns, how many more there are, and that `whole`.
     """
     shown: list[tuple[Table, int]] = []
-    made, rows = tables(results), 0
+    made, rows = tables(results, width), 0
     for part in made:
         most = min(MOST_ROWS, MOST_OF_ALL - rows)
         shown.append((part, most))
@@ -105,10 +106,13 @@ def table(results: Results, width: int = WIDTH, whole: str = "summary.csv has al
     return "\n\n".join([*parts, "\n".join(textwrap.fill(line, width) for line in said)])
 
 
-def tables(results: Results) -> Iterator[Table]:
-    """Maps as matrices; else a row for each cell (or each cycle, where there are several)."""
+def tables(results: Results, width: int = WIDTH) -> Iterator[Table]:
+    """Maps as matrices; else a row for each cell (or each cycle, where there are several).
+
+    Matrices have a digit less where lines would be longer than `width` letters.
+    """
     if figures.figure_of(results.study) == "maps":
-        yield from _matrices(results)
+        yield from _matrices(results, width)
         return
     for panel in results.panels():
         # Also those that have none of the observables, which the notes explain.
@@ -324,35 +328,38 @@ def _position(results: Results, cell: CellResults) -> str:
     return results.along.plain(value)
 
 
-def _half_width(half: float) -> str:
-    """Of an interval, as short as the value before it."""
-    return f"±{short(half)}" if math.isfinite(half) else "±?"
-
-
-def _matrices(results: Results) -> list[Table]:
+def _matrices(results: Results, width: int) -> list[Table]:
     x, y = study_axes.number_axes(results.study)[:2]
-    header = (
+    corner = (
         f"{study_axes.axis_title(results.study, y)} /\n{study_axes.axis_title(results.study, x)}"
     )
     tables = []
     own = set(results.columns) - set(results.names)  # targets that are no observable's mean
-    for grid in grids(results, x, y, results.columns):
-        columns = [study_axes.without_formula(text) for text in grid.x_texts]
+    names = dict.fromkeys([*results.most_columns(MOST_TABLES), *results.columns])
+    for grid in grids(results, x, y, list(names)):
+        header = [corner, *(study_axes.without_formula(text) for text in grid.x_texts)]
         for name, one in grid.maps.items():
-            rows = []
-            for j in reversed(range(len(grid.y_texts))):
-                marks = zip(one.values[j], one.reach[j], one.unsure[j], one.unmet[j], strict=True)
-                cells = [
-                    ""
-                    if value != value
-                    else short(value)
-                    + _half_width(half) * (name in own)
-                    + "?" * bool(u)
-                    + "*" * bool(m)
-                    for value, half, u, m in marks
-                ]
-                rows.append([grid.y_texts[j], *cells])
+            rows = _matrix(grid.y_texts, one, name in own, 4)
+            if table_width(header, rows, range(len(header))) > width:
+                rows = _matrix(grid.y_texts, one, name in own, 3)
             heading = one.title + ": ± the longer side of its interval" * (name in own)
             title = f"{heading}, {grid.label}" if grid.label else heading
-            tables.append(Table(title, [header, *columns], rows, alike=True))
+            tables.append(Table(title, header, rows, alike=True))
     return tables
+
+
+def _matrix(texts: list[str], one: GridMap, reach: bool, most: int) -> list[list[str]]:
+    """Rows of a map, the highest first, of at most so many digits; `reach`: with the intervals."""
+
+    def cell(value: float, half: float, unsure: bool, unmet: bool) -> str:
+        if math.isnan(value):
+            return ""
+        if one.kind == "T":  # whole numbers
+            half = math.inf
+        around = (f"±{short(half)}" if math.isfinite(half) else "±?") if reach else ""
+        return short(value, half, most) + around + "?" * bool(unsure) + "*" * bool(unmet)
+
+    return [
+        [texts[j], *map(cell, one.values[j], one.reach[j], one.unsure[j], one.unmet[j])]
+        for j in reversed(range(len(texts)))
+    ]

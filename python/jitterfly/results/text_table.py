@@ -113,14 +113,26 @@ def show_ranks(ranks: int) -> str:
     return str(ranks) if ranks & (ranks - 1) else f"2^{ranks.bit_length() - 1}"
 
 
-def short(value: float) -> str:
+def short(value: float, half: float = math.inf, most: int = 4) -> str:
     """At most four characters, as far as they go: 1.03 is 1, 1.26 is 1.3, 12.6 is 13.
+
+    Of a value whose interval has the half width `half`: as many digits as in `plus_minus`, at most
+    `most`, so that what is known to differ from 1 is not shown as 1.
 
     Examples
     --------
     >>> short(1.03), short(1.26), short(12.6), short(0.0312)
     ('1', '1.3', '13', '.031')
+    >>> short(1.0367, 0.0015), short(1.0367, 0.0015, 3), short(1.03, 0.2), short(0.03123, 0.0006)
+    ('1.037', '1.04', '1.03', '.031')
     """
+    if math.isfinite(half) and 0 < abs(value) < 1e4:
+        whole = math.floor(math.log10(abs(value))) + 1  # digits before the point
+        places = max(0, 1 - math.floor(math.log10(half))) if half > 0 else 3
+        places = min(3, places, most - whole)
+        if whole + places > 1:
+            text = f"{value:.{max(0, places)}f}"
+            return text if abs(value) >= 1 else text.replace("0.", ".", 1)
     if abs(value) >= 9.95:
         return f"{value:.0f}" if abs(value) < 1e4 else f"{value:.0e}".replace("e+0", "e")
     if abs(value) >= 0.995 or value == 0:
@@ -230,11 +242,11 @@ def fitting(
         values = columns[1:]
         counts = range(len(values), 1, -1)
         choices = [[0, *evenly(values, count)] for count in counts]
-        narrow = (some for some in choices if _width(header, shown, some) <= width)
+        narrow = (some for some in choices if table_width(header, shown, some) <= width)
         columns = next(narrow, columns[:2])
     else:
         for column in spare:
-            if _width(header, measured, columns) <= width:
+            if table_width(header, measured, columns) <= width:
                 break
             columns.remove(column)
     left = [i for i in range(len(header)) if i not in columns]
@@ -290,8 +302,10 @@ def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     ]
 
 
-def _width(header: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequence[int]) -> int:
-    """Of a table of some of the columns."""
+def table_width(
+    header: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequence[int]
+) -> int:
+    """Letters of a line of the table of some of the columns."""
     chosen = aligned_table(
         [header[i] for i in columns], [[row[i] for i in columns] for row in rows]
     )

@@ -181,11 +181,20 @@ def run_progress(path: str | Path) -> RunProgress:
     return progress
 
 
-def is_finished(path: Path) -> bool:
-    """Whether a run wrote down that each cell is finished, and the records are still those."""
-    content = valid_content(path / PROGRESS)
-    return content is not None and all(
-        cell.complete for cell in RunProgress.from_json(path, content, None, None).cells
+def is_finished(store: Store) -> bool:
+    """Whether a run wrote down that each cell is finished, and the records are still those.
+
+    Of few cells they are read: one that is damaged has the size that it had.
+    """
+    content = valid_content(store.path / PROGRESS)
+    if content is None:
+        return False
+    written = RunProgress.from_json(store.path, content, None, None).cells
+    if not all(cell.complete for cell in written):
+        return False
+    return len(written) >= MANY or all(
+        store.available(cell) >= then.available
+        for cell, then in zip(store.cells, written, strict=True)
     )
 
 

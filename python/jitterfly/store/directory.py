@@ -49,7 +49,14 @@ def locked(path: Path) -> Iterator[None]:
         The directory can not be written.
     """
     path.mkdir(parents=True, exist_ok=True)
-    with (path / LOCK).open("a") as file:
+    try:
+        opened = (path / LOCK).open("a")
+    except OSError as error:
+        if not (path / META).is_file():
+            raise
+        what = f"{error.strerror}; `jitterfly plot {path}` and Store.open only read what is there"
+        raise OSError(error.errno, what, error.filename) from None
+    with opened as file:
         for left in reversed(range(_TRIES)):
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -200,7 +207,7 @@ def take_over(path: Path, study: Study, meta: Mapping[str, Any], force: bool) ->
         if not (path / META).exists():
             check_orphans(path, study)
             return dict(meta)
-        old = read_meta(path)
+        old = read_meta(path, "; choose another `out`, or `force` to replace it")
         different = differences(old, meta)
         if different:
             fields = changed_fields(path, old, study)
@@ -221,7 +228,7 @@ def take_over(path: Path, study: Study, meta: Mapping[str, Any], force: bool) ->
 
 
 MANY = 1000  # cells, whose records take longer to read than anybody likes to wait
-_FORMAT = 2
+_FORMAT = 3
 
 
 class Cached(NamedTuple):

@@ -84,8 +84,10 @@ def digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def read_meta(path: Path) -> dict[str, Any]:
+def read_meta(path: Path, way_out: str = "") -> dict[str, Any]:
     """store.json of the directory `path`, with the types that are relied on.
+
+    `way_out` ends the error about another version.
 
     Raises
     ------
@@ -109,10 +111,12 @@ def read_meta(path: Path) -> dict[str, Any]:
         )
     for key, ours in (("format", _FORMATS), ("stream", (STREAM_VERSION,))):
         if meta[key] not in ours:
+            written = meta.get("versions")
+            version = written.get("jitterfly") if isinstance(written, dict) else None
             raise ValueError(
                 f"{path} was written by another version of jitterfly ({key} {meta[key]}, "
-                f"here it is {' or '.join(map(str, ours))}); choose another `out`, or `force` to "
-                "replace it"
+                f"here it is {' or '.join(map(str, ours))}); "
+                f"{f'jitterfly {version}' if version else 'that version'} can read it{way_out}"
             )
     return dict(meta)
 
@@ -155,7 +159,15 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
     full = meta["full"] and _has_full(text)
     with files_from(path.absolute(), path.absolute() / FILES), warnings.catch_warnings():
         warnings.simplefilter("ignore", BaseReplaced)  # it was said when the study was run
-        study = parse_study(text, full=full, where=str(file), stored=True)
+        try:
+            study = parse_study(text, full=full, where=str(file), stored=True)
+        except ValueError as error:
+            if "kind must be one of" not in str(error):
+                raise
+            raise ValueError(
+                f"{error}; a class of your own is known after its module is imported: in Python, "
+                "import it and call Store.open"
+            ) from None
     try:
         study = replace(
             study,

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from .. import notebook
 from ..algorithms import Butterfly
 from ..fields import digested, seed_in_files
-from ..observables import STATISTICS, CellData, Decision, Family, Observed
+from ..observables import STATISTICS, CellData, Decision, Family, Observed, Target
 from ..progress import each
 from ..stats import Estimate
 from ..studies import Cell, Study, axis_unit
@@ -130,7 +130,8 @@ class Numbers:
         NaN is not known. turn (P, O): where an observable comes among those of the cell, or -1
         where it has none. compares, exact (P, O): whether there is a win probability, and whether
         quantiles are samples. T (P, O): the one that the data chose, or -1. met (P, G),
-        error (P, G): NaN where the cell lacks the target.
+        error (P, G): NaN where the cell lacks the target. target_value, target_low, target_high
+        (P, G): of the target's statistic, with the target's confidence; NaN likewise.
     """
 
     about: dict[str, Any]
@@ -223,8 +224,13 @@ class Numbers:
         }
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The coordinates of the cell, then COLUMNS; a cell without realizations has no rows."""
+        """The coordinates of the cell, then COLUMNS; a cell without realizations has no rows.
+
+        A target of another confidence has a row of its own, after those of its observable.
+        """
         about, arrays = self.about, self.arrays
+        targets = {(t.observable, t.statistic, t.confidence): number
+                   for number, t in enumerate(map(Target.parse, about["targets"]))}  # fmt: skip
         coordinates, confidence = about["coordinates"], about["confidence"]
         for cell, at in enumerate(arrays["at"].tolist()):
             turns = arrays["turn"][cell]
@@ -241,6 +247,13 @@ class Numbers:
                         continue
                     unit = "" if wins else about["units"][i]
                     yield (*spot, name, unit, chosen, statistic, *ends, confidence, count, exact)
+                for (observable, statistic, own), j in targets.items():
+                    if observable != name or own == confidence:
+                        continue
+                    ends = [float(arrays[f"target_{key}"][cell, j]) for key in _ENDS]
+                    unit = "" if statistic == WINS else about["units"][i]
+                    if not math.isnan(ends[0]):
+                        yield (*spot, name, unit, chosen, statistic, *ends, own, count, exact)
 
     def write_csv(self, file: TextIO) -> None:
         """The rows as CSV; an infinite bound is `inf`, what has no interval has empty fields."""
@@ -301,13 +314,16 @@ def _decisions(store: Readable, targets: dict[str, int]) -> dict[str, Array]:
     sizes = len(store.cells), len(targets)
     realizations = np.zeros(sizes[0], np.int64)
     met, error = np.zeros(sizes, bool), np.full(sizes, math.nan)
+    ends = {f"target_{key}": np.full(sizes, math.nan) for key in _ENDS}
     for cell in store.cells:
         decision = store.decision(cell)
         realizations[cell.index] = decision.realizations
         for state in decision.states:
             here = cell.index, targets[str(state.target)]
             met[here], error[here] = state.met, state.error
-    return {"realizations": realizations, "met": met, "error": error}
+            for key, of in zip(_ENDS, ends.values(), strict=True):
+                of[here] = getattr(state.estimate, key)
+    return {"realizations": realizations, "met": met, "error": error, **ends}
 
 
 def to_html(store: Readable) -> str:

@@ -258,7 +258,8 @@ class Store:
 
     def to_pandas(self, confidence: float = 0.95) -> pandas.DataFrame:
         """A long table: the axes, then observable, unit, chosen_T, statistic, value, low, high,
-        confidence, realizations, exact. Times in seconds.
+        confidence, realizations, exact. Times in seconds. A target of another confidence has a
+        row of its own.
 
         Raises
         ------

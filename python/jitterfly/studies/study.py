@@ -264,7 +264,8 @@ class Study:
         force : bool
             Replace another run that is in `out`.
         stream : text file, optional
-            Where progress goes; standard error where it is left out.
+            Where progress goes. Left out: standard error, and nothing of a run that ends before
+            the first report (10 s).
 
         Returns
         -------
@@ -283,7 +284,6 @@ class Study:
 
         Examples
         --------
-        >>> import io
         >>> import jitterfly as jf
         >>> case = jf.Case(
         ...     ranks=16,
@@ -292,7 +292,7 @@ class Study:
         ... )
         >>> budget = jf.RealizationBudget(max=100)
         >>> study = jf.Study("ranks", case=case, axes=[jf.Axis("ranks", [16, 64])], budget=budget)
-        >>> found = study.run(stream=io.StringIO())
+        >>> found = study.run()
         >>> print(found.summary().splitlines()[-1])  # below the table
         Every mean has its 95 % interval; medians and ranges have none.
         >>> means = found.to_pandas().query("observable == 'slowdown' and statistic == 'mean'")

@@ -127,11 +127,13 @@ class RunProgressLine(ProgressLine):
     The time left goes by work (rank-rounds), or by cells where that is longer: small cells take
     time for more than their work.
 
-    The variants of a cell are looked at together. `stream` is stderr if not given.
+    The variants of a cell are looked at together. `stream` is stderr if not given; a run that ends
+    before the first report says nothing there.
     """
 
     def __init__(self, runs: Sequence[CellRun], stream: TextIO | None = None):
         super().__init__(stream or sys.stderr, keep=True)
+        self.asked = stream is not None
         self.runs = runs
         self.cells = len(runs)
         self.cells_done = sum(run.done for run in runs)
@@ -148,7 +150,7 @@ class RunProgressLine(ProgressLine):
         self.finished = {run.cell.index for run in runs if run.done}
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self.terminal or kind is None:
+        if (self.terminal or kind is None) and (self.asked or self.last > self.begun):
             self._show()
         self.close()
 
@@ -384,7 +386,8 @@ def run(
     on_error : "stop" or "finish"
         In a cell that can not be run "stop", or "finish" the others first.
     stream : text file, optional
-        Where progress goes; stderr by default.
+        Where progress goes; by default stderr, and nothing of a run that ends before the first
+        report (10 s).
     finish : callable, optional
         Called when every cell is there, while no other run may write into `out`.
     batch_seconds : float
@@ -428,8 +431,9 @@ def run(
     runs: list[CellRun] = []
     try:
         with Store.create(out, study, force=force) as store:
-            if shard is None and is_finished(out):
-                print(f"{len(cells)}/{len(cells)} cells, nothing to do", file=stream or sys.stderr)
+            if shard is None and is_finished(store):
+                if stream is not None:
+                    print(f"{len(cells)}/{len(cells)} cells, nothing to do", file=stream)
                 if finish is not None:
                     finish(store)
                 return store
