@@ -374,7 +374,7 @@ class ArrivalRun {
                way(event.rank, o.nic, true), at, at, Tick{event.rank});
     check(cpu.busy);
     if (queue != nullptr) leave(*queue, later(cpu.busy, way(event.rank, o.nic, true)));
-    Half mine{event.sender, event.operation, at, cpu.busy, {0, 0}, 0}, other;
+    Half mine{event.sender, event.operation, at, cpu.busy, {0, 0}, 0}, other{};
     const Channel where = channel(event.sender, event.rank, o.tag, receive);
     if constexpr (kRecords) mine.action = record_->actions.size();
     if (!kRecords) note(event.rank, receive, at, cpu.busy);
@@ -396,7 +396,7 @@ class ArrivalRun {
       }
     started(event.rank, event.operation, event.time, start_slot);
     const Half mine{event.rank, event.operation, event.time, event.time, {event.slot, 0}, 0};
-    Half other;
+    Half other{};
     const Channel where = channel(o.peer, event.rank, o.tag, event.operation);
     if (!meets(where, false, other)) return keep_half(where, false, mine);
     if constexpr (kRecords) {
