@@ -66,7 +66,8 @@ void run_blocks(Device& device, const Program& program, const Request& request,
   }
 }
 
-// Runs all realizations. If less memory is free than was reported, half as many at a time.
+// Runs all realizations. If less memory is free than was reported, half as many at a time, and by
+// half as many blocks, of which each has memory of its own: so `run_in_batches` does not do.
 template <class Device>
 void run(Device& device, const Program& program, const Request& request, std::int64_t max_shared,
          std::int64_t max_blocks, std::int64_t* out, std::uint64_t* histogram, const Poll& poll) {

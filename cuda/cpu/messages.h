@@ -237,7 +237,7 @@ class MessageRun {
         [this](const Turn& turn, std::int64_t i) JF_INLINE { return ranks_.send(turn, i); },
         [this](const Turn& turn, std::int64_t i, T left)
             JF_INLINE { ranks_.receive(turn, i, left); });
-    work_done(2 * (all.count - first));
+    work_done(2 * std::max<std::int64_t>(0, all.count - first));  // below 0: behind the last one
   }
 
   void observe(int row, std::int64_t from, std::int64_t to) {

@@ -84,9 +84,8 @@ def test_row_labels():
 @pytest.mark.parametrize("within", [None, "all"])
 def test_views_agree(ranks, cycles, within):
     """Completions, rounds and ready times are views of the same realizations."""
-    algorithm = jf.Butterfly(
-        exchanges_after="all", copy_levels=within, forward_cost="3ns" if ranks > 1 else 0
-    )
+    cost = "3ns" if ranks > 1 and within is None else 0
+    algorithm = jf.Butterfly(exchanges_after="all", copy_levels=within, forward_cost=cost)
     noise = [jf.PeriodicNoise("100us", "10us"), jf.NetworkJitter("100us", "10us")]
     case = example(ranks=ranks, algorithm=algorithm, network=LOGGOPS, noise=noise, cycles=cycles,
                    compute_time="90us")  # fmt: skip

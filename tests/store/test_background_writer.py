@@ -89,7 +89,7 @@ def test_ctrl_c_at_any_time_does_not_hang():
         try:
             with behind.on():
                 for number in range(3):
-                    behind(lambda number=number: written.append(number))
+                    behind(lambda number=number, to=written: to.append(number))
         except KeyboardInterrupt:
             pass
         finally:
