@@ -102,7 +102,7 @@ class Run {
 void simulate_in_arrival_order(const Schedule& schedule, const Program& program,
                                const Network& network, const Plan& plan, const Request& request,
                                Tick* out, const Poll& poll) {
-  (void)cpu::choose_instruction_set();  // a wrong JITTERFLY_ISA is an error, though none is used here
+  (void)cpu::choose_instruction_set();  // a wrong JITTERFLY_ISA is an error, here as well
   const std::int64_t row = 2 + std::int64_t{plan.marks.count};
   cpu::ThreadPool pool;
   const PollActions ask = [&pool] {
