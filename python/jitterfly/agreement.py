@@ -550,7 +550,7 @@ def _is_of(case: Case, collective: str) -> bool:
 
 def _check_collective(operation: str, case: Case, path: Path) -> None:
     """An algorithm of another collective than the measured one has nothing to do with it."""
-    known = [one for one in COLLECTIVES if _is_of(case, one)]
+    known = any(_is_of(case, one) for one in COLLECTIVES)
     kinds = [kind for kind in Algorithm.kinds() if is_kind_of(kind, full_name(operation))]
     if known and kinds and case.algorithm.kind not in kinds:
         raise ValueError(

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from support.small_study import STUDY
 
-from jitterfly import stats
+from jitterfly import Axis, Butterfly, stats
 from jitterfly.cli import main
 from jitterfly.observables import Completion, Overhead
 from jitterfly.results import Results
@@ -93,7 +93,7 @@ def test_a_winner_is_seen_in_the_numbers():
         "0.999996 [0.999994, 0.999998]"
     )
     assert telling(stats.Estimate(1.0, 1.0, 1.0, 0.95, 9), 1) == "1 [1, 1]"
-    assert telling(stats.Estimate(2.0, -float("inf"), float("inf"), 0.95, 9), 1) == "2 [-inf, inf]"
+    assert telling(stats.Estimate(2.0, -float("inf"), float("inf"), 0.95, 9), 1) == "2 [?, ?]"
 
 
 def test_compare_asks_for_a_variant(tmp_path, capsys):
@@ -113,6 +113,19 @@ def test_compare_asks_for_a_variant(tmp_path, capsys):
     # An observable says of which variant it is: it is not applied to another one.
     assert main(["compare", f"{out}:one", f"{out}:two", "--observable", "completion"]) == 2
     assert "completion is of variant 'one': leave :two out" in capsys.readouterr().err
+
+
+def test_compare_asks_for_an_observable_in_the_cells_that_are_compared(tmp_path, capsys):
+    study = replace(
+        parse_study(STUDY), claims=(), figure="", targets=(), variants={},
+        axes=(Axis("ranks", [8, 4]),), observables={"over": Overhead(T="each")},
+        case={**parse_study(STUDY).case, "algorithm": Butterfly(exchanges_after="all")},
+    )  # fmt: skip
+    run(study, tmp_path / "a")
+    run(replace(study, axes=(Axis("ranks", [8]),)), tmp_path / "b")
+    command = ["compare", str(tmp_path / "a"), str(tmp_path / "b")]
+    assert main([*command, "--observable", "over, T=3"]) == 0  # which 4 ranks have not
+    assert "compared: over, T=3\n" in capsys.readouterr().out
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):

@@ -90,6 +90,8 @@ def test_moments_of_forms():
     assert (found.count, found.x, found.y) == (30, x.sum(), y.sum())
     assert moments.total((2, 0, -1, 7)) == x.sum()
     assert (found.xx, found.yy, found.xy) == ((x * x).sum(), (y * y).sum(), (x * y).sum())
+    large = CrossMoments.of(np.full((40, 1), 10**17))
+    assert large.moments(np.array([3, 0])).x == 12 * 10**18  # of NumPy's integers, too
 
 
 def test_intervals_are_those_of_the_samples():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import partial
 
 from ..stats import Estimate, win_probability
 from ..stats.estimates import changed
@@ -310,8 +309,8 @@ def _compared(
     ratio = race.statistic.ratio(a, b, race.error, race.within, moved)
     apart = race.statistic.difference(a, b, race.error, moved)
     if ceiling is not None:  # its noise-free time was told to be above the other's after that
-        ratio = changed(ratio, partial(max, mine / ceiling))
-        apart = changed(apart, partial(max, mine - ceiling))
+        ratio = changed(ratio, lambda end: max(end, mine / ceiling))
+        apart = changed(apart, lambda end: max(end, mine - ceiling))
     wins, losses = int((a < b).sum()), int((a > b).sum())
     often = win_probability(wins, len(a) - wins - losses, losses, confidence)
     return ratio, apart, often

@@ -174,7 +174,12 @@ def _compare(chosen: argparse.Namespace) -> None:
     comparison = compare(sides[0], sides[1])
     axes = [axis.name for axis in sides[0].store.study.axes]
     header = [*axes, "realizations", "mean A", "mean B", "B / A", "P(B faster)", "winner"]
-    families = [sides[0].family(cell) for cell in sides[0].store.cells]
+    compared = {verdict.labels for verdict in comparison}
+    families = [
+        sides[0].family(cell)
+        for cell in sides[0].store.cells
+        if tuple(cell.labels.values()) in compared
+    ]
     unit = families[0].unit
     if chosen.json:
         records = [

@@ -105,7 +105,8 @@ def telling(estimate: stats.Estimate, neutral: float, digits: int = 3) -> str:
         texts = [show(x, f".{more}g") for x in numbers]
         if len({*map(float, texts), neutral}) == different:
             break
-    return f"{texts[0]} [{texts[1]}, {texts[2]}]"
+    digits_of = dict(zip(numbers, texts, strict=True))
+    return show_interval(numbers, digits_of.__getitem__)
 
 
 def show_ranks(ranks: int) -> str:

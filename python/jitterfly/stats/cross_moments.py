@@ -109,9 +109,8 @@ class CrossMoments:
 
     def total(self, x: Sequence[int]) -> int:
         """The exact sum of an integer linear form, as `Moments.x`; see `moments`."""
-        return int(
-            sum(c * self.sums[i] for i, c in enumerate(x[:-1]) if c) + self.count * int(x[-1])
-        )
+        columns = sum(int(c) * int(self.sums[i]) for i, c in enumerate(x[:-1]) if c)
+        return columns + self.count * int(x[-1])
 
     def moments(self, x: Sequence[int], y: Sequence[int] | None = None) -> Moments:
         """Exact moments of two integer linear forms of the columns.

@@ -21,7 +21,7 @@ class Call(Generic[T]):
     """
 
     def __init__(self, function: Callable[[], T]) -> None:
-        self._function = function
+        self._function: Callable[[], T] | None = function
         self._executing = threading.Lock()
         self._executing.acquire()
         self._done = False
@@ -30,10 +30,12 @@ class Call(Generic[T]):
 
     def execute(self) -> None:
         """In the other thread."""
+        assert self._function is not None
         try:
             self._value = self._function()
         except BaseException as error:
             self.error = error
+        self._function = None  # it may hold a record, for which there is no more use
         self._done = True
         self._executing.release()
 

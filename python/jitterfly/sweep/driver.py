@@ -374,7 +374,7 @@ def run(
         or a number (spawned processes that share the processors), "mpi".
     shard : str or Shard, optional
         Run a part of the cells, such as "2/8", into a directory of its own in `out`; see
-        `store.merge`.
+        `store.merge`. "1/1", too, is such a part here; on the command line it is a plain run.
     backend, threads
         As in `simulate`; threads of each worker.
     realizations : int, optional
