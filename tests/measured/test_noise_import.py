@@ -348,6 +348,7 @@ def test_times_since_1970_stay_exact():
         ("start_us,duration_us\n" + "1,2\n" * 60 + "1,2,3\n", {}, "line 62: must have 2 columns"),
         ("start_us,duration_us\n1,2\nx,3\n", {}, "line 3: start must be a time"),
         ("start_us,duration_us\n1,2\n3,-3\n", {}, "line 3: duration must be a time"),
+        ("start_us,duration_us\n1,2\n\u0663,3\n", {}, "line 3: start must be a time"),
         ("start_us,duration_us\n1,nan\n", {}, "line 2"),
         ("start_us,duration_us\n1,2\n", {"unit": "ns"}, "in us, but `unit` is ns"),
         ("start_us,end_us\n5,2\n", {}, "end is before start"),

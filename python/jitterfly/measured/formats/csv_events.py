@@ -32,7 +32,8 @@ _MOST_CPUS = 4096
 _LONGEST_NAME = 40
 _LATE = float(2**61)  # ticks
 _DAY = 86_400 * TICKS_PER_SECOND
-_NUMBER = re.compile(r"\d{1,25}(?:[.,]\d{0,12})?(?:[eE][+-]?\d{1,3})?")
+# Digits of ASCII alone: others do not fit an array of bytes.
+_NUMBER = re.compile(r"\d{1,25}(?:[.,]\d{0,12})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _COLUMN_NAMES = {
     "start": ("start", "begin", "t", "time", "timestamp", "ts", "at", "offset", "onset"),
     "duration": ("duration", "dur", "length", "detour", "noise", "width"),
