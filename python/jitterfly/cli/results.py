@@ -174,13 +174,7 @@ def _compare(chosen: argparse.Namespace) -> None:
     comparison = compare(sides[0], sides[1])
     axes = [axis.name for axis in sides[0].store.study.axes]
     header = [*axes, "realizations", "mean A", "mean B", "B / A", "P(B faster)", "winner"]
-    compared = {verdict.labels for verdict in comparison}
-    families = [
-        sides[0].family(cell)
-        for cell in sides[0].store.cells
-        if tuple(cell.labels.values()) in compared
-    ]
-    unit = families[0].unit
+    unit = comparison[0].family.unit
     if chosen.json:
         records = [
             {"cell": dict(zip(axes, verdict.labels, strict=True)), "unit": unit,
@@ -204,7 +198,7 @@ def _compare(chosen: argparse.Namespace) -> None:
     # `completion` may also be an observable of the study, of other exchanges.
     what = chosen.observable or "completion of the last rank, last cycle" + (
         ", with all redundant exchanges (T = last)"
-        if any(one.labels[0] for one in families)
+        if any(verdict.family.labels[0] for verdict in comparison)
         else ""
     )
     print(f"A = {chosen.a}\nB = {chosen.b}\ncompared: {what}\n")

@@ -67,9 +67,13 @@ class Side:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One cell: `ratio` is mean(B) / mean(A), with its interval; `faster` is "A", "B" or ""."""
+    """One cell: `ratio` is mean(B) / mean(A), with its interval; `faster` is "A", "B" or "".
+
+    `labels` are those that users are shown, and `family` is what of A was compared.
+    """
 
     labels: tuple[str, ...]
+    family: Family
     realizations: int
     a: stats.Estimate
     b: stats.Estimate
@@ -137,6 +141,7 @@ def _verdict(a: Side, b: Side, cell: Cell, other: Cell, confidence: float, level
         winner = "A" if winner == "B" else "B"
     return Verdict(
         shown_labels(a.store.study, cell),
+        a.family(cell),
         count,
         stats.mean(x, confidence, noisy=noisy, lower_bound=least),
         stats.mean(y, confidence, noisy=noisy, lower_bound=least_of_y),

@@ -229,9 +229,9 @@ class RareEvents(NamedTuple):
             return cls(0.0, 0.0, 0.0)
         residuals = top - ratio * bottom
         differing = int(np.count_nonzero(residuals))
-        count = np.minimum(events_of_columns(residuals), differing)
-        varied = 0.0
-        if not differing:
+        if differing:
+            count, varied = np.minimum(events_of_columns(residuals), differing), 0.0
+        else:
             count, varied = events_of_columns(bottom), abs(ratio / size) * float(np.ptp(bottom))
         sign = math.copysign(1.0, size)
         # Each side's ends, rather than all of it: large samples take their time.
