@@ -225,15 +225,14 @@ class MessageRun {
   void messages(const Step& s, std::int32_t number, std::int64_t from, std::int64_t to) {
     if (catches_up(s, number))
       for (std::int64_t i = from; i < to; ++i) ranks_.catch_up(i);
-    Step part = s;
+    TurnMessages all(s, p_.ranks, p_.listed_messages);
     std::int64_t first = 0;
-    if (s.map == kTree || s.map == kXor) {  // of which the ranks may be those of a chunk
-      part.b = static_cast<std::int32_t>(std::min<std::int64_t>(s.b, to));
-      first = s.map == kTree ? from / (2 * std::int64_t{s.a}) : from;
+    if (to - from < p_.ranks) {  // of a chunk, in which all partners are
+      first = from / all.stride;
+      all.count = std::min(all.count, (to + all.stride - 1) / all.stride);
     }
-    const TurnMessages all(part, p_.ranks, p_.listed_messages);
     send_and_receive(
-        ranks_, part, number, all, first,
+        ranks_, s, number, all, first,
         [this](const Turn& turn, std::int64_t i) JF_INLINE { return ranks_.send(turn, i); },
         [this](const Turn& turn, std::int64_t i, T left)
             JF_INLINE { ranks_.receive(turn, i, left); });
