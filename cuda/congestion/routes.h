@@ -1,6 +1,6 @@
 // Routing: links of a message on fat trees (XGFT/PGFT, d-mod-k in closed form) or by forwarding
 // tables. A router numbers the counters of messages, one per edge. realize.h counts them,
-// and kernel.cuh on a GPU.
+// and kernel.cuh on a GPU. noise/link_loads.h makes a delay of the count.
 #pragma once
 
 #include "congestion/orders.h"

@@ -1,7 +1,7 @@
-// Philox4x32-10 counter-based random number generator (RNG): seed, streams, purposes, uniforms.
-// By Salmon et al., SC'11. A draw is a pure function of its purpose, number, rank and realization.
-// A stream is the draws of one purpose, rank and realization, a block the four words of one
-// evaluation. Below: integer operations, for registers in cpu/simd*.h.
+// Philox4x32-10 random number generator (RNG), on CPU and GPU (cuRAND): seed, streams, uniforms.
+// Counter-based, by Salmon et al., SC'11. A draw is a pure function of its purpose, number, rank
+// and realization. A stream is the draws of one purpose, rank and realization, a block the four
+// words of one evaluation. Below: integer operations, for registers in cpu/simd*.h.
 #pragma once
 
 #include "core/ticks.h"

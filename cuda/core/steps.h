@@ -1,6 +1,7 @@
-// Arithmetic of butterfly steps (exchange, redundant copies, forwards), once for Tick and SIMD.
+// Arithmetic of butterfly steps (exchange, redundant copies, forwards), once for CPU, SIMD and GPU.
 // Each engine adds the transit of a message where it reads the partner: arrival() in cpu/plain.cpp,
-// cpu/block.h and gpu/tile_kernel.cuh.
+// cpu/block.h and gpu/tile_kernel.cuh. What gpu/lean_kernel.cuh and core/segment.h derive from it
+// for speed, they say. Messages of other algorithms: core/messages.h.
 #pragma once
 
 #include <type_traits>

@@ -1,7 +1,7 @@
 // CPU engine of collectives (core/engine.h): threads and the passes that they run. Each thread
 // computes realizations of its own while there are enough of them and each fits a share of memory;
 // else all threads form a team, which works on the tiles of one realization. Read core/passes.h,
-// cpu/jobs.h and cpu/memory.h first.
+// cpu/jobs.h and cpu/memory.h first. AVX2 or AVX-512 is chosen in cpu/instruction_sets.h.
 #include "core/engine.h"
 
 #include <unistd.h>

@@ -1,7 +1,8 @@
-// General CUDA kernel of butterfly tiles (core/passes.h), under any noise. A block holds a tile, or
-// several small ones, in registers and runs the steps, with the arithmetic of core/steps.h. Without
-// kBusy the kernel has no steps with copies, and forwards take no CPU time (Program::has_busy): own
-// path and adopted path of 8 ranks would take registers from everything else.
+// General GPU (CUDA) kernel of butterfly tiles, under any noise: arrival of messages, steps. A
+// block holds a tile (core/passes.h), or several small ones, in registers and runs the steps, with
+// the arithmetic of core/steps.h. Without kBusy the kernel has no steps with copies, and forwards
+// take no CPU time (Program::has_busy): own path and adopted path of 8 ranks would take registers
+// from everything else.
 #pragma once
 
 #include "core/segment.h"

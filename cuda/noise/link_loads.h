@@ -1,7 +1,7 @@
 // Congestion as noise: a message waits for the others on the busiest link of its route (HSL09).
-// w is the number of messages that share that link. Each beyond the first delays the message by the
-// time that one occupies a link: a transit of L + n G becomes L + w n G. congestion/loads.h makes
-// the tables.
+// w is the number of messages that share that link, of a fat tree or another network. Each beyond
+// the first delays the message by the time that one occupies a link: a transit of L + n G becomes L
+// + w n G. congestion/loads.h makes the tables.
 #pragma once
 
 #include "core/philox.h"

@@ -1,4 +1,5 @@
-// Detour loop on the time-stamp counter (TSC): calibration, pinning, a thread for each CPU.
+// Detour loop on the time-stamp counter (TSC): an iteration above the threshold is a detour.
+// Calibration of the counter; pinning, a thread for each CPU.
 
 #include "record/detours.h"
 

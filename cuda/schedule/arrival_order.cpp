@@ -1,6 +1,7 @@
 // Event-driven execution of a GOAL schedule: matching of sends and receives, rendezvous, deadlocks.
 // It finds the order of arrival. Sends meet receives in `meets()`, by sender, receiver and tag: the
-// parsers refuse wildcards (any source, any tag). The run without noise also writes down the plan.
+// parsers (goal_text.cpp, loggopsim_binary.cpp) refuse wildcards (any source, any tag). The run
+// without noise also writes down the plan.
 #include "schedule/plan.h"
 
 #include <algorithm>

@@ -7,8 +7,9 @@
 //   l2 requires l1
 //   }
 //
-// Labels are letters, digits and _, and begin with a letter. They need not be there. `requires` and
-// `irequires` name labels that stand above. // and /* */ are comments.
+// Sends and receives are matched in arrival_order.cpp. Labels are letters, digits and _, and begin
+// with a letter. They need not be there. `requires` and `irequires` name labels that stand above.
+// // and /* */ are comments.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>

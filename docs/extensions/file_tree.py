@@ -2,21 +2,21 @@
 
     python docs/extensions/file_tree.py [WORDS...]
 
-prints a line for each folder and file, or only those in which each of the words begins a word:
-`resum` finds resume, and `mpi` does not find compiled. A package's line is that of its
-`__init__.py`, a page's is its title; lines of other folders are rows of tables in docs/developers.
-Where no line has all words, those are printed of files whose whole heads have them. The directive
-`file-tree` shows them on a page.
+prints a line for each folder and file. A package's line is that of its `__init__.py`, a page's is
+its title; lines of other folders are rows of tables in docs/developers. With words it prints the
+lines of the files that have most to do with them, the best first: `search` says how they are found.
+The directive `file-tree` shows all lines on a page.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
+import math
 import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ DATA = ("tests/data/", "sweeps/data/", "docs/data/")
 ROW = re.compile(r"^\| `([\w./-]+)` \| (.*?) \|$", re.MULTILINE)
 
 
+@functools.cache
 def head(path: Path) -> str:
     """The docstring of a Python file, the title of a page, or the first comment of another file."""
     text = path.read_text(encoding="utf-8")
@@ -125,21 +126,74 @@ def setup(app: Any) -> dict[str, Any]:
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
 
+MOST_LINES = 12
+# Of a word in a file's own name, in the line, in the rest of the head, in definitions, nowhere.
+WORTH = 13, 10, 7, 3, 0
+ENDINGS = re.compile(r"(?<=\w{3})(?:ations?|ings?|ers?|ed|es|s|e|n)$", re.IGNORECASE)
+NAMED = re.compile(r"//(.*)|\b(?:struct|class|enum) (\w+)|\b([a-z]\w+)\(")
+
+
+@functools.cache
+def texts_of(path: Path) -> tuple[str, str]:
+    """A file's head; names of its functions and classes with their docstrings, or its comments."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in (".py", ".pyi"):
+        kinds = ast.FunctionDef | ast.ClassDef
+        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
+        told = [f"{node.name} {first_sentence(ast.get_docstring(node) or '')}" for node in nodes]
+    elif path.suffix == ".md":
+        told = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    elif COMMENT.get(path.suffix) == "//":
+        told = [" ".join(groups) for groups in NAMED.findall(text)]
+    else:
+        told = re.findall(r"#(.*)", text)
+    return head(path), "\n".join(told).replace("_", " ")
+
+
+def begins_a_word(word: str) -> re.Pattern[str]:
+    """Finds a word without its ending: `parse` finds parsing, and `mpi` does not find compiled."""
+    return re.compile(rf"(?<![^\W_]){re.escape(ENDINGS.sub('', word))}", re.IGNORECASE)
+
+
+def place_of(word: re.Pattern[str], texts: Sequence[str]) -> int:
+    """The number of the first text that has a word; that of the last of `WORTH` if none has."""
+    places = (place for place, text in enumerate(texts) if word.search(text))
+    return next(places, len(WORTH) - 1)
+
+
+def search(words: Sequence[str]) -> list[str]:
+    """Lines of the files that have most of the words, then those that have them further up.
+
+    A word may be in the line itself, in the rest of the head, or in what the file defines. Rare
+    words count for more, and tests for less than what they test.
+    """
+    wanted = [begins_a_word(word) for word in words]
+    found: list[tuple[str, list[int]]] = []
+    for path, line in everything():
+        shown = f"{path.relative_to(ROOT)}{'/' * path.is_dir()}{package_file(path)}: {line}"
+        file = path / package_file(path)
+        texts = [path.name, shown, *(texts_of(file) if file.is_file() else ())]
+        found.append((shown, [place_of(word, texts) for word in wanted]))
+    rarity = [
+        math.log(len(found) / (1 + sum(places[i] < len(WORTH) - 1 for _, places in found)))
+        for i in range(len(wanted))
+    ]
+
+    def worth(shown: str, places: list[int]) -> float:
+        total = sum(rarity[i] * WORTH[place] for i, place in enumerate(places))
+        there = sum(place < len(WORTH) - 1 for place in places)
+        return math.sqrt(there) * total * (0.7 if shown.startswith("tests/") else 1)
+
+    best = sorted(found, key=lambda one: -worth(*one))
+    in_line = sum(max(places) <= 1 for _, places in found)
+    return [one[0] for one in best[: max(in_line, MOST_LINES)] if worth(*one) > 0]
+
+
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # of `| head` and the like
     # `30-run` is found by `30 run`.
-    words = " ".join(sys.argv[1:]).replace("-", " ").split()
-    wanted = [re.compile(rf"(?<![^\W_]){re.escape(word)}", re.IGNORECASE) for word in words]
-    in_line, in_head = [], []
-    for path, line in everything():
-        shown = f"{path.relative_to(ROOT)}{'/' * path.is_dir()}{package_file(path)}: {line}"
-        if all(word.search(shown) for word in wanted):
-            in_line.append(shown)
-        elif (path := path / package_file(path)).is_file():
-            whole = f"{shown} {head(path)}"
-            in_head += [shown] * all(word.search(whole) for word in wanted)
-    if not in_line and not in_head:
-        sys.exit(f"no head contains {' and '.join(sys.argv[1:])}")
-    if not in_line:
-        print("no line contains all words; these are of files whose whole heads do:")
-    print("\n".join(in_line or in_head))
+    words = re.findall(r"\w+", " ".join(sys.argv[1:]))
+    lines = search(words)
+    if not lines:
+        sys.exit(f"no file has any of: {' '.join(words)}")
+    print("\n".join(lines))

@@ -1,4 +1,4 @@
-"""Lowering of a case to one cycle of engine steps: message costs in ticks, timeline.
+"""Lowering of a case to one cycle of engine steps: costs of messages on each level, timeline.
 
 Checks, bounds, timelines and the program of a case all take the same cycle, which is made once.
 The timeline is that of a machine whose ranks are all alike, so that one rank stands for all. On a

@@ -1,4 +1,8 @@
-"""`Hierarchy`: machines of nodes and racks, message costs of each level, placement of ranks."""
+"""`Hierarchy`: nodes, racks; message costs by level (shared memory, network); placement of ranks.
+
+Which level a message crosses is found here. `cycle` gives a message of a collective the costs of
+its level, and `schedule.compile` one of a GOAL schedule.
+"""
 
 from __future__ import annotations
 

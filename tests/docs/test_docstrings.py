@@ -1,4 +1,4 @@
-"""doctest of docstrings and README; lists on pages that must be complete; length of README."""
+"""Examples of docstrings (doctest) and of README print what they say; complete lists of pages."""
 
 import doctest
 import importlib

@@ -61,31 +61,45 @@ def test_first_sentences(tmp_path):
         assert file_tree.first_sentence(file_tree.head(path)) == line
 
 
-def test_words_are_searched_for():
-    command = [sys.executable, SCRIPT, "fieller", "Rati"]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert any(line.startswith("python/jitterfly/stats/ratios.py: ") for line in lines)
-    assert all("fieller" in line.lower() and "ratio" in line.lower() for line in lines)
+def searched(*words):
+    """The files of the lines that a search prints, the best first."""
+    return [line.partition(": ")[0] for line in file_tree.search(words)]
 
 
-def test_a_word_is_found_at_the_beginning_of_words():
-    command = [sys.executable, SCRIPT, "mpi"]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert any("MPI" in line for line in lines)
-    assert all(re.search(r"\bmpi", line.lower().replace("_", " ")) for line in lines)
+def test_the_file_with_all_words_in_its_line_is_the_first():
+    assert searched("fieller", "Rati")[0] == "python/jitterfly/stats/ratios.py"
 
 
-def test_words_that_no_line_has():
-    found = subprocess.run([sys.executable, SCRIPT, "fieller", "nvcc"], capture_output=True,
-                           text=True, check=False)  # fmt: skip
-    assert (found.returncode, found.stdout) == (1, "")
-    assert found.stderr == "no head contains fieller and nvcc\n"
+def test_a_word_is_found_without_its_ending_and_at_the_beginning_of_words():
+    assert searched("parse", "unit")[0] == "python/jitterfly/units.py"  # which has "parsing"
+    assert not file_tree.begins_a_word("mpi").search("compiled")
+    assert file_tree.begins_a_word("shards").search("a_shard")
 
 
-def test_words_that_a_head_has_behind_its_first_sentence():
-    command = [sys.executable, SCRIPT, "nvcc", "CUDAHOSTCXX", "fatbin"]
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 1
-    command = [sys.executable, SCRIPT, "inverse", "survival", "draw"]
-    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert found.startswith("no line contains all words")
-    assert "\npython/jitterfly/distributions/distribution.py: " in found
+@pytest.mark.parametrize(
+    ("words", "file"),
+    [
+        (["inverse", "survival", "draw"], "python/jitterfly/distributions/distribution.py"),
+        (["gpu", "arrival"], "cuda/gpu/tile_kernel.cuh"),
+        (["threads", "AVX"], "cuda/cpu/instruction_sets.h"),
+        (["detour", "threshold"], "cuda/record/detours.cpp"),
+        (["slurm", "resume"], "python/jitterfly/sweep/driver.py"),
+    ],
+)
+def test_words_in_the_line_in_the_head_or_in_what_a_file_defines(words, file):
+    assert file in searched(*words)[:3]
+
+
+def test_a_word_that_no_file_has_does_not_hide_those_with_the_others():
+    assert searched("xyzzy", "fieller")[0] == "python/jitterfly/stats/ratios.py"
+
+
+def test_the_command():
+    def run(*words):
+        return subprocess.run([sys.executable, SCRIPT, *words], capture_output=True, text=True,
+                              check=False)  # fmt: skip
+
+    assert run("Fieller's", "ratio").stdout.startswith("python/jitterfly/stats/ratios.py: ")
+    nothing = run("xyzzy")
+    assert (nothing.returncode, nothing.stdout) == (1, "")
+    assert nothing.stderr == "no file has any of: xyzzy\n"

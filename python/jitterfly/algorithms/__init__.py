@@ -1,4 +1,4 @@
-"""Collective algorithms (allreduce, broadcast, ...): one module each; where to add a new one.
+"""Collective algorithms (allreduce, reduce-scatter, ...): one module each; where to add a new one.
 
 A new one is a module beside these and a line here, which is also what registers its `kind`;
 `jitterfly advise` considers it once it is in advice/candidates.py.

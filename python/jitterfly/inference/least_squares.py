@@ -1,4 +1,4 @@
-"""Non-negative least squares with two parameters, in closed form for many p at once.
+"""Misfit of a scaling curve (weighted sum of squares), minimised: non-negative least squares.
 
 For each p the misfit ``sum w (y - L k - D m)^2`` is a quadratic form in the latency L and the scale
 D, given by its sums; everything here is closed form and applies to many p at once.

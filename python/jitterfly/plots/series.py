@@ -1,4 +1,4 @@
-"""One series in a line plot: its band, error bars, median, thin bars of means of 30 runs."""
+"""Draws a series in a line plot: 5-95 % band (shaded), error bars, median, thin bars of 30 runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Means (Student's t), quantiles (order statistics), too few samples; means of 30 runs."""
+"""Means (Student's t) and quantiles (order statistics) with confidence intervals; means of 30 runs.
+
+A quantile such as p99 of too few samples has an interval without an end.
+"""
 
 from __future__ import annotations
 

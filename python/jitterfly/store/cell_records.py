@@ -1,4 +1,4 @@
-"""`CellRecords`: samples and summaries of a cell; which are missing when a run is resumed."""
+"""`CellRecords`: samples and summaries of a cell; which are complete or missing when resuming."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`run` of a study: hand out batches, again where a worker died; resume, shards, progress line.
+"""`run` of a study: batches, shards (Slurm arrays), resume after a kill or Ctrl-C, progress line.
+
+Batches are handed out to workers, and again where a worker died.
 
 A shard is a part of the cells, which one job of several runs by itself: one of a Slurm array
 (`Shard.from_slurm`), or a process of an MPI job (`launchers`). While a run goes on, a line says how
