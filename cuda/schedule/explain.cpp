@@ -70,7 +70,9 @@ struct RankTimes {
 // The log of a realization, and what ranks do with their CPUs.
 class Log {
  public:
-  explicit Log(const Plan& plan) : plan_(plan), ranks_(plan.ranks) {}
+  // processors: as in ActionState.
+  Log(const Plan& plan, const std::vector<Traced>& processors)
+      : plan_(plan), processors_(processors), ranks_(plan.ranks) {}
 
   void clear() {
     entries_.clear();
@@ -119,20 +121,31 @@ class Log {
     if (action_->kind == kDoTake) way.entry = begun_;
     const Tick waited = busy.t - before_ - done_;
     if (waited == 0) return;
-    Tick for_others = 0;
+    Tick until = before_;
     if (action_->kind == kDoTake) {
-      for_others = std::clamp<Tick>(left_ - before_, 0, waited);
+      until = left_;
     } else {
       const std::uint32_t bound = entries_[begun_].before;
-      if (bound != kNoEntry && action_of(bound).rank != action_->rank) for_others = waited;
+      if (bound != kNoEntry && action_of(bound).rank != action_->rank) until = begun.t;
     }
+    const Tick for_others = std::clamp<Tick>(until - works_until(), 0, waited);
     RankTimes& times = ranks_[action_->rank];
     times.of[kWaitsForSender] += for_others;
     times.of[kWaitsForMessage] += waited - for_others;
   }
 
  private:
+  // A rank waits for others while none of its CPUs works.
+  Tick works_until() const {
+    Tick until = before_;
+    const std::size_t first = std::size_t{action_->rank} * plan_.cpus;
+    for (std::uint32_t cpu = 0; cpu < plan_.cpus; ++cpu)
+      if (cpu != action_->cpu) until = std::max(until, processors_[2 * (first + cpu)].t);
+    return until;
+  }
+
   const Plan& plan_;
+  const std::vector<Traced>& processors_;
   Entries entries_;
   std::vector<RankTimes> ranks_;
   const Action* action_ = nullptr;
@@ -266,7 +279,7 @@ class PathFinder {
         plan_(plan),
         quiet_(request.quiet),
         view_(view_of(program, request.seed)),
-        log_(plan),
+        log_(plan, processors_),
         processors_(2 * std::size_t{plan.ranks} * plan.cpus),
         ways_(2 * std::size_t{plan.ranks} * plan.nics),
         slots_(plan.slots),

@@ -374,6 +374,21 @@ def test_waits_for_an_own_cpu_are_named(tmp_path):
     assert "  for messages  " in one.rank_lines()[0]
 
 
+def test_a_rank_that_works_on_another_cpu_waits_for_nobody(tmp_path):
+    """Ranks compute on CPU 0 for 1 ms and 1.5 ms, then exchange on CPU 1: the faster one waits."""
+    body = "a: calc {}000\ns: send 8b to {} cpu 1\nr: recv 8b from {} cpu 1\ns requires a\n"
+    path = tmp_path / "exchange.goal"
+    path.write_text(
+        "num_ranks 2\n"
+        f"rank 0 {{\n{body.format(1000, 1, 1)}r requires a\n}}\n"
+        f"rank 1 {{\n{body.format(1500, 0, 0)}r requires a\n}}\n"
+    )
+    found = jf.explain_schedule(path, "L=5us,o=1us", realizations=1)
+    fast, slow = found.rank_rows()
+    assert slow.waits_for_others == 0
+    assert fast.waits_for_others == pytest.approx(500e-6)  # o is CPU time of both
+
+
 @pytest.mark.parametrize("slowest", [None, 0.05])
 def test_notes_and_pictures_say_what_was_simulated(two, slowest):
     """Of each source what stands for it; once, and not what tables alone are read with."""

@@ -66,6 +66,7 @@ _OF_GAPS = (
     "gap: waits for a network interface, which a message takes for g and for its further bytes, "
     "(n - 1) G"
 )
+_OF_SPEEDS = "on time: without noise, with the given speeds of the ranks"
 
 Ticks = npt.NDArray[np.int64]
 
@@ -453,6 +454,7 @@ class ScheduleExplanation(DelayByCause):
             *([f"of ranks: times are those of all their {cpus} CPUs together, up to {cpus} times "
                "the run time"] if cpus > 1 else []),
             *([_OF_GAPS] if self.parts_on_path[:, _GAP].any() else []),
+            *([_OF_SPEEDS] if self.speed is not None else []),
             "order of competing operations: that without noise",
         ]  # fmt: skip
 
@@ -523,7 +525,8 @@ def explain_schedule(
     Parameters
     ----------
     schedule, network, noise, seed, threads, progress, first_realization, speed
-        As in `simulate_schedule`. At most 12 sources. The realizations are the same.
+        As in `simulate_schedule`. At most 12 sources. The realizations are the same. What is on
+        time has the given speeds (that of `explain` has not).
     realizations : int
         So many are explained; with `slowest`, simulated.
     slowest : float, optional
