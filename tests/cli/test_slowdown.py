@@ -121,6 +121,9 @@ def test_parts_in_words():
     assert show_ratio(Estimate(1.29, 1.29, 1.29, 0.95, 10)) == "1.29 [1.29, 1.29]"
     assert in_words(NOISE) == "periodic, period = 1 ms, duration = 25 µs, start = stationary"
     assert in_words(jf.TraceNoise(str(FILE))) == "trace, file = vm.noise"
+    speed = jf.SpeedNoise(jf.Lognormal(median=1, sigma=0.05))  # a factor has no unit
+    assert in_words(speed) == "speed, factor = Lognormal(median=1.0, sigma=0.05)"
+    assert in_words(jf.SpeedNoise(1.5)) == "speed, factor = 1.5"
     assert in_words(jf.Hockney("1us", 0)) == "hockney, alpha = 1 µs, beta = 0 s"
 
 
