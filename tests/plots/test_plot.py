@@ -142,6 +142,28 @@ def test_maps(tmp_path):
     assert "cells met the target" in table
 
 
+@pytest.mark.parametrize(
+    ("values", "kind", "ends", "told"),
+    [
+        ([1.0, 1.02, 1.05], "slowdown", (1, 1.05), " (colours span 5 %)"),
+        ([1.04, 1.05], "slowdown", (1, 1.05), " (colours span 5 %)"),
+        ([1.0, 1.0], "slowdown", (1, 1.01), " (colours span 1 %)"),
+        ([1e-3, 1.1e-3], "other", (1e-3, 1.1e-3), " (colours span 10 %)"),
+        ([1.0, 1.5], "slowdown", (1, 1.5), ""),
+    ],
+)
+def test_colours_of_a_map_span_its_values(values, kind, ends, told):
+    """Where these are nearly constant, the title says how little that is."""
+    norm = maps._norm([np.array([values, [np.nan] * len(values)])], kind)
+    assert (norm.vmin, norm.vmax) == pytest.approx(ends)
+    numbers, none = np.array([values]), np.zeros((1, len(values)), dtype=bool)
+    one = figures.GridMap("it", kind, numbers, 0 * numbers, none, none)
+    grid = figures.Grid("", ["1"] * len(values), ["1"], {"a": one})
+    axes = maps.Figure().add_subplot()
+    maps._panel(axes, grid, "a", norm, (3.0, 2.0))
+    assert axes.get_title() == f"it{told}"
+
+
 def test_an_unfinished_run_is_drawn_and_says_so(tmp_path):
     run(parse_study(MAPS), tmp_path / "out")
     for file in sorted((tmp_path / "out" / "records").iterdir())[:7]:
