@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from support.plotted_studies import CS14, CYCLES, MAPS, MS12, ONE_PANEL, make
+from support.plotted_studies import CS14, CYCLES, MAPS, MS12, ONE_PANEL, drawn, make
 from support.scale import full_scale, scaled, some
 
 import jitterfly as jf
@@ -333,6 +333,18 @@ def test_tail_says_how_far_the_sample_reaches(tmp_path):
     samples = np.sort(observed.samples)
     for value, share in zip(values[::20], shares[::20], strict=True):
         assert np.mean(samples <= value) >= share - 1e-9
+
+
+@pytest.mark.parametrize(("realizations", "last"), [(1, "p50"), (200, "p99"), (20_000, "p99.99")])
+def test_the_axis_of_a_tail_ends_where_the_sample_does(tmp_path, realizations, last):
+    text = MS12.replace("max = 60", f"max = {realizations}")
+    figure = drawn(make(text, tmp_path / "out"), "tail", "slowdown")
+    for axes in figure.axes:
+        low, high = axes.get_ylim()
+        least = min(line.get_ydata().min() for line in axes.lines if len(line.get_ydata()))
+        assert 0.5 * least < low < least
+        shown = [share for share in distribution.NAMED.values() if low < share < high]
+        assert min(shown) == distribution.NAMED[last]
 
 
 @pytest.mark.full_scale
