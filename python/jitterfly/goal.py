@@ -183,8 +183,9 @@ def _messages(case: Case, step: Step, draw: int, notes: list[str]) -> Iterator[_
 def _check_expressible(case: Case, steps: list[Step]) -> None:
     if case.network.has_levels:
         raise ValueError(
-            "network must be Hockney or LogGOPS for GOAL, whose messages all have the same "
-            "parameters; got a Hierarchy"
+            "network must be Hockney or LogGOPS for GOAL, which has no levels; got a Hierarchy: "
+            "write the schedule with a network of one level, and give the Hierarchy as network to "
+            "`simulate_schedule`, or `jitterfly run`"
         )
     if not case.is_even:
         raise ValueError("arrival and speed must be left out for GOAL: ranks are written alike")

@@ -561,8 +561,8 @@ def parts_in_words(part: Component) -> list[str]:
         if one.name == "sha256" or value is None or (usual and one.name != "start"):
             continue  # what is usual; whether noise may be under way at the start is said always
         timed = isinstance(inspect.getattr_static(type(part), one.name, None), Seconds)
-        if isinstance(part, SpeedNoise) and isinstance(value, Constant):
-            shown = f"{value.value:g}"  # a factor, no time
+        if isinstance(part, SpeedNoise) and isinstance(value, Distribution):  # a factor, no time
+            shown = f"{value.value:g}" if isinstance(value, Constant) else summary(value)
         elif isinstance(value, Distribution):
             shown = value.name
         elif isinstance(value, np.ndarray) or (isinstance(value, tuple) and len(value) > _SHOWN):

@@ -136,6 +136,7 @@ def test_rounding_is_told():
         ({"algorithm": jf.RingAllreduce(exchanges_after=1)}, "algorithm: redundant exchanges"),
         ({"network": jf.Hockney("1us", 0), "message_bytes": 0}, "message_bytes must be at least 1"),
         ({"ranks": 2**20, "algorithm": jf.RingAllgather()}, "a GOAL schedule holds at most"),
+        ({"network": jf.Hierarchy([(4, FREE), FREE])}, "and give the Hierarchy as network to `sim"),
     ],
 )
 def test_what_is_refused(options, message):

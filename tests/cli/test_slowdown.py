@@ -121,6 +121,9 @@ def test_parts_in_words():
     assert show_ratio(Estimate(1.29, 1.29, 1.29, 0.95, 10)) == "1.29 [1.29, 1.29]"
     assert in_words(NOISE) == "periodic, period = 1 ms, duration = 25 µs, start = stationary"
     assert in_words(jf.TraceNoise(str(FILE))) == "trace, file = vm.noise"
+    speed = jf.SpeedNoise(jf.Lognormal(median=1, sigma=0.05))  # a factor has no unit
+    assert in_words(speed) == "speed, factor = Lognormal(median=1.0, sigma=0.05)"
+    assert in_words(jf.SpeedNoise(1.5)) == "speed, factor = 1.5"
     assert in_words(jf.Hockney("1us", 0)) == "hockney, alpha = 1 µs, beta = 0 s"
 
 
@@ -281,6 +284,28 @@ def test_resampled_recordings(capsys, tmp_path):
         code, _, err = run(capsys, *options)
         assert code == 2
         assert words in err
+
+
+def test_the_picture_names_options_where_the_command_draws_it(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    told = []
+
+    def keep(figure, _):
+        told.append(" ".join(figure.texts[1].get_text().split()))
+
+    monkeypatch.setattr("jitterfly.plots.draw.save", keep)
+    given = ("--noise", FILE, "--realizations", 20, "--picture", tmp_path / "a.png")
+    for ranks in ("4", "4..8"):
+        assert run(capsys, *given, "--ranks", ranks)[0] == 0
+        assert "for that take --resamples 20" in told[-1]
+    jf.slowdown(FILE, 4, realizations=20).plot(tmp_path / "a.png")
+    assert "for that take `resamples` = 20" in told[-1]
+    file = tmp_path / "osu.txt"
+    file.write_text("# OSU MPI Allreduce Latency Test v7.3\n# Size  Avg Latency(us)\n8  20.0\n")
+    words = ["compare-measured", file, "--ranks=4", "--noise=period=1ms,duration=25us"]
+    words += ["--realizations=50", "--picture", tmp_path / "a.png"]
+    assert main([str(word) for word in words]) == 0
+    assert "give --iterations" in told[-1]
 
 
 def interrupted(monkeypatch, after):

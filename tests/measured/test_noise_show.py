@@ -74,6 +74,14 @@ def test_everything_can_be_drawn(name, tmp_path):
     assert (tmp_path / "x.png").read_bytes()[:4] == PNG
 
 
+@pytest.mark.parametrize("name", ["detours", "histogram", "latencies", "by ranks"])
+@pytest.mark.parametrize("source", [{}, {"untrusted": "CPU 0: its buffer was full"}])
+def test_what_is_not_to_be_trusted_says_so_below_its_title(name, source):
+    measured = Measured(tuple(PARTS[name]), "test", source)
+    told = " ".join(figure_of(measured, describe(measured)).texts[1].get_text().split())
+    assert ("not to be trusted: CPU 0: its buffer was full; test" in told) == bool(source)
+
+
 @pytest.mark.parametrize(
     "sample", some(sorted(p.name for p in NOISE_SAMPLES.glob("*") if p.suffix != ".md"), 2)
 )

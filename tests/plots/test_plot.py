@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from support.plotted_studies import CS14, CYCLES, MAPS, MS12, ONE_PANEL, make
+from support.plotted_studies import CS14, CYCLES, MAPS, MS12, ONE_PANEL, drawn, make
 from support.scale import full_scale, scaled, some
 
 import jitterfly as jf
@@ -140,6 +140,28 @@ def test_maps(tmp_path):
     table = tables.table(results)
     assert "D / P" in table
     assert "cells met the target" in table
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "ends", "told"),
+    [
+        ([1.0, 1.02, 1.05], "slowdown", (1, 1.05), " (colours span 5 %)"),
+        ([1.04, 1.05], "slowdown", (1, 1.05), " (colours span 5 %)"),
+        ([1.0, 1.0], "slowdown", (1, 1.01), " (colours span 1 %)"),
+        ([1e-3, 1.1e-3], "other", (1e-3, 1.1e-3), " (colours span 10 %)"),
+        ([1.0, 1.5], "slowdown", (1, 1.5), ""),
+    ],
+)
+def test_colours_of_a_map_span_its_values(values, kind, ends, told):
+    """Where these are nearly constant, the title says how little that is."""
+    norm = maps._norm([np.array([values, [np.nan] * len(values)])], kind)
+    assert (norm.vmin, norm.vmax) == pytest.approx(ends)
+    numbers, none = np.array([values]), np.zeros((1, len(values)), dtype=bool)
+    one = figures.GridMap("it", kind, numbers, 0 * numbers, none, none)
+    grid = figures.Grid("", ["1"] * len(values), ["1"], {"a": one})
+    axes = maps.Figure().add_subplot()
+    maps._panel(axes, grid, "a", norm, (3.0, 2.0))
+    assert axes.get_title() == f"it{told}"
 
 
 def test_an_unfinished_run_is_drawn_and_says_so(tmp_path):
@@ -311,6 +333,18 @@ def test_tail_says_how_far_the_sample_reaches(tmp_path):
     samples = np.sort(observed.samples)
     for value, share in zip(values[::20], shares[::20], strict=True):
         assert np.mean(samples <= value) >= share - 1e-9
+
+
+@pytest.mark.parametrize(("realizations", "last"), [(1, "p50"), (200, "p99"), (20_000, "p99.99")])
+def test_the_axis_of_a_tail_ends_where_the_sample_does(tmp_path, realizations, last):
+    text = MS12.replace("max = 60", f"max = {realizations}")
+    figure = drawn(make(text, tmp_path / "out"), "tail", "slowdown")
+    for axes in figure.axes:
+        low, high = axes.get_ylim()
+        least = min(line.get_ydata().min() for line in axes.lines if len(line.get_ydata()))
+        assert 0.5 * least < low < least
+        shown = [share for share in distribution.NAMED.values() if low < share < high]
+        assert min(shown) == distribution.NAMED[last]
 
 
 @pytest.mark.full_scale

@@ -156,6 +156,20 @@ def test_curves_of_many_variants(tmp_path, count, name):
     assert all(box.x1 <= figure.bbox.width for box in boxes)
 
 
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("p90 of butterfly ± 50 %", "mean or p90, 95 % interval"),
+        ("mean of butterfly ± 50 %", "mean, 95 % interval"),
+        ("p90 of butterfly ± 50 % at 99 %", "mean or p90, 95 or 99 % interval"),
+    ],
+)
+def test_marks_of_many_lines_say_their_statistics(tmp_path, target, told):
+    text = variants(3).replace("[case]", f'targets = ["{target}"]\n[case]')
+    figure = drawn(make(text, tmp_path / "out"), "curves")
+    assert told in [" ".join(text.split()) for text in entries(figure)]
+
+
 @pytest.mark.parametrize("count", [3, 24])
 def test_ticks_of_an_axis_of_texts_do_not_run_into_each_other(tmp_path, count):
     text = HEAD + "ranks = 4\n"

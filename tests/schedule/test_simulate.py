@@ -491,6 +491,27 @@ def test_the_order_is_held_against_what_noise_adds(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("noise", "order", "matters"),
+    [
+        (jf.RenewalNoise("5ms", "50us"), "noise-free", True),
+        (jf.RenewalNoise("5ms", "50us"), "arrival", False),
+        (jf.PeriodicNoise("3ms", "50us", start="stationary"), "noise-free", False),
+    ],
+)
+def test_where_the_order_matters_the_slowdown_says_so(noise, order, matters, tmp_path):
+    schedule = schedule_of(TWO_MESSAGES, tmp_path)
+    found = jf.simulate_schedule(schedule, "L=1us,o=200ns", noise, 200, order=order)
+    rows = [row for row in found.lines() if row.endswith("] (see the note on order)")]
+    assert found.order_matters == matters
+    assert [row.split("  ")[0] for row in rows] == [
+        "slowdown (mean)", "noise amplification"
+    ] * matters  # fmt: skip
+    pytest.importorskip("matplotlib")
+    told = " ".join(text.get_text() for text in found.plot().texts).split()
+    assert ("(in the order of arrival it is another one)" in " ".join(told)) == matters
+
+
+@pytest.mark.parametrize(
     ("difference", "added", "matters"),
     [(0, 0, False), (2e-6, 1e-5, True), (-2e-6, 1e-5, True), (5e-7, 1e-5, False),
      (2e-3, 0.1, True), (1e-9, 0, True)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,18 @@ from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..syntax import read_count
 from .one_case import add_case, add_case_options, case_of
 from .options import add_backend, integer, size
-from .output import PICTURE, add_json, check_files, in_options, print_json, show_phases, write_files
+from .output import (
+    add_json,
+    check_files,
+    draw_picture,
+    in_options,
+    print_json,
+    show_phases,
+    write_files,
+)
+
+_IN_NOTES = ("iterations",)  # parameters that notes name
+_WRITERS = {"picture": partial(draw_picture, options=_IN_NOTES)}
 
 
 def add_parser(commands: Any) -> None:
@@ -60,7 +72,7 @@ def _run(chosen: argparse.Namespace) -> None:
     from ..agreement import MOST_ITERATIONS, USUAL_REALIZATIONS, compare_measured
 
     started = time.monotonic()
-    check_files(chosen, PICTURE)
+    check_files(chosen, _WRITERS)
     collective, ranks, bytes_ = _choices(chosen)
     case, seed, where = case_of(chosen)
     with show_phases(begun=started) as phases:
@@ -79,7 +91,7 @@ def _run(chosen: argparse.Namespace) -> None:
             threads=integer(chosen.threads, "threads", 1, MOST_THREADS),
             progress=lambda done, count: phases("simulating", done, count),
         )
-    written = write_files(chosen, found, PICTURE)
+    written = write_files(chosen, found, _WRITERS)
     if chosen.json:
         print_json(
             "compare-measured",
@@ -94,6 +106,6 @@ def _run(chosen: argparse.Namespace) -> None:
         )
         return
     head = [f"cell of the study: {where}", ""] if where else []
-    print(in_options("\n".join([*head, *found.report()]), ("iterations",)))
+    print(in_options("\n".join([*head, *found.report()]), _IN_NOTES))
     if written:
         print(f"\nwritten: {written[0]}")

@@ -30,6 +30,7 @@ from .output import (
     add_json,
     check_files,
     check_force,
+    draw_picture,
     in_options,
     plain,
     prepare_out,
@@ -52,6 +53,8 @@ Each rank has noise of its own, unless it is shared: with shared=48 by the 48 ra
 The other way round, --at-most 1.1 with duration=max in --noise finds how long periodic noise may
 last, with period=min how often it may come, until the mean slowdown is 1.1.
 """
+
+_IN_NOTES = ("resamples", "cycles", "compute_time")  # parameters that notes name
 
 
 def add_parser(commands: Any) -> None:
@@ -151,8 +154,7 @@ def _run(chosen: argparse.Namespace) -> int:
     with show_phases(begun=started) as phases:
         answer = _answer(question, chosen, threads, phases)
     if not chosen.json:
-        names = ("resamples", "cycles", "compute_time")
-        print(in_options("\n".join(answer.report()), names), flush=True)
+        print(in_options("\n".join(answer.report()), _IN_NOTES), flush=True)
     content = {**question.fields(), "stopped": answer.stopped,
                "rows": list(map(_row, answer.rows))}  # fmt: skip
     if isinstance(answer, SlowdownTable) and question.resamples:
@@ -280,7 +282,7 @@ def _write(
         pictures += [chosen.out / f"{name}.png"] if draw.can_draw() else []
     if getattr(answer, "drawn", True):
         for path in pictures:
-            answer.plot(path)
+            draw_picture(answer, path, _IN_NOTES)
         written += pictures
     elif pictures:
         tell("jitterfly: no picture: no number of ranks has a value")

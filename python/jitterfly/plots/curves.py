@@ -165,7 +165,8 @@ def _handles(shown: Curves, looks: dict[str, style.Look], crowded: bool) -> list
     picked = [{n: look for n, look in looks.items() if n in of} for of in (means, banded, sets)]
     if crowded:
         handles = [series.line_handle(look, name) for name, look in picked[0].items()]
-        handles += series.range_handles(" or ".join(dict.fromkeys(ranges[n] for n in picked[0])))
+        drawn = [f for n, f in known if n in picked[0]]
+        handles += series.range_handles(series.of_interval(drawn, named=False))
     else:
         handles = [
             series.line_handle(look, f"{name}: {ranges[name]}") for name, look in picked[0].items()

@@ -26,7 +26,7 @@ from . import style
 
 Floats = npt.NDArray[np.float64]
 
-#: The quantiles that are named at a tail; p99.99 is the end of every picture.
+#: The quantiles that are named at a tail; p99.99 is the end of the longest picture.
 NAMED = {"p50": 0.5, "p90": 0.1, "p99": 1e-2, "p99.9": 1e-3, "p99.99": 1e-4}
 _STEPS = 400
 _PER_DECADE = 16
@@ -274,7 +274,9 @@ def _tail_axes(axes: Axes, name: str, unit: str) -> None:
     axes.set_xlabel(name, parse_math=False)
     style.value_axis(axes, unit)
     axes.set_yscale("log")
-    axes.set_ylim(7e-5, 0.6)
+    panels = axes.get_shared_y_axes().get_siblings(axes)  # with one axis, as far as any line goes
+    shares = [share for panel in panels for line in panel.lines for share in line.get_ydata()]
+    axes.set_ylim(0.7 * min(shares, default=0.5), 0.6)
     axes.yaxis.set_major_locator(FixedLocator(list(NAMED.values())))
     axes.yaxis.set_minor_locator(NullLocator())
     names = {share: f"{share:.4g} ({name})" for name, share in NAMED.items()}

@@ -28,6 +28,8 @@ from .style import wrapped
 
 COLOURS = "cividis"  # one ramp of lightness: the same order in a grey print
 HATCH = "////"
+_NARROW = 0.3  # colours that span less are of values that are nearly constant: the title says so
+_LEAST_SPAN = 0.01
 
 
 def draw_map(
@@ -103,7 +105,8 @@ def colour_bar(axes: Axes, norm: Normalize, height: float, *, colours: str = COL
         bar.locator = FixedLocator(style.bar_ticks(low, high, 0.9 * height))
     else:  # of T, whole numbers
         bar.locator = MaxNLocator(max(1, min(int(height / 0.25), 8)), integer=True)
-    bar.formatter = FuncFormatter(lambda v, _: f"{v:.3g}")
+    digits = 4 if _span(norm) < _NARROW else 3
+    bar.formatter = FuncFormatter(lambda v, _: f"{v:.{digits}g}")
     bar.update_ticks()
     bar.ax.yaxis.set_minor_locator(NullLocator())
     bar.ax.tick_params(labelsize=8)
@@ -176,7 +179,10 @@ def map_axes(study: Study) -> tuple[str, str]:
 def _panel(axes: Axes, grid: Grid, name: str, norm: Normalize, size: tuple[float, float]) -> None:
     """A map of so many inches, with its colour bar."""
     one = grid.maps[name]
-    style.panel_title(axes, f"{one.title}, {grid.label}" if grid.label else one.title)
+    title = f"{one.title}, {grid.label}" if grid.label else one.title
+    if _span(norm) < _NARROW:
+        title += f" (colours span {100 * _span(norm):.2g} %)"
+    style.panel_title(axes, title)
     width, height = size
     numbers = height / len(grid.y_texts) >= 0.13 and width / len(grid.x_texts) >= 0.2
     draw_map(axes, one.values, norm, hatched=one.unsure, marked=one.unmet, numbers=numbers)
@@ -199,6 +205,12 @@ def _every_nth(count: int, most: float) -> list[int]:
     return list(range(0, count, -(-count // max(1, min(int(most), 40)))))
 
 
+def _span(norm: Normalize) -> float:
+    """By what share the last colour's value is above the first one's; infinite for T, from 0 on."""
+    low, high = float(norm.vmin or 0), float(norm.vmax or 0)
+    return high / low - 1 if isinstance(norm, LogNorm) else np.inf
+
+
 def _norm(values: list[np.ndarray], kind: str) -> Normalize:
     """Colours shared by all maps of one observable; ratios start at 1."""
     known = np.concatenate([one[np.isfinite(one)] for one in values])
@@ -208,7 +220,7 @@ def _norm(values: list[np.ndarray], kind: str) -> Normalize:
     low, high = (known.min(), known.max()) if len(known) else (1.0, 10.0)
     if kind in ("slowdown", "gain"):
         low = min(low, 1.0)
-    return LogNorm(low, max(high, 1.3 * low))
+    return LogNorm(low, max(high, (1 + _LEAST_SPAN) * low))
 
 
 def _handles(shown: list[Grid], names: list[str]) -> list[Any]:

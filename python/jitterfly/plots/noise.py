@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -175,7 +176,14 @@ def _subtitle(measured: Measured) -> list[str]:
     source = measured.source
     kernel = source.get("kernel", "").split(" #")[0]  # without the line of its build
     tool = source.get("tool") or measured.format
-    return [source.get(key, "") for key in ("command", "date") if source.get(key) != tool] + [
+    distrust = ""
+    if "untrusted" in source:  # reasons of each CPU; the text output has all
+        distrust = textwrap.shorten(
+            f"not to be trusted: {source['untrusted']}", 200, placeholder=" ..."
+        )
+    return [
+        distrust,
+        *(source.get(key, "") for key in ("command", "date") if source.get(key) != tool),
         tool,
         kernel,
     ]

@@ -38,10 +38,13 @@ def draw(result: ScheduleResult) -> Figure:
     if result.marks:
         handles += _draw_iterations(axes[1, 0], result)
     noise = "; ".join(map(in_words, result.noise)) or "none"
+    slowdown = f"slowdown {result.slowdown():.4g}"
+    if result.order_matters:
+        slowdown += " (in the order of arrival it is another one)"
     told = [
         *machine_in_words(result.network, result.speed),
         f"noise: {noise}",
-        f"{len(samples):,} realizations, seed {result.seed}; slowdown {result.slowdown():.4g}",
+        f"{len(samples):,} realizations, seed {result.seed}; {slowdown}",
     ]
     style.finish(figure, f"{result.schedule.name}: {result.schedule.summary()}", told, handles)
     return figure

@@ -151,14 +151,16 @@ class Targets:
         return f"not in this figure: {', '.join(dict.fromkeys(others))}" if others else ""
 
 
-def of_interval(facts: Sequence[MainNumbers]) -> str:
-    """What a line of these shows: `mean, 95 % interval`, or of a target its interval."""
-    intervals = [
-        ("" if f.is_target else "mean, ") + f"{100 * f.mean.confidence:.6g} % interval"
-        for f in facts
-    ]
+def of_interval(facts: Sequence[MainNumbers], *, named: bool = True) -> str:
+    """What lines of these show: `mean, 95 % interval`, `mean or p99, 95 % interval`.
+
+    `named`: the line has a name, which says the statistic of a target.
+    """
+    statistics = dict.fromkeys(f.statistic for f in facts if not (named and f.is_target))
+    levels = dict.fromkeys(f"{100 * f.mean.confidence:.6g}" for f in facts)
     arrow = " (arrow: too few for an end)" if any(is_open(f.mean) for f in facts) else ""
-    return " or ".join(dict.fromkeys(intervals)) + arrow
+    interval = " or ".join(levels) + " % interval" + arrow
+    return ", ".join(filter(None, [" or ".join(statistics), interval]))
 
 
 def _draw_few(axes: Axes, x: Any, facts: Sequence[MainNumbers | None], look: Look) -> None:

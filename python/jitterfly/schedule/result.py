@@ -187,16 +187,17 @@ class ScheduleResult(ResultTable):
     def lines(self) -> list[str]:
         """The answer as text."""
         p50, p99 = stats.quantiles(self.samples, (0.5, 0.99))
+        hint = " (see the note on order)" if self.order_matters else ""
         rows = [
             ("run time without noise", show_seconds(self.noise_free)),
             ("run time, mean", show_time(self.mean())),
             ("run time, p50", show_time(p50)),
             ("run time, p99", show_time(p99)),
-            ("slowdown (mean)", _show_ratios(self.slowdown())),
+            ("slowdown (mean)", _show_ratios(self.slowdown()) + hint),
         ]
         amplified = self.amplification()
         if amplified is not None:
-            rows.append(("noise amplification", self._amplification_in_words(amplified)))
+            rows.append(("noise amplification", self._amplification_in_words(amplified) + hint))
         ranks, counts = np.unique(self.last_rank, return_counts=True)
         most = int(np.argmax(counts))
         rows.append(
@@ -277,6 +278,14 @@ class ScheduleResult(ResultTable):
         """Seconds from one interval of noise to the next, on average, of the rarest source."""
         day = to_ticks(86_400.0)
         return max(86_400.0 / (one.intervals_in(day) or math.inf) for one in self.noise)
+
+    @property
+    def order_matters(self) -> bool:
+        """Whether `order_check` found that noise adds much more, or much less, in that of arrival.
+
+        False where there was no check.
+        """
+        return bool(self._order_warning())
 
     def _order_warning(self) -> list[str]:
         """A line where another order of competing operations changes what noise does by much."""
