@@ -23,7 +23,15 @@ import numpy as np
 import numpy.typing as npt
 
 from . import memory, notebook, stats
-from .case import Case, check_case, random_sources, warn_of_misses, warn_of_unused_costs
+from .case import (
+    Case,
+    check_case,
+    doubts,
+    random_sources,
+    warn_of_doubts,
+    warn_of_misses,
+    warn_of_unused_costs,
+)
 from .engine import core
 from .fields import MOST_THREADS
 from .noise import Noise
@@ -380,6 +388,7 @@ class Explanation(DelayByCause):
             f"{len(self.ticks):,} realizations, seed {self.seed}; causes along the critical path "
             "of the last rank add up to its delay in each",
             self._culprits_in_words(),
+            *doubts(self.case),
             OF_RANKS,
         ]
 
@@ -421,7 +430,7 @@ def explain(
     """By what a collective is delayed, in each realization: its critical path, cause by cause.
 
     The end of the last cycle counts, with all redundant exchanges after it. The realizations are
-    those of `simulate`; this runs on the CPU, and takes some hundreds of nanoseconds a message.
+    those of `simulate`; this runs on the CPU, and takes about 1 us of CPU time a message.
 
     Parameters
     ----------
@@ -443,6 +452,11 @@ def explain(
     KeyboardInterrupt
         Ctrl-C, within a fraction of a second.
 
+    Warns
+    -----
+    IneffectiveNoiseWarning, IneffectiveSpeedWarning, ScarceRecordingWarning, UnusedCostWarning
+        As `simulate`.
+
     Examples
     --------
     >>> import jitterfly as jf
@@ -456,6 +470,7 @@ def explain(
     """
     warn_of_misses(check_case(case))
     warn_of_unused_costs([case])
+    warn_of_doubts(doubts(case))
     realizations, seed, _ = check_run(realizations, seed, "cpu", threads, progress, 0)
     _check_explainable(case)
     available = memory.available_bytes()

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.paths import EXAMPLES
 from support.small_study import STUDY
 
 from jitterfly.cli import main
@@ -80,14 +81,28 @@ def test_measured_times(tmp_path, monkeypatch, capsys):
     assert "missing.txt" in capsys.readouterr().err
 
 
-def test_many_ranks_are_followed_in_fewer_realizations(capsys, monkeypatch):
-    """By default in as many as take about a minute; here rounds are few for that."""
+def test_many_messages_are_followed_in_fewer_realizations(capsys, monkeypatch):
+    """By default in as many as take about 20 s; here messages are few for that."""
     noise = [*CASE, "--noise", "period=1ms,duration=25us"]
     assert as_json(capsys, "explain", *noise)["realizations"] == 1000
-    for rounds, count in ((64 * 50, 50), (1, 30)):
-        monkeypatch.setattr("jitterfly.cli.explain._USUAL_ROUNDS", rounds)
+    for messages, count in ((64 * 50, 50), (1, 4)):
+        monkeypatch.setattr("jitterfly.cli.explain._USUAL_MESSAGES", messages)
         assert main(["explain", *noise]) == 0
         told = capsys.readouterr()
-        assert f"{count} realizations of so many ranks; --realizations takes more" in told.err
+        assert f"{count} realizations, as each has 64 messages; --realizations takes" in told.err
         assert f"\n{count} realizations, seed 0" in told.out
         assert as_json(capsys, "explain", *noise, "--realizations", "70")["realizations"] == 70
+
+
+def test_a_short_recording_is_a_note(capsys):
+    """Once, as of a schedule; for programs under `doubts`."""
+    asked = ["--ranks", "256", "--algorithm", "ring_allreduce", "--compute-time", "5ms", "--noise",
+             str(EXAMPLES / "vm.noise"), "--realizations", "2"]  # fmt: skip
+    assert main(["explain", *asked]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.count("vm.noise: the recording (5 s, 3,918 detours) is short") == 1
+    assert "the recording" not in shown.err
+    assert (
+        "vm.noise: the recording (5 s, 3,918 detours) is short"
+        in as_json(capsys, "explain", *asked)["doubts"][0]
+    )
