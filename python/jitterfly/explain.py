@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -237,6 +237,13 @@ class DelayByCause(ResultTable):
         rows = np.column_stack([own, quiet]).tolist()
         return [RankRow(int(rank), *row) for rank, row in zip(ranks, rows, strict=True)]
 
+    def all_ranks(self) -> dict[str, float]:
+        """The mean over all ranks of each field of `rank_rows` but the rank, seconds."""
+        own, quiet = self.by_rank.mean(axis=0), self.by_rank_on_time.mean(axis=0)
+        waits = quiet[_WAITS_FOR_OTHERS:][:2]
+        means = from_ticks(np.concatenate([own, waits])).tolist()
+        return dict(zip(RankRow._fields[1:], means, strict=True))
+
     def culprits(self, most: int = 5) -> list[tuple[int, float]]:
         """The ranks that the longest single delay on the path hit most often, with that share."""
         hit = self.longest_rank[self.longest_rank >= 0]
@@ -265,21 +272,32 @@ class DelayByCause(ResultTable):
         return "messages"
 
     @property
+    def cpus(self) -> int:
+        """How many CPUs of a rank the times of ranks are the sum of."""
+        return 1
+
+    @property
     def time_of_ranks(self) -> str:
         """Whose time is shown for each rank, in words."""
-        return "mean time"
+        return "mean time" if self.cpus == 1 else f"mean time,\nsum of {self.cpus} CPUs"
 
     def rank_lines(self) -> list[str]:
-        """The table of ranks as text: those that wait least for others, and most."""
+        """The table of ranks as text: those that wait least for others, and most; then all.
+
+        The last row has parts of the mean completion of the last rank, and of that on time.
+        """
         head = ("rank", "arrives late", "own noise", "waits for others",
                 f"for {self.waits_for_rest}", "on time")  # fmt: skip
         rows: list[tuple[str, ...]] = [head]
         for row in self.rank_rows(_SHOWN_RANKS):
-            waits = (row.waits_for_others, row.waits_for_messages)
-            quiet = (row.waits_for_others_on_time, row.waits_for_messages_on_time)
-            times = (row.late, row.noise, *waits)
-            rows.append((f"{row.rank:,}", *map(show_seconds, times),
-                         " + ".join(map(show_seconds, quiet))))  # fmt: skip
+            rows.append(_rank_cells(f"{row.rank:,}", row._asdict(), show_seconds, show_seconds))
+        mean = self.all_ranks()
+        rows.append(_rank_cells("all ranks, mean", mean, show_seconds, show_seconds))
+        whole, on_time = (self.cpus * float(from_ticks(ticks))
+                          for ticks in (self.completion.mean(), self.on_time))  # fmt: skip
+        if whole > 0 and on_time > 0:
+            rows.append(_rank_cells("of the completion", mean, lambda time: f"{time / whole:.1%}",
+                                    lambda time: f"{time / on_time:.1%}"))  # fmt: skip
         return aligned(rows, left=1)
 
     def subtitle(self) -> list[str]:
@@ -402,6 +420,18 @@ def names_of(noise: Sequence[Noise]) -> list[str]:
         count = next(n for n in range(1, 99) if own[:n] not in [other[:n] for other in others])
         names.append(name_in_case(i, ", ".join(own[:count])))
     return names
+
+
+def _rank_cells(
+    name: str,
+    times: Mapping[str, float],
+    show: Callable[[float], str],
+    show_on_time: Callable[[float], str],
+) -> tuple[str, ...]:
+    """A line of the table of ranks, with the fields of a `RankRow` as they are to be shown."""
+    waits = ("waits_for_others", "waits_for_messages")
+    on_time = " + ".join(show_on_time(times[f"{wait}_on_time"]) for wait in waits)
+    return (name, *(show(times[column]) for column in ("late", "noise", *waits)), on_time)
 
 
 def _largest_in(ticks: Ticks) -> npt.NDArray[np.float64]:

@@ -46,6 +46,7 @@ def test_ranks_and_the_path(tmp_path, monkeypatch, capsys):
     waits = {row["rank"]: row["waits_for_others"] for row in found["ranks"]}
     assert sorted(waits) == list(range(16))
     assert min(waits, key=waits.get) == 7
+    assert found["all_ranks"]["waits_for_others"] == pytest.approx(sum(waits.values()) / 16)
     assert [row["cause"] for row in found["path"]] == [
         "compute", "message CPU", "combining", "on the way",
     ]  # fmt: skip

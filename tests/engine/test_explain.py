@@ -264,7 +264,7 @@ def test_what_others_caused_of_a_wait():
     assert all(row.waits_for_others > 0.99e-3 for row in rows if row.rank != 2)
     assert all(row.waits_for_others_on_time == 0 for row in rows)
     assert all(row.end > rows[2].end > 1e-3 for row in rows if row.rank != 2)
-    assert len(found.rank_lines()) == 5
+    assert len(found.rank_lines()) == 7
     many = jf.explain(replace(case, ranks=64), 2)
     assert len(many.rank_rows(3)) == 6
     assert many.rank_rows(3)[0].rank == 2
@@ -352,7 +352,16 @@ def test_tables_and_picture(tmp_path):
     parts = [row for row in found.path_rows() if row.mean.value]
     assert len(found.lines()) == 1 + len(rows) + len(parts)
     assert sum(row.mean.value for row in parts) == pytest.approx(rows[-1].mean.value)
-    assert len(found.rank_lines()) == 1 + 8
+    assert len(found.rank_lines()) == 1 + 8 + 2
+    *_, mean, part = found.rank_lines()
+    assert mean.startswith("all ranks, mean  ")
+    all_ranks, completion = found.all_ranks(), found.completion.mean() * 1e-12
+    every = [row._asdict() for row in found.rank_rows()]
+    for name, value in all_ranks.items():
+        assert value == pytest.approx(np.mean([row[name] for row in every]), abs=1e-12)
+    assert part.split()[:2] == ["of", "the"]
+    columns = ("late", "noise", "waits_for_others", "waits_for_messages")
+    assert part.split()[3:7] == [f"{all_ranks[name] / completion:.1%}" for name in columns]
     assert found.to_csv().count("\n") == 1 + len(rows)
     assert "<pre>" in found._repr_html_()
     assert repr(found).startswith("Explanation(200 realizations; most by noise.")
