@@ -47,8 +47,8 @@ from .units import from_ticks, show_seconds
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ARRIVAL, PATH = "arrival", "path"
-"""Causes that are no noise: how late ranks are said to be, and the path itself."""
+ARRIVAL, SPEED, PATH = "arrival", "speed", "path"
+"""Causes that are no noise: how late and how slow ranks are said to be, and the path itself."""
 HEAD = 5  # time, rank, longest delay, whose, by what
 _QUIET = ("arrival", "compute", "message", "way", "combine")  # as the engine numbers them
 _PATH_PARTS = {"compute": 1, "message CPU": 2, "combining": 4, "on the way": 3}
@@ -80,9 +80,10 @@ class CauseRow(NamedTuple):
     Attributes
     ----------
     cause : str
-        "noise.0 (periodic)" and so on; "arrival": given arrivals; "path": what the path itself
-        takes with given speeds and no noise, less what the longest one takes on time; negative
-        where that one is longer.
+        "noise.0 (periodic)" and so on; "arrival": given arrivals; "speed": what compute phases on
+        the path take longer with given speeds; "path": what else the path itself takes without
+        noise, less what the longest one takes on time; negative where that one is longer. What
+        combining takes longer with given speeds is of the path.
     mean : Estimate
         Of the delay by it, seconds, over all realizations.
     share : float
@@ -176,10 +177,10 @@ class DelayByCause(ResultTable):
         """The sources of noise."""
 
     def _delaying(self) -> set[str]:
-        """The causes that make nothing shorter: all but the path, and speeds that are drawn."""
-        names = [cause for cause in self.causes if cause not in (ARRIVAL, PATH)]
+        """The causes that make nothing shorter: all but the path, and speeds."""
+        names = [cause for cause in self.causes if cause not in (ARRIVAL, SPEED, PATH)]
         pairs = zip(names, self._noise(), strict=True)
-        return set(self.causes) - {name for name, noise in pairs if noise.hastens} - {PATH}
+        return set(self.causes) - {name for name, noise in pairs if noise.hastens} - {SPEED, PATH}
 
     @property
     def delay(self) -> Ticks:
@@ -193,7 +194,7 @@ class DelayByCause(ResultTable):
         realizations met has an interval that says so.
         """
         varies, delaying = self._varies(), self._delaying()
-        alone = set(self.causes) - {ARRIVAL, PATH} if len(self._noise()) == 1 else set()
+        alone = set(self.causes) - {ARRIVAL, SPEED, PATH} if len(self._noise()) == 1 else set()
         means = [
             stats.mean(
                 from_ticks(own),
@@ -367,8 +368,8 @@ class Explanation(DelayByCause):
         The same without noise where all ranks arrive at once and are alike.
     path_ticks : int array, shape (realizations, 4)
         What the path's own part, the last column of `ticks`, is made of, and adds up to: more
-        compute phases, CPU time of messages, combining and time on the way than on the path
-        without noise; negative where there is less. `path_parts` has their names.
+        compute phases (0 with given speeds), CPU time of messages, combining and time on the way
+        than on the path without noise; negative where there is less. `path_parts` has their names.
     by_rank, by_rank_on_time : float array, shape (ranks, 6)
         What each rank did with its time up to its end, on the critical path or not, in ticks: the
         mean over the realizations, and without noise where all arrive at once and are alike. See
@@ -550,6 +551,10 @@ def _explanation(
         place[0] = 0
         causes.append(ARRIVAL)
         columns.append(by_cause[:, 0])
+    if case.speed is not None:
+        causes.append(SPEED)
+        columns.append(path[:, 0].copy())
+        path[:, 0] = 0
     for name, cause in zip(names_of(case.noise), causes_of(case.noise), strict=True):
         place[cause] = len(causes)
         causes.append(name)

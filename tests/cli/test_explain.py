@@ -68,6 +68,7 @@ def test_a_late_rank_by_options(capsys):
     speed = ["--speed", "kind=slow_nodes,factor=2,node_ranks=4", "--compute-time", "10us"]
     found = as_json(capsys, "explain", *CASE, *speed, "--realizations", "2")
     assert found["mean_delay"] == pytest.approx(1e-5)
+    assert [(row["cause"], row["share"]) for row in found["causes"]] == [("speed", 1), ("path", 0)]
 
 
 def test_measured_times(tmp_path, monkeypatch, capsys):
