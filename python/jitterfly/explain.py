@@ -39,10 +39,10 @@ from .noise.source import name_in_case
 from .program import compile_case
 from .result_table import ResultTable, aligned, csv_text, ends, kept
 from .simulate import check_run, check_times, no_memory, reporting
-from .slowdown import parts_in_words
+from .slowdown import in_words, parts_in_words, repetition
 from .stats import Estimate
 from .steps import ASK, COPY
-from .units import from_ticks, show_seconds
+from .units import from_ticks, show_seconds, show_size
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -301,9 +301,9 @@ class DelayByCause(ResultTable):
                                     lambda time: f"{time / on_time:.1%}"))  # fmt: skip
         return aligned(rows, left=1)
 
+    @abstractmethod
     def subtitle(self) -> list[str]:
-        """What a picture says below its title: the notes, but for what explains the table."""
-        return [note for note in self.notes() if note != OF_RANKS]
+        """What pictures say below their title."""
 
     def report(self) -> list[str]:
         """Title, tables of causes and of ranks, and notes as lines of text."""
@@ -402,14 +402,40 @@ class Explanation(DelayByCause):
         return f"{self.case.algorithm.kind} on {self.case.ranks:,} ranks: {self._delay_in_words()}"
 
     def notes(self) -> list[str]:
-        """How often which rank is to blame, and what the numbers are."""
+        """What was simulated, how often which rank is to blame, and what the numbers are."""
         return [
-            f"{len(self.ticks):,} realizations, seed {self.seed}; causes along the critical path "
-            "of the last rank add up to its delay in each",
+            *self._question_in_words(),
+            f"{self._realizations_in_words()}; causes along the critical path of the last rank add "
+            "up to its delay in each",
             self._culprits_in_words(),
             *doubts(self.case),
             OF_RANKS,
         ]
+
+    def subtitle(self) -> list[str]:
+        """What pictures say below their title: what was simulated, and which rank is to blame."""
+        return [
+            *self._question_in_words(),
+            self._realizations_in_words(),
+            self._culprits_in_words(),
+        ]
+
+    def _question_in_words(self) -> list[str]:
+        """The case: of each source what its cause in the tables stands for."""
+        case = self.case
+        told = [
+            f"{in_words(case.algorithm)}, {show_size(case.message_bytes)}{repetition(case)}",
+            f"network: {in_words(case.network)}",
+        ]
+        if case.arrival is not None:
+            told.append(f"arrival: {in_words(case.arrival)}")
+        if case.speed is not None:
+            told.append(f"speed of the ranks: {in_words(case.speed)}")
+        noise = [f"noise.{i}: {in_words(one)}" for i, one in enumerate(case.noise)]
+        return [*told, *(noise or ["noise: none"])]
+
+    def _realizations_in_words(self) -> str:
+        return f"{len(self.ticks):,} realizations, seed {self.seed}"
 
 
 def names_of(noise: Sequence[Noise]) -> list[str]:

@@ -206,13 +206,14 @@ def test_a_late_rank_is_to_blame():
     np.testing.assert_array_equal(found.ticks, [[10**9, 0]] * 3)
     assert [row.share for row in found.rows()] == [1, 0]
     assert found.culprits() == [(7, 1.0)]
-    assert "hits rank 7 (100.0%) most often" in found.notes()[1]
+    assert "arrival: one_late, delay = 1 ms, rank = 7" in found.notes()
+    assert "hits rank 7 (100.0%) most often" in " ".join(found.notes())
 
 
 def test_few_ranks_have_culprits_too():
     noise = jf.PeriodicNoise("1s", "100us", phases=[0.5, 0.0])
     case = jf.Case(2, network=NETWORK, noise=[noise], algorithm=jf.DisseminationBarrier())
-    assert "hits rank 1 (100.0%)" in jf.explain(case, 2).notes()[1]
+    assert "hits rank 1 (100.0%)" in " ".join(jf.explain(case, 2).notes())
 
 
 def test_what_is_observed_does_not_matter():
@@ -369,6 +370,12 @@ def test_tables_and_picture(tmp_path):
     assert repr(found).startswith("Explanation(200 realizations; most by noise.")
     pytest.importorskip("matplotlib")
     assert "of ranks: means" in " ".join(found.notes())
+    assert found.subtitle()[:4] == found.notes()[:4] == [
+        "butterfly, 8 B",
+        "network: loggops, L = 1 µs, o = 200 ns, G = 100 ps, gamma = 100 ps",
+        "noise.0: periodic, period = 1 ms, duration = 25 µs, start = stationary",
+        "noise.1: arrival, delay = exponential, mean 20 µs, probability = 0.01",
+    ]  # fmt: skip
     assert "of ranks: means" not in " ".join(found.subtitle())  # which explains the table
     found.plot(tmp_path / "causes.png")
     assert (tmp_path / "causes.png").stat().st_size > 10_000
