@@ -108,3 +108,34 @@ def test_a_short_recording_is_a_note(capsys):
         "vm.noise: the recording (5 s, 3,918 detours) is short"
         in as_json(capsys, "explain", *asked)["doubts"][0]
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("message_bytes=8 MB", "message_bytes=8000000"),
+        ("message_bytes=8MB", "message_bytes=8000000"),
+        ("message_bytes=1M", "message_bytes=1048576"),
+        ("ranks=2^4", "ranks=16"),
+        ("ranks=16", "ranks=16"),
+        ("network.alpha=2 µs", "network.alpha=2us"),
+        ("network.alpha=0.5us", "network.alpha=5e-07"),
+    ],
+)
+def test_a_cell_by_what_the_study_and_its_tables_show(study, tmp_path, capsys, text, cell):
+    """Sizes and times with units; labels are values as Python writes them."""
+    axes = """
+[axes.message_bytes]
+values = ["1MiB", "8MB"]
+[axes."network.alpha"]
+values = ["2us", 5e-7]
+"""
+    text_of_study = STUDY.replace('alpha = "100ns", ', "")
+    (tmp_path / "small.toml").write_text(
+        text_of_study.replace("[axes.ranks]", axes + "[axes.ranks]")
+    )
+    found = as_json(capsys, "explain", study, "--at", text, "--realizations", "2")
+    assert cell in found["cell"].split(", ")
+    wrong = text.partition("=")[0]
+    assert main(["explain", study, "--at", f"{wrong}=3 MB"]) == 2
+    assert f"--at {wrong} must be one of " in capsys.readouterr().err
