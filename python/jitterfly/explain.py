@@ -487,7 +487,7 @@ def explain(
     """By what a collective is delayed, in each realization: its critical path, cause by cause.
 
     The end of the last cycle counts, with all redundant exchanges after it. The realizations are
-    those of `simulate`; this runs on the CPU, and takes about 1 us of CPU time a message.
+    those of `simulate`; this runs on the CPU, and takes about 1 µs of CPU time a message.
 
     Parameters
     ----------
