@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -23,7 +23,15 @@ import numpy as np
 import numpy.typing as npt
 
 from . import memory, notebook, stats
-from .case import Case, check_case, random_sources, warn_of_misses, warn_of_unused_costs
+from .case import (
+    Case,
+    check_case,
+    doubts,
+    random_sources,
+    warn_of_doubts,
+    warn_of_misses,
+    warn_of_unused_costs,
+)
 from .engine import core
 from .fields import MOST_THREADS
 from .noise import Noise
@@ -31,16 +39,16 @@ from .noise.source import name_in_case
 from .program import compile_case
 from .result_table import ResultTable, aligned, csv_text, ends, kept
 from .simulate import check_run, check_times, no_memory, reporting
-from .slowdown import parts_in_words
+from .slowdown import in_words, parts_in_words, repetition
 from .stats import Estimate
 from .steps import ASK, COPY
-from .units import from_ticks, show_seconds
+from .units import from_ticks, show_seconds, show_size
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ARRIVAL, PATH = "arrival", "path"
-"""Causes that are no noise: how late ranks are said to be, and the path itself."""
+ARRIVAL, SPEED, PATH = "arrival", "speed", "path"
+"""Causes that are no noise: how late and how slow ranks are said to be, and the path itself."""
 HEAD = 5  # time, rank, longest delay, whose, by what
 _QUIET = ("arrival", "compute", "message", "way", "combine")  # as the engine numbers them
 _PATH_PARTS = {"compute": 1, "message CPU": 2, "combining": 4, "on the way": 3}
@@ -72,9 +80,10 @@ class CauseRow(NamedTuple):
     Attributes
     ----------
     cause : str
-        "noise.0 (periodic)" and so on; "arrival": given arrivals; "path": what the path itself
-        takes with given speeds and no noise, less what the longest one takes on time; negative
-        where that one is longer.
+        "noise.0 (periodic)" and so on; "arrival": given arrivals; "speed": what compute phases on
+        the path take longer with given speeds; "path": what else the path itself takes without
+        noise, less what the longest one takes on time; negative where that one is longer. What
+        combining takes longer with given speeds is of the path.
     mean : Estimate
         Of the delay by it, seconds, over all realizations.
     share : float
@@ -168,10 +177,10 @@ class DelayByCause(ResultTable):
         """The sources of noise."""
 
     def _delaying(self) -> set[str]:
-        """The causes that make nothing shorter: all but the path, and speeds that are drawn."""
-        names = [cause for cause in self.causes if cause not in (ARRIVAL, PATH)]
+        """The causes that make nothing shorter: all but the path, and speeds."""
+        names = [cause for cause in self.causes if cause not in (ARRIVAL, SPEED, PATH)]
         pairs = zip(names, self._noise(), strict=True)
-        return set(self.causes) - {name for name, noise in pairs if noise.hastens} - {PATH}
+        return set(self.causes) - {name for name, noise in pairs if noise.hastens} - {SPEED, PATH}
 
     @property
     def delay(self) -> Ticks:
@@ -185,7 +194,7 @@ class DelayByCause(ResultTable):
         realizations met has an interval that says so.
         """
         varies, delaying = self._varies(), self._delaying()
-        alone = set(self.causes) - {ARRIVAL, PATH} if len(self._noise()) == 1 else set()
+        alone = set(self.causes) - {ARRIVAL, SPEED, PATH} if len(self._noise()) == 1 else set()
         means = [
             stats.mean(
                 from_ticks(own),
@@ -229,6 +238,13 @@ class DelayByCause(ResultTable):
         rows = np.column_stack([own, quiet]).tolist()
         return [RankRow(int(rank), *row) for rank, row in zip(ranks, rows, strict=True)]
 
+    def all_ranks(self) -> dict[str, float]:
+        """The mean over all ranks of each field of `rank_rows` but the rank, seconds."""
+        own, quiet = self.by_rank.mean(axis=0), self.by_rank_on_time.mean(axis=0)
+        waits = quiet[_WAITS_FOR_OTHERS:][:2]
+        means = from_ticks(np.concatenate([own, waits])).tolist()
+        return dict(zip(RankRow._fields[1:], means, strict=True))
+
     def culprits(self, most: int = 5) -> list[tuple[int, float]]:
         """The ranks that the longest single delay on the path hit most often, with that share."""
         hit = self.longest_rank[self.longest_rank >= 0]
@@ -257,26 +273,37 @@ class DelayByCause(ResultTable):
         return "messages"
 
     @property
+    def cpus(self) -> int:
+        """How many CPUs of a rank the times of ranks are the sum of."""
+        return 1
+
+    @property
     def time_of_ranks(self) -> str:
         """Whose time is shown for each rank, in words."""
-        return "mean time"
+        return "mean time" if self.cpus == 1 else f"mean time,\nsum of {self.cpus} CPUs"
 
     def rank_lines(self) -> list[str]:
-        """The table of ranks as text: those that wait least for others, and most."""
+        """The table of ranks as text: those that wait least for others, and most; then all.
+
+        The last row has parts of the mean completion of the last rank, and of that on time.
+        """
         head = ("rank", "arrives late", "own noise", "waits for others",
                 f"for {self.waits_for_rest}", "on time")  # fmt: skip
         rows: list[tuple[str, ...]] = [head]
         for row in self.rank_rows(_SHOWN_RANKS):
-            waits = (row.waits_for_others, row.waits_for_messages)
-            quiet = (row.waits_for_others_on_time, row.waits_for_messages_on_time)
-            times = (row.late, row.noise, *waits)
-            rows.append((f"{row.rank:,}", *map(show_seconds, times),
-                         " + ".join(map(show_seconds, quiet))))  # fmt: skip
+            rows.append(_rank_cells(f"{row.rank:,}", row._asdict(), show_seconds, show_seconds))
+        mean = self.all_ranks()
+        rows.append(_rank_cells("all ranks, mean", mean, show_seconds, show_seconds))
+        whole, on_time = (self.cpus * float(from_ticks(ticks))
+                          for ticks in (self.completion.mean(), self.on_time))  # fmt: skip
+        if whole > 0 and on_time > 0:
+            rows.append(_rank_cells("of the completion", mean, lambda time: f"{time / whole:.1%}",
+                                    lambda time: f"{time / on_time:.1%}"))  # fmt: skip
         return aligned(rows, left=1)
 
+    @abstractmethod
     def subtitle(self) -> list[str]:
-        """What a picture says below its title: the notes, but for what explains the table."""
-        return [note for note in self.notes() if note != OF_RANKS]
+        """What pictures say below their title."""
 
     def report(self) -> list[str]:
         """Title, tables of causes and of ranks, and notes as lines of text."""
@@ -341,8 +368,8 @@ class Explanation(DelayByCause):
         The same without noise where all ranks arrive at once and are alike.
     path_ticks : int array, shape (realizations, 4)
         What the path's own part, the last column of `ticks`, is made of, and adds up to: more
-        compute phases, CPU time of messages, combining and time on the way than on the path
-        without noise; negative where there is less. `path_parts` has their names.
+        compute phases (0 with given speeds), CPU time of messages, combining and time on the way
+        than on the path without noise; negative where there is less. `path_parts` has their names.
     by_rank, by_rank_on_time : float array, shape (ranks, 6)
         What each rank did with its time up to its end, on the critical path or not, in ticks: the
         mean over the realizations, and without noise where all arrive at once and are alike. See
@@ -375,13 +402,40 @@ class Explanation(DelayByCause):
         return f"{self.case.algorithm.kind} on {self.case.ranks:,} ranks: {self._delay_in_words()}"
 
     def notes(self) -> list[str]:
-        """How often which rank is to blame, and what the numbers are."""
+        """What was simulated, how often which rank is to blame, and what the numbers are."""
         return [
-            f"{len(self.ticks):,} realizations, seed {self.seed}; causes along the critical path "
-            "of the last rank add up to its delay in each",
+            *self._question_in_words(),
+            f"{self._realizations_in_words()}; causes along the critical path of the last rank add "
+            "up to its delay in each",
             self._culprits_in_words(),
+            *doubts(self.case),
             OF_RANKS,
         ]
+
+    def subtitle(self) -> list[str]:
+        """What pictures say below their title: what was simulated, and which rank is to blame."""
+        return [
+            *self._question_in_words(),
+            self._realizations_in_words(),
+            self._culprits_in_words(),
+        ]
+
+    def _question_in_words(self) -> list[str]:
+        """The case: of each source what its cause in the tables stands for."""
+        case = self.case
+        told = [
+            f"{in_words(case.algorithm)}, {show_size(case.message_bytes)}{repetition(case)}",
+            f"network: {in_words(case.network)}",
+        ]
+        if case.arrival is not None:
+            told.append(f"arrival: {in_words(case.arrival)}")
+        if case.speed is not None:
+            told.append(f"speed of the ranks: {in_words(case.speed)}")
+        noise = [f"noise.{i}: {in_words(one)}" for i, one in enumerate(case.noise)]
+        return [*told, *(noise or ["noise: none"])]
+
+    def _realizations_in_words(self) -> str:
+        return f"{len(self.ticks):,} realizations, seed {self.seed}"
 
 
 def names_of(noise: Sequence[Noise]) -> list[str]:
@@ -393,6 +447,18 @@ def names_of(noise: Sequence[Noise]) -> list[str]:
         count = next(n for n in range(1, 99) if own[:n] not in [other[:n] for other in others])
         names.append(name_in_case(i, ", ".join(own[:count])))
     return names
+
+
+def _rank_cells(
+    name: str,
+    times: Mapping[str, float],
+    show: Callable[[float], str],
+    show_on_time: Callable[[float], str],
+) -> tuple[str, ...]:
+    """A line of the table of ranks, with the fields of a `RankRow` as they are to be shown."""
+    waits = ("waits_for_others", "waits_for_messages")
+    on_time = " + ".join(show_on_time(times[f"{wait}_on_time"]) for wait in waits)
+    return (name, *(show(times[column]) for column in ("late", "noise", *waits)), on_time)
 
 
 def _largest_in(ticks: Ticks) -> npt.NDArray[np.float64]:
@@ -421,7 +487,7 @@ def explain(
     """By what a collective is delayed, in each realization: its critical path, cause by cause.
 
     The end of the last cycle counts, with all redundant exchanges after it. The realizations are
-    those of `simulate`; this runs on the CPU, and takes some hundreds of nanoseconds a message.
+    those of `simulate`; this runs on the CPU, and takes about 1 µs of CPU time a message.
 
     Parameters
     ----------
@@ -443,6 +509,11 @@ def explain(
     KeyboardInterrupt
         Ctrl-C, within a fraction of a second.
 
+    Warns
+    -----
+    IneffectiveNoiseWarning, IneffectiveSpeedWarning, ScarceRecordingWarning, UnusedCostWarning
+        As `simulate`.
+
     Examples
     --------
     >>> import jitterfly as jf
@@ -456,6 +527,7 @@ def explain(
     """
     warn_of_misses(check_case(case))
     warn_of_unused_costs([case])
+    warn_of_doubts(doubts(case))
     realizations, seed, _ = check_run(realizations, seed, "cpu", threads, progress, 0)
     _check_explainable(case)
     available = memory.available_bytes()
@@ -505,6 +577,10 @@ def _explanation(
         place[0] = 0
         causes.append(ARRIVAL)
         columns.append(by_cause[:, 0])
+    if case.speed is not None:
+        causes.append(SPEED)
+        columns.append(path[:, 0].copy())
+        path[:, 0] = 0
     for name, cause in zip(names_of(case.noise), causes_of(case.noise), strict=True):
         place[cause] = len(causes)
         causes.append(name)

@@ -224,7 +224,10 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         ),
         (["run", "STUDY", "--full"], "no [full] table"),
         (["run", "STUDY", "--ou", "x"], "unrecognized arguments: --ou"),
-        (["run", "STUDY", "--out", "/proc/nowhere/x"], "/proc/nowhere"),
+        (
+            ["run", "STUDY", "--out", "/proc/nowhere/x"],
+            "/proc/nowhere/x: the directory of the run can not be made (No such file or directory)",
+        ),
         (["run"], "required: STUDY.toml"),
         (["run", "STUDY", "--shard", "3/2"], "shard must be i/n with 1 <= i <= n"),
         (["run", "STUDY", "--workers", "0"], "workers must be an integer from 1"),

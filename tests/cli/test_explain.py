@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.paths import EXAMPLES
 from support.small_study import STUDY
 
 from jitterfly.cli import main
@@ -45,6 +46,7 @@ def test_ranks_and_the_path(tmp_path, monkeypatch, capsys):
     waits = {row["rank"]: row["waits_for_others"] for row in found["ranks"]}
     assert sorted(waits) == list(range(16))
     assert min(waits, key=waits.get) == 7
+    assert found["all_ranks"]["waits_for_others"] == pytest.approx(sum(waits.values()) / 16)
     assert [row["cause"] for row in found["path"]] == [
         "compute", "message CPU", "combining", "on the way",
     ]  # fmt: skip
@@ -66,6 +68,7 @@ def test_a_late_rank_by_options(capsys):
     speed = ["--speed", "kind=slow_nodes,factor=2,node_ranks=4", "--compute-time", "10us"]
     found = as_json(capsys, "explain", *CASE, *speed, "--realizations", "2")
     assert found["mean_delay"] == pytest.approx(1e-5)
+    assert [(row["cause"], row["share"]) for row in found["causes"]] == [("speed", 1), ("path", 0)]
 
 
 def test_measured_times(tmp_path, monkeypatch, capsys):
@@ -80,14 +83,59 @@ def test_measured_times(tmp_path, monkeypatch, capsys):
     assert "missing.txt" in capsys.readouterr().err
 
 
-def test_many_ranks_are_followed_in_fewer_realizations(capsys, monkeypatch):
-    """By default in as many as take about a minute; here rounds are few for that."""
+def test_many_messages_are_followed_in_fewer_realizations(capsys, monkeypatch):
+    """By default in as many as take about 20 s; here messages are few for that."""
     noise = [*CASE, "--noise", "period=1ms,duration=25us"]
     assert as_json(capsys, "explain", *noise)["realizations"] == 1000
-    for rounds, count in ((64 * 50, 50), (1, 30)):
-        monkeypatch.setattr("jitterfly.cli.explain._USUAL_ROUNDS", rounds)
+    for messages, count in ((64 * 50, 50), (1, 4)):
+        monkeypatch.setattr("jitterfly.cli.explain._USUAL_MESSAGES", messages)
         assert main(["explain", *noise]) == 0
         told = capsys.readouterr()
-        assert f"{count} realizations of so many ranks; --realizations takes more" in told.err
+        assert f"{count} realizations, as each has 64 messages; --realizations takes" in told.err
         assert f"\n{count} realizations, seed 0" in told.out
         assert as_json(capsys, "explain", *noise, "--realizations", "70")["realizations"] == 70
+
+
+def test_a_short_recording_is_a_note(capsys):
+    """Once, as of a schedule; for programs under `doubts`."""
+    asked = ["--ranks", "256", "--algorithm", "ring_allreduce", "--compute-time", "5ms", "--noise",
+             str(EXAMPLES / "vm.noise"), "--realizations", "2"]  # fmt: skip
+    assert main(["explain", *asked]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.count("vm.noise: the recording (5 s, 3,918 detours) is short") == 1
+    assert "the recording" not in shown.err
+    assert (
+        "vm.noise: the recording (5 s, 3,918 detours) is short"
+        in as_json(capsys, "explain", *asked)["doubts"][0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("message_bytes=8 MB", "message_bytes=8000000"),
+        ("message_bytes=8MB", "message_bytes=8000000"),
+        ("message_bytes=1M", "message_bytes=1048576"),
+        ("ranks=2^4", "ranks=16"),
+        ("ranks=16", "ranks=16"),
+        ("network.alpha=2 µs", "network.alpha=2us"),
+        ("network.alpha=0.5us", "network.alpha=5e-07"),
+    ],
+)
+def test_a_cell_by_what_the_study_and_its_tables_show(study, tmp_path, capsys, text, cell):
+    """Sizes and times with units; labels are values as Python writes them."""
+    axes = """
+[axes.message_bytes]
+values = ["1MiB", "8MB"]
+[axes."network.alpha"]
+values = ["2us", 5e-7]
+"""
+    text_of_study = STUDY.replace('alpha = "100ns", ', "")
+    (tmp_path / "small.toml").write_text(
+        text_of_study.replace("[axes.ranks]", axes + "[axes.ranks]")
+    )
+    found = as_json(capsys, "explain", study, "--at", text, "--realizations", "2")
+    assert cell in found["cell"].split(", ")
+    wrong = text.partition("=")[0]
+    assert main(["explain", study, "--at", f"{wrong}=3 MB"]) == 2
+    assert f"--at {wrong} must be one of " in capsys.readouterr().err

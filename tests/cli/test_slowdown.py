@@ -404,10 +404,9 @@ def test_what_advise_prints_is_taken(capsys):
 @pytest.mark.parametrize(
     ("name", "kind"),
     [("ring", "ring_allreduce"), ("recursive_doubling", "recursive_doubling_allreduce"),
-     ("tree", "tree_barrier"), ("pairwise", "pairwise_alltoall"),
-     ("ring_allgather", "ring_allgather")],
+     ("tree_barrier", "tree_barrier"), ("ring_allgather", "ring_allgather")],
 )  # fmt: skip
-def test_without_a_collective_it_is_an_allreduce_or_the_only_one(capsys, name, kind):
+def test_without_a_collective_a_short_name_is_an_allreduce(capsys, name, kind):
     code, out, err = run(capsys, "--noise", "period=1ms,duration=25us", "--ranks", "4",
                          "--realizations", "2", "--algorithm", name)  # fmt: skip
     assert code == 0
@@ -419,7 +418,12 @@ def test_without_a_collective_it_is_an_allreduce_or_the_only_one(capsys, name, k
     ("options", "words"),
     [
         (["--algorithm", "binomial"],
-         "--algorithm binomial is there for broadcast and for reduce: say which by --collective"),
+         "--algorithm binomial is there for broadcast and for reduce, not for allreduce, which "),
+        (["--algorithm", "tree"],
+         "hierarchical_all_leaders, recursive_multiplying, double_binary_tree (did you mean "
+         "'double_binary_tree'?); for it give --collective barrier"),
+        (["--algorithm", "recursive_halving"],
+         "--algorithm recursive_halving is there for reduce_scatter, not for allreduce, which "),
         (["--algorithm", "ring", "--collective", "barrier"],
          "--algorithm ring is there for allreduce and for allgather, not for barrier, which has "
          "dissemination, recursive_doubling, tree"),

@@ -88,6 +88,7 @@ def test_causes_add_up_to_the_engine_s_times(kind, levels):
         # A rank may be faster by a draw, but nothing else takes less than no time.
         own = [i for i, cause in enumerate(found.causes)
                if cause != "path" and "speed" not in cause]  # fmt: skip
+        assert ("speed" in found.causes) == (case.speed is not None)
         assert (found.ticks[:, own] >= 0).all()
         np.testing.assert_array_equal(found.path_ticks.sum(axis=1), found.ticks[:, -1])
         one = jf.explain(case, 1, seed, threads=1)
@@ -205,13 +206,14 @@ def test_a_late_rank_is_to_blame():
     np.testing.assert_array_equal(found.ticks, [[10**9, 0]] * 3)
     assert [row.share for row in found.rows()] == [1, 0]
     assert found.culprits() == [(7, 1.0)]
-    assert "hits rank 7 (100.0%) most often" in found.notes()[1]
+    assert "arrival: one_late, delay = 1 ms, rank = 7" in found.notes()
+    assert "hits rank 7 (100.0%) most often" in " ".join(found.notes())
 
 
 def test_few_ranks_have_culprits_too():
     noise = jf.PeriodicNoise("1s", "100us", phases=[0.5, 0.0])
     case = jf.Case(2, network=NETWORK, noise=[noise], algorithm=jf.DisseminationBarrier())
-    assert "hits rank 1 (100.0%)" in jf.explain(case, 2).notes()[1]
+    assert "hits rank 1 (100.0%)" in " ".join(jf.explain(case, 2).notes())
 
 
 def test_what_is_observed_does_not_matter():
@@ -225,14 +227,15 @@ def test_what_is_observed_does_not_matter():
         np.testing.assert_array_equal(found.ticks, expected.ticks)
 
 
-def test_a_slow_rank_is_on_the_path():
-    """Its time is no noise: it is what the path takes more than without it."""
+def test_a_slow_rank_is_a_cause():
+    """Of its compute phase; the path itself is as it is on time."""
     case = jf.Case(64, network=NETWORK, compute_time="1ms", algorithm=jf.DisseminationBarrier(),
                    speed=imbalance.SlowRanks(1.5, [3]))  # fmt: skip
     found = jf.explain(case, 2)
-    np.testing.assert_array_equal(found.ticks, [[5 * 10**8]] * 2)
+    assert found.causes == ("speed", "path")
+    np.testing.assert_array_equal(found.ticks, [[5 * 10**8, 0]] * 2)
     assert found.path_parts == ("compute", "message CPU", "combining", "on the way")
-    np.testing.assert_array_equal(found.path_ticks, [[5 * 10**8, 0, 0, 0]] * 2)
+    assert not found.path_ticks.any()
 
 
 def test_the_path_is_split_into_what_it_is_made_of():
@@ -264,7 +267,7 @@ def test_what_others_caused_of_a_wait():
     assert all(row.waits_for_others > 0.99e-3 for row in rows if row.rank != 2)
     assert all(row.waits_for_others_on_time == 0 for row in rows)
     assert all(row.end > rows[2].end > 1e-3 for row in rows if row.rank != 2)
-    assert len(found.rank_lines()) == 5
+    assert len(found.rank_lines()) == 7
     many = jf.explain(replace(case, ranks=64), 2)
     assert len(many.rank_rows(3)) == 6
     assert many.rank_rows(3)[0].rank == 2
@@ -352,12 +355,27 @@ def test_tables_and_picture(tmp_path):
     parts = [row for row in found.path_rows() if row.mean.value]
     assert len(found.lines()) == 1 + len(rows) + len(parts)
     assert sum(row.mean.value for row in parts) == pytest.approx(rows[-1].mean.value)
-    assert len(found.rank_lines()) == 1 + 8
+    assert len(found.rank_lines()) == 1 + 8 + 2
+    *_, mean, part = found.rank_lines()
+    assert mean.startswith("all ranks, mean  ")
+    all_ranks, completion = found.all_ranks(), found.completion.mean() * 1e-12
+    every = [row._asdict() for row in found.rank_rows()]
+    for name, value in all_ranks.items():
+        assert value == pytest.approx(np.mean([row[name] for row in every]), abs=1e-12)
+    assert part.split()[:2] == ["of", "the"]
+    columns = ("late", "noise", "waits_for_others", "waits_for_messages")
+    assert part.split()[3:7] == [f"{all_ranks[name] / completion:.1%}" for name in columns]
     assert found.to_csv().count("\n") == 1 + len(rows)
     assert "<pre>" in found._repr_html_()
     assert repr(found).startswith("Explanation(200 realizations; most by noise.")
     pytest.importorskip("matplotlib")
     assert "of ranks: means" in " ".join(found.notes())
+    assert found.subtitle()[:4] == found.notes()[:4] == [
+        "butterfly, 8 B",
+        "network: loggops, L = 1 µs, o = 200 ns, G = 100 ps, gamma = 100 ps",
+        "noise.0: periodic, period = 1 ms, duration = 25 µs, start = stationary",
+        "noise.1: arrival, delay = exponential, mean 20 µs, probability = 0.01",
+    ]  # fmt: skip
     assert "of ranks: means" not in " ".join(found.subtitle())  # which explains the table
     found.plot(tmp_path / "causes.png")
     assert (tmp_path / "causes.png").stat().st_size > 10_000

@@ -235,7 +235,11 @@ def test_a_recording_that_is_short_for_the_question_is_told(tmp_path):
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             jf.simulate(case, 2)
-        told = [str(one.message) for one in seen if one.category is jf.ScarceRecordingWarning]
+            explained = jf.explain(case, 2)
+        both = [str(one.message) for one in seen if one.category is jf.ScarceRecordingWarning]
+        told = both[: len(both) // 2]
+        assert both == told * 2
+        assert [note for note in explained.notes() if note in told] == told
         table = jf.slowdown(noise, ranks, network=NETWORK, compute_time="1ms", realizations=2,
                             **options)  # fmt: skip
         assert [note for note in table.notes() if note in told] == told

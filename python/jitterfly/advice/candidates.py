@@ -381,16 +381,14 @@ def algorithm_named(
     ----------
     name : str
     collective : str, optional
-        Whose candidate it is. Without it that of an allreduce, where there is one of that name,
-        else of the one collective that has it.
+        Whose candidate it is; without it that of an allreduce. A kind says it itself.
     ranks, network, message_bytes
         What a candidate is made for; it has to fit all numbers of ranks.
 
     Raises
     ------
     ValueError
-        No such name, or one of several collectives; a kind of another collective; a candidate that
-        does not fit.
+        No such name; a kind or a candidate of another collective; a candidate that does not fit.
 
     Examples
     --------
@@ -412,14 +410,13 @@ def algorithm_named(
             return Algorithm.from_dict({"kind": name}, "algorithm")
         name = _OF_KIND[name]
     having = [one for one in COLLECTIVES if name in _REGISTERED[one]]
-    if collective is None and len(having) > 1 and "allreduce" not in having:
+    wanted = collective or "allreduce"
+    if having and wanted not in having:
+        own = list(_REGISTERED[wanted])
+        which = "" if collective else f"; for it give `collective` {' or '.join(having)}"
         raise ValueError(
-            f"algorithm {name} is there for {' and for '.join(having)}: say which by `collective`"
-        )
-    if collective is not None and having and collective not in having:
-        raise ValueError(
-            f"algorithm {name} is there for {' and for '.join(having)}, not for {collective}, "
-            f"which has {', '.join(_REGISTERED[collective])}"
+            f"algorithm {name} is there for {' and for '.join(having)}, not for {wanted}, "
+            f"which has {', '.join(own)}{did_you_mean(name, own)}{which}"
         )
     if not having:
         short = [word for one in COLLECTIVES for word in _REGISTERED[one]]
@@ -427,7 +424,7 @@ def algorithm_named(
             f"algorithm must be one of {', '.join(kinds)}, or a candidate of `jitterfly advise` "
             f"such as ring, got {shorten(name)}{did_you_mean(name, [*kinds, *short])}"
         )
-    candidate = _REGISTERED[collective or having[0]][name]  # allreduce is the first of all
+    candidate = _REGISTERED[wanted][name]
     try:
         made = [candidate.make(count, network, message_bytes) for count in ranks]
     except ValueError as error:

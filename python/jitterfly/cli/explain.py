@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import argparse
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
-from ..case import Case
+from ..case import Case, ScarceRecordingWarning, doubts
 from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..program import rank_rounds
 from . import schedule
@@ -19,8 +20,8 @@ from .options import integer
 from .output import PICTURE, add_json, check_files, print_json, show_phases, tell, write_files
 
 _USUAL_REALIZATIONS = 1000
-_LEAST_REALIZATIONS = 30
-_USUAL_ROUNDS = 2e8  # of ranks in all realizations: about a minute on two cores
+_LEAST_REALIZATIONS = 4
+_USUAL_MESSAGES = 4e7  # in all realizations: about 20 s on two cores
 _FILES = {**PICTURE, "ranks_csv": lambda explanation, path: explanation.ranks_to_csv(path)}
 
 
@@ -40,7 +41,7 @@ def add_parser(commands: Any) -> None:
     add_case_options(parser)
     add = parser.add_argument
     add("--realizations", metavar="N", help=f"default {_USUAL_REALIZATIONS:,}, fewer of many "
-        "ranks; of a schedule 100")  # fmt: skip
+        "messages; of a schedule 100")  # fmt: skip
     add("--seed", metavar="N", help="default: the study's, or 0")
     add("--threads", metavar="N", help="default: all")
     add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
@@ -66,7 +67,8 @@ def _run(chosen: argparse.Namespace) -> None:
     case, seed, where = case_of(chosen)
     if realizations is None:
         realizations = _realizations_for(case)
-    with show_phases(begun=started) as phases:
+    with show_phases(begun=started) as phases, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScarceRecordingWarning)  # the notes have it as well
 
         def show(done: int, count: int) -> None:
             phases(f"following {case.ranks:,} ranks", done, count)
@@ -83,6 +85,7 @@ def _run(chosen: argparse.Namespace) -> None:
             cell=where or None,
             seed=seed,
             realizations=len(explanation.ticks),
+            doubts=doubts(case),
             **schedule.delay_by_cause(explanation),
             culprits=schedule.culprits(explanation),
             written=written,
@@ -92,9 +95,11 @@ def _run(chosen: argparse.Namespace) -> None:
 
 
 def _realizations_for(case: Case) -> int:
-    """As many as usual, or of many ranks as many as take about a minute."""
-    fit = round(_USUAL_ROUNDS / max(rank_rounds(case), 1))
+    """As many as usual, or of many messages as many as take about 20 s."""
+    messages = max(rank_rounds(case), 1)
+    fit = round(_USUAL_MESSAGES / messages)
     chosen = min(max(fit, _LEAST_REALIZATIONS), _USUAL_REALIZATIONS)
     if chosen < _USUAL_REALIZATIONS:
-        tell(f"jitterfly: {chosen} realizations of so many ranks; --realizations takes more")
+        tell(f"jitterfly: {chosen} realizations, as each has {messages:,} messages; --realizations "
+             "takes more")  # fmt: skip
     return chosen

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..case import MOST_CYCLES, Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
 from ..network import Network
-from ..syntax import read_count, read_network
+from ..syntax import read_count, read_network, read_values
 from ..trace import MOST_RANKS, check_levels, check_size
 from ..units import show_size
 from .options import (
@@ -137,6 +137,7 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[Case, int, str]:
         if name in wanted:
             raise ValueError(f"--at gives {name} twice: {wanted[name]!r} and {shorten(label)}")
         matches = [known for known in labels[name] if known == label]
+        matches = matches or _labels_of_value(study, name, label)
         matches = matches or [known for known in labels[name] if known.startswith(label)]
         if len(matches) != 1:
             known = ", ".join(labels[name])
@@ -150,6 +151,23 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[Case, int, str]:
             where += [f"variant={variant}"] if variant else []
             return cases[variant], study.seed, ", ".join(where)
     raise AssertionError("every combination of labels is a cell")
+
+
+def _labels_of_value(study: Study, name: str, text: str) -> list[str]:
+    """The labels on an axis of the value `text`, as studies and tables write it: 2^6, 8 MB."""
+    from ..studies import axis_unit, value_text
+
+    path = next((axis.path for axis in study.axes if axis.name == name), "")
+    if not path:
+        return []
+    try:
+        given = read_values(text, path, f"--at {name}")
+    except ValueError:  # no number, where the axis has numbers
+        return []
+    unit = axis_unit(study, name)
+    shown = [value_text(value, unit) for value in given]
+    values = {cell.labels[name]: cell.coordinates[name] for cell in study.cells()}
+    return [label for label, value in values.items() if shown == [value_text(value, unit)]]
 
 
 def _check_one_description(chosen: argparse.Namespace, names: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from ..measured import FormatError
 from ..network import Network
 from ..noise import Noise
 from ..syntax import is_number, read_count, read_network, read_noise, read_pairs, read_size
-from ..units import warn_of_long
+from ..units import parse_seconds, warn_of_long
 from .output import in_options, tell
 
 
@@ -204,10 +204,15 @@ def number(text: str, name: str) -> float:
 
 
 def check_units(chosen: Any, names: Iterable[str]) -> None:
-    """Warn of times after the options `--name` that are 1 s and more for want of a unit."""
+    """Warn of times after the options `--name` that are 1 s and more for want of a unit.
+
+    What is no time is an error that names the option.
+    """
     for name in names:
         if (text := getattr(chosen, name)) is not None:
-            warn_of_long(text, f"--{name.replace('_', '-')}")
+            option = f"--{name.replace('_', '-')}"
+            parse_seconds(text, option)
+            warn_of_long(text, option)
 
 
 def tell_understood(

@@ -83,12 +83,20 @@ class _Parser(OnceParser):
         return found, rest
 
     def unrecognized(self, arguments: Sequence[str]) -> None:
-        """End with an error of usage that names the option that was probably meant."""
+        """End with an error of usage: the option that was probably meant, and what has this one."""
         word = arguments[0].partition("=")[0]
         options = list(self._option_string_actions)
         hint = renamed_option(word, options)
-        hint = hint or (did_you_mean(word, options) if word[:1] == "-" else "")
+        if not hint and word[:1] == "-":
+            hint = did_you_mean(word, options) + _taken_by(word)
         self.error(f"unrecognized arguments: {' '.join(arguments)}{hint}")
+
+
+def _taken_by(option: str) -> str:
+    """Which other commands have an option, in words; nothing where none has, or many have it."""
+    names = [words for words, one in completion.leaves(_parser())
+             if option in one._option_string_actions]  # fmt: skip
+    return f" ({option} is an option of {', '.join(names)})" if 0 < len(names) < 5 else ""
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -332,6 +332,7 @@ def delay_by_cause(explanation: Any) -> dict[str, Any]:
         "causes": [row._asdict() for row in explanation.rows()],
         "path": [row._asdict() for row in explanation.path_rows()],
         "ranks": [row._asdict() for row in explanation.rank_rows(_MOST_ROWS // 2)],
+        "all_ranks": explanation.all_ranks(),
     }
 
 

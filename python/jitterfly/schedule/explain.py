@@ -394,10 +394,9 @@ class ScheduleExplanation(DelayByCause):
         return "messages, own CPUs" if self.schedule.cpus > 1 else "messages"
 
     @property
-    def time_of_ranks(self) -> str:
-        """Whose time is shown for each rank, in words: that of all its CPUs together."""
-        cpus = self.schedule.cpus
-        return f"mean time,\nsum of {cpus} CPUs" if cpus > 1 else "mean time"
+    def cpus(self) -> int:
+        """How many CPUs of a rank the times of ranks are the sum of."""
+        return self.schedule.cpus
 
     def title(self) -> str:
         """What was simulated, and the delay in all."""

@@ -46,9 +46,13 @@ def locked(path: Path) -> Iterator[None]:
     ValueError
         Another process holds it.
     OSError
-        The directory can not be written.
+        The directory can not be made, or not be written.
     """
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"the directory of the run can not be made ({error.strerror})"
+        raise OSError(error.errno, what, str(path)) from None
     try:
         opened = (path / LOCK).open("a")
     except OSError as error:
