@@ -50,6 +50,7 @@ from .renames import no_attribute
 from .schedule import (
     CriticalPath,
     Schedule,
+    ScheduleBuilder,
     ScheduleExplanation,
     ScheduleResult,
     ShortReceiveWarning,
@@ -90,6 +91,7 @@ __all__ = [
     "Result",
     "ScarceRecordingWarning",
     "Schedule",
+    "ScheduleBuilder",
     "ScheduleExplanation",
     "ScheduleResult",
     "ShortReceiveWarning",

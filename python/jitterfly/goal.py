@@ -1,4 +1,4 @@
-"""Export of a case as a GOAL schedule for LogGOPSim (reading GOAL files is in `schedule`).
+"""Export of a case as a GOAL schedule for LogGOPSim (reading and building GOAL is in `schedule`).
 
 GOAL: Hoefler, Siebert & Lumsdaine, "Group Operation Assembly Language" (ICPP 2009); LogGOPSim:
 Hoefler, Schneider & Lumsdaine (HPDC 2010). All dependencies are written: each rank does what its
@@ -8,7 +8,7 @@ step says when all of its step before is done, so that every delay is passed on.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -51,12 +51,14 @@ class Goal(NamedTuple):
     network: str
 
 
-class _Message(NamedTuple):
+class Message(NamedTuple):
+    """One message of a step: its ranks, tag and bytes, and ns of CPU to combine it (reductions)."""
+
     sender: int
     receiver: int
     tag: int
     bytes: int
-    combine: int  # ns of CPU at the receiver
+    combine: int
 
 
 def goal_schedule(case: Case) -> Goal:
@@ -97,21 +99,22 @@ def goal_schedule(case: Case) -> Goal:
     '-L 1000 -o 100 -g 0 -G 0 -O 0 -S 2147483647'
     """
     steps = check_case(case).cycle_steps()
-    _check_expressible(case, steps)
+    check_expressible(case, steps)
     notes: list[str] = []
-    work = _whole_ns(to_ticks(case.compute_time), "compute_time", notes)
-    ranks = [_RankOperations() for _ in range(case.ranks)]
+    work = whole_ns(to_ticks(case.compute_time), "compute_time", notes)
+    ranks = [RankOperations() for _ in range(case.ranks)]
     takers: set[int] = set()
     takes_twice = False
     for cycle in range(case.cycles):
         if work:
-            for rank in ranks:
-                rank.add([f"calc {work}"])
+            for one in ranks:
+                one.add([f"calc {work}"])
         for step in steps:
             for turn in range(step.repeat):
                 draw = draws_per_cycle(steps) * cycle + step.round + turn
-                messages = list(_messages(case, step, draw, notes))
-                _add_step(ranks, messages, step)
+                messages = list(step_messages(case, step, draw, notes))
+                for rank, operations in step_operations(messages, step):
+                    ranks[rank].add(operations)
                 if not step.receives:
                     continue
                 receivers = {m.receiver for m in messages}  # one message each in a step
@@ -120,38 +123,50 @@ def goal_schedule(case: Case) -> Goal:
     if takes_twice and _order_matters(case, steps):
         several = any(not step.receives for step in steps)
         notes.append(_UNDER_WAY if several else _ORDER)
-    bodies = [f"\nrank {i} {{\n{rank.text()}}}\n" for i, rank in enumerate(ranks)]
-    text = f"num_ranks {case.ranks}\n" + "".join(bodies)
     options, network = _options(case, notes)
-    return Goal(text, options, list(dict.fromkeys(notes)), network)
+    return Goal("".join(goal_parts(ranks)), options, list(dict.fromkeys(notes)), network)
 
 
-class _RankOperations:
-    """The operations of one rank, and those that the next ones wait for."""
+class RankOperations:
+    """The operations of one rank as GOAL; on each of its CPUs one call's wait for those before."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.count = 0
-        self.last: list[str] = []
+        self.parts: list[str] = []
+        self.last: dict[int, range] = {}
+        """The numbers of the operations that a CPU was given last."""
+        self._names: list[str] = []
 
-    def add(self, operations: list[str]) -> None:
-        """Operations that all wait for the ones before, not for each other."""
-        names = []
-        for operation in operations:
-            name = f"o{self.count}"
-            self.count += 1
-            self.lines.append(f"{name}: {operation}")
-            self.lines += [f"{name} requires {before}" for before in self.last]
-            names.append(name)
-        self.last = names
+    def add(
+        self, operations: list[str], cpu: int = 0, after: Iterable[int] = (), name: str = "o"
+    ) -> None:
+        """Operations that all wait for the ones before and those in `after`, not for each other."""
+        before = [self.label(one) for one in dict.fromkeys([*self.last.get(cpu, ()), *after])]
+        where = f" cpu {cpu}" if cpu else ""
+        first = len(self._names)
+        for number, operation in enumerate(operations, first):
+            label = f"{name}{number}"
+            needs = "".join(f"{label} requires {one}\n" for one in before)
+            self.parts.append(f"{label}: {operation}{where}\n{needs}")
+            self._names.append(name)
+        self.last[cpu] = range(first, len(self._names))
 
-    def text(self) -> str:
-        return "".join(f"{line}\n" for line in self.lines or ["o0: calc 0"])
+    def label(self, number: int) -> str:
+        return f"{self._names[number]}{number}"
 
 
-def _add_step(ranks: list[_RankOperations], messages: list[_Message], step: Step) -> None:
-    """One step, or half of it: every rank in it sends and receives, then combines."""
+def goal_parts(ranks: Sequence[RankOperations]) -> Iterator[str]:
+    """A schedule of the operations of all ranks, as text in parts: it may be long."""
+    yield f"num_ranks {len(ranks)}\n"
+    for number, rank in enumerate(ranks):
+        yield f"\nrank {number} {{\n"
+        yield from rank.parts or ["o0: calc 0\n"]
+        yield "}\n"
+
+
+def step_operations(messages: Iterable[Message], step: Step) -> Iterator[tuple[int, list[str]]]:
+    """One step, or half of it, as ranks and what they do: they send and receive, then combine."""
     operations: dict[int, list[str]] = {}
+    combined = []
     for m in messages:
         if step.sends:
             sent = f"send {m.bytes}b to {m.receiver} tag {m.tag}"
@@ -159,14 +174,14 @@ def _add_step(ranks: list[_RankOperations], messages: list[_Message], step: Step
         if step.receives:
             received = f"recv {m.bytes}b from {m.sender} tag {m.tag}"
             operations.setdefault(m.receiver, []).append(received)
-    for rank, own in operations.items():
-        ranks[rank].add(own)
-    for m in messages:
-        if m.combine and step.receives:
-            ranks[m.receiver].add([f"calc {m.combine}"])
+            if m.combine:
+                combined.append((m.receiver, [f"calc {m.combine}"]))
+    yield from operations.items()
+    yield from combined
 
 
-def _messages(case: Case, step: Step, draw: int, notes: list[str]) -> Iterator[_Message]:
+def step_messages(case: Case, step: Step, tag: int, notes: list[str]) -> Iterator[Message]:
+    """The messages of one turn of a step; `notes` are told of what is rounded to whole ns."""
     if step.kind == EXCHANGE:
         step = step._replace(
             kind=MESSAGE, partners=Xor(1 << step.round, 1 << case.log2_ranks),
@@ -175,12 +190,13 @@ def _messages(case: Case, step: Step, draw: int, notes: list[str]) -> Iterator[_
     if step.kind != MESSAGE or step.partners is None:
         return
     ticks = case.network.costs(step.bytes).combine if step.combine else 0
-    combine = _whole_ns(ticks, "combining a message", notes)
+    combine = whole_ns(ticks, "combining a message", notes)
     for sender, receiver in step.partners.pairs(case.ranks):
-        yield _Message(sender, receiver, draw, step.bytes, combine)
+        yield Message(sender, receiver, tag, step.bytes, combine)
 
 
-def _check_expressible(case: Case, steps: list[Step]) -> None:
+def check_expressible(case: Case, steps: list[Step]) -> None:
+    """Raise ValueError for what GOAL can not say, or would say in too many lines."""
     if case.network.has_levels:
         raise ValueError(
             "network must be Hockney or LogGOPS for GOAL, which has no levels; got a Hierarchy: "
@@ -218,7 +234,8 @@ def _order_matters(case: Case, steps: list[Step]) -> bool:
     return busy and (several or not is_symmetric(steps, case.ranks, 0))
 
 
-def _whole_ns(ticks: int, what: str, notes: list[str]) -> int:
+def whole_ns(ticks: int, what: str, notes: list[str]) -> int:
+    """A time in ns, rounded; `notes` are told where it was not whole."""
     whole = round(ticks / _NS)
     if whole * _NS != ticks:
         notes.append(f"{what}: {ticks / _NS:.12g} ns became {whole} ns")

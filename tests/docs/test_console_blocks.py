@@ -37,7 +37,7 @@ NOT_EXECUTED = {
     'pip install ".[test]" && python -m pytest -n auto --dist loadfile -m "not timing" '
     "&& python -m pytest -m timing": ".ci/run executes this very line, which it reads there",
     "sphinx-build -W --keep-going docs docs/_build/html": "test_documentation.py builds the pages",
-    "python docs/extensions/file_tree.py bootstrap interval": "test_file_tree.py executes the script",
+    "python docs/extensions/file_tree.py bootstrap interval": "test_file_tree.py executes it",
     "mypy": "test_types.py executes it",
     "sphinx-build -b linkcheck docs docs/_build/linkcheck": "needs hosts outside",
     'ruff check && ruff format && git ls-files "*.h" "*.cpp" "*.cu" "*.cuh" '

@@ -1,9 +1,10 @@
 """Application schedules (GOAL, LogGOPSim): many realizations of noise at once.
 
-`Schedule` reads one (GOAL), `simulate_schedule` runs it under noise, and `explain_schedule` says
-who made it wait.
+`Schedule` reads one (GOAL), and `ScheduleBuilder` makes one. `simulate_schedule` runs it under
+noise, and `explain_schedule` says who made it wait.
 """
 
+from .builder import Operations, ScheduleBuilder
 from .doubts import ShortReceiveWarning
 from .explain import CriticalPath, ScheduleExplanation, explain_schedule
 from .order import OrderCheck
@@ -13,8 +14,10 @@ from .simulate import simulate_schedule
 
 __all__ = [
     "CriticalPath",
+    "Operations",
     "OrderCheck",
     "Schedule",
+    "ScheduleBuilder",
     "ScheduleExplanation",
     "ScheduleResult",
     "ShortReceiveWarning",

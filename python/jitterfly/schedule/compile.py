@@ -16,8 +16,7 @@ from ..network import LogGOPS
 from ..noise import Noise
 from ..units import exact, to_ticks
 from .longest import check_operations
-from .marks import Marks
-from .schedule import Schedule, in_file
+from .schedule import Marks, Schedule, in_file
 
 _EAGER = 2**64 - 1  # bytes: all messages are sent without rendezvous
 _FACTOR_BITS = 32  # fractional bits of the engine's factors on CPU time: kSpeedBits

@@ -10,15 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..fields import shorten
 from ..files import open_input
 from ..units import from_ticks, show_seconds
-from .schedule import Schedule
+from .schedule import Marks, Schedule
 
 NO_MARK = 2**32 - 1
 MOST_MARKS = 100_000
@@ -29,13 +27,6 @@ _STATEMENT = re.compile(
     r"\brank\s+(?P<rank>[0-9]+)\s*\{"
     r"|(?:\b(?P<label>\w+)\s*:\s*)?\b(?P<kind>calc|send|recv)\s+(?=[0-9])"
 )
-
-
-class Marks(NamedTuple):
-    """The names of marks in their order, and of each operation the number of its mark."""
-
-    names: tuple[str, ...]
-    of: npt.NDArray[np.uint32]
 
 
 def read_marks(schedule: Schedule, text: str | Path) -> Marks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,19 @@ _BEGINNINGS = (b"JFGOAL", (4223).to_bytes(8, "little"), (2342).to_bytes(8, "litt
 _COMMENTS = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
 
 
+class Marks(NamedTuple):
+    """The names of marks in their order, and of each operation the number of its mark."""
+
+    names: tuple[str, ...]
+    of: npt.NDArray[np.uint32]
+
+
 class Schedule:
     r"""The operations of an application's ranks, and what they wait for.
 
     A rank calculates (``calc``), sends (``send``) and receives (``recv``), on one or several CPUs.
     An operation may require that others are done (``requires``) or have begun (``irequires``).
-    `read` makes one.
+    `read` makes one, and so does a `ScheduleBuilder`.
 
     Attributes
     ----------
@@ -35,6 +42,8 @@ class Schedule:
         How many there are in all ranks together.
     message_sizes : int64 array
         The sizes of messages in bytes, each once, in ascending order.
+    marks : Marks or None
+        Ends of iterations that a `ScheduleBuilder` was told of: GOAL has none.
 
     Examples
     --------
@@ -48,8 +57,15 @@ class Schedule:
     Schedule('two.goal': 2 ranks, 2 operations, 1 message)
     """
 
-    def __init__(self, name: str, mapped: core.Schedule, path: Path | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        mapped: core.Schedule,
+        path: Path | None = None,
+        marks: Marks | None = None,
+    ) -> None:
         self.name = name
+        self.marks = marks
         self._mapped = mapped
         self._path = path  # of a text: where its labels stand
 
@@ -82,7 +98,7 @@ class Schedule:
         """
         path = Path(path)
         try:
-            with open_input(path) as given, _temporary_file(path) as file:
+            with open_input(path) as given, temporary_file(path) as file:
                 begin = given.read(8)
                 if compressed := compression(begin):
                     raise ValueError(f"{path}: {compressed}")
@@ -99,6 +115,8 @@ class Schedule:
 
     def write(self, path: str | Path) -> None:
         """Write the translated schedule: `read` takes it without translating it again.
+
+        Its marks are not in the file.
 
         Raises
         ------
@@ -122,10 +140,10 @@ class Schedule:
         A result carries its schedule. Where many results are sent to other processes, `to_xarray`
         of them is smaller.
         """
-        with _temporary_file(Path(self.name)) as file:
+        with temporary_file(Path(self.name)) as file:
             self._mapped.write(file.fileno())
             file.seek(0)
-            return _unpickled, (self.name, file.read(), self._path)
+            return _unpickled, (self.name, file.read(), self._path, self.marks)
 
     def __repr__(self) -> str:
         return f"Schedule({self.name!r}: {self.summary()})"
@@ -164,16 +182,17 @@ class Schedule:
         return np.array(self._mapped.sizes, dtype=np.int64)
 
 
-def _unpickled(name: str, content: bytes, path: Path | None) -> Schedule:
-    with _temporary_file(Path(name)) as file:
+def _unpickled(name: str, content: bytes, path: Path | None, marks: Marks | None) -> Schedule:
+    with temporary_file(Path(name)) as file:
         file.write(content)
         file.flush()
         schedule = Schedule.read(f"/proc/self/fd/{file.fileno()}")
-    schedule.name, schedule._path = name, path
+    schedule.name, schedule._path, schedule.marks = name, path, marks
     return schedule
 
 
-def _temporary_file(path: Path) -> IO[bytes]:
+def temporary_file(path: Path) -> IO[bytes]:
+    """For a translation, say of the schedule `path`; ValueError where there is no room."""
     try:
         return tempfile.TemporaryFile()
     except OSError as error:

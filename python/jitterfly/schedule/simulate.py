@@ -89,7 +89,7 @@ def prepare(
         _plan_bytes(schedule, network) + 24 * realizations,
         f"the order of {schedule.operations:,} operations, and {realizations:,} results", available,
     )  # fmt: skip
-    kept = None if marks is None else read_marks(schedule, marks)
+    kept = schedule.marks if marks is None else read_marks(schedule, marks)
     if kept is not None:
         needed = 24 * schedule.operations + 8 * (2 * realizations + 32) * len(kept.names)
         memory.check_memory(needed, f"{len(kept.names):,} marks", available)
@@ -159,6 +159,7 @@ def simulate_schedule(
         name are one mark, reached when the last of them is done. Or a pattern: "tag=7": the first
         send or receive with tag 7 of each rank is of the first mark, the second of the second, and
         so on; "tag=7,every=2": two of each rank are of one mark; "tag=7,kind=recv": receives alone.
+        Without it, those that the schedule's `ScheduleBuilder` was told of.
     speed : Speed, optional
         By which factor each rank takes longer for ``calc``: ``imbalance.SlowRanks(1.2, ranks=3)``.
         It is rounded to a multiple of 2^-32. The time without noise has it, too.
