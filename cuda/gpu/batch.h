@@ -1,4 +1,4 @@
-// GPU batches: how many realizations fit the device's memory at a time, and the layout of memory.
+// GPU batches (chunks of realizations): how many fit the device's memory at a time, and its layout.
 // What is free is asked in engine.cu; where an allocation fails all the same, simulate_on() in
 // run.cuh halves the batches. Launches of a batch: in_launches() there, with the limits of
 // resources.h.

@@ -1,5 +1,5 @@
-// Lean CUDA kernel: fast butterfly without copies, under no noise or one periodic source. A pass
-// over tiles for programs in which the state of a rank is one time (lean.h): the butterfly and
+// Lean CUDA kernel: fast butterfly without copies; no noise or one periodic source, drawn there. A
+// pass over tiles for programs in which the state of a rank is one time (lean.h): the butterfly and
 // forwards without CPU cost, without noise or under one periodic source. A round is first computed
 // without noise. Only ranks that are not done by their next interval compute it again.
 #pragma once

@@ -1,5 +1,6 @@
-// Periodic CPU noise, fresh or stationary start: phases of ranks, advance of work through
-// intervals. Rank i's CPU is busy in [phase_i + k P, phase_i + k P + D) (MS12 §3; CS14 §2).
+// Periodic CPU noise (detours), on CPU and GPU (device): phases of ranks, how far work is
+// stretched. Fresh or stationary start. Rank i's CPU is busy in [phase_i + k P, phase_i + k P + D)
+// (MS12 §3; CS14 §2).
 #pragma once
 
 #include "noise/node_size.h"

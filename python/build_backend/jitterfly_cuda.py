@@ -1,7 +1,8 @@
 """Find a CUDA compiler (nvcc) that works here, and the GPU architectures (SM) to compile for.
 
-Used twice, so that both take the same decision: by the build backend, which asks PyPI for a
-compiler when the machine has none, and by CMakeLists.txt, which runs this file as a script.
+Used twice, so that both take the same decision: by the build backend (jitterfly_build.py), which
+asks PyPI for a compiler when the machine has none, and by CMakeLists.txt, which runs this file as
+a script.
 
 Standard output of the script, one item per line: the nvcc to use, the extra compiler flags it
 needs, the architectures in CMake's notation. Exit code 1: no compiler, the reasons are on standard

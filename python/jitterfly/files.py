@@ -1,4 +1,6 @@
-"""File input and output: atomic writes (temporary file, fsync, rename), appends, read limits.
+"""File input and output: atomic writes (temporary file, fsync, rename), whole appends, read limits.
+
+An append that fails, as on a full disk, is taken back (`append_whole`).
 
 What is read or replaced is a regular file. A named pipe would block for ever, a device such as
 /dev/zero has no end, and neither may be replaced by a file.

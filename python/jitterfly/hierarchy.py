@@ -1,7 +1,7 @@
-"""`Hierarchy`: nodes, racks; message costs by level (shared memory, network); placement of ranks.
+"""`Hierarchy`: nodes, racks; message costs by level (latency in a node, ...); placement of ranks.
 
-Which level a message crosses is found here. `cycle` gives a message of a collective the costs of
-its level, and `schedule.compile` one of a GOAL schedule.
+Which level a message crosses, such as shared memory or the network, is found here. `cycle` gives a
+message of a collective the costs of its level, and `schedule.compile` one of a GOAL schedule.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`simulate` (realizations, seed) and `Result` (`to_xarray`); noise of a realization.
+"""`simulate` (realizations, seed) and `Result` (an xarray Dataset: `to_xarray`); its noise.
 
 `simulate` gives a `Result`. `ready_times`, `noise_phases` and `noise_intervals` show what one
 realization is made of, to check this program with another.

@@ -1,4 +1,4 @@
-"""`budget`: largest hit probability p that keeps a latency limit; root finding with intervals.
+"""`budget`: largest hit probability p allowed by a latency limit; root finding with intervals.
 
 Where the answer is not exact it takes the root of a simulated mean or tail, on the same noise for
 every p: a hit that happens at p happens at every larger p (same seed), so mean and tail rise with p

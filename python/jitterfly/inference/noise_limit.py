@@ -1,4 +1,4 @@
-"""`noise_limit`: longest duration or shortest period of noise that keeps a slowdown limit.
+"""`noise_limit`: largest noise allowed by a slowdown limit: longest duration or shortest period.
 
 The question of `slowdown` the other way round: one field of a periodic noise is not known, and the
 largest noise is looked for that keeps the mean slowdown at a limit. All values are tried with the

@@ -1,4 +1,7 @@
-"""Figure `curves`: any study along a numeric axis, means with intervals, medians, 5-95 % bands."""
+"""Figure `curves`: any study along a numeric axis, means with intervals, medians, 5-95 % bands.
+
+The module `series` draws each of them.
+"""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class ScheduleBuilder:
     >>> found.marks
     ('step0', 'step1')
     >>> print(f"{found.noise_free * 1e3:.3f} ms")
-    9.520 ms
+    9.406 ms
     """
 
     def __init__(self, ranks: int, *, gamma: Time = 0.0, name: str = "application") -> None:

@@ -1,6 +1,7 @@
 """Sampling distributions: quantiles of normal, Student's t and binomial; Clopper-Pearson interval.
 
-They are for confidence intervals. Distributions to draw from are in `jitterfly.distributions`.
+They are for confidence intervals: which order statistics enclose a quantile, and of shares.
+Distributions to draw from are in `jitterfly.distributions`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Samples on disk: appending to record files in the background, reading, half-written records.
+"""Samples on disk: written to record files in the background, read; half-written ones are cut off.
+
+A record is appended by `files.append_whole`. What a kill left half-written does not count when a
+run is resumed.
 
 Realizations that are there are spans (first, end) of whole numbers, which `covering_steps` goes
 through.

@@ -7,8 +7,8 @@ A shard is a part of the cells, which one job of several runs by itself: one of 
 many cells and realizations are done, and the time left.
 
 A run that is killed loses the batches in flight. The next one asks the store what is missing
-(`CellRun.look` in `batches`, `Store.missing`) and goes on; a half-written record does not count
-(`store.record_files`).
+(`CellRun.look` in `batches`, `missing` in `store.cell_records`) and goes on; a half-written record
+does not count (`store.record_files`).
 """
 
 from __future__ import annotations
