@@ -44,6 +44,7 @@ Facts = dict[str, Any]
 _MOST_IN_FULL = 4  # parts; of more, each has one line
 _MOST_ROWS = 12
 _MUCH_TIME = 0.05  # of all detours' in no period
+_WITH_QUANTUM = ("ftq", "fwq", "jitterfly")  # formats whose detours may be seen once a quantum
 
 
 def rank_interval(q: float, total: int) -> tuple[int, int]:
@@ -147,15 +148,26 @@ def describe(measured: Measured, *, periods: bool = True) -> Facts:
         the mean rests (`stats.effective_events`; 0 where all are the same): below 30 its interval
         is too narrow. Latencies have no rate and no share.
     """
-    quantum = measured.source.get("quantum") if measured.format == "ftq" else None
-    grid = None if quantum is None else parse_seconds(quantum)
     return {
         "format": measured.format,
         "source": dict(measured.source),
         "notes": list(measured.notes),
         "level": LEVEL,
-        "parts": [describe_part(part, periods=periods, grid=grid) for part in measured.parts],
+        "parts": [
+            describe_part(part, periods=periods, grid=_grid(measured, part))
+            for part in measured.parts
+        ],
     }
+
+
+def _grid(measured: Measured, part: Any) -> float | None:
+    """Seconds between the moments at which a detour can be seen, where that is once a quantum."""
+    quantum = measured.source.get("quantum") if measured.format in _WITH_QUANTUM else None
+    if quantum is None or not isinstance(part, Detours):
+        return None
+    seconds = parse_seconds(quantum.partition(" of ")[0])  # "1 ms of work in each iteration"
+    # A quantum of time is always as long; one of work takes longer by the detours in it.
+    return seconds if measured.format == "ftq" else seconds / max(1.0 - part.share, 0.01)
 
 
 def describe_part(part: Any, *, periods: bool = True, grid: float | None = None) -> Facts:
