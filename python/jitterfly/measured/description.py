@@ -484,6 +484,25 @@ def _in_short(facts: Facts, name: str) -> str:
     return "; ".join(parts)
 
 
+def comparison_row(facts: Facts) -> list[str]:
+    """Of detours or a histogram: count, rate, share of the CPU in percent, mean, p50, p99, max."""
+    known = {quantile["q"]: quantile["value"] for quantile in facts["quantiles"]}
+    rate, share = facts.get("rate"), facts.get("share")
+    percent = "?"
+    if share is not None:
+        percent = f"{100 * share:.3g}"
+        if facts["count"] >= LEAST_EVENTS:
+            low, high = (100 * bound for bound in facts["share_interval"])
+            percent += f" [{low:.3g}, {high:.3g}]"
+    values = [facts.get("mean"), known.get(0.5), known.get(0.99), facts.get("largest")]
+    return [
+        f"{facts['count']:,}",
+        "?" if rate is None else f"{rate:.4g}",
+        percent,
+        *("?" if value is None else _shown_value(value) for value in values),
+    ]
+
+
 def _collective_lines(facts: Facts) -> list[str]:
     names = [name for name in ("mean", "min", "max", "p50", "p90", "p99") if name in facts]
     text = [f"{facts['operation']}: {facts['rows']} rows"]
