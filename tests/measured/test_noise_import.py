@@ -368,7 +368,8 @@ def test_times_since_1970_stay_exact():
     ("text", "options", "message"),
     [
         ("start,duration\n1,2\n", {}, "does not say the unit of its start"),
-        ("start_us,duration_us\n1,2\n1,2,3\n", {}, "none that is known"),
+        ("start_us,duration_us\n1,2\n1,2,3\n", {}, "line 3: must have 2 columns, got 3"),
+        ("start_us,duration_us\n1000\n", {}, "line 2: must have 2 columns, got 1"),
         ("start_us,duration_us\n" + "1,2\n" * 60 + "1,2,3\n", {}, "line 62: must have 2 columns"),
         ("start_us,duration_us\n1,2\nx,3\n", {}, "line 3: start must be a time"),
         ("start_us,duration_us\n1,2\n3,-3\n", {}, "line 3: duration must be a time"),
