@@ -100,9 +100,13 @@ class Page:
             warnings.simplefilter("error", UserWarning)
             warnings.simplefilter("error", RuntimeWarning)
             warnings.filterwarnings("ignore", "backend 'auto' takes the CPU", RuntimeWarning)
-            exec(compile(tree, where, "exec"), self.names)
+            # As in a file of a reader, without what this one imports from __future__.
+            exec(compile(tree, where, "exec", dont_inherit=True), self.names)
             if last is not None:
-                value = eval(compile(ast.Expression(last.value), where, "eval"), self.names)
+                value = eval(
+                    compile(ast.Expression(last.value), where, "eval", dont_inherit=True),
+                    self.names,
+                )
                 if value is not None:
                     print(value if isinstance(value, str) else repr(value))
         return printed.getvalue()

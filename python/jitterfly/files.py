@@ -128,12 +128,15 @@ def compression(content: bytes) -> str:
 
 
 def read_text(path: str | Path, *, pipe: bool = False) -> str:
-    """A text in UTF-8 of at most 16 MiB, with line ends of one letter; else as `open_input`."""
+    """A text in UTF-8 of at most 16 MiB, with line ends of one letter; else as `open_input`.
+
+    A byte-order mark at its beginning, as some editors write it, is left out.
+    """
     content = read_whole(Path(path), MOST_TEXT, pipe=pipe)
     if compressed := compression(content):
         raise ValueError(f"{path}: {compressed}")
     try:
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not a text file in UTF-8") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")

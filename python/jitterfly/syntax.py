@@ -26,7 +26,7 @@ sizes    bytes, as counts, or with a unit: 8, 1KiB, 4MB. kB, MB, ... PB are powe
 lists    64,1000,6000
 ranges   64..8192 is all powers of two from 64 to 8192; 64..8192/2 every second one, and the last;
          100..500+100 is 100, 200, ... 500, and the last
-times    seconds, or with a unit: 10us (s, ms, us, ns, ps)
+times    seconds, or with a unit: 10us (s, ms, us, ns, ps, min, h)
 shares   0.01 or 1%, such as a probability
 noise    a noise file (`jitterfly noise record`, `import`), which every rank replays, also with
          keys, such as all.noise,part=each; or KEY=VALUE,

@@ -27,10 +27,13 @@ Time = float | str
 """What is accepted where a time is asked for: seconds, or a string such as ``"10us"``."""
 
 _EXPONENTS = {"s": 0, "ms": -3, "us": -6, "µs": -6, "μs": -6, "ns": -9, "ps": -12}
+_SECONDS = {unit: Fraction(10) ** power for unit, power in _EXPONENTS.items()}
+_SECONDS |= {"min": Fraction(60), "h": Fraction(3600)}  # read, and not printed
 _TEXT = re.compile(
-    r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)\s*(s|ms|us|µs|μs|ns|ps)?\s*"
+    r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)\s*"
+    rf"({'|'.join(_SECONDS)})?\s*"
 )
-_UNITS = "s, ms, us, µs, ns, ps"
+_UNITS = "s, ms, us, µs, ns, ps, min, h"
 _LONGEST_TEXT = 1000  # characters; Python refuses to read integers of more than 4300 digits
 
 BYTES = {
@@ -47,7 +50,7 @@ def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) ->
     Parameters
     ----------
     value : float or str
-        Seconds, or a number with a unit: s (the default), ms, us, µs, ns, ps.
+        Seconds, or a number with a unit: s (the default), ms, us, µs, ns, ps, min, h.
     name : str
         What the time is, for the error message.
     positive : bool
@@ -67,6 +70,8 @@ def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) ->
     --------
     >>> parse_seconds("10us"), parse_seconds("0.01 ms"), parse_seconds("1e-5")
     (1e-05, 1e-05, 1e-05)
+    >>> parse_seconds("5min"), parse_seconds("1.5 h")
+    (300.0, 5400.0)
     """
     rule = f"{name} must be a time {'above 0' if positive else 'from 0'} to {LONGEST_SECONDS:.3g} s"
     shown = shorten(value)
@@ -76,7 +81,7 @@ def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) ->
         match = _TEXT.fullmatch(value) if len(value) <= _LONGEST_TEXT else None
         if match is None:
             raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {shown}")
-        seconds = _to_float(Fraction(match[1]) * Fraction(10) ** _EXPONENTS[match[2] or "s"])
+        seconds = _to_float(Fraction(match[1]) * _SECONDS[match[2] or "s"])
     elif not is_number(value):
         raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {shown}")
     else:

@@ -219,6 +219,15 @@ def test_malformed_tracepoints(old, new, message):
         changed("osnoise_tracepoints.txt", old, new)
 
 
+@pytest.mark.parametrize(
+    "event", ["sched_switch: prev_comm=swapper/1", "irq_handler_entry: irq=24"]
+)
+def test_a_trace_of_other_events(event):
+    text = f"# tracer: nop\n#\n          <idle>-0       [001] d..2.  1234.567890: {event}\n"
+    with pytest.raises(FormatError, match="those of the tracers osnoise and timerlat are read"):
+        load_bytes(text.encode())
+
+
 def test_timerlat_trace():
     measured = sample("timerlat_trace.txt")
     parts = {part.cpu: part for part in measured.parts}

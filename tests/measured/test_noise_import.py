@@ -169,6 +169,30 @@ def test_fwq_is_recognised_by_its_tail():
     assert measured.parts[0].share == pytest.approx(share, rel=1e-6)
 
 
+@pytest.mark.parametrize("recorded", [False, True])
+def test_the_quantum_of_work_is_no_period_of_the_machine(recorded):
+    """It is longer by the detours in it; a tick every 4 ms is of the machine."""
+
+    def frequencies(tick):
+        work, end, times = 1_000_000, 0, []
+        for lost in (rng.random(6000) < 0.05) * rng.integers(10_000, 30_000, 6000):
+            ticks = (end + work + lost) // tick - end // tick
+            times.append(work + lost + 50_000 * ticks)
+            end += times[-1]
+        data = "".join(f"{ns}\n" for ns in times).encode()
+        measured = load_bytes(data, format="fwq", unit="ns")
+        assert said(measured, "are not looked for as periods")
+        if recorded:
+            source = {"quantum": "1 ms of work in each iteration"}
+            measured = Measured(measured.parts, "jitterfly", source)
+        (part,) = describe(measured)["parts"]
+        return [round(period["frequency"], 1) for period in part["periods"]]
+
+    rng = np.random.default_rng(5)
+    assert frequencies(tick=10**12) == []
+    assert frequencies(tick=4_000_000) == [250.0]
+
+
 def test_netgauge_fwq():
     text = "# Fixed Work Quantum Benchmark\n# cycle number    duration [us]\n"
     text += "".join(f"{k}             {us}\n" for k, us in enumerate([900, 1000, 1000, 1004, 1000]))
@@ -344,7 +368,8 @@ def test_times_since_1970_stay_exact():
     ("text", "options", "message"),
     [
         ("start,duration\n1,2\n", {}, "does not say the unit of its start"),
-        ("start_us,duration_us\n1,2\n1,2,3\n", {}, "none that is known"),
+        ("start_us,duration_us\n1,2\n1,2,3\n", {}, "line 3: must have 2 columns, got 3"),
+        ("start_us,duration_us\n1000\n", {}, "line 2: must have 2 columns, got 1"),
         ("start_us,duration_us\n" + "1,2\n" * 60 + "1,2,3\n", {}, "line 62: must have 2 columns"),
         ("start_us,duration_us\n1,2\nx,3\n", {}, "line 3: start must be a time"),
         ("start_us,duration_us\n1,2\n3,-3\n", {}, "line 3: duration must be a time"),

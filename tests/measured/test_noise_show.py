@@ -1,5 +1,6 @@
 """Figures of measured noise (`noise show`)."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -185,6 +186,24 @@ def test_command(file, capsys):
     assert "CPU 3: 50 detours" in text
     assert "written: x.png" in text
     assert Path("x.png").read_bytes()[:4] == PNG
+
+
+def test_several_files_are_a_table(file, capsys):
+    noisefile.write(Measured((Detours([], [], 10**12),), "test"), "quiet.noise")
+    noisefile.write(Measured((histogram(counts=(5, 100, 30), overflow=2),), "test"), "h.noise")
+    assert main(["noise", "show", "x.noise", "quiet.noise", "h.noise"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    first, other, quiet, binned = (row for row in rows if row and row[0].endswith(".noise"))
+    assert (first[:3], other[:3]) == (["x.noise", "0", "300"], ["x.noise", "3", "50"])
+    assert quiet == ["quiet.noise", "0", "0", "0", "0", "?", "?", "?", "?"]
+    assert binned[2] == "137"
+    assert not Path("x.png").exists()
+    assert main(["noise", "show", "x.noise", "quiet.noise", "--json"]) == 0
+    files = json.loads(capsys.readouterr().out)["files"]
+    assert [one["file"] for one in files] == ["x.noise", "quiet.noise"]
+    assert [part["count"] for one in files for part in one["parts"]] == [300, 50, 0]
+    words = error_of(capsys, "noise", "show", "x.noise", "quiet.noise", "--out", "x.png")
+    assert "--out: of 2 files there is a table and no picture" in words
 
 
 def test_a_file_that_needs_a_clock(file, capsys):

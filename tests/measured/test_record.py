@@ -88,7 +88,8 @@ def test_work_in_each_iteration():
     """A fixed work quantum: few iterations, each as long as the work."""
     found = record(0.3, quantum="1ms")
     (part,) = found.parts
-    assert found.source["quantum"].startswith("1 ms")
+    assert found.source["quantum"].startswith("1 ms of work")
+    assert any("quantum and its fractions are not looked for" in note for note in found.notes)
     smallest = found.source["iteration"].removeprefix("smallest ")
     value, unit = smallest.split(",")[0].split()
     assert unit == "ms" or (unit == "µs" and float(value) > 500)

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
@@ -652,6 +653,32 @@ def test_a_field_may_be_a_distribution():
     """A study writes it as a table, and reads it again. Elsewhere: the kind would stay here."""
     done = subprocess.run([sys.executable, "-c", OWN], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@dataclass(frozen=True)
+class Uniform(jf.distributions.Distribution):  # without a kind, so that no other test meets it
+    low: float
+    high: float
+    name = "uniform"
+    expected = survival = quantile = None  # a table needs none of them
+
+    def make_table(self):
+        low, high = self.low * 1e12, self.high * 1e12
+        return distribution.smooth(
+            lambda p: high - p * (high - low), lambda p: low + p * (high - low)
+        )
+
+
+def test_a_table_that_does_not_rise():
+    """It was made monotone silently, so that swapped bounds were a constant."""
+    assert Uniform(1e-6, 3e-6).mean_ticks() == pytest.approx(2e6, rel=1e-6)
+    assert Uniform(1e-6, 1e-6).mean_ticks() == 1e6
+    swapped = jf.StepNoise(Uniform(3e-6, 1e-6))
+    with pytest.raises(ValueError, match=r"got 1 µs after 3 µs: .* swapped\? \(in Uniform\)"):
+        jf.simulate(jf.Case(8, network="L=1us,o=1us", noise=[swapped]), realizations=2)
+    for low, high in [(np.nan, 1e-6), (-1e-6, 1e-6), (0, np.inf)]:
+        with pytest.raises(ValueError, match=r"from 0 to below .*, and no NaN \(in Uniform\)"):
+            Uniform(low, high).integers()
 
 
 def test_long_lists_are_cut_in_texts():

@@ -6,6 +6,7 @@ from support.study_cases import GOOD, LOGGOPS, mine
 import jitterfly as jf
 from jitterfly.observables import Completion, Gain, Overhead, Recovery
 from jitterfly.studies import Axis, RealizationBudget, Study, load_study, parse_study
+from jitterfly.studies.toml import load_case
 
 BASE = GOOD.partition("[full]")[0]
 VARIANTS = '[variants.conventional]\n[variants.redundant]\n"algorithm.copy_levels" = "all"\n'
@@ -405,6 +406,16 @@ def test_bad_studies_in_python(make, message):
 def test_a_case_must_be_one():
     with pytest.raises(ValueError, match="ranks must be an integer from 1 to"):
         Study("x", case=jf.Case(0, network=LOGGOPS), budget=RealizationBudget(max=1))
+
+
+def test_a_byte_order_mark_is_left_out(tmp_path):
+    """Some editors write one."""
+    path = tmp_path / "x.toml"
+    study = Study("x", case=jf.Case(4, network=LOGGOPS), budget=RealizationBudget(max=1))
+    path.write_bytes(b"\xef\xbb\xbf" + study.to_toml().encode())
+    assert load_study(path) == study
+    path.write_bytes(b"\xef\xbb\xbfranks = 4\nnetwork = 'L=1us,o=200ns'\n")
+    assert load_case(path).ranks == 4
 
 
 def test_files_that_are_no_text(tmp_path):

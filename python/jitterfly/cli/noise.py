@@ -62,13 +62,13 @@ def _add_reading_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar=metavar, help=text)
 
 
-def _load(chosen: argparse.Namespace) -> Measured:
-    """What is in the file that was named."""
+def _load(chosen: argparse.Namespace, file: Path) -> Measured:
+    """What is in a file that was named."""
     from ..measured import load
 
     options = _reading_options(chosen)
     with naming_options():
-        return load(chosen.file, format=chosen.format, cpu=chosen.cpu, **options)
+        return load(file, format=chosen.format, cpu=chosen.cpu, **options)
 
 
 def _warn_of_distrust(measured: Measured, file: TextIO | None = None) -> None:
@@ -132,7 +132,7 @@ def _run_import(chosen: argparse.Namespace) -> None:
     from ..measured.formats import formats
     from ..measured.selection import select_detours
 
-    measured = _load(chosen)
+    measured = _load(chosen, chosen.file)
     if chosen.shortest is not None or chosen.longest is not None:
         with naming_options("shortest", "longest"):
             measured = select_detours(measured, chosen.shortest, chosen.longest)
@@ -459,9 +459,11 @@ def _add_show(commands: Any) -> None:
         "show",
         help="draw a noise file, or what another tool measured",
         description="Draw a noise file, or a file that `jitterfly noise import` reads: timeline, "
-        "durations and periods of detours; histograms; tables of collectives.",
+        "durations and periods of detours; histograms; tables of collectives. Of several files, "
+        "such as from before and after a change of the system: a table of their rates, shares of "
+        "the CPU and durations.",
     )
-    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
     parser.add_argument(
         "--out",
         type=Path,
@@ -477,21 +479,61 @@ def _run_show(chosen: argparse.Namespace) -> None:
     from ..measured.description import describe
     from ..plots.draw import check_path
 
-    out = chosen.out or Path(f"{_stem(chosen.file)}.png")
+    if len(chosen.files) > 1:
+        _show_several(chosen)
+        return
+    (file,) = chosen.files
+    out = chosen.out or Path(f"{_stem(file)}.png")
     check_path(out)
-    measured = _load(chosen)
+    measured = _load(chosen, file)
     facts = describe(measured)
 
     from ..plots.noise import draw_measured
 
     draw_measured(measured, out, facts)
     if chosen.json:
-        _print_json("noise show", measured, [out], facts, file=chosen.file)
+        _print_json("noise show", measured, [out], facts, file=file)
         return
     _warn_of_distrust(measured)
-    print(f"{chosen.file}: {measured.format}")
+    print(f"{file}: {measured.format}")
     _print_description(measured, facts)
     print(f"written: {out}")
+
+
+def _show_several(chosen: argparse.Namespace) -> None:
+    """Compare files: a line for each of their parts."""
+    from ..measured import Detours, Histogram
+    from ..measured.description import LEVEL, comparison_row, describe
+    from ..results.text_table import aligned_table
+
+    if chosen.out is not None:
+        raise ValueError(f"--out: of {len(chosen.files)} files there is a table and no picture")
+    recordings = {file: _load(chosen, file) for file in chosen.files}
+    for file, measured in recordings.items():
+        if not isinstance(measured.parts[0], (Detours, Histogram)):
+            words = measured.parts[0].words
+            raise ValueError(f"{file} holds {words}; detours or histograms are compared")
+        if "untrusted" in measured.source:
+            reason = measured.source["untrusted"]
+            print(f"{file}: not to be trusted: {reason}", file=sys.stderr if chosen.json else None)
+    facts = {file: describe(measured, periods=False) for file, measured in recordings.items()}
+    if chosen.json:
+        print_json(
+            "noise show", files=[{"file": file, **facts[file]} for file in facts], written=[]
+        )
+        return
+    rows = [
+        [str(file), part.get("cpu") or str(number), *comparison_row(part)]
+        for file in facts
+        for number, part in enumerate(facts[file]["parts"])
+    ]
+    header = ["file", "CPU or part", "events", "rate, /s", "share of the CPU, %", "mean", "p50",
+              "p99", "max"]  # fmt: skip
+    print(aligned_table(header, rows))
+    print(
+        f"[]: {LEVEL:.0%} intervals; `jitterfly noise show FILE` has those of all numbers. "
+        "Each part is by itself; `jitterfly slowdown --noise FILE` tells what its noise does"
+    )
 
 
 def add_parser(commands: Any) -> None:

@@ -166,8 +166,8 @@ def _compare(chosen: argparse.Namespace) -> None:
         if Path(text).is_file():
             raise ValueError(
                 f"{text} is a file, and compare takes directories of runs; two recordings are "
-                "compared by `jitterfly slowdown --noise FILE` of each, or by a study with a "
-                "variant for each"
+                "compared by `jitterfly noise show FILE FILE`, by `jitterfly slowdown --noise "
+                "FILE` of each, or by a study with a variant for each"
             )
         folder, _, variant = (text, "", "") if Path(text).is_dir() else text.rpartition(":")
         sides.append(Side(Store.open(Path(folder or text)), variant, chosen.observable or ""))

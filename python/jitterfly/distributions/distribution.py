@@ -42,6 +42,8 @@ LARGEST = 2**60
 """Delays in a table stay below so many ticks (13 days), so that a sum of some is still a time."""
 RAREST = 2.0**-65
 """The survival probability that stands for the longest delay: half a step of the uniform."""
+_NODE_ERROR = 1e-6
+"""Relative, of a delay: a class's functions may fall by so much where they have to rise."""
 CELLS = 58 * 64
 """Cells of a smooth table on either side of the median: 64 for each power of two."""
 
@@ -151,6 +153,11 @@ def smooth(upper: Callable[[Floats], Floats], lower: Callable[[Floats], Floats])
     upper, lower : functions of an array of probabilities
         Delay in ticks that is exceeded with such a probability, and that is not.
 
+    Raises
+    ------
+    ValueError
+        Delays that are not from 0 to below 13 days, or that fall from the shortest on.
+
     Notes
     -----
     Between nodes it is linear in the uniform; they lie so dense that the relative error of a delay
@@ -159,13 +166,30 @@ def smooth(upper: Callable[[Floats], Floats], lower: Callable[[Floats], Floats])
     sparser.
     """
     probabilities = node_probabilities()
-    with np.errstate(over="ignore", under="ignore"):
-        tail, body = round_ticks(upper(probabilities)), round_ticks(lower(probabilities))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        above, below = upper(probabilities), lower(probabilities)
+    _check_nodes(np.concatenate([below, above[::-1]]))
+    tail, body = round_ticks(above), round_ticks(below)
     # Both are monotone but for errors of the last bit.
     tail = np.maximum.accumulate(tail[::-1])[::-1]
     body = np.minimum(np.maximum.accumulate(body), tail[-1])
     body[-1] = tail[-1]
     return DelayTable("smooth", (np.concatenate([tail, body]).astype(np.uint64),))
+
+
+def _check_nodes(delays: Floats) -> None:
+    """Raise ValueError for what can be no delays from the shortest to the longest."""
+    if not ((delays >= 0) & (delays < LARGEST)).all():
+        limit = show_seconds(float(from_ticks(LARGEST)))
+        raise ValueError(f"its table must have delays from 0 to below {limit}, and no NaN")
+    longest = np.maximum.accumulate(delays)  # of this one and those before
+    at = int((longest - delays).argmax())
+    if longest[at] - delays[at] > 1 + _NODE_ERROR * longest[at]:
+        before, after = (show_seconds(x / TICKS_PER_SECOND) for x in (longest[at], delays[at]))
+        raise ValueError(
+            "its table must have delays that rise from the shortest to the longest, got "
+            f"{after} after {before}: are bounds, or the two functions, swapped?"
+        )
 
 
 def samples(values: npt.NDArray[np.int64]) -> DelayTable:
@@ -321,7 +345,11 @@ class Distribution(Component, ABC):
     @_kept
     def integers(self) -> DelayTable:
         """The table, made once for all equal distributions."""
-        return self.make_table()
+        try:
+            return self.make_table()
+        except ValueError as error:
+            owner = f" (in {type(self).__name__})"
+            raise ValueError(f"{str(error).removesuffix(owner)}{owner}") from None
 
     def table(self) -> core.Delay:
         """The table in the engine, which all its draws come from."""

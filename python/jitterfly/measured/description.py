@@ -44,6 +44,7 @@ Facts = dict[str, Any]
 _MOST_IN_FULL = 4  # parts; of more, each has one line
 _MOST_ROWS = 12
 _MUCH_TIME = 0.05  # of all detours' in no period
+_WITH_QUANTUM = ("ftq", "fwq", "jitterfly")  # formats whose detours may be seen once a quantum
 
 
 def rank_interval(q: float, total: int) -> tuple[int, int]:
@@ -147,15 +148,26 @@ def describe(measured: Measured, *, periods: bool = True) -> Facts:
         the mean rests (`stats.effective_events`; 0 where all are the same): below 30 its interval
         is too narrow. Latencies have no rate and no share.
     """
-    quantum = measured.source.get("quantum") if measured.format == "ftq" else None
-    grid = None if quantum is None else parse_seconds(quantum)
     return {
         "format": measured.format,
         "source": dict(measured.source),
         "notes": list(measured.notes),
         "level": LEVEL,
-        "parts": [describe_part(part, periods=periods, grid=grid) for part in measured.parts],
+        "parts": [
+            describe_part(part, periods=periods, grid=_grid(measured, part))
+            for part in measured.parts
+        ],
     }
+
+
+def _grid(measured: Measured, part: Any) -> float | None:
+    """Seconds between the moments at which a detour can be seen, where that is once a quantum."""
+    quantum = measured.source.get("quantum") if measured.format in _WITH_QUANTUM else None
+    if quantum is None or not isinstance(part, Detours):
+        return None
+    seconds = parse_seconds(quantum.partition(" of ")[0])  # "1 ms of work in each iteration"
+    # A quantum of time is always as long; one of work takes longer by the detours in it.
+    return seconds if measured.format == "ftq" else seconds / max(1.0 - part.share, 0.01)
 
 
 def describe_part(part: Any, *, periods: bool = True, grid: float | None = None) -> Facts:
@@ -470,6 +482,25 @@ def _in_short(facts: Facts, name: str) -> str:
                 parts.append(f"p{100 * quantile['q']:g} {_shown_value(quantile['value'])}")
         parts.append(f"max {_shown_value(facts['largest'])}")
     return "; ".join(parts)
+
+
+def comparison_row(facts: Facts) -> list[str]:
+    """Of detours or a histogram: count, rate, share of the CPU in percent, mean, p50, p99, max."""
+    known = {quantile["q"]: quantile["value"] for quantile in facts["quantiles"]}
+    rate, share = facts.get("rate"), facts.get("share")
+    percent = "?"
+    if share is not None:
+        percent = f"{100 * share:.3g}"
+        if facts["count"] >= LEAST_EVENTS:
+            low, high = (100 * bound for bound in facts["share_interval"])
+            percent += f" [{low:.3g}, {high:.3g}]"
+    values = [facts.get("mean"), known.get(0.5), known.get(0.99), facts.get("largest")]
+    return [
+        f"{facts['count']:,}",
+        "?" if rate is None else f"{rate:.4g}",
+        percent,
+        *("?" if value is None else _shown_value(value) for value in values),
+    ]
 
 
 def _collective_lines(facts: Facts) -> list[str]:

@@ -463,6 +463,11 @@ def record(
         ]
     if reasons:
         source["untrusted"] = "; ".join(reasons)
+    if quantum:
+        text.append(
+            "where in its quantum of work a detour was is not known, and several in one are one; "
+            "the quantum and its fractions are not looked for as periods"
+        )
     return Measured(parts, "jitterfly", source, (*text, *_notes_of(recordings, before, after)))
 
 

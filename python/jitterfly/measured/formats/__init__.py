@@ -22,6 +22,7 @@ from typing import Any
 
 from ...fields import check_choice
 from ..measurements import Measured
+from .rows import is_trace
 from .text import FormatError, Options, Text, open_text
 
 #: In the order in which they are asked; the plain ones, which take much, at the end.
@@ -67,6 +68,12 @@ def find(text: Text) -> str:
     for name, module in known.items():
         if module.recognise(text.head):
             return name
+    if is_trace(text.head):
+        raise text.error(
+            None,
+            "is a trace (ftrace) of other events: of traces, those of the tracers osnoise and "
+            "timerlat are read, and the tracepoints of osnoise such as irq_noise and thread_noise",
+        )
     raise text.error(
         None,
         f"its format is none that is known; give `format`, one of {', '.join(known)}, to "

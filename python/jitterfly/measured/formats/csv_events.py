@@ -228,10 +228,14 @@ class _Layout:
 
 
 def _layout_of(head: str) -> _Layout | None:
-    """The layout of a table that begins so; None where it is no table of detours."""
+    """The layout of a table that begins so; None where it is no table of detours.
+
+    Where columns are named and some rows have more or fewer, the error of reading says which.
+    """
     lines = [line for line in whole_lines(head) if line[:1] != "#"][:_LINES_LOOKED_AT]
     if not lines or len(lines[0]) > 4096:
         return None
+    uneven: _Layout | None = None
     for separator in _SEPARATORS:
         words = _cells_of(lines[0], separator)
         if len(words) < 2:
@@ -247,14 +251,17 @@ def _layout_of(head: str) -> _Layout | None:
                 columns[name], units[name] = at, found[2]
         named = "start" in columns and ("duration" in columns or "end" in columns)
         below = {len(_cells_of(line, separator)) for line in lines[1:]}
-        if named and below <= {len(words)} and not any(map(_NUMBER.fullmatch, words)):
-            return _Layout(separator, True, columns, units, len(words))
+        if named and not any(map(_NUMBER.fullmatch, words)):
+            layout = _Layout(separator, True, columns, units, len(words))
+            if below <= {len(words)}:
+                return layout
+            uneven = uneven or layout
         rows = [_cells_of(line, separator) for line in lines]
         if all(len(row) == 2 and all(map(_NUMBER.fullmatch, row)) for row in rows):
             starts = [float(row[0].replace(",", ".")) for row in rows]
             if len(rows) > 1 and all(one < other for one, other in pairwise(starts)):
                 return _Layout(separator, False, {"start": 0, "duration": 1}, {}, 2)
-    return None
+    return uneven
 
 
 def _cells_of(line: str, separator: str | None) -> list[str]:

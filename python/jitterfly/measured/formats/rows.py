@@ -167,6 +167,11 @@ class Event:
     what: str
 
 
+def is_trace(head: str) -> bool:
+    """Whether a file that begins so is a trace of ftrace, of whatever events."""
+    return _LINE.search(head) is not None
+
+
 def events(text: Text, notes: list[str]) -> Iterator[Event]:
     """All lines that are events. Appends a note where the kernel lost some."""
     lost, kept = 0, None
