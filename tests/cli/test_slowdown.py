@@ -157,6 +157,14 @@ def test_noise_of_which_nothing_is_drawn():
     assert not jf.TraceNoise(FILE, offset="1s").random
 
 
+def test_a_noise_file_with_an_equals_sign(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "e=q.noise").write_bytes(FILE.read_bytes())
+    for noise in ("e=q.noise", "file=e=q.noise,begin=0"):
+        assert main(["slowdown", "--noise", noise, "--ranks", "4", "--realizations", "20"]) == 0
+        assert "trace, file = e=q.noise" in capsys.readouterr().out
+
+
 def test_a_short_run_of_a_machine_that_has_been_running_says_so():
     """One cycle of 1 ms meets noise of 2 ms as a burst; so long a run as the note says does not."""
 

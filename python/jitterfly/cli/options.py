@@ -114,7 +114,9 @@ def noises(texts: list[str]) -> list[dict[str, Any]]:
                 "--noise must look like key=value,key=value, or be a noise file: "
                 f"{shorten(text)[1:-1]} can not be read (No such file or directory)"
             )
-    tables: list[dict[str, Any]] = [read_noise(text, "--noise") for text in texts]
+    tables: list[dict[str, Any]] = [
+        read_noise(Path(text) if Path(text).is_file() else text, "--noise") for text in texts
+    ]
     for table in tables:
         if table.get("kind") == "congestion" and not isinstance(table.get("network"), dict):
             raise ValueError(
