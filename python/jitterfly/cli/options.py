@@ -20,6 +20,8 @@ from ..syntax import is_number, read_count, read_network, read_noise, read_pairs
 from ..units import warn_of_long
 from .output import in_options, tell
 
+_MOST_WRITTEN = 10**120  # above what `read_count` reads: each option has a limit of its own
+
 
 class _Once(argparse.Action):
     """argparse's usual action, for an option that is given once: it would take the last value."""
@@ -69,7 +71,7 @@ def value(text: str) -> Any:
     try:
         return int(text)
     except ValueError:
-        return read_count(text, "") if is_number(text) else text
+        return read_count(text, "", high=_MOST_WRITTEN) if is_number(text) else text
 
 
 def integer(text: str | None, name: str, low: int, high: int) -> int | None:
