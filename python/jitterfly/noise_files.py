@@ -19,7 +19,7 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .fields import Component, check_integer, shorten
+from .fields import Component, as_integer, check_integer, shorten
 from .files import read_whole
 
 if TYPE_CHECKING:
@@ -190,4 +190,6 @@ def choose(
             f"file: {file} has {len(parts)} parts{listed}; say which with part = 0 to "
             f"{len(parts) - 1}{way}"
         )
+    if len(parts) == 1 and as_integer(part) != 0:
+        raise ValueError(f"part must be left out: {file} has one part alone, got {shorten(part)}")
     return [parts[check_integer(part, "part", 0, len(parts) - 1)]]

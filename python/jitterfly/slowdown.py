@@ -132,13 +132,16 @@ class SlowdownTable(ResultTable):
             f"{100 * first.mean.confidence:g} % intervals of mean and slowdown",
             *self._recording_notes(),
         ]
+        drawn = any(random_sources(self.case))
+        if not drawn:
+            text.append("no noise that acts here is drawn: all realizations are the same")
         text += start_notes(self.case.noise, self.case.cycles, self.case.compute_time)
         text += steady_notes(self.case, self.rows[-1].noise_free)
         text += doubts(self.case)
         costless = getattr(self.case.network, "G", None) == 0
         if costless and self.case.message_bytes >= _LARGE:
             text.append("G = 0: messages of any size take as long; give G, the time of a byte")
-        if first.p99.too_small:
+        if first.p99.too_small and drawn:
             least = stats.realizations_needed(0.99, first.p99.confidence)
             text.append(f"too few realizations for an interval of p99: it takes {least}")
         unseen = [row.ranks for row in self.rows if row.mean.too_small]

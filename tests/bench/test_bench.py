@@ -450,6 +450,7 @@ def test_a_plan_survives_a_file():
         (["--ranks", "2^9..2^4"], "ranks: a range must ascend"),
         (["--ranks", "2^4..2^9/0"], "ranks: a range must have a step from 1"),
         (["--programs", "butterfly,fft"], "programs must be some of butterfly, ms12"),
+        (["--programs", "fft"], "cs14x10, got 'fft'"),
         (["--noise", ""], "noises must be some of none, periodic"),
         (["--repeats", "0"], "repeats must be an integer from 1"),
         (["--seconds", "0"], "seconds must be a number above 0"),

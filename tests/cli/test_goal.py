@@ -216,6 +216,8 @@ def test_a_cell_of_a_study(tmp_path, capsys):
     found = capsys.readouterr()
     assert found.out == alone.out
     assert found.err == f"cell of the study: ranks=6, variant=long\n{alone.err}"
+    assert main(["export-goal", str(study), "--at", "ranks=6,variant=long"]) == 0
+    assert capsys.readouterr() == found
     assert main(["export-goal", str(study)]) == 0
     assert capsys.readouterr().err.startswith("cell of the study: ranks=5, variant=short\n")
     assert main(["export-goal", str(study), "--at", "ranks=7"]) == 2

@@ -146,6 +146,28 @@ def test_a_mean_that_rests_on_no_event_has_no_interval(capsys):
     found.plot()
 
 
+def test_noise_of_which_nothing_is_drawn():
+    """More realizations would tell nothing new: they are all the same."""
+    told = "no noise that acts here is drawn: all realizations are the same"
+    for noise in (f"{FILE},offset=1s", jf.PeriodicNoise("10us", "1us", phases=[0] * 64)):
+        found = jf.slowdown(noise, 64, realizations=20)
+        (row,) = found.rows
+        assert row.mean.low == row.mean.value == row.mean.high
+        assert row.mean.value == pytest.approx(found.samples.max(), rel=1e-12)
+        assert told in found.notes()
+        assert not [note for note in found.notes() if "more realizations" in note or "p99" in note]
+    assert told not in jf.slowdown(FILE, 64, realizations=20).notes()
+    assert not jf.TraceNoise(FILE, offset="1s").random
+
+
+def test_a_noise_file_with_an_equals_sign(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "e=q.noise").write_bytes(FILE.read_bytes())
+    for noise in ("e=q.noise", "file=e=q.noise,begin=0"):
+        assert main(["slowdown", "--noise", noise, "--ranks", "4", "--realizations", "20"]) == 0
+        assert "trace, file = e=q.noise" in capsys.readouterr().out
+
+
 def test_a_short_run_of_a_machine_that_has_been_running_says_so():
     """One cycle of 1 ms meets noise of 2 ms as a burst; so long a run as the note says does not."""
 

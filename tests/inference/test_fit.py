@@ -412,6 +412,8 @@ def test_bad_files(tmp_path):
         read_curves([HM18], unit="h")
     with pytest.raises(ValueError, match=r"4096 twice|each hold one curve"):
         read_curves([HM18, HM18])
+    with pytest.raises(ValueError, match=r"no scaling curve: it holds detours \(netgauge\)"):
+        read_curves([SWEEPS / "examples" / "vm.noise"])
 
 
 def test_a_benchmark_of_several_collectives():

@@ -88,7 +88,7 @@ def test_idle_cpus_are_one_line():
     assert not any("CPU 3" in line or " 0 detours" in line for line in lines)
     nodes = [Detours(np.array([]), np.array([]), n * S, cpu=f"n{n}:0") for n in (1, 2)]
     (line,) = description_lines(Measured(tuple(nodes), "x"))
-    assert line == "2 CPUs without a detour: n1:0 to n2:0; 1 to 2 s each"
+    assert line == "2 CPUs without a detour: n1:0 to n2:0; 1 s to 2 s each"
     (line,) = description_lines(Measured((nodes[0],), "x"))
     assert line == "CPU n1:0: 0 detours in 1 s"
 

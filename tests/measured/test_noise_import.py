@@ -509,7 +509,7 @@ def test_import_command(tmp_path, monkeypatch, capsys):
     for words in (
         "[netgauge]",
         "machine: node7",
-        "5 detours in 0.006009 s; none below 200 ns recorded",
+        "5 detours in 6.009 ms; none below 200 ns recorded",
         "note: 2 runs in one file",
         "written: netgauge_selfish.noise",
         "next: jitterfly noise show netgauge_selfish.noise",

@@ -223,6 +223,7 @@ BAD = {
     ("--seconds", "0"): "--seconds must be a time above 0",
     ("--seconds", "soon"): "--seconds must be a time above 0",
     ("--seconds", "30 days"): "--seconds must be a time above 0",
+    ("--seconds", "1us"): "seconds must be at least 100 µs, got 1 µs",
     ("--seconds", "1e6"): "seconds must be at most a week",
     ("--cpu", "99999"): f"cpu must be one that this process may use, {show_cpus(allowed_cpus())}",
     ("--cpu", "last"): "--cpu must be such as 3, or 0,2 or 0-3, or all",

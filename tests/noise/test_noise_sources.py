@@ -341,6 +341,8 @@ def test_traces_from_files(tmp_path):
     same = jf.simulate(case(given, compute_time="1ms"), 50).ticks
     assert np.array_equal(jf.simulate(case(noise, compute_time="1ms"), 50).ticks, same)
     assert replace(noise, shared=4).sha256 == noise.sha256
+    assert jf.TraceNoise(file=file, part=0).share() == noise.share()
+    check(lambda: jf.TraceNoise(file=file, part=7), "part must be left out", "has one part alone")
 
 
 def test_parts_of_files(tmp_path):

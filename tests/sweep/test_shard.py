@@ -1,5 +1,6 @@
 """Shards of a study, Slurm arrays: each cell in one shard; merged shards are the whole."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,7 +8,10 @@ import pytest
 from support import sweep_cases
 from support.scale import full_scale
 
+from jitterfly.cli import main
+from jitterfly.fields import counted
 from jitterfly.store import merge
+from jitterfly.store.cell_progress import run_progress
 from jitterfly.sweep import Shard, run
 
 
@@ -91,3 +95,35 @@ def test_more_shards_than_places(tmp_path):
     store = run(sweep_cases.study(sweep_cases.PLAIN), tmp_path, shard="5/5")
     assert store.path == Path(tmp_path / "shard-5-of-5")
     assert not any(store.available(cell) for cell in store.cells)
+
+
+def test_status_of_shards_that_are_not_merged(tmp_path, capsys):
+    """Each cell as its shard has it, a line for each shard, and the sum."""
+    study = sweep_cases.study(sweep_cases.PLAIN)
+    cells = len(study.cells())
+    for shard in ("1/3", "3/3"):
+        run(study, tmp_path, shard=shard)
+    (tmp_path / "shard-2-of-3").mkdir()  # it has just begun
+    progress = run_progress(tmp_path)
+    done = [sum(cell.complete for cell in shard.cells) for shard in progress.shards]
+    assert sum(cell.complete for cell in progress.cells) == sum(done) < cells
+    assert main(["status", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert f"{sum(done)} of {cells} cells finished" in told
+    for name, count in zip(("shard-1-of-3", "shard-3-of-3"), done, strict=True):
+        assert f"{name}: {counted(count, 'cell')} finished" in told
+    assert "not there: shard-2-of-3" in told
+    assert main(["status", str(tmp_path), "--json", "--open"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [shard["finished"] for shard in found["shards"]] == done
+    assert (found["finished"], found["cells"]) == (sum(done), cells)
+    assert (found["missing"], found["running"]) == (["shard-2-of-3"], None)
+    assert len(found["rows"]) == cells - sum(done)
+
+    run(study, tmp_path, shard="2/3")
+    assert all(cell.complete for cell in run_progress(tmp_path).cells)
+    other = tmp_path / "other"
+    run(sweep_cases.study(sweep_cases.STUDY), other, shard="2/3")
+    (other / "shard-2-of-3").rename(tmp_path / "shard-1-of-4")
+    with pytest.raises(ValueError, match=r"shard-1-of-4 are of different studies"):
+        run_progress(tmp_path)

@@ -93,7 +93,7 @@ class Plan:
             chosen = getattr(self, name)
             if not chosen or not set(chosen) <= set(known):
                 given = shorten(",".join(map(str, chosen)))
-                raise ValueError(f"{name} must be some of {', '.join(known)}, got {given!r}")
+                raise ValueError(f"{name} must be some of {', '.join(known)}, got {given}")
             object.__setattr__(self, name, tuple(key for key in known if key in chosen))
         check_integer(self.repeats, "repeats", 1, 10_000)
         for name in ("seconds", "longest"):

@@ -1,12 +1,12 @@
-"""The command `jitterfly` (command line): entry point `main`, exit codes, broken pipes."""
+"""The command `jitterfly` (command line): entry point `main`, exit codes."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Collection, Sequence
 
 from .signals import Stopping
+from .streams import StandardStreams
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -17,8 +17,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed and the others were finished, `merge` found cells unfinished, a recording is not to be
     trusted.
     """
-    with Stopping(with_process=arguments is None) as stopping:
-        return stopping.code(_run(arguments))
+    with Stopping(with_process=arguments is None) as stopping, StandardStreams() as streams:
+        return streams.code(stopping.code(_run(arguments)))
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -35,15 +35,11 @@ def _run(arguments: Sequence[str] | None) -> int:
         options = GivenOptions.of(chosen)
         with level(chosen), telling(lambda line: tell(f"jitterfly: {line}")):
             code = chosen.run(chosen) or 0
-        sys.stdout.flush()
+        sys.stdout.flush()  # here, where Ctrl-C is answered: it may wait for a reader
         return code
     except KeyboardInterrupt as stop:
         print(f"jitterfly: stopped{f': {stop}' if str(stop) else ''}", file=sys.stderr)
         return 130
-    except BrokenPipeError as error:
-        if _is_read():  # it is another pipe: that of a worker
-            return _fail(str(error), options)
-        return 0  # the reader (head, less) has seen enough, and all else was done before
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         return _fail(what, options)
@@ -53,16 +49,6 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _fail(str(error), options)
     except RuntimeError as error:
         return _fail(str(error), options, 1 if getattr(error, "failed", None) else 2)
-
-
-def _is_read() -> bool:
-    """Whether somebody reads the standard output; if not, the rest of it goes nowhere."""
-    try:
-        print(flush=True)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return False
-    return True
 
 
 def _fail(message: str, options: Collection[str], code: int = 2) -> int:

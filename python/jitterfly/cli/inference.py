@@ -13,8 +13,16 @@ from typing import Any
 
 from ..fields import check_choice, shorten
 from ..result_table import csv_text
-from ..syntax import is_number, read_count, read_noise
-from .options import announce_simulation, check_units, naming_options, number, size, value
+from ..syntax import is_number, read_count
+from .options import (
+    announce_simulation,
+    check_units,
+    naming_options,
+    noises,
+    number,
+    size,
+    value,
+)
 from .output import add_json, print_json, show_phases, warn_without_matplotlib
 
 FIT_EPILOG = """\
@@ -307,7 +315,7 @@ def _run_budget_of_measured(
     from ..inference import watching
     from ..inference.thinning import thinned
 
-    table = read_noise(chosen.noise, "--noise")
+    (table,) = noises([chosen.noise])
     if set(table) != {"kind", "file"} or table["kind"] != "trace":
         raise ValueError(
             f"--noise must be a noise file here, got {shorten(chosen.noise)}: --delay answers for "

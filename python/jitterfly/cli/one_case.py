@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -71,8 +72,8 @@ def add_case(parser: argparse.ArgumentParser, count: str | None = None) -> None:
     parser.add_argument(
         "--at",
         action="append",
-        metavar="AXIS=LABEL",
-        help="cell of the study, e.g. ranks=16 or variant=redundant; once for each axis; "
+        metavar="AXIS=LABEL[,...]",
+        help="cell of the study, e.g. ranks=16,variant=redundant; may be given several times; "
         "an axis that is left out is at its first value",
     )
 
@@ -127,9 +128,11 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[Case, int, str]:
     if study.variants:
         labels["variant"] = [point.label for point in study.variants]
     wanted: dict[str, str] = {}
-    for text in at:
-        if not labels:
-            raise ValueError(f"--at chooses a cell of a study: {study.name} has one cell alone")
+    if at and not labels:
+        raise ValueError(f"--at chooses a cell of a study: {study.name} has one cell alone")
+    # A comma ends a label where an axis follows: a label may have commas itself.
+    next_axis = re.compile(rf",\s*(?=(?:{'|'.join(map(re.escape, labels))})=)")
+    for text in [part for one in at for part in next_axis.split(one)]:
         name, equals, label = text.partition("=")
         if not equals or name not in labels:
             names = ", ".join(labels)

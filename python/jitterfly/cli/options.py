@@ -20,6 +20,8 @@ from ..syntax import is_number, read_count, read_network, read_noise, read_pairs
 from ..units import parse_seconds, warn_of_long
 from .output import in_options, tell
 
+_MOST_WRITTEN = 10**120  # above what `read_count` reads: each option has a limit of its own
+
 
 class _Once(argparse.Action):
     """argparse's usual action, for an option that is given once: it would take the last value."""
@@ -69,7 +71,7 @@ def value(text: str) -> Any:
     try:
         return int(text)
     except ValueError:
-        return read_count(text, "") if is_number(text) else text
+        return read_count(text, "", high=_MOST_WRITTEN) if is_number(text) else text
 
 
 def integer(text: str | None, name: str, low: int, high: int) -> int | None:
@@ -114,7 +116,9 @@ def noises(texts: list[str]) -> list[dict[str, Any]]:
                 "--noise must look like key=value,key=value, or be a noise file: "
                 f"{shorten(text)[1:-1]} can not be read (No such file or directory)"
             )
-    tables: list[dict[str, Any]] = [read_noise(text, "--noise") for text in texts]
+    tables: list[dict[str, Any]] = [
+        read_noise(Path(text) if Path(text).is_file() else text, "--noise") for text in texts
+    ]
     for table in tables:
         if table.get("kind") == "congestion" and not isinstance(table.get("network"), dict):
             raise ValueError(

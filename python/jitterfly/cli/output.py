@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import codecs
 import dataclasses
-import io
 import json
 import math
 import platform
@@ -32,6 +31,7 @@ from ..files import check_output, check_replaceable, make_directory, read_whole,
 from ..info import __version__
 from ..progress import Phases
 from ..renames import from_stored
+from .streams import Nowhere
 
 _PLAIN_LETTERS = {"±": "+-", "–": "-", "…": "...", "µ": "u", "μ": "u", "×": "x"}
 _NARROWEST = 60  # letters that a table needs in any case
@@ -148,11 +148,6 @@ def level(chosen: argparse.Namespace) -> Iterator[None]:
         _QUIET = before
 
 
-class _Nowhere(io.TextIOBase):
-    def write(self, text: str) -> int:
-        return len(text)
-
-
 class GivenOptions(frozenset[str]):
     """The names of a command's options; `given` are those that have a value.
 
@@ -212,7 +207,7 @@ def in_options(text: str, options: Collection[str] | None = None) -> str:
 
 def progress_stream() -> TextIO:
     """Where progress goes: standard error, or nowhere after `-q`."""
-    return _Nowhere() if _QUIET else sys.stderr  # type: ignore[return-value]
+    return Nowhere() if _QUIET else sys.stderr  # type: ignore[return-value]
 
 
 def tell(text: str) -> None:

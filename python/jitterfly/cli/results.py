@@ -85,7 +85,7 @@ def _status(chosen: argparse.Namespace) -> None:
 
 def _progress(progress: RunProgress, only_open: bool) -> dict[str, Any]:
     """What `status` prints, for programs."""
-    from ..store.directory import UNKNOWN
+    from ..store.merge import missing_shards
 
     rows = [
         {
@@ -103,6 +103,18 @@ def _progress(progress: RunProgress, only_open: bool) -> dict[str, Any]:
         if not (only_open and cell.complete)
     ]  # fmt: skip
     return {
+        **_counts(progress),
+        "rows": rows,
+        "shards": list(map(_counts, progress.shards)),
+        "missing": missing_shards([shard.path for shard in progress.shards]),
+    }
+
+
+def _counts(progress: RunProgress) -> dict[str, Any]:
+    """What is done in all cells of a run, or of a shard, and whether it goes on."""
+    from ..store.directory import UNKNOWN
+
+    return {
         "path": progress.path,
         "study": progress.title,
         "running": None if progress.holder == UNKNOWN else progress.holder,
@@ -111,7 +123,6 @@ def _progress(progress: RunProgress, only_open: bool) -> dict[str, Any]:
         "finished": sum(cell.complete for cell in progress.cells),
         "cells": len(progress.cells),
         "realizations": sum(cell.available for cell in progress.cells),
-        "rows": rows,
     }
 
 

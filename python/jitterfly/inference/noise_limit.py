@@ -197,7 +197,9 @@ class NoiseLimitTable(ResultTable):
         if never and len(self.case.noise) > 1:
             text.append(
                 f"none keeps it: on {show_ranks(never)} the other noise alone exceeds the limit; "
-                "give a higher limit, or less of the other noise"
+                "give a higher limit, or less of the other noise; what this noise costs on top of "
+                "it, a study with two variants tells, with this noise and without it: "
+                "`jitterfly compare DIR:without DIR:with`"
             )
         if any(row.state == AT_MOST and self._is_untold(row) for row in self.rows):
             text.append("?: too few realizations are delayed there to tell; take more")

@@ -333,10 +333,8 @@ def _curve_of_measurement(
     tables = [part for part in measured.parts if isinstance(part, CollectiveTable)]
     samples = [part for part in measured.parts if isinstance(part, PerRankSamples)]
     if not tables and not samples:  # all parts are of one class
-        kind = type(measured.parts[0]).__name__
-        raise FormatError(
-            path.name, None, f"no scaling curve: {kind} of format {measured.format!r}"
-        )
+        what = f"no scaling curve: it holds {measured.parts[0].words} ({measured.format})"
+        raise FormatError(path.name, None, what)
     curves = [
         _curve_of_table(path.name, part, message_bytes)
         for part in parts_of_collective(tables, collective, path.name)

@@ -377,7 +377,7 @@ def _idle_line(parts: list[Facts]) -> str:
 
 
 def _span(low: float, high: float) -> str:
-    return f"{low:.4g} s" if low == high else f"{low:.4g} to {high:.4g} s"
+    return show_seconds(low) if low == high else f"{show_seconds(low)} to {show_seconds(high)}"
 
 
 def _in_full(facts: Facts, name: str) -> list[str]:
@@ -418,7 +418,7 @@ def _in_full(facts: Facts, name: str) -> list[str]:
 def _what_it_holds(facts: Facts) -> str:
     count = f"{facts['count']:,}"
     if facts["kind"] == "detours":
-        known = [f"{counted(facts['count'], 'detour')} in {facts['seconds']:.4g} s"]
+        known = [f"{counted(facts['count'], 'detour')} in {show_seconds(facts['seconds'])}"]
         if facts["threshold"]:
             known.append(f"none below {show_seconds(facts['threshold'], 3)} recorded")
         if facts["resolution"]:
@@ -427,7 +427,7 @@ def _what_it_holds(facts: Facts) -> str:
     if facts["kind"] == "detour histogram":
         seconds = facts["seconds"]
         return f"{counted(facts['count'], 'detour')} in " + (
-            f"{seconds:.4g} s of CPU time" if seconds else "a time that is not known"
+            f"{show_seconds(seconds)} of CPU time" if seconds else "a time that is not known"
         )
     if facts["kind"] == "latency histogram":
         return f"{count} wake-up latencies (how late a timer woke: no detours, so no rate)"

@@ -39,7 +39,7 @@ _BUSY = 0.1  # of the time that other threads ran: it is load
 _BUSY_SHOWN = 0.01  # share of the time from which on a note says it
 _STOLEN_SHOWN = 1e-3  # share of the time that a hypervisor took
 MOST_DETOURS = 2**24
-LONGEST = 7 * 86400.0  # seconds
+SHORTEST, LONGEST = 1e-4, 7 * 86400.0  # seconds
 _TIMES_SMALLEST = 9  # as Netgauge: an iteration of more than 900 % of the smallest is a detour
 _EXPECTED = 20_000  # detours a second that the buffer has room for
 _LEAST_ROOM = 100_000
@@ -414,6 +414,11 @@ def record(
         Before the recording began.
     """
     seconds = parse_seconds(seconds, "seconds", positive=True)
+    if seconds < SHORTEST:
+        raise ValueError(
+            f"seconds must be at least {show_seconds(SHORTEST)}, got {show_seconds(seconds)}; "
+            "detours that come rarely take seconds"
+        )
     if seconds > LONGEST:
         raise ValueError(
             f"seconds must be at most a week, {LONGEST:.0f}, got {show_number(seconds)}"

@@ -241,6 +241,10 @@ class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
             f"its {parts} parts, and a merged file has a part for each CPU"
         )
 
+    @property
+    def random(self) -> bool:
+        return isinstance(self.offset, str)
+
     def share(self) -> float:
         traces = self.replayed()
         return sum(trace.share() for trace in traces) / len(traces)

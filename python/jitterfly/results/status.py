@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+from ..fields import counted, first_few
 from ..observables import TargetState
 from ..store import Store
 from ..store.cell_progress import CellProgress, RunProgress, TargetProgress
 from ..store.directory import UNKNOWN
+from ..store.merge import missing_shards
 from .text_table import WIDTH, interval, with_sentences
 
 
@@ -60,6 +62,20 @@ def _activity(progress: RunProgress) -> str:
     return going if progress.age is None else f"as of {progress.age:.0f} s ago; {going}"
 
 
+def _shard_lines(progress: RunProgress) -> list[str]:
+    """A line for each shard, and which are missing."""
+    lines = [""]
+    for shard in progress.shards:
+        finished = counted(sum(cell.complete for cell in shard.cells), "cell")
+        total = counted(sum(cell.available for cell in shard.cells), "realization")
+        lines.append(f"{shard.path.name}: {finished} finished, {total}; {_activity(shard)}")
+    missing = missing_shards([shard.path for shard in progress.shards])
+    if missing:
+        lines.append(f"not there: {first_few(missing, 5)}")
+    lines.append(f"when all are finished: jitterfly merge {progress.path}")
+    return lines
+
+
 def status(
     run: Store | RunProgress,
     *,
@@ -68,6 +84,8 @@ def status(
     most: int | None = None,
 ) -> str:
     """A line for each cell: realizations done, of how many at most, and its targets.
+
+    Of shards that are not merged also a line for each of them.
 
     Parameters
     ----------
@@ -105,5 +123,5 @@ def status(
     lines.append(f"{finished} of {count} cells finished, {total:,} realizations")
     if targets:
         lines.append(f"{met} of {finished} finished cells met their targets")
-    lines.append(_activity(progress))
+    lines += _shard_lines(progress) if progress.shards else [_activity(progress)]
     return "\n".join(lines)

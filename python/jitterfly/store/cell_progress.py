@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from .directory import (
     MANY,
     PROGRESS,
     RECORDS,
+    SHARDS,
     UNKNOWN,
     fingerprint_of,
     holder,
@@ -87,7 +88,7 @@ class RunProgress:
     `age` is None where it is so now, else seconds since it was so; or, where no run is going on,
     seconds between then and the end of a run that was killed. `holder` says who runs it, such
     as `pid 12 on host`; "" where that is not known, None where no run is going on, `lock.UNKNOWN`
-    where it is not known whether one is.
+    where it is not known whether one is. `shards` are those that it is the sum of, if any.
     """
 
     path: Path
@@ -97,6 +98,7 @@ class RunProgress:
     cells: tuple[CellProgress, ...]
     age: float | None = None
     holder: str | None = None
+    shards: tuple[RunProgress, ...] = ()
 
     @classmethod
     def of(cls, store: Store) -> RunProgress:
@@ -141,7 +143,7 @@ class RunProgress:
 
 
 def run_progress(path: str | Path) -> RunProgress:
-    """How far the run in the directory `path` is.
+    """How far the run in the directory `path` is, or all shards in it that are not merged yet.
 
     What the run wrote down, if the records are still those. While it goes on, what it wrote down
     last; so too of many cells, where it was killed soon after that. Else the records are read, and
@@ -150,12 +152,14 @@ def run_progress(path: str | Path) -> RunProgress:
     Raises
     ------
     ValueError
-        `path` holds no run, or a damaged one.
+        `path` holds no run, a damaged one, or shards of several studies.
     OSError
         A file can not be read.
     """
     path = Path(path)
     file = path / PROGRESS
+    if not (path / META).is_file() and (shards := started_shards(path)):
+        return _sum_of_shards(path, [run_progress(shard) for shard in shards])
     if (path / META).is_file():
         who = holder(path)
         if (content := valid_content(file)) is not None:
@@ -179,6 +183,34 @@ def run_progress(path: str | Path) -> RunProgress:
             if store.files.is_undisturbed():
                 write_cached(file, progress.to_json(), fingerprint)
     return progress
+
+
+def started_shards(path: Path) -> list[Path]:
+    """The shards in a directory that hold a run, by their number."""
+    shards = (shard for shard in path.glob(SHARDS) if (shard / META).is_file())
+    return sorted(shards, key=lambda shard: (len(shard.name), shard.name))
+
+
+def _sum_of_shards(path: Path, shards: Sequence[RunProgress]) -> RunProgress:
+    """Each cell as the shard has it that is farthest: the others leave it to that one."""
+    first = shards[0]
+    labels = [cell.labels for cell in first.cells]
+    for shard in shards:
+        same = (shard.title, shard.axes, shard.targets) == (first.title, first.axes, first.targets)
+        if not same or [cell.labels for cell in shard.cells] != labels:
+            raise ValueError(f"{first.path} and {shard.path} are of different studies")
+    cells = zip(*(shard.cells for shard in shards), strict=True)
+    farthest = [max(own, key=lambda cell: (cell.complete, cell.available)) for own in cells]
+    holders = [shard.holder for shard in shards if shard.holder not in (None, UNKNOWN)]
+    unknown = UNKNOWN if any(shard.holder == UNKNOWN for shard in shards) else None
+    return replace(
+        first,
+        path=path,
+        cells=tuple(farthest),
+        age=max((shard.age for shard in shards if shard.age is not None), default=None),
+        holder=", ".join(map(str, holders)) if holders else unknown,
+        shards=tuple(shards),
+    )
 
 
 def is_finished(store: Store) -> bool:

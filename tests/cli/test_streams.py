@@ -1,0 +1,123 @@
+"""Commands whose output nobody reads (`| head`), or can not be written: files and exit codes."""
+
+import os
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+from support.commands import run
+from support.paths import ROOT
+from support.small_study import STUDY
+
+from jitterfly.cli.streams import StandardStreams
+
+NOISE = ROOT / "sweeps" / "examples" / "vm.noise"
+PERIODIC = "--noise=period=1ms,duration=25us,start=stationary"
+SLOWDOWN = ("slowdown", PERIODIC, "--ranks=64", "--realizations=20")
+
+
+def unread(folder, *arguments, errors=subprocess.PIPE):
+    """A command whose standard output is a pipe that nobody reads any more."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", "jitterfly", *arguments], stdout=writer,
+            stderr=writer if errors is None else errors, cwd=folder, text=True, timeout=120,
+        )  # fmt: skip
+    finally:
+        os.close(writer)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "files"),
+    [
+        (("noise", "import", str(NOISE), "--longest=100us", "--out=x.noise"), ["x.noise"]),
+        ((*SLOWDOWN, "--out=out"), ["out/slowdown.csv", "out/slowdown.json"]),
+        (("explain", PERIODIC, "--ranks=16", "--realizations=20", "--ranks-csv=x.csv"), ["x.csv"]),
+        (("info",), []),
+    ],
+    ids=lambda value: value[0] if value and isinstance(value, tuple) else "",
+)
+def test_files_are_written_though_nobody_reads_the_text(tmp_path, arguments, files):
+    done = unread(tmp_path, *arguments, "-q")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all((tmp_path / name).stat().st_size for name in files)
+
+
+@pytest.mark.full_scale
+def test_pictures_too(tmp_path):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "small.toml").write_text(STUDY)
+    ranks = "ranks,latency_us\n2,3.9\n4,8.1\n8,12.2\n16,16.0\n32,20.1\n"
+    (tmp_path / "curve.csv").write_text(ranks)
+    for arguments, name in (
+        ((*SLOWDOWN, "--picture=a.png"), "a.png"),
+        (("run", "small.toml", "--out=out"), "out/small.png"),
+        (("plot", "out", "--out=b.png"), "b.png"),
+        (("fit", "curve.csv", "--out=fit"), "fit/fit.csv"),
+        (("noise", "show", str(NOISE), "--out=c.png"), "c.png"),
+    ):
+        done = unread(tmp_path, *arguments, "-q")
+        assert (done.returncode, done.stderr) == (0, ""), arguments
+        assert (tmp_path / name).stat().st_size
+
+
+def test_nobody_reads_progress_and_errors(tmp_path):
+    """As in `2>&1 | head`: the exit code says what is wrong."""
+    done = unread(tmp_path, *SLOWDOWN, "--out=out", "-v", errors=None)
+    assert done.returncode == 0
+    assert (tmp_path / "out" / "slowdown.csv").exists()
+    assert (
+        unread(tmp_path, "slowdown", "--noise=nothere", "--ranks=64", errors=None).returncode == 2
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+def test_a_full_disk(tmp_path):
+    """The error names what could not be written; files that could be are there."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "jitterfly", *SLOWDOWN, "--out=out", "-q"],
+            stdout=full, stderr=subprocess.PIPE, cwd=tmp_path, text=True,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "jitterfly: error: standard output: No space left on device\n"
+    assert (tmp_path / "out" / "slowdown.csv").exists()
+
+
+def test_standard_output_that_is_closed(tmp_path):
+    done = subprocess.run(
+        ["sh", "-c", f'"{sys.executable}" -m jitterfly info >&-'], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_within_a_program(monkeypatch, capsys):
+    """Its streams are as before, and a pipe that breaks elsewhere is an error."""
+    before = sys.stdout, sys.stderr
+    monkeypatch.setattr("jitterfly.cli.parser.output.print_json", broken)
+    assert run("info", "--json") == 2
+    assert (sys.stdout, sys.stderr) == before
+    assert capsys.readouterr() == ("", "jitterfly: error: [Errno 32] of a worker\n")
+
+
+def broken(*_, **__):
+    raise BrokenPipeError(32, "of a worker")
+
+
+def test_a_stream_without_a_descriptor():
+    """A notebook's stream, say: its errors end nothing either."""
+
+    class Broken:
+        def write(self, text):
+            raise BrokenPipeError
+
+        def flush(self):
+            raise BrokenPipeError
+
+    with redirect_stdout(Broken()), StandardStreams() as streams:
+        print("a line", flush=True)
+        assert streams.code(0) == 0
