@@ -1,5 +1,6 @@
-// Sampling of a delay (inverse transform) from integer tables (delay_tables.h) with one 64-bit
-// uniform u. No library's logarithm decides a bit. Small u are rare, long delays.
+// Draws a random delay of any distribution (exponential, Weibull, ...) from 64 random bits, u.
+// It is an inverse transform by integer tables (delay_tables.h). No library's logarithm decides a
+// bit. Small u are rare, long delays.
 //
 // Nearly always the high half of u is enough, and the low half need not be drawn. Probabilities
 // stay exact, and so do samples of a certain delay: only a high half that is equal to that of a

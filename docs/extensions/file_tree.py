@@ -193,7 +193,9 @@ if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # of `| head` and the like
     # `30-run` is found by `30 run`.
     words = re.findall(r"\w+", " ".join(sys.argv[1:]))
-    lines = search(words)
-    if not lines:
-        sys.exit(f"no file has any of: {' '.join(words)}")
-    print("\n".join(lines))
+    unknown = [word for word in words if not search([word])]
+    if unknown:
+        print(f"no file has: {' '.join(unknown)}", file=sys.stderr)
+    if unknown and unknown == words:
+        sys.exit(1)
+    print("\n".join(search(words)))

@@ -1,4 +1,4 @@
-"""Simulated against measured samples: two-sample KS test (Kolmogorov-Smirnov), quantiles."""
+"""`compare_measured`: simulated and measured distribution, by a KS (Kolmogorov-Smirnov) test."""
 
 from __future__ import annotations
 

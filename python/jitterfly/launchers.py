@@ -1,7 +1,8 @@
 """Rank, size and local rank of a process, from environment variables of Slurm and MPI launchers.
 
 A process may have the variables of several launchers, since `mpirun` in a Slurm job hands those of
-Slurm on: an MPI launcher comes before Slurm.
+Slurm on: an MPI launcher comes before Slurm. Nothing is sent here: `sweep.executors` runs over MPI
+ranks, and `sweep.driver` gathers their results.
 """
 
 from __future__ import annotations

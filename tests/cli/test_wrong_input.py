@@ -101,14 +101,10 @@ def test_noise(folder, capsys, command, noise):
         (["--bytes", "1kb"], "--bytes must be "),
         (["--bytes", "0"], "--bytes must be an integer from 1 to 2^62, got 0"),
         (["--compute-time", "5x"], "--compute-time must be a time from 0 to 4.61e+06 s, a number "
-<<<<<<< HEAD
          "or text with a unit (s, ms, us, µs, ns, ps, min, h), got '5x'"),
-=======
-         "or text with a unit (s, ms, us, µs, ns, ps), got '5x'"),
         (["--compute-time", "-1"], "--compute-time must be a time from 0 to "),
         (["--compute-time", "1e7"], "--compute-time must be a time from 0 to "),
         (["--seed", "1e30"], "--seed must be an integer from 0 to 2^64 - 1"),
->>>>>>> fd
         (["--compute-time", "-1ms"], "--compute-time must be a time from 0 to "),
         (["--compute-time", "1e9"], "--compute-time must be a time from 0 to 4.61e+06 s, got '"),
         (["--cycles", "0"], "--cycles must be an integer from 1 to 100000, got 0"),

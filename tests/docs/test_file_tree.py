@@ -99,7 +99,9 @@ def test_the_command():
         return subprocess.run([sys.executable, SCRIPT, *words], capture_output=True, text=True,
                               check=False)  # fmt: skip
 
-    assert run("Fieller's", "ratio").stdout.startswith("python/jitterfly/stats/ratios.py: ")
+    found = run("Fieller's", "xyzzy", "ratio")
+    assert found.stdout.startswith("python/jitterfly/stats/ratios.py: ")
+    assert (found.returncode, found.stderr) == (0, "no file has: xyzzy\n")
     nothing = run("xyzzy")
     assert (nothing.returncode, nothing.stdout) == (1, "")
-    assert nothing.stderr == "no file has any of: xyzzy\n"
+    assert nothing.stderr == "no file has: xyzzy\n"

@@ -1,13 +1,13 @@
-"""Best-arm race in one cell: successive elimination of algorithms, multiple comparisons.
+"""Race of algorithms in a cell: decides which are slower, undecided, or the winner (best arm).
 
 A cell is a number of ranks and a message size. Its candidates become cases, which are all
 simulated with the same noise.
 
-This is successive halving in the form that controls its errors: what is dropped is not the worse
-half, but what the data tell to be slower than the best one at hand. At each look, with more
-realizations than at the one before, statements are made, each at the one-sided `error` of the
-question, which is the rate of all divided by how many there can be in all cells and at all looks
-(Bonferroni):
+It is successive elimination with multiple comparisons, that is successive halving in the form that
+controls its errors: what is dropped is not the worse half, but what the data tell to be slower than
+the best one at hand. At each look, with more realizations than at the one before, statements are
+made, each at the one-sided `error` of the question, which is the rate of all divided by how many
+there can be in all cells and at all looks (Bonferroni):
 
 - candidate a is slower than b, from paired differences on the same noise, for every two of them;
 - the statistic of a is at most u: a candidate that takes longer than u *without* noise is slower,

@@ -1,4 +1,4 @@
-"""Forwarding tables from directed links with destinations; detection of routing loops."""
+"""Forwarding tables of any network: which link a node takes to each host; routing loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`NetworkMap`: a network read from a DOT or InfiniBand file, routed by forwarding tables."""
+"""`NetworkMap`: any network (dragonfly, torus, ...) read from a DOT or InfiniBand file.
+
+It is routed by the tables that `forwarding` makes.
+"""
 
 from __future__ import annotations
 

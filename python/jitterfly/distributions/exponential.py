@@ -1,4 +1,7 @@
-"""Exponential distribution: memoryless gaps, as of Poisson arrivals."""
+"""Exponential distribution: memoryless gaps, as of Poisson arrivals.
+
+Its formulas; the engine draws from tables of them (cuda/noise/delay.h).
+"""
 
 from __future__ import annotations
 

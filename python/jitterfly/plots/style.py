@@ -1,4 +1,4 @@
-"""Style of all figures: matplotlib settings, colour-blind palette, axes, ticks, units, legend.
+"""Style of all figures: matplotlib settings, colour-blind palette, room for ticks, units, legend.
 
 Colours are Okabe and Ito's, told apart by the colour-blind; series also differ in lightness,
 marker, line and hatch, so that a grey print reads the same.

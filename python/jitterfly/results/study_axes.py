@@ -1,4 +1,4 @@
-"""Axes of a study as axes of a figure or table: positions, log scale, labels."""
+"""Axes of a study as axes of a figure or table: ticks (powers of two), log scale, labels."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """`run` of a study: batches, shards (Slurm arrays), resume after a kill or Ctrl-C, progress line.
 
-Batches are handed out to workers, and again where a worker died.
+Batches are handed out to workers, which are processes or MPI ranks (mpirun), and again where one
+died. Their results are gathered here, and written by one process.
 
 A shard is a part of the cells, which one job of several runs by itself: one of a Slurm array
 (`Shard.from_slurm`), or a process of an MPI job (`launchers`). While a run goes on, a line says how

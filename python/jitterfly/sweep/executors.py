@@ -1,4 +1,4 @@
-"""Executors: this process, a pool of worker processes, which may die, MPI ranks; GPUs, cores."""
+"""Executors: this process, a pool of worker processes, MPI ranks (mpirun, mpi4py); GPUs, cores."""
 
 from __future__ import annotations
 
