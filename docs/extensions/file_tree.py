@@ -126,6 +126,10 @@ def setup(app: Any) -> dict[str, Any]:
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
 
+def one_line(path: Path, line: str) -> str:
+    return f"{path.relative_to(ROOT)}{'/' * path.is_dir()}{package_file(path)}: {line}"
+
+
 MOST_LINES = 12
 # Of a word in a file's own name, in the line, in the rest of the head, in definitions, nowhere.
 WORTH = 13, 10, 7, 3, 0
@@ -170,7 +174,7 @@ def search(words: Sequence[str]) -> list[str]:
     wanted = [begins_a_word(word) for word in words]
     found: list[tuple[str, list[int]]] = []
     for path, line in everything():
-        shown = f"{path.relative_to(ROOT)}{'/' * path.is_dir()}{package_file(path)}: {line}"
+        shown = one_line(path, line)
         file = path / package_file(path)
         texts = [path.name, shown, *(texts_of(file) if file.is_file() else ())]
         found.append((shown, [place_of(word, texts) for word in wanted]))
@@ -189,13 +193,17 @@ def search(words: Sequence[str]) -> list[str]:
     return [one[0] for one in best[: max(in_line, MOST_LINES)] if worth(*one) > 0]
 
 
-if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # of `| head` and the like
-    # `30-run` is found by `30 run`.
-    words = re.findall(r"\w+", " ".join(sys.argv[1:]))
+def main(arguments: Sequence[str]) -> int:
+    """Print the lines of the whole tree, or those that a search for words finds; exit code."""
+    words = re.findall(r"\w+", " ".join(arguments))  # `30-run` is found by `30 run`
     unknown = [word for word in words if not search([word])]
     if unknown:
         print(f"no file has: {' '.join(unknown)}", file=sys.stderr)
-    if unknown and unknown == words:
-        sys.exit(1)
-    print("\n".join(search(words)))
+    found = search(words) if words else [one_line(path, line) for path, line in everything()]
+    print("\n".join(found), end="\n" if found else "")
+    return 0 if found else 1
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # of `| head` and the like
+    sys.exit(main(sys.argv[1:]))

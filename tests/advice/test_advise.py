@@ -45,7 +45,7 @@ from jitterfly.advice.ranking import cell_of_race
         ({"own": {"a": {"kind": "quick"}}}, "own.a: kind must be one of"),
         ({"own": [1]}, "own must be a table"),
         ({"cycles": 0}, "cycles must be an integer from 1 to 100000"),
-        ({"compute_time": "1 h"}, "compute_time must be a time"),
+        ({"compute_time": "1 d"}, "compute_time must be a time"),
         ({"seed": -1}, "seed must be an integer from 0 to 2^64 - 1"),
         ({"realizations": 1}, "realizations must be an integer from 2 to 2^32"),
         ({"realizations": 100, "statistic": "p99.9"}, "realizations must be an integer from"),

@@ -94,14 +94,15 @@ def test_a_word_that_no_file_has_does_not_hide_those_with_the_others():
     assert searched("xyzzy", "fieller")[0] == "python/jitterfly/stats/ratios.py"
 
 
-def test_the_command():
-    def run(*words):
-        return subprocess.run([sys.executable, SCRIPT, *words], capture_output=True, text=True,
-                              check=False)  # fmt: skip
+def test_the_command(capsys):
+    assert file_tree.main(["Fieller's", "xyzzy", "ratio"]) == 0
+    found = capsys.readouterr()
+    assert found.out.startswith("python/jitterfly/stats/ratios.py: ")
+    assert found.err == "no file has: xyzzy\n"
+    assert file_tree.main(["xyzzy"]) == 1
+    assert capsys.readouterr().out == ""
 
-    found = run("Fieller's", "xyzzy", "ratio")
-    assert found.stdout.startswith("python/jitterfly/stats/ratios.py: ")
-    assert (found.returncode, found.stderr) == (0, "no file has: xyzzy\n")
-    nothing = run("xyzzy")
-    assert (nothing.returncode, nothing.stdout) == (1, "")
-    assert nothing.stderr == "no file has: xyzzy\n"
+
+def test_without_words_it_prints_everything():
+    found = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=True)
+    assert len(found.stdout.splitlines()) == len(list(file_tree.everything()))

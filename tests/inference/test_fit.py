@@ -498,7 +498,7 @@ def test_command_of_a_curve(tmp_path, capsys):
     [
         (["--model", "normal"], "--model must be one of"),
         (["--rank", "first"], "--rank must be one of 'last', 'mean'"),
-        (["--step", "1h"], "--step must be a time"),
+        (["--step", "1d"], "--step must be a time"),
         (["--probability", "2"], "--probability must be above 0 and at most 1"),
         (["--confidence", "1"], "confidence must be above 0 and below 1"),
         (["--confidence", "high"], "--confidence must be a number"),

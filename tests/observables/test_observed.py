@@ -270,7 +270,7 @@ def test_targets_read_back(share):
         ("median of gain ± 1 %", "target: statistic must be one of mean, "),
         ("max of gain ± 1 %", "target: statistic must have an interval, got 'max'"),
         ("mean of gain ± one %", "target 'mean of gain ± one %': width must be a number"),
-        ("mean of gain ± 1 h", "target 'mean of gain ± 1 h': width must be a time"),
+        ("mean of gain ± 1 d", "target 'mean of gain ± 1 d': width must be a time"),
         ("mean of gain ± 0 %", "target 'mean of gain ± 0 %': width must be above 0, got 0 %"),
         ("mean of gain ± -2 %", "target 'mean of gain ± -2 %': width must be above 0, got -2 %"),
         ("mean of gain ± -2", "target 'mean of gain ± -2': width must be above 0, got -2"),
