@@ -86,6 +86,14 @@ def test_each_rank_may_have_its_own_time():
         app.calc(["1us", "2us"])
 
 
+def test_a_time_without_a_unit_is_warned_of_once():
+    app = jf.ScheduleBuilder(2)
+    with pytest.warns(jf.LongTimeWarning, match="time of calc") as told:
+        done = app.calc([5, 6])
+    assert len(told) == 1
+    assert repr(done) == "Operations(of 2 ranks)"
+
+
 def test_times_are_whole_nanoseconds():
     app = jf.ScheduleBuilder(1)
     app.calc("1.4ns")
@@ -157,11 +165,13 @@ def test_errors_name_what_is_wrong():
     wrong(lambda app: app.messages([(0, 0)], 1), "different")
     wrong(lambda app: app.messages([(0, 1, 2)], 1), "pair")
     wrong(lambda app: app.messages([(0, 1)], 0), "message_bytes")
+    wrong(lambda app: app.messages([(0, 1)], 2**53), "message_bytes")
+    wrong(lambda app: app.collective("ring_allreduce", 2**53), "message_bytes")
     wrong(lambda app: app.collective("ring", 8), "algorithm")
     wrong(lambda app: app.collective(jf.Butterfly(exchanges_after=1), 8), "redundant")
     wrong(lambda app: app.collective("ring_allreduce", 0), "message_bytes")
     wrong(lambda app: app.mark("a"), "nothing was added")
-    wrong(lambda app: app.mark("two words", app.calc(1)), "name must be a word")
+    wrong(lambda app: app.mark("two words", app.calc("1us")), "name must be a word")
     other = jf.ScheduleBuilder(4).calc("1us")
     wrong(lambda app: app.calc("1us", after=other), "this builder")
     wrong(lambda app: app.mark("a", other), "this builder")

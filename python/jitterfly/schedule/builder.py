@@ -16,7 +16,7 @@ import numpy as np
 
 from ..algorithms import Algorithm
 from ..case import Case
-from ..fields import check_integer, shorten
+from ..fields import check_integer, counted, shorten
 from ..files import check_output, write_whole
 from ..goal import (
     MOST_MESSAGES,
@@ -31,12 +31,13 @@ from ..network import LogGOPS
 from ..program import rank_rounds
 from ..steps import draws_per_cycle
 from ..syntax import read_count, read_size
-from ..units import Time, parse_seconds, to_ticks
+from ..units import Time, parse_seconds, to_ticks, warn_of_long
 from .marks import MOST_MARKS, NO_MARK
 from .schedule import Marks, Schedule, temporary_file
 
 MOST_RANKS = 2**20
 MOST_CPUS = 256
+_MOST_BYTES = 2**52  # of a message, for the reader of GOAL
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,10 @@ class Operations:
     """
 
     numbers: dict[int, tuple[int, ...]]
-    _builder: ScheduleBuilder = field(repr=False, compare=False)
+    _builder: ScheduleBuilder = field(compare=False)
+
+    def __repr__(self) -> str:
+        return f"Operations(of {counted(len(self.numbers), 'rank')})"
 
 
 After = Operations | Sequence[Operations]
@@ -154,6 +158,9 @@ class ScheduleBuilder:
                 f"time must be one, or one for each of {len(chosen)} ranks, got {len(time)}"
             )
         ticks = {one: to_ticks(parse_seconds(one, "time")) for one in set(time)}
+        for one in ticks:
+            if warn_of_long(one, "time of calc"):
+                break
         for rank, one in zip(chosen, time, strict=True):
             text = f"calc {whole_ns(ticks[one], 'time', [])}"
             self._of[rank].add([text], cpu, waits.get(rank, ()), label)
@@ -183,7 +190,7 @@ class ScheduleBuilder:
         -------
         Operations
         """
-        size = read_size(message_bytes, "message_bytes", 1)
+        size = read_size(message_bytes, "message_bytes", 1, _MOST_BYTES)
         waits, label = self._waits(after, cpu), _label(name)
         operations: dict[int, list[str]] = {}
         for pair in pairs:
@@ -231,9 +238,8 @@ class ScheduleBuilder:
         """
         group, label = self._ranks(ranks), _label(name)
         waits = self._waits(after, cpu)
-        case = Case(
-            len(group), algorithm=algorithm, network=self._network, message_bytes=message_bytes
-        )
+        size = read_size(message_bytes, "message_bytes", 1, _MOST_BYTES)
+        case = Case(len(group), algorithm=algorithm, network=self._network, message_bytes=size)
         steps = case.cycle_steps()
         check_expressible(case, steps)
         self._count(rank_rounds(case))
