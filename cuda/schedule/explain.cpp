@@ -70,12 +70,14 @@ struct RankTimes {
 // The log of a realization, and what ranks do with their CPUs.
 class Log {
  public:
-  // processors: as in ActionState.
-  Log(const Plan& plan, const std::vector<Traced>& processors)
-      : plan_(plan), processors_(processors), ranks_(plan.ranks) {}
+  explicit Log(const Plan& plan)
+      : plan_(plan),
+        worked_(plan.cpus > 1 ? std::size_t{plan.ranks} * plan.cpus : 0),
+        ranks_(plan.ranks) {}
 
   void clear() {
     entries_.clear();
+    for (auto& intervals : worked_) intervals.clear();
     std::fill(ranks_.begin(), ranks_.end(), RankTimes());
   }
   const Entry& operator[](std::uint32_t i) const { return entries_[i]; }
@@ -119,6 +121,7 @@ class Log {
     begun = at(begun);
     if (busy.entry == before) busy.entry = begun_;
     if (action_->kind == kDoTake) way.entry = begun_;
+    work(begun.t, begun.t + done_);
     const Tick waited = busy.t - before_ - done_;
     if (waited == 0) return;
     Tick until = before_;
@@ -128,25 +131,49 @@ class Log {
       const std::uint32_t bound = entries_[begun_].before;
       if (bound != kNoEntry && action_of(bound).rank != action_->rank) until = begun.t;
     }
-    const Tick for_others = std::clamp<Tick>(until - works_until(), 0, waited);
+    const Tick for_others = std::min(idle(before_, until), waited);
     RankTimes& times = ranks_[action_->rank];
     times.of[kWaitsForSender] += for_others;
     times.of[kWaitsForMessage] += waited - for_others;
   }
 
  private:
-  // A rank waits for others while none of its CPUs works.
-  Tick works_until() const {
-    Tick until = before_;
+  struct Interval {
+    Tick from, to;
+  };
+
+  // The CPU of the action at hand works.
+  void work(Tick from, Tick to) {
+    if (worked_.empty() || from == to) return;
+    auto& intervals = worked_[std::size_t{action_->rank} * plan_.cpus + action_->cpu];
+    if (!intervals.empty() && intervals.back().to == from)
+      intervals.back().to = to;
+    else
+      intervals.push_back({from, to});
+  }
+  // For how long no other CPU of its rank works: then the rank waits for others.
+  Tick idle(Tick from, Tick to) {
+    if (to <= from || worked_.empty()) return std::max<Tick>(to - from, 0);
+    overlaps_.clear();
     const std::size_t first = std::size_t{action_->rank} * plan_.cpus;
-    for (std::uint32_t cpu = 0; cpu < plan_.cpus; ++cpu)
-      if (cpu != action_->cpu) until = std::max(until, processors_[2 * (first + cpu)].t);
-    return until;
+    for (std::uint32_t cpu = 0; cpu < plan_.cpus; ++cpu) {
+      const auto& intervals = worked_[first + cpu];
+      for (auto i = intervals.rbegin(); i != intervals.rend() && i->to > from; ++i)
+        if (cpu != action_->cpu && i->from < to) overlaps_.push_back(*i);
+    }
+    std::ranges::sort(overlaps_, {}, &Interval::from);
+    Tick time = 0;
+    for (const Interval& work : overlaps_) {
+      time += std::max<Tick>(work.from - from, 0);
+      from = std::max(from, work.to);
+    }
+    return time + std::max<Tick>(to - from, 0);
   }
 
   const Plan& plan_;
-  const std::vector<Traced>& processors_;
   Entries entries_;
+  std::vector<std::vector<Interval>> worked_;  // of each CPU, where ranks have several
+  std::vector<Interval> overlaps_;
   std::vector<RankTimes> ranks_;
   const Action* action_ = nullptr;
   Tick before_ = 0, done_ = 0, left_ = 0;
@@ -279,7 +306,7 @@ class PathFinder {
         plan_(plan),
         quiet_(request.quiet),
         view_(view_of(program, request.seed)),
-        log_(plan, processors_),
+        log_(plan),
         processors_(2 * std::size_t{plan.ranks} * plan.cpus),
         ways_(2 * std::size_t{plan.ranks} * plan.nics),
         slots_(plan.slots),
@@ -525,8 +552,9 @@ std::int64_t memory_to_explain(const Program& program, const Network& network, c
   const std::int64_t entries = 2 + others + intervals + (copies ? 1 + intervals : 0);
   const auto of_rank = static_cast<std::int64_t>(
       plan.cpus * sizeof(Processor<Traced>) + 2 * plan.nics * sizeof(Traced) + sizeof(RankTimes));
-  return static_cast<std::int64_t>(plan.actions.size()) * entries *
-             static_cast<std::int64_t>(sizeof(Entry)) +
+  const std::int64_t worked = plan.cpus > 1 ? 2 * sizeof(Tick) : 0;
+  return static_cast<std::int64_t>(plan.actions.size()) *
+             (entries * static_cast<std::int64_t>(sizeof(Entry)) + worked) +
          plan.ranks * (of_rank + intervals * static_cast<std::int64_t>(sizeof(Cursor))) +
          static_cast<std::int64_t>(plan.slots * sizeof(Traced));
 }

@@ -169,8 +169,8 @@ class DelayByCause(ResultTable):
         return f"{type(self).__name__}({len(self.ticks)} realizations; most by {first.cause})"
 
     @abstractmethod
-    def _varies(self) -> dict[str, bool]:
-        """Whether the delay by a cause, or by the path, can differ between realizations."""
+    def _varies(self) -> bool:
+        """Whether realizations can differ: then so can what each cause adds to the path."""
 
     @abstractmethod
     def _noise(self) -> tuple[Noise, ...]:
@@ -193,13 +193,13 @@ class DelayByCause(ResultTable):
         A mean delay is certain where the noise can not make it differ. A source that few or no
         realizations met has an interval that says so.
         """
-        varies, delaying = self._varies(), self._delaying()
+        delaying = self._delaying()
         alone = set(self.causes) - {ARRIVAL, SPEED, PATH} if len(self._noise()) == 1 else set()
         means = [
             stats.mean(
                 from_ticks(own),
                 confidence,
-                noisy=varies[cause],
+                noisy=self._varies(),
                 lower_bound=0.0 if cause in delaying else None,
                 noise_free=0.0 if cause in alone else None,
             )
@@ -209,8 +209,10 @@ class DelayByCause(ResultTable):
 
     def path_rows(self, confidence: float = 0.95) -> list[CauseRow]:
         """What the row of the path is made of; `largest`: in how many no other part is larger."""
-        varies = self._varies()[PATH]
-        means = [stats.mean(from_ticks(own), confidence, noisy=varies) for own in self.path_ticks.T]
+        means = [
+            stats.mean(from_ticks(own), confidence, noisy=self._varies())
+            for own in self.path_ticks.T
+        ]
         return self._cause_rows(self.path_parts, self.path_ticks, means)
 
     def _cause_rows(
@@ -368,8 +370,9 @@ class Explanation(DelayByCause):
         The same without noise where all ranks arrive at once and are alike.
     path_ticks : int array, shape (realizations, 4)
         What the path's own part, the last column of `ticks`, is made of, and adds up to: more
-        compute phases (0 with given speeds), CPU time of messages, combining and time on the way
-        than on the path without noise; negative where there is less. `path_parts` has their names.
+        compute phases, CPU time of messages, combining and time on the way than on the path without
+        noise; negative where there is less. `path_parts` has their names. With given speeds,
+        compute phases are the cause `speed` and 0 here.
     by_rank, by_rank_on_time : float array, shape (ranks, 6)
         What each rank did with its time up to its end, on the critical path or not, in ticks: the
         mean over the realizations, and without noise where all arrive at once and are alike. See
@@ -386,13 +389,8 @@ class Explanation(DelayByCause):
 
     path_parts: ClassVar[tuple[str, ...]] = tuple(_PATH_PARTS)
 
-    def _varies(self) -> dict[str, bool]:
-        """Whether the delay by each cause can differ between realizations.
-
-        The path, and which late ranks are on it, depend on all noise.
-        """
-        can = dict(zip(names_of(self.case.noise), random_sources(self.case), strict=True))
-        return {cause: can.get(cause, any(can.values())) for cause in self.causes}
+    def _varies(self) -> bool:
+        return any(random_sources(self.case))
 
     def _noise(self) -> tuple[Noise, ...]:
         return self.case.noise

@@ -20,6 +20,7 @@ from .steps import ASK, COPY, EXCHANGE, FORWARD, MESSAGE, Step, Xor, draws_per_c
 from .units import exact, show_seconds, to_ticks
 
 MOST_MESSAGES = 10**7
+_MOST_LINES = 2**12  # that say what the operations of a call wait for
 _NS = 1000  # ticks
 _OVERHEAD = (
     "O: a LogGOPSim message does not wait for O at its sender, and costs its receiver the larger "
@@ -128,7 +129,7 @@ def goal_schedule(case: Case) -> Goal:
 
 
 class RankOperations:
-    """The operations of one rank as GOAL; on each of its CPUs one call's wait for those before."""
+    """The operations of one rank as GOAL: on each CPU those of a call wait for those before it."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -141,6 +142,9 @@ class RankOperations:
     ) -> None:
         """Operations that all wait for the ones before and those in `after`, not for each other."""
         before = [self.label(one) for one in dict.fromkeys([*self.last.get(cpu, ()), *after])]
+        if len(before) * len(operations) > _MOST_LINES:
+            self.add(["calc 0"], cpu, after, name)  # for which all wait, in place of each for each
+            before = [self.label(one) for one in self.last[cpu]]
         where = f" cpu {cpu}" if cpu else ""
         first = len(self._names)
         for number, operation in enumerate(operations, first):
@@ -216,7 +220,7 @@ def check_expressible(case: Case, steps: list[Step]) -> None:
     if rank_rounds(case) > MOST_MESSAGES:
         raise ValueError(
             f"a GOAL schedule holds at most {MOST_MESSAGES} messages, this one about "
-            f"{rank_rounds(case)}: lower ranks or cycles"
+            f"{rank_rounds(case)}: lower ranks, cycles or the number of collectives"
         )
 
 

@@ -139,3 +139,12 @@ values = ["2us", 5e-7]
     wrong = text.partition("=")[0]
     assert main(["explain", study, "--at", f"{wrong}=3 MB"]) == 2
     assert f"--at {wrong} must be one of " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["ranks=20001", "network.alpha=20.0001us", "ranks=16,20000"])
+def test_a_value_that_looks_like_another_is_no_cell(study, tmp_path, capsys, text):
+    axes = '[axes."network.alpha"]\nvalues = ["20us"]\n[axes.ranks]\nvalues = [16, 20000]\n'
+    head, _, rest = STUDY.replace('alpha = "100ns", ', "").partition("[axes.ranks]\n")
+    (tmp_path / "small.toml").write_text(head + axes + rest.partition("\n")[2])
+    assert main(["explain", study, "--at", text]) == 2
+    assert "must be one of" in capsys.readouterr().err

@@ -168,6 +168,12 @@ def test_a_noise_file_with_an_equals_sign(tmp_path, monkeypatch, capsys):
         assert "trace, file = e=q.noise" in capsys.readouterr().out
 
 
+def test_keys_that_are_longer_than_a_name_of_a_file(capsys):
+    noise = f"kind=periodic,period=1ms,duration={300 * '0'}10us"
+    assert main(["slowdown", "--noise", noise, "--ranks", "4", "--realizations", "20"]) == 0
+    assert "duration = 10 µs" in capsys.readouterr().out
+
+
 def test_a_short_run_of_a_machine_that_has_been_running_says_so():
     """One cycle of 1 ms meets noise of 2 ms as a burst; so long a run as the note says does not."""
 

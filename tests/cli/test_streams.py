@@ -88,6 +88,32 @@ def test_a_full_disk(tmp_path):
     assert (tmp_path / "out" / "slowdown.csv").exists()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+def test_a_full_disk_where_argparse_prints():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-m", "jitterfly", "--version"],
+                              stdout=full, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "jitterfly: error: standard output: No space left on device\n"
+
+
+def test_a_programs_own_stream(tmp_path, capsys):
+    """It is the program's: after the command it is as it was, and so is its file."""
+    with Path("/dev/full").open("w") as full, redirect_stdout(full):
+        assert run("info") == 2
+        assert sys.stdout is full
+        print("of the program")
+        with pytest.raises(OSError, match="No space left"):
+            full.flush()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), full.fileno())  # else closing it fails
+    closed = (tmp_path / "out").open("w")
+    closed.close()
+    with redirect_stdout(closed):
+        assert run("info") == 2
+        assert sys.stdout is closed
+    assert "I/O operation on closed file" in capsys.readouterr().err
+
+
 def test_standard_output_that_is_closed(tmp_path):
     done = subprocess.run(
         ["sh", "-c", f'"{sys.executable}" -m jitterfly info >&-'], capture_output=True, text=True

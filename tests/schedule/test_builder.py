@@ -77,6 +77,35 @@ def test_a_group_has_the_times_of_a_machine_of_its_own():
     assert found.schedule.operations == 2 * alone.build().operations + 2  # a `calc 0` of rank 9
 
 
+def test_a_collective_of_one_rank_waits_all_the_same():
+    app = jf.ScheduleBuilder(1)
+    before = app.calc("1ms")
+    app.mark("sum", alone := app.collective("ring_allreduce", 1024, after=before, cpu=1))
+    app.mark("end", app.calc("1ms", after=alone, cpu=2))
+    assert run(app).marks_noise_free.tolist() == [10**9, 2 * 10**9]
+
+
+def test_many_messages_that_wait_for_many_are_said_in_few_lines():
+    app = jf.ScheduleBuilder(80)
+    pairs = [(i, j) for i in range(80) for j in range(80) if i != j]
+    for _ in range(2):
+        app.messages(pairs, 1)
+    assert len(app.text().splitlines()) < 10 * len(pairs)
+    once = jf.ScheduleBuilder(80)
+    once.messages(pairs, 1)
+    assert noise_free(app) > 1.4 * noise_free(once)
+
+
+def test_a_bandwidth_of_combining():
+    texts = []
+    for gamma in ("0.5ns", "2GB/s"):
+        app = jf.ScheduleBuilder(2, gamma=gamma)
+        app.collective("ring_allreduce", 1024)
+        texts.append(app.text())
+    assert texts[0] == texts[1]
+    assert "calc 256\n" in texts[0]
+
+
 def test_each_rank_may_have_its_own_time():
     app = jf.ScheduleBuilder(3)
     app.mark("0", app.calc(["5us", 1e-5, 0], ranks=[2, 0, 1]))
@@ -160,7 +189,13 @@ def test_errors_name_what_is_wrong():
     wrong(lambda app: app.calc("1us", ranks=[]), "at least one")
     wrong(lambda app: app.calc("1us", ranks=[1, 1]), "different")
     wrong(lambda app: app.calc("1us", cpu=256), "cpu must be an integer from 0 to 255")
-    wrong(lambda app: app.calc("1us", name="a b"), "letters, digits and _")
+    wrong(lambda app: app.calc("1us", name="a b"), "a letter, then letters, digits and _")
+    wrong(lambda app: app.calc("1us", name="_a"), "a letter, then letters, digits and _")
+    wrong(lambda _: jf.ScheduleBuilder(4, name=5), "name must be text, got 5")
+    wrong(lambda app: app.calc("1us", ranks=3), "ranks must be a list of them, got 3")
+    wrong(lambda app: app.calc({1e-3}), "time")
+    wrong(lambda app: app.calc(None), "time")
+    wrong(lambda app: app.messages((0, 1), 8), "pair")
     wrong(lambda app: app.calc("1us", after=3), "what this builder's calls returned, got 3")
     wrong(lambda app: app.messages([(0, 0)], 1), "different")
     wrong(lambda app: app.messages([(0, 1, 2)], 1), "pair")
@@ -198,3 +233,9 @@ def test_files_that_can_not_be_written(tmp_path):
         app.write(tmp_path / "no" / "app.goal")
     with pytest.raises(ValueError, match="must be a file"):
         app.write(tmp_path)
+    with pytest.raises(ValueError, match="there are none to write"):
+        app.write(tmp_path / "app.goal", tmp_path / "app.marks")
+    app.mark("end")
+    with pytest.raises(ValueError, match="another file"):
+        app.write(tmp_path / "app.goal", tmp_path / "app.goal")
+    assert not list(tmp_path.iterdir())

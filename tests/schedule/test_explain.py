@@ -390,6 +390,21 @@ def test_a_rank_that_works_on_another_cpu_waits_for_nobody(tmp_path):
     assert fast.waits_for_others == pytest.approx(500e-6)  # o is CPU time of both
 
 
+def test_while_two_cpus_of_a_rank_wait_neither_works(tmp_path):
+    """Rank 0 takes a message on each of its CPUs, from ranks that calculate for 10 and 4 ms."""
+    path = tmp_path / "two.goal"
+    path.write_text(
+        "num_ranks 3\nrank 0 {\n"
+        "recv 8b from 1 cpu 0\nrecv 8b from 2 cpu 1\nw: calc 2000000 cpu 1\n}\n"
+        "rank 1 {\na: calc 10000000\ns: send 8b to 0 cpu 0\ns requires a\n}\n"
+        "rank 2 {\na: calc 4000000\ns: send 8b to 0 cpu 1\ns requires a\n}\n"
+    )
+    found = jf.explain_schedule(path, "L=5us,o=1us", realizations=1)
+    # CPU 1 works for the first 2 ms, and from 4 to 4.001 + 0.005 + 0.001 ms for its message.
+    row = found.rank_rows()[0]
+    assert row.waits_for_others == pytest.approx(10.001e-3 - 2e-3 - 1e-6 + 4.001e-3 - 2e-3)
+
+
 @pytest.mark.parametrize("slowest", [None, 0.05])
 def test_notes_and_pictures_say_what_was_simulated(two, slowest):
     """Of each source what stands for it; once, and not what tables alone are read with."""

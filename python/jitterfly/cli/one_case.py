@@ -15,7 +15,7 @@ from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of
 from ..network import Network
 from ..syntax import read_count, read_network, read_values
 from ..trace import MOST_RANKS, check_levels, check_size
-from ..units import show_size
+from ..units import parse_seconds, show_size
 from .options import (
     add_algorithm,
     algorithm,
@@ -158,19 +158,22 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[Case, int, str]:
 
 def _labels_of_value(study: Study, name: str, text: str) -> list[str]:
     """The labels on an axis of the value `text`, as studies and tables write it: 2^6, 8 MB."""
-    from ..studies import axis_unit, value_text
+    from ..studies import axis_unit
 
     path = next((axis.path for axis in study.axes if axis.name == name), "")
     if not path:
         return []
+    times = axis_unit(study, name) == "s"
+
+    def number(value: Any) -> Any:
+        return parse_seconds(value) if times else value
+
     try:
-        given = read_values(text, path, f"--at {name}")
-    except ValueError:  # no number, where the axis has numbers
+        (given,) = map(number, read_values(text, path, f"--at {name}"))
+    except ValueError:  # no number, where the axis has numbers; or several
         return []
-    unit = axis_unit(study, name)
-    shown = [value_text(value, unit) for value in given]
     values = {cell.labels[name]: cell.coordinates[name] for cell in study.cells()}
-    return [label for label, value in values.items() if shown == [value_text(value, unit)]]
+    return [label for label, value in values.items() if number(value) == given]
 
 
 def _check_one_description(chosen: argparse.Namespace, names: Sequence[str]) -> None:

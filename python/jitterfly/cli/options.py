@@ -108,16 +108,24 @@ def pairs(text: str, name: str) -> dict[str, Any]:
     return read_pairs(text, f"--{name}")
 
 
+def _is_there(text: str) -> bool:
+    """Whether it names a file; a list of keys may be too long for the name of one."""
+    try:
+        return Path(text).exists()
+    except OSError:
+        return False
+
+
 def noises(texts: list[str]) -> list[dict[str, Any]]:
     """The noise after each `--noise`: a noise file, or `key=value,key=value`."""
     for text in texts:
-        if "=" not in text and not Path(text).exists():
+        if "=" not in text and not _is_there(text):
             raise ValueError(
                 "--noise must look like key=value,key=value, or be a noise file: "
                 f"{shorten(text)[1:-1]} can not be read (No such file or directory)"
             )
     tables: list[dict[str, Any]] = [
-        read_noise(Path(text) if Path(text).is_file() else text, "--noise") for text in texts
+        read_noise(Path(text) if _is_there(text) else text, "--noise") for text in texts
     ]
     for table in tables:
         if table.get("kind") == "congestion" and not isinstance(table.get("network"), dict):

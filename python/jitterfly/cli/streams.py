@@ -1,4 +1,4 @@
-"""Standard output and error of a command: a closed pipe (`| head`), a full disk, a broken pipe."""
+"""Standard output and error of a command: a broken pipe (`| head`), a full disk, closed streams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Outlasting:
 
     def __init__(self, stream: TextIO | None) -> None:
         self.stream: Any = Nowhere() if stream is None else stream  # None: it was closed (>&-)
-        self.error: OSError | None = None
+        self.error: OSError | ValueError | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
@@ -30,24 +30,28 @@ class _Outlasting:
     def write(self, text: str) -> int:
         try:
             self.stream.write(text)
-        except OSError as error:
+        except UnicodeError:
+            raise
+        except (OSError, ValueError) as error:  # ValueError: it was closed
             self._give_up(error)
         return len(text)
 
     def flush(self) -> None:
         try:
             self.stream.flush()
-        except OSError as error:
+        except (OSError, ValueError) as error:
             self._give_up(error)
 
-    def _give_up(self, error: OSError) -> None:
-        """Send the rest to nowhere, with what is in the buffer, which Python writes at its end."""
+    def _give_up(self, error: OSError | ValueError) -> None:
+        """Send the rest to nowhere."""
         self.error = self.error or error
-        with suppress(OSError, AttributeError):  # a program's own stream may have no descriptor
-            descriptor = self.stream.fileno()
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, descriptor)
-            os.close(nowhere)
+        if self.stream in (sys.__stdout__, sys.__stderr__):
+            # With what is in the buffer, which Python would write at its end.
+            with suppress(OSError, ValueError):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self.stream.fileno())
+                os.close(nowhere)
+        self.stream = Nowhere()
 
 
 class StandardStreams:
@@ -63,10 +67,12 @@ class StandardStreams:
         sys.stdout, sys.stderr = cast(TextIO, self.output), cast(TextIO, self.errors)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, raised: BaseException | None, trace: object) -> None:
         self.output.flush()
         self.errors.flush()
         sys.stdout, sys.stderr = self.before
+        if isinstance(raised, SystemExit) and (code := self.code(0)):  # of --help
+            raise SystemExit(code)
 
     def code(self, code: int) -> int:
         """The exit code of a command that ended with `code`.
@@ -76,5 +82,6 @@ class StandardStreams:
         error = self.output.error
         if error is None or isinstance(error, BrokenPipeError):
             return code
-        print(f"jitterfly: error: standard output: {error.strerror}", file=sys.stderr)
+        what = error.strerror if isinstance(error, OSError) else error
+        print(f"jitterfly: error: standard output: {what}", file=sys.stderr)
         return code or 2

@@ -154,7 +154,7 @@ def describe(measured: Measured, *, periods: bool = True) -> Facts:
         "notes": list(measured.notes),
         "level": LEVEL,
         "parts": [
-            describe_part(part, periods=periods, grid=_grid(measured, part))
+            describe_part(part, periods=periods, grid=_grid(measured, part) if periods else None)
             for part in measured.parts
         ],
     }
@@ -165,7 +165,10 @@ def _grid(measured: Measured, part: Any) -> float | None:
     quantum = measured.source.get("quantum") if measured.format in _WITH_QUANTUM else None
     if quantum is None or not isinstance(part, Detours):
         return None
-    seconds = parse_seconds(quantum.partition(" of ")[0])  # "1 ms of work in each iteration"
+    try:
+        seconds = parse_seconds(str(quantum).partition(" of ")[0])  # "1 ms of work in each ..."
+    except ValueError:  # a file says it in other words
+        return None
     # A quantum of time is always as long; one of work takes longer by the detours in it.
     return seconds if measured.format == "ftq" else seconds / max(1.0 - part.share, 0.01)
 

@@ -210,7 +210,7 @@ class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
 
     def offsets(self, ranks: int) -> npt.NDArray[np.int64] | None:
         """The offset of each rank in ticks; None where they are drawn."""
-        if isinstance(self.offset, str):
+        if self.random:
             return None
         return ticks_of_ranks(np.broadcast_to(np.asarray(self.offset), (ranks,)))
 
@@ -243,7 +243,7 @@ class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
 
     @property
     def random(self) -> bool:
-        return isinstance(self.offset, str)
+        return isinstance(self.offset, str)  # "random"
 
     def share(self) -> float:
         traces = self.replayed()
@@ -256,8 +256,8 @@ class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
         return max(len(trace.starts) * ticks / trace.length for trace in self.replayed())
 
     def expected_hits(self, exposure: Exposure) -> Hits | None:
-        if not isinstance(self.offset, str):
-            return None  # nothing is drawn
+        if not self.random:
+            return None
         traces = self.replayed()
         each = self.ranks_per_part or 1
         whole, left = divmod(exposure.ranks, each * len(traces))

@@ -7,6 +7,7 @@ no collectives any more.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +34,7 @@ from ..steps import draws_per_cycle
 from ..syntax import read_count, read_size
 from ..units import Time, parse_seconds, to_ticks, warn_of_long
 from .marks import MOST_MARKS, NO_MARK
-from .schedule import Marks, Schedule, temporary_file
+from .schedule import Marks, Schedule, schedule_of
 
 MOST_RANKS = 2**20
 MOST_CPUS = 256
@@ -72,8 +73,8 @@ class ScheduleBuilder:
     ranks : int
         From 1 to 2^20.
     gamma : float or str
-        Seconds that a rank takes to combine a byte in a reduction, as `LogGOPS` has it. A schedule
-        holds such times as ``calc``.
+        Seconds that a rank takes to combine a byte in a reduction, or a bandwidth, as `LogGOPS` has
+        it. A schedule holds such times as ``calc``.
     name : str
         Of the schedule, in titles.
 
@@ -113,8 +114,8 @@ class ScheduleBuilder:
 
     def __init__(self, ranks: int, *, gamma: Time = 0.0, name: str = "application") -> None:
         self.ranks = read_count(ranks, "ranks", 1, MOST_RANKS)
-        self.name = name
-        self._network = LogGOPS(L=0.0, o=0.0, gamma=parse_seconds(gamma, "gamma"))
+        self.name = _check_text(name, "name")
+        self._network = LogGOPS(L=0.0, o=0.0, gamma=gamma)
         self._of = [RankOperations() for _ in range(self.ranks)]
         self._marks: dict[str, list[tuple[int, int]]] = {}
         self._marked: set[tuple[int, int]] = set()
@@ -151,18 +152,15 @@ class ScheduleBuilder:
         """
         chosen, label = self._ranks(ranks), _label(name)
         waits = self._waits(after, cpu)
-        if isinstance(time, (str, int, float)) or np.ndim(time) == 0:
-            time = [time] * len(chosen)  # type: ignore[list-item]
-        if len(time) != len(chosen):
+        times = np.ravel(np.asarray(time, dtype=object)).tolist()  # of one time, or of a sequence
+        if len(times) != (len(chosen) if np.ndim(time) else 1):
             raise ValueError(
-                f"time must be one, or one for each of {len(chosen)} ranks, got {len(time)}"
+                f"time must be one, or one for each of {len(chosen)} ranks, got {len(times)}"
             )
-        ticks = {one: to_ticks(parse_seconds(one, "time")) for one in set(time)}
-        for one in ticks:
-            if warn_of_long(one, "time of calc"):
-                break
-        for rank, one in zip(chosen, time, strict=True):
-            text = f"calc {whole_ns(ticks[one], 'time', [])}"
+        ticks = [to_ticks(parse_seconds(one, "time")) for one in times]
+        any(warn_of_long(one, "time of calc") for one in times)  # once
+        for rank, one in zip(chosen, ticks if np.ndim(time) else ticks * len(chosen), strict=True):
+            text = f"calc {whole_ns(one, 'time', [])}"
             self._of[rank].add([text], cpu, waits.get(rank, ()), label)
         return self._added(chosen, cpu)
 
@@ -194,10 +192,9 @@ class ScheduleBuilder:
         waits, label = self._waits(after, cpu), _label(name)
         operations: dict[int, list[str]] = {}
         for pair in pairs:
-            ends = self._ranks(pair)
-            if len(ends) != 2:
+            if not isinstance(pair, Sequence) or len(pair) != 2:
                 raise ValueError(f"pairs must be of a sender and a receiver, got {shorten(pair)}")
-            sender, receiver = ends
+            sender, receiver = self._ranks(pair)
             operations.setdefault(sender, []).append(f"send {size}b to {receiver} tag {self._tag}")
             operations.setdefault(receiver, []).append(
                 f"recv {size}b from {sender} tag {self._tag}"
@@ -243,7 +240,7 @@ class ScheduleBuilder:
         steps = case.cycle_steps()
         check_expressible(case, steps)
         self._count(rank_rounds(case))
-        taking_part: dict[int, None] = {}
+        taking_part: set[int] = set()
         for step in steps:
             for turn in range(step.repeat):
                 messages = (
@@ -252,9 +249,12 @@ class ScheduleBuilder:
                 )
                 for rank, texts in step_operations(messages, step):
                     self._of[rank].add(texts, cpu, waits.pop(rank, ()), label)
-                    taking_part[rank] = None
+                    taking_part.add(rank)
+        for rank in group:  # one that has nothing to do, such as one alone, waits all the same
+            if rank not in taking_part:
+                self._of[rank].add(["calc 0"], cpu, waits.get(rank, ()), label)
         self._tag += draws_per_cycle(steps)
-        return self._added(taking_part, cpu)
+        return self._added(group, cpu)
 
     def mark(self, name: str, operations: Operations | None = None) -> None:
         """Name the end of an iteration, whose times `ScheduleResult` then has.
@@ -307,8 +307,12 @@ class ScheduleBuilder:
         Raises
         ------
         ValueError
-            A file can not be written.
+            A file can not be written, both are the same, or there are no marks to write.
         """
+        if marks is not None and not self._marks:
+            raise ValueError("marks: there are none to write")
+        if marks is not None and Path(marks).resolve() == Path(path).resolve():
+            raise ValueError(f"marks must be another file than the schedule, {path}")
         lines = [
             f"{name} {rank} {self._of[rank].label(number)}\n"
             for name, there in self._marks.items()
@@ -324,11 +328,7 @@ class ScheduleBuilder:
 
         More may be added afterwards, and another be built.
         """
-        with temporary_file(Path(self.name)) as file:
-            file.writelines(part.encode() for part in goal_parts(self._of))
-            file.flush()
-            schedule = Schedule.read(f"/proc/self/fd/{file.fileno()}")
-        schedule.name, schedule._path = self.name, None
+        schedule = schedule_of(self.name, (part.encode() for part in goal_parts(self._of)))
         if self._marks:
             of = np.full(schedule.operations, NO_MARK, dtype=np.uint32)
             begins = schedule._mapped.begins
@@ -340,6 +340,8 @@ class ScheduleBuilder:
     def _ranks(self, ranks: Iterable[int] | None) -> Sequence[int]:
         if ranks is None:
             return range(self.ranks)
+        if not isinstance(ranks, Iterable):
+            raise ValueError(f"ranks must be a list of them, got {shorten(ranks)}")
         chosen = [check_integer(rank, "ranks", 0, self.ranks - 1) for rank in ranks]
         if not chosen or len(set(chosen)) < len(chosen):
             raise ValueError(f"ranks must be different ones, at least one, got {shorten(chosen)}")
@@ -371,7 +373,13 @@ class ScheduleBuilder:
 
 
 def _label(name: str) -> str:
-    """What labels begin with; GOAL takes letters, digits and _."""
-    if not isinstance(name, str) or (name and not (name.isidentifier() and name.isascii())):
-        raise ValueError(f"name must be of letters, digits and _, got {shorten(name)}")
+    """What labels begin with; those of GOAL begin with a letter."""
+    if not re.fullmatch("([A-Za-z][A-Za-z0-9_]*)?", _check_text(name, "name")):
+        raise ValueError(f"name must be a letter, then letters, digits and _, got {shorten(name)}")
     return f"{name}_" if name else "o"
+
+
+def _check_text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be text, got {shorten(value)}")
+    return value

@@ -272,16 +272,15 @@ class ScheduleExplanation(DelayByCause):
         """For pickle and copies, which compile the schedule again where they need that."""
         return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
 
-    def _varies(self) -> dict[str, bool]:
-        can = {cause: one.random for cause, one in zip(self.causes, self.noise, strict=False)}
-        return {cause: can.get(cause, any(can.values())) for cause in self.causes}
+    def _varies(self) -> bool:
+        return any(one.random for one in self.noise)
 
     def _noise(self) -> tuple[Noise, ...]:
         return self.noise
 
     def _share(self, count: int, confidence: float) -> Estimate:
         n = len(self.ticks)
-        if not any(one.random for one in self.noise):  # all realizations are the same
+        if not self._varies():  # all realizations are the same
             return Estimate(count / n, count / n, count / n, confidence, n)
         return _interval(int(count), n, confidence)
 

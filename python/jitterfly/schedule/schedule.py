@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -57,15 +58,9 @@ class Schedule:
     Schedule('two.goal': 2 ranks, 2 operations, 1 message)
     """
 
-    def __init__(
-        self,
-        name: str,
-        mapped: core.Schedule,
-        path: Path | None = None,
-        marks: Marks | None = None,
-    ) -> None:
+    def __init__(self, name: str, mapped: core.Schedule, path: Path | None = None) -> None:
         self.name = name
-        self.marks = marks
+        self.marks: Marks | None = None
         self._mapped = mapped
         self._path = path  # of a text: where its labels stand
 
@@ -98,7 +93,7 @@ class Schedule:
         """
         path = Path(path)
         try:
-            with open_input(path) as given, temporary_file(path) as file:
+            with open_input(path) as given, _temporary_file(path) as file:
                 begin = given.read(8)
                 if compressed := compression(begin):
                     raise ValueError(f"{path}: {compressed}")
@@ -140,10 +135,10 @@ class Schedule:
         A result carries its schedule. Where many results are sent to other processes, `to_xarray`
         of them is smaller.
         """
-        with temporary_file(Path(self.name)) as file:
+        with _temporary_file(Path(self.name)) as file:
             self._mapped.write(file.fileno())
             file.seek(0)
-            return _unpickled, (self.name, file.read(), self._path, self.marks)
+            return schedule_of, (self.name, [file.read()], self._path, self.marks)
 
     def __repr__(self) -> str:
         return f"Schedule({self.name!r}: {self.summary()})"
@@ -182,17 +177,19 @@ class Schedule:
         return np.array(self._mapped.sizes, dtype=np.int64)
 
 
-def _unpickled(name: str, content: bytes, path: Path | None, marks: Marks | None) -> Schedule:
-    with temporary_file(Path(name)) as file:
-        file.write(content)
+def schedule_of(
+    name: str, parts: Iterable[bytes], path: Path | None = None, marks: Marks | None = None
+) -> Schedule:
+    """A schedule of what its file would hold; `path` is where the labels of a text stand."""
+    with _temporary_file(Path(name)) as file:
+        file.writelines(parts)
         file.flush()
         schedule = Schedule.read(f"/proc/self/fd/{file.fileno()}")
     schedule.name, schedule._path, schedule.marks = name, path, marks
     return schedule
 
 
-def temporary_file(path: Path) -> IO[bytes]:
-    """For a translation, say of the schedule `path`; ValueError where there is no room."""
+def _temporary_file(path: Path) -> IO[bytes]:
     try:
         return tempfile.TemporaryFile()
     except OSError as error:
