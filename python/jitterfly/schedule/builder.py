@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -152,14 +153,14 @@ class ScheduleBuilder:
         """
         chosen, label = self._ranks(ranks), _label(name)
         waits = self._waits(after, cpu)
-        times = np.ravel(np.asarray(time, dtype=object)).tolist()  # of one time, or of a sequence
-        if len(times) != (len(chosen) if np.ndim(time) else 1):
+        times: list[Any] = [time] if np.ndim(time) == 0 else list(time)  # type: ignore[arg-type]
+        if np.ndim(time) and len(times) != len(chosen):
             raise ValueError(
                 f"time must be one, or one for each of {len(chosen)} ranks, got {len(times)}"
             )
         ticks = [to_ticks(parse_seconds(one, "time")) for one in times]
         any(warn_of_long(one, "time of calc") for one in times)  # once
-        for rank, one in zip(chosen, ticks if np.ndim(time) else ticks * len(chosen), strict=True):
+        for rank, one in zip(chosen, cycle(ticks), strict=False):
             text = f"calc {whole_ns(one, 'time', [])}"
             self._of[rank].add([text], cpu, waits.get(rank, ()), label)
         return self._added(chosen, cpu)
