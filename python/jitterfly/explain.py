@@ -26,6 +26,7 @@ from . import memory, notebook, stats
 from .case import (
     Case,
     check_case,
+    delays,
     doubts,
     random_sources,
     warn_of_doubts,
@@ -169,8 +170,11 @@ class DelayByCause(ResultTable):
         return f"{type(self).__name__}({len(self.ticks)} realizations; most by {first.cause})"
 
     @abstractmethod
-    def _varies(self) -> bool:
-        """Whether realizations can differ: then so can what each cause adds to the path."""
+    def _varies(self) -> dict[str, bool]:
+        """Whether the delay by a cause, or by the path, can differ between realizations.
+
+        What is on the path, and so what a cause adds to it, depends on all noise that is drawn.
+        """
 
     @abstractmethod
     def _noise(self) -> tuple[Noise, ...]:
@@ -193,13 +197,13 @@ class DelayByCause(ResultTable):
         A mean delay is certain where the noise can not make it differ. A source that few or no
         realizations met has an interval that says so.
         """
-        delaying = self._delaying()
+        varies, delaying = self._varies(), self._delaying()
         alone = set(self.causes) - {ARRIVAL, SPEED, PATH} if len(self._noise()) == 1 else set()
         means = [
             stats.mean(
                 from_ticks(own),
                 confidence,
-                noisy=self._varies(),
+                noisy=varies[cause],
                 lower_bound=0.0 if cause in delaying else None,
                 noise_free=0.0 if cause in alone else None,
             )
@@ -209,10 +213,8 @@ class DelayByCause(ResultTable):
 
     def path_rows(self, confidence: float = 0.95) -> list[CauseRow]:
         """What the row of the path is made of; `largest`: in how many no other part is larger."""
-        means = [
-            stats.mean(from_ticks(own), confidence, noisy=self._varies())
-            for own in self.path_ticks.T
-        ]
+        varies = self._varies()[PATH]
+        means = [stats.mean(from_ticks(own), confidence, noisy=varies) for own in self.path_ticks.T]
         return self._cause_rows(self.path_parts, self.path_ticks, means)
 
     def _cause_rows(
@@ -389,8 +391,13 @@ class Explanation(DelayByCause):
 
     path_parts: ClassVar[tuple[str, ...]] = tuple(_PATH_PARTS)
 
-    def _varies(self) -> bool:
-        return any(random_sources(self.case))
+    def _varies(self) -> dict[str, bool]:
+        drawn = any(random_sources(self.case))
+        acts = {
+            name: delays(one, self.case)
+            for name, one in zip(names_of(self.case.noise), self.case.noise, strict=True)
+        }
+        return {cause: drawn and acts.get(cause, True) for cause in self.causes}
 
     def _noise(self) -> tuple[Noise, ...]:
         return self.case.noise

@@ -198,6 +198,17 @@ def test_noise_that_no_realization_met_is_no_certainty():
     assert "[?, ?]" in next(line for line in found.lines() if line.startswith("noise.0"))
 
 
+def test_what_is_given_is_no_certainty_beside_what_is_drawn():
+    """What is on the path depends on both; alone it is the same in each realization."""
+    given = jf.PeriodicNoise("1ms", "1us", phases=np.linspace(0, 1e-3, 16, endpoint=False))
+    case = jf.Case(16, network=NETWORK, algorithm=jf.Butterfly(), noise=[given], cycles=50)
+    [alone, _] = jf.explain(case, 20).rows()
+    assert alone.mean.low == alone.mean.value == alone.mean.high
+    drawn = jf.StepNoise("10us", probability=1e-2)
+    [beside, *_] = jf.explain(replace(case, noise=[given, drawn]), 20).rows()
+    assert beside.mean.low < beside.mean.value < beside.mean.high
+
+
 def test_a_late_rank_is_to_blame():
     case = jf.Case(64, network=NETWORK, algorithm=jf.DisseminationBarrier(),
                    arrival=imbalance.OneLate("1ms", rank=7))  # fmt: skip

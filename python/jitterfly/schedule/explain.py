@@ -272,15 +272,20 @@ class ScheduleExplanation(DelayByCause):
         """For pickle and copies, which compile the schedule again where they need that."""
         return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
 
-    def _varies(self) -> bool:
-        return any(one.random for one in self.noise)
+    def _varies(self) -> dict[str, bool]:
+        drawn = any(one.random for one in self.noise)
+        can = {  # what is not drawn may do nothing at all
+            cause: one.random or bool(own.any())
+            for cause, one, own in zip(self.causes, self.noise, self.ticks.T, strict=False)
+        }
+        return {cause: drawn and can.get(cause, True) for cause in self.causes}
 
     def _noise(self) -> tuple[Noise, ...]:
         return self.noise
 
     def _share(self, count: int, confidence: float) -> Estimate:
         n = len(self.ticks)
-        if not self._varies():  # all realizations are the same
+        if not any(one.random for one in self.noise):  # all realizations are the same
             return Estimate(count / n, count / n, count / n, confidence, n)
         return _interval(int(count), n, confidence)
 
