@@ -165,8 +165,8 @@ def place_of(word: re.Pattern[str], texts: Sequence[str]) -> int:
     return next(places, len(WORTH) - 1)
 
 
-def search(words: Sequence[str]) -> list[str]:
-    """Lines of the files that have most of the words, then those that have them further up.
+def search(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Lines of the files that have most to do with words, the best first; words that none has.
 
     A word may be in the line itself, in the rest of the head, or in what the file defines. Rare
     words count for more, and tests for less than what they test.
@@ -178,28 +178,30 @@ def search(words: Sequence[str]) -> list[str]:
         file = path / package_file(path)
         texts = [path.name, shown, *(texts_of(file) if file.is_file() else ())]
         found.append((shown, [place_of(word, texts) for word in wanted]))
-    rarity = [
-        math.log(len(found) / (1 + sum(places[i] < len(WORTH) - 1 for _, places in found)))
-        for i in range(len(wanted))
-    ]
+    nowhere = len(WORTH) - 1
+    having = [sum(places[i] < nowhere for _, places in found) for i in range(len(wanted))]
+    rarity = [math.log(len(found) / (1 + count)) for count in having]
 
     def worth(shown: str, places: list[int]) -> float:
         total = sum(rarity[i] * WORTH[place] for i, place in enumerate(places))
-        there = sum(place < len(WORTH) - 1 for place in places)
+        there = sum(place < nowhere for place in places)
         return math.sqrt(there) * total * (0.7 if shown.startswith("tests/") else 1)
 
     best = sorted(found, key=lambda one: -worth(*one))
     in_line = sum(max(places) <= 1 for _, places in found)
-    return [one[0] for one in best[: max(in_line, MOST_LINES)] if worth(*one) > 0]
+    lines = [one[0] for one in best[: max(in_line, MOST_LINES)] if worth(*one) > 0]
+    return lines, [word for word, count in zip(words, having, strict=True) if not count]
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the lines of the whole tree, or those that a search for words finds; exit code."""
     words = re.findall(r"\w+", " ".join(arguments))  # `30-run` is found by `30 run`
-    unknown = [word for word in words if not search([word])]
+    if not words:
+        print("\n".join(one_line(path, line) for path, line in everything()))
+        return 0
+    found, unknown = search(words)
     if unknown:
         print(f"no file has: {' '.join(unknown)}", file=sys.stderr)
-    found = search(words) if words else [one_line(path, line) for path, line in everything()]
     print("\n".join(found), end="\n" if found else "")
     return 0 if found else 1
 

@@ -63,7 +63,7 @@ def test_first_sentences(tmp_path):
 
 def searched(*words):
     """The files of the lines that a search prints, the best first."""
-    return [line.partition(": ")[0] for line in file_tree.search(words)]
+    return [line.partition(": ")[0] for line in file_tree.search(words)[0]]
 
 
 def test_the_file_with_all_words_in_its_line_is_the_first():
