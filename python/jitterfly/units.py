@@ -106,9 +106,9 @@ def warn_of_long(value: Any, name: str, way: str = "") -> bool:
     Parameters
     ----------
     value : float or str
-        As `parse_seconds` takes it.
+        As `parse_seconds` accepted it.
     name : str
-        What the time is; an error names it, too.
+        What the time is.
     way : str
         How to give a unit, where it is not just written behind the number.
 
@@ -117,7 +117,7 @@ def warn_of_long(value: Any, name: str, way: str = "") -> bool:
     bool
         Whether there was something to warn of.
     """
-    if not is_long_number(value, name):
+    if not is_long_number(value):
         return False
     text = value.strip() if isinstance(value, str) else f"{_to_float(value):g}"
     way = way or f"give it one, such as '{text}us', or '{text}s' if that is meant"
@@ -130,12 +130,12 @@ def warn_of_long(value: Any, name: str, way: str = "") -> bool:
     return True
 
 
-def is_long_number(value: Any, name: str = "time") -> bool:
-    """Whether a time, as `parse_seconds` takes it, is 1 s or more and has no unit."""
+def is_long_number(value: Any) -> bool:
+    """Whether a time, as `parse_seconds` accepted it, is 1 s or more and has no unit."""
     if not isinstance(value, str):
         return _to_float(value) >= _LONG
     match = _TEXT.fullmatch(value)
-    return match is not None and not match[2] and parse_seconds(value, name) >= _LONG
+    return match is not None and not match[2] and parse_seconds(value) >= _LONG
 
 
 class SmallFactorWarning(UserWarning):
