@@ -37,7 +37,8 @@ PATHS = (
     "send, Bernoulli", "step, exponential", "step, 1000 samples", "step, 99 bins",
     "message, Bernoulli", "a list",
 )  # fmt: skip
-COLLECTIVES = ((5, 1000), (63, 300), (500, 40))  # ranks, realizations: several in a block, or one
+# Ranks, realizations, and how many with `few`: several in a block, or one.
+COLLECTIVES = ((5, 1000, 205), (63, 300, 17), (500, 40, 3))
 ALLTOALLS = [f"{name}_alltoall" for name in ("linear", "pairwise", "bruck")]
 NETWORK = LogGOPS(L="1us", o="100ns", g="200ns", G="1ns", gamma="0.1ns")
 MOST_FAILURES = 20  # after an illegal access every call fails
@@ -82,10 +83,10 @@ def runs(
     write_schedule("app.goal", 16, 3)
     for label, noise in noises.items():
         yield "schedules", label, scheduled(noise)
-    for ranks, realizations in COLLECTIVES:
+    for ranks, many, some in COLLECTIVES:
         for name, algorithm in {**SHAPES, **{kind: kind for kind in ALLTOALLS}}.items():
             case = Case(ranks, network=NETWORK, algorithm=algorithm, noise=noises["periodic"])
-            yield f"{ranks} ranks, collectives", name, simulated(case, realizations)
+            yield f"{ranks} ranks, collectives", name, simulated(case, some if few else many)
     for log2_ranks in SIZES:
         if log2_ranks > largest or (few and log2_ranks in (4, 9)):
             continue
