@@ -35,6 +35,7 @@ struct BatchPlan {
   MessageLayout messages;
   std::int64_t batch = 0;
   LaunchLimits launches;
+  std::int64_t multiprocessors = 1;  // of the device
   // For one realization:
   std::int64_t ranks, rows, state_ticks = 0, busy_ticks = 0;  // ticks: kept between passes
   std::int64_t cursors = 0;                                   // see noise/cursor.h
@@ -98,7 +99,8 @@ struct BatchPlan {
   std::int64_t segments(std::size_t pass, std::int64_t realizations) const {
     const TileMap& map = passes[pass].map;
     const std::int64_t room = kRankBytes * ranks - 8 * state_ticks;
-    const std::int64_t segment_bytes = map.size() * (8 * ticks_per_rank(pass) + 1);
+    const auto segment_bytes = static_cast<std::int64_t>(
+        map.size() * (8 * ticks_per_rank(pass) + 1) + sizeof(SegmentState));
     const std::int64_t limit =
         std::max<std::int64_t>(1, std::min(map.tiles(), room / segment_bytes));
     return std::min(limit * realizations, std::max<std::int64_t>(1, kSegmentRanks / map.size()));
@@ -146,6 +148,11 @@ struct BatchPlan {
            array_bytes<std::uint8_t>(arena_bytes(realizations)) +
            array_bytes<SegmentState>(segments_in_work(realizations)) +
            array_bytes<std::uint32_t>(1) + array_bytes<Cursor>(all_cursors(realizations));
+  }
+
+  // Realizations that the device computes in the time of one.
+  std::int64_t side_by_side() const {
+    return std::min(batch, messages.blocks ? multiprocessors * messages.width : 1);
   }
 
   // Chooses the batch for `count` realizations in `room` bytes.

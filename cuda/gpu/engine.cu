@@ -27,9 +27,12 @@ class Engine : public Gpu {
   }
 };
 
-// The kernel and the tiles for a program on the current device.
-TilePlan tiles_of(const Program& program) {
-  return plan_tiles(program, device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+// How the current device runs a program.
+BatchPlan plan_of(const Program& program) {
+  BatchPlan plan(program,
+                 plan_tiles(program, device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)));
+  plan.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+  return plan;
 }
 
 // For example " on NVIDIA A100, compute capability 8.0": the current device, or "" if unknown.
@@ -89,7 +92,7 @@ void simulate(const Program& program, const Request& request, Tick* out, const P
   require_device();
   if (request.count == 0) return;
   Engine gpu;
-  BatchPlan plan(program, tiles_of(program));
+  BatchPlan plan = plan_of(program);
   plan.fit(request.count, available_memory());
   simulate_on(gpu, program, request, plan, out, poll);
 }
@@ -104,7 +107,7 @@ std::int64_t available_memory() {
 std::int64_t memory(const Program& program, const Request& request) {
   require_device();
   if (request.count == 0) return 0;
-  BatchPlan plan(program, tiles_of(program));
+  BatchPlan plan = plan_of(program);
   const std::int64_t least = plan.bytes(1), room = available_memory();
   if (least > room) return least;
   plan.fit(request.count, room);

@@ -55,17 +55,18 @@ class Run {
   void simulate(Tick* out) {
     // Batches grow while they are quick, so that a slow GPU, too, stops promptly.
     using Clock = std::chrono::steady_clock;
+    const std::int64_t least = plan_.side_by_side();
     std::int64_t size = plan_.batch;
     if (program_.loads != nullptr)
       size = std::clamp<std::int64_t>(kFirstLoads / program_.loads->work(), 1, size);
     while (done_ < request_.count) {
-      const std::int64_t paced = std::max<std::int64_t>(1, pace_.limit() / plan_.work());
+      const std::int64_t paced = std::max(least, pace_.limit() / plan_.work());
       const std::int64_t now = std::min({size, paced, request_.count - done_});
       const auto start = Clock::now();
       run_batch(now, out + done_ * plan_.rows * words_per_row(request_));
       const std::chrono::duration<double> took = Clock::now() - start;
       if (took.count() < 0.1) size = std::min(2 * size, plan_.batch);
-      if (took.count() > 0.3) size = std::max<std::int64_t>(size / 2, 1);
+      if (took.count() > 0.3) size = std::max(size / 2, least);
       done_ += now;
       pace_.poll();
     }

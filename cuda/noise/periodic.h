@@ -59,7 +59,9 @@ struct Periodic {
   // Moves `next` forwards or back to its value for time t.
   JF_HD void seek(Tick& next, Tick t) const {
     const Tick past = t - duration - next;  // >= 0: the interval has ended
-    if (past >= 0 || past < -period) next = seek_far(next, past, period, stationary);
+    const bool has_earlier = next >= (stationary ? 0 : period);
+    if (past >= 0 || (past < -period && has_earlier))
+      next = seek_far(next, past, period, stationary);
   }
 
   // The earliest e >= t such that [t, e) contains w of time without noise. `next` must not be later
