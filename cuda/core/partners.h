@@ -49,7 +49,7 @@ struct TurnMessages {
         break;
       case kTree:
         stride = 2 * a;
-        count = count > 0 ? (count + stride - 1) / stride : 0;
+        count = count > 0 ? (static_cast<std::uint32_t>(count) + stride - 1) / stride : 0;
         first = s.c != 0 ? 0 : a;
         distance = s.c != 0 ? a : 0 - a;
         break;

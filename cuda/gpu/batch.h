@@ -161,6 +161,7 @@ struct BatchPlan {
                       kBatchLoads / std::max<std::int64_t>(loads, 1)});
     batch = std::max<std::int64_t>(batch, 1);
     messages.choose(batch);
+    batch = messages.largest_batch(batch);
     while (batch > 1 && bytes(batch) > room) batch /= 2;
     if (bytes(batch) > room) {
       throw std::runtime_error("one realization needs " + std::to_string(bytes(batch)) +

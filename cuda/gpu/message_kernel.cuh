@@ -82,11 +82,12 @@ struct MessageThread {
   }
 
   JF_DEVICE void messages(ActionPosition position, std::int64_t end) const {
-    const Step step = job.program.steps[position.step];
+    const ProgramView& p = job.program;
+    const Step step = p.steps[position.step];
     Tick* const departures = ranks.s.departures(step);
+    const TurnMessages all(step, p.ranks, p.listed_messages);
     each(end, [&](std::int64_t k) {
-      const ProgramView& p = job.program;
-      const ListedMessage message = TurnMessages(step, p.ranks, p.listed_messages)[k];
+      const ListedMessage message = all[k];
       const MessageTurn<Network> turn(p, ranks.network, step, position.turn, message.cost);
       Tick departure;
       if (position.action == MessageAction::kReceive)
@@ -114,7 +115,10 @@ struct MessageThread {
 
 // A block that runs alone has its ranks in shared memory. Launch bounds are as for tile_kernel.
 template <class Noise, class Network, bool kLinks>
-__global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is_general<Network>)
+__global__ void __launch_bounds__(is_general<Noise> || is_general<Network>
+                                      ? MessageLayout::kBlock
+                                      : MessageLayout::kWideBlock,
+                                  is_general<Noise> || is_general<Network>)
     message_kernel(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise,
                    const __grid_constant__ Network network,
                    const __grid_constant__ MessageArena arena,
