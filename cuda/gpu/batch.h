@@ -99,10 +99,12 @@ struct BatchPlan {
   std::int64_t segments(std::size_t pass, std::int64_t realizations) const {
     const TileMap& map = passes[pass].map;
     const std::int64_t room = kRankBytes * ranks - 8 * state_ticks;
-    const auto segment_bytes = static_cast<std::int64_t>(
-        map.size() * (8 * ticks_per_rank(pass) + 1) + sizeof(SegmentState));
-    const std::int64_t limit =
-        std::max<std::int64_t>(1, std::min(map.tiles(), room / segment_bytes));
+    // An eighth for the states: the pass with most segments need not be the one with most ranks.
+    constexpr auto kStateBytes = static_cast<std::int64_t>(sizeof(SegmentState));
+    const std::int64_t room_of_states = room / 8, room_of_ranks = room - room_of_states;
+    const std::int64_t segment_bytes = map.size() * (8 * ticks_per_rank(pass) + 1);
+    const std::int64_t limit = std::max<std::int64_t>(
+        1, std::min({map.tiles(), room_of_ranks / segment_bytes, room_of_states / kStateBytes}));
     return std::min(limit * realizations, std::max<std::int64_t>(1, kSegmentRanks / map.size()));
   }
   std::int64_t segments_in_work(std::int64_t realizations) const {
@@ -161,7 +163,6 @@ struct BatchPlan {
                       kBatchLoads / std::max<std::int64_t>(loads, 1)});
     batch = std::max<std::int64_t>(batch, 1);
     messages.choose(batch);
-    batch = messages.largest_batch(batch);
     while (batch > 1 && bytes(batch) > room) batch /= 2;
     if (bytes(batch) > room) {
       throw std::runtime_error("one realization needs " + std::to_string(bytes(batch)) +

@@ -115,10 +115,7 @@ struct MessageThread {
 
 // A block that runs alone has its ranks in shared memory. Launch bounds are as for tile_kernel.
 template <class Noise, class Network, bool kLinks>
-__global__ void __launch_bounds__(is_general<Noise> || is_general<Network>
-                                      ? MessageLayout::kBlock
-                                      : MessageLayout::kWideBlock,
-                                  is_general<Noise> || is_general<Network>)
+__global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is_general<Network>)
     message_kernel(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise,
                    const __grid_constant__ Network network,
                    const __grid_constant__ MessageArena arena,

@@ -125,19 +125,17 @@ struct MessageArena {
 
 // How the message passes of one program are launched.
 struct MessageLayout {
-  // Threads of a launch, and of a block that runs alone: kWideBlock under simple noise, which takes
-  // few registers, if no second block has room in shared memory.
-  static constexpr int kThreads = 256, kBlock = 512, kWideBlock = 1024;
+  // Threads of a launch, and of a block that runs alone.
+  static constexpr int kThreads = 256, kBlock = 512;
   static constexpr std::int64_t kMaxThreads = std::int64_t{1} << 28;
   // A large device is busy with so many realizations, one per block, or threads of one launch. With
   // fewer, a launch takes some microseconds to start, and a barrier a tenth of that.
   static constexpr std::int64_t kBusyBlocks = 128, kBusyThreads = std::int64_t{1} << 15;
   // Nanoseconds, as measured on an H100 with 16 to 65,536 realizations of 64 to 4,096 ranks: a
-  // launch; an action of a block, with its barrier; an item, in launches and in blocks that fill it.
+  // launch; an action of a block, with its barrier; an item, in launches and in blocks that fill
+  // it.
   static constexpr double kLaunchTime = 4000, kBarrierTime = 400;
   static constexpr double kLaunchItemTime = 0.03, kBlockItemTime = 0.009;
-  // So many items of a launch find what the launch before it wrote in the cache of a large device.
-  static constexpr std::int64_t kCachedItems = std::int64_t{1} << 18;
   // What a launch costs, in threads.
   static constexpr std::int64_t kLaunchWork = std::int64_t{1} << 15;
   // Ranks of which a thread merges the observations by itself.
@@ -168,7 +166,6 @@ struct MessageLayout {
     }
     if (!passes) return;
     ranks = p.ranks();
-    simple_ = !view.sources_needed && !view.steps_delayed && !view.has_jitter;
     links = p.links_matter();
     arrays = 2 + p.departures() + (links ? 2 : 0) + (p.costs.forward > 0);
     choose(1);
@@ -195,17 +192,10 @@ struct MessageLayout {
     for (width = 1; width * ranks < kBlock && width < batch && bytes(2 * width) <= max_shared_;)
       width *= 2;
     threads = static_cast<int>(std::clamp<std::uint64_t>(
-        std::bit_ceil(static_cast<std::uint64_t>(width * ranks)), 32, block_threads()));
+        std::bit_ceil(static_cast<std::uint64_t>(width * ranks)), 32, kBlock));
     shared_bytes = bytes(width);
     // Shared memory does not survive a launch: without a single one, state needs global memory.
     if (one_pass_ && work * width / threads + actions <= max_rounds) ticks = 0;
-  }
-
-  // The largest batch that is of use. Launches for a chain, say, touch the same ranks again and
-  // again; but one item of each realization has to keep the device busy.
-  std::int64_t largest_batch(std::int64_t batch) const {
-    if (!passes || blocks || !fits()) return batch;
-    return std::min(batch, std::max(kBusyThreads, kCachedItems * actions / work));
   }
 
   // Calls f(launch, blocks of the grid, work) for each launch of a pass. `p`: the host's view;
@@ -277,14 +267,11 @@ struct MessageLayout {
            turns * all_actions * kBarrierTime + items * kBlockItemTime;
   }
 
-  int block_threads() const {
-    return simple_ && 2 * bytes(width) > max_shared_ ? kWideBlock : kBlock;
-  }
   std::int64_t bytes(std::int64_t realizations) const { return 8 * arrays * ranks * realizations; }
 
   static constexpr std::int64_t kWarpThreads = 32;
   std::int64_t max_shared_;
-  bool one_pass_, simple_ = false;
+  bool one_pass_;
 };
 
 }  // namespace jf::gpu

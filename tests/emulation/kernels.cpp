@@ -1,6 +1,6 @@
 // Program that runs the kernels of cuda/gpu/ under CUDA emulation. It does exactly as the CUDA
 // engine does: reads cases (see test_kernels.py), writes for each a line: its results, or "error:
-// ...".
+// ...". `kernels choices` writes how a device would run each, `kernels plan` see plan.h.
 #include <iostream>
 
 #include "emulated_gpu.h"
@@ -87,11 +87,27 @@ void run_case() {
   for (const Tick t : out) std::cout << t << ' ';
 }
 
+// Writes how a device of 132 multiprocessors would run a case: bytes of one realization; whether
+// blocks run messages alone, with all realizations at hand; how many it computes side by side.
+void print_choices() {
+  const jf::Program program = read_program();
+  const jf::Request request = read_request();
+  jf::gpu::BatchPlan plan(program, jf::gpu::plan_tiles(program, 227 * 1024));
+  std::cout << plan.bytes(1);
+  plan.multiprocessors = 132;
+  plan.fit(request.count, std::int64_t{1} << 36);
+  std::cout << ' ' << plan.messages.blocks << ' ' << plan.side_by_side();
+}
+
 }  // namespace
 
 int main(int count, char** words) {
   if (count > 1 && words[1] == std::string("plan")) {
     jf_plan::print({words + 2, words + count});
+    return 0;
+  }
+  if (count > 1 && words[1] == std::string("choices")) {
+    jf_read::run_lines(print_choices);
     return 0;
   }
   const jf_ptx::Programs programs(count, words);

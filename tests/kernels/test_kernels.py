@@ -25,12 +25,13 @@ from support.emulated_kernels import (
     caught,
     change,
     check,
+    choices,
     execute,
     sensitive_runs,
     varied,
 )
 from support.kernel_cases import ALL_NOISES, GENERAL_NOISES, NODES, PROGRAMS, make
-from support.message_cases import make_messages
+from support.message_cases import MESSAGE_PROGRAMS, make_messages
 from support.paths import CUDA
 from support.scale import scaled, some
 
@@ -198,6 +199,19 @@ def test_memory_that_is_not_there(kernels):
         assert "full" in execute(kernels, [replace(run, room=least // 2).text()])[0]
         runs += [replace(run, room=room) for room in (least, 3 * least // 2, 2 * least)]
     check(kernels, runs)
+
+
+@pytest.mark.parametrize(("noise", "cursors"), [("fresh", 0), ("trace", 1), ("two periodic", 2)])
+def test_memory_of_a_realization(kernels, noise, cursors):
+    """As test_gpu.py asks of a device: bytes for each rank, and a little for the program.
+
+    With mirrors, one segment has nearly all ranks, and guesses of many messages for each.
+    """
+    butterflies = [make(name, noise, 18) for name in PROGRAMS if name != "mirrors"]
+    messages = [make_messages(name, noise, 200_000) for name in MESSAGE_PROGRAMS]
+    for cases, of_rank in ((butterflies, 24), (messages, 64)):
+        for case, found in zip(cases, choices(kernels, *map(Run, cases)), strict=True):
+            assert 0 < found.bytes <= (of_rank + 32 * cursors) * case.ranks + 2**17
 
 
 KERNELS = ["block.cuh", "lean_kernel.cuh", "message_kernel.cuh"]

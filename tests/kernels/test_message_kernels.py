@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 from reference.cases import COMPUTE
-from reference.messages import MESSAGE, pairs
+from reference.messages import MESSAGE, RANGE, MessageCase, Steps, pairs
 from support.emulated_kernels import (
     BLOCKS,
     CHOSEN,
@@ -14,11 +14,13 @@ from support.emulated_kernels import (
     Run,
     build_once,
     check,
+    choices,
     execute,
     varied_messages,
 )
-from support.kernel_cases import ALL_NOISES
+from support.kernel_cases import ALL_NOISES, COSTS
 from support.message_cases import (
+    COST_ENTRIES,
     MESSAGE_PROGRAMS,
     as_lists,
     make_messages,
@@ -203,6 +205,25 @@ def test_the_way_is_chosen(kernels):
     assert launches(100, 1) == launches(6, 128) == 1
     assert launches(14_000, 1) > 10  # does not fit
     assert launches(4000, 16, "dissemination") > 10
+
+
+def test_how_full_a_device_is(kernels):
+    """Blocks side by side take the time of one; they wait for each rank of a chain."""
+    steps = Steps(4096)
+    for rank in range(4095):
+        steps.message((RANGE, rank, rank + 1, 1), 1)
+    chain = MessageCase(4096, tuple(steps.made), COST_ENTRIES, COSTS)
+    ring, trees = (make_messages(name, "fresh", 4096) for name in ("ring", "trees"))
+
+    def chosen(case, count):
+        [found] = choices(kernels, Run(case, count=count))
+        return found.blocks, found.side_by_side
+
+    assert chosen(ring, 1000) == (1, 132)
+    assert chosen(ring, 12) == (0, 1)  # launches of 12 * 4096 threads
+    assert chosen(make_messages("ring", "fresh", 100), 10**6) == (1, 132 * 8)
+    assert chosen(trees, 2**16)[0] == 1
+    assert [chosen(chain, 4**k)[0] for k in range(9)] == [1, 1, 1, 1, 1, 1, 0, 0, 0]
 
 
 def test_what_does_not_fit_shared_memory(kernels):

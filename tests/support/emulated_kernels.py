@@ -9,6 +9,7 @@ import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from reference.cases import COPY
@@ -285,6 +286,20 @@ def execute(program, lines, timeout=60, arguments=()):
             for number, text in enumerate(results):
                 found[start + number * PROCESSES] = text
     return found
+
+
+class Choices(NamedTuple):
+    """How a device of 132 multiprocessors would run a case: print_choices in kernels.cpp."""
+
+    bytes: int  # of one realization
+    blocks: int  # whether messages are run in blocks, with `count` realizations
+    side_by_side: int
+
+
+def choices(program, *runs):
+    lines = [as_text(run.words()) for run in runs]
+    found = execute(program, lines, arguments=["choices"])
+    return [Choices(*map(int, line.split())) for line in found]
 
 
 def same(run, found):
