@@ -82,12 +82,11 @@ struct MessageThread {
   }
 
   JF_DEVICE void messages(ActionPosition position, std::int64_t end) const {
-    const ProgramView& p = job.program;
-    const Step step = p.steps[position.step];
+    const Step step = job.program.steps[position.step];
     Tick* const departures = ranks.s.departures(step);
-    const TurnMessages all(step, p.ranks, p.listed_messages);
     each(end, [&](std::int64_t k) {
-      const ListedMessage message = all[k];
+      const ProgramView& p = job.program;
+      const ListedMessage message = TurnMessages(step, p.ranks, p.listed_messages)[k];
       const MessageTurn<Network> turn(p, ranks.network, step, position.turn, message.cost);
       Tick departure;
       if (position.action == MessageAction::kReceive)
