@@ -121,8 +121,8 @@ def script(tmp_path, *, python="", seconds=None, steps=None):
 
 
 STEPS = [
-    "build", "compare", "tests", "rates", "scale", "collectives", "memcheck", "racecheck",
-    "synccheck", "initcheck", "instructions", "bench", "resources", "code", "recursion", "sweep",
+    "build", "compare", "tests", "memcheck", "racecheck", "synccheck", "initcheck", "rates",
+    "scale", "collectives", "instructions", "bench", "resources", "code", "recursion", "sweep",
 ]  # fmt: skip
 
 
