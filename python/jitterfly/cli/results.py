@@ -120,9 +120,9 @@ def _counts(progress: RunProgress) -> dict[str, Any]:
         "running": None if progress.holder == UNKNOWN else progress.holder,
         "running_known": progress.holder != UNKNOWN,
         "seconds_old": progress.age,
-        "finished": sum(cell.complete for cell in progress.cells),
+        "finished": progress.finished,
         "cells": len(progress.cells),
-        "realizations": sum(cell.available for cell in progress.cells),
+        "realizations": progress.realizations,
     }
 
 
@@ -241,11 +241,11 @@ def _value(value: float, unit: str, digits: int) -> str:
 def _merge(chosen: argparse.Namespace) -> int:
     from ..store import export, merge
     from ..store.cell_progress import ProgressWriter
-    from ..store.directory import SHARDS
+    from ..store.directory import shards_in
     from ..store.export import keep_numbers
     from ..store.merge import missing_shards
 
-    sources = chosen.shards or sorted(chosen.out.glob(SHARDS))
+    sources = chosen.shards or shards_in(chosen.out)
 
     def finish(store: Store) -> None:
         export(keep_numbers(store), chosen.out / "summary.csv")

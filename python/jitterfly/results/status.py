@@ -66,8 +66,8 @@ def _shard_lines(progress: RunProgress) -> list[str]:
     """A line for each shard, and which are missing."""
     lines = [""]
     for shard in progress.shards:
-        finished = counted(sum(cell.complete for cell in shard.cells), "cell")
-        total = counted(sum(cell.available for cell in shard.cells), "realization")
+        finished = counted(shard.finished, "cell")
+        total = counted(shard.realizations, "realization")
         lines.append(f"{shard.path.name}: {finished} finished, {total}; {_activity(shard)}")
     missing = missing_shards([shard.path for shard in progress.shards])
     if missing:
@@ -98,12 +98,8 @@ def status(
     """
     progress = RunProgress.of(run) if isinstance(run, Store) else run
     header = [*progress.axes, "realizations", "at most", "state", "targets"]
-    rows, finished, met, total = [], 0, 0, 0
-    targets = bool(progress.targets)
+    rows, targets = [], bool(progress.targets)
     for cell in progress.cells:
-        finished += cell.complete
-        met += _met(cell)
-        total += cell.available
         if cell.complete and only_open:
             continue
         rows.append(
@@ -120,8 +116,10 @@ def status(
     count = len(progress.cells)
     lines = [f"{progress.title}: {progress.path}", ""]
     lines += [with_sentences(header, rows, width, most), ""] if rows else []
-    lines.append(f"{finished} of {count} cells finished, {total:,} realizations")
+    finished = progress.finished
+    lines.append(f"{finished} of {count} cells finished, {progress.realizations:,} realizations")
     if targets:
+        met = sum(map(_met, progress.cells))
         lines.append(f"{met} of {finished} finished cells met their targets")
     lines += _shard_lines(progress) if progress.shards else [_activity(progress)]
     return "\n".join(lines)

@@ -19,11 +19,11 @@ from .directory import (
     MANY,
     PROGRESS,
     RECORDS,
-    SHARDS,
     UNKNOWN,
     fingerprint_of,
     holder,
     read_cached,
+    shards_in,
     study_of,
     valid_content,
     write_cached,
@@ -100,6 +100,16 @@ class RunProgress:
     holder: str | None = None
     shards: tuple[RunProgress, ...] = ()
 
+    @property
+    def finished(self) -> int:
+        """How many cells need no more."""
+        return sum(cell.complete for cell in self.cells)
+
+    @property
+    def realizations(self) -> int:
+        """Of all cells together."""
+        return sum(cell.available for cell in self.cells)
+
     @classmethod
     def of(cls, store: Store) -> RunProgress:
         """As the records say."""
@@ -158,8 +168,9 @@ def run_progress(path: str | Path) -> RunProgress:
     """
     path = Path(path)
     file = path / PROGRESS
-    if not (path / META).is_file() and (shards := started_shards(path)):
-        return _sum_of_shards(path, [run_progress(shard) for shard in shards])
+    started = [shard for shard in shards_in(path) if (shard / META).is_file()]
+    if started and not (path / META).is_file():
+        return _sum_of_shards(path, [run_progress(shard) for shard in started])
     if (path / META).is_file():
         who = holder(path)
         if (content := valid_content(file)) is not None:
@@ -183,12 +194,6 @@ def run_progress(path: str | Path) -> RunProgress:
             if store.files.is_undisturbed():
                 write_cached(file, progress.to_json(), fingerprint)
     return progress
-
-
-def started_shards(path: Path) -> list[Path]:
-    """The shards in a directory that hold a run, by their number."""
-    shards = (shard for shard in path.glob(SHARDS) if (shard / META).is_file())
-    return sorted(shards, key=lambda shard: (len(shard.name), shard.name))
 
 
 def _sum_of_shards(path: Path, shards: Sequence[RunProgress]) -> RunProgress:

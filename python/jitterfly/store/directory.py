@@ -168,6 +168,13 @@ def _heads(file: Path) -> Iterator[dict[str, Any]]:
 
 
 SHARDS = "shard-*-of-*"
+
+
+def shards_in(path: Path) -> list[Path]:
+    """What is called as a shard in a directory, by number."""
+    return sorted(path.glob(SHARDS), key=lambda shard: (len(shard.name), shard.name))
+
+
 # What a run writes down beside its records; see `Cached`.
 PROGRESS, NUMBERS = "progress.json", "numbers.npz"
 _OLD_META = "meta.json"  # of format 1
@@ -186,7 +193,7 @@ def check_directory(path: Path, force: bool) -> None:
         )
     if has_records(path):
         return  # of a run whose store.json is gone: `take_over` compares them
-    shards = set(path.glob(SHARDS))
+    shards = shards_in(path)
     if any(entry not in shards for entry in path.iterdir()):
         raise ValueError(f"{path} is not empty and holds no run; choose another `out`, or `force`")
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..observables import Summary
 from ..progress import each
 from ..studies import Cell
-from .directory import SHARDS
+from .directory import SHARDS, shards_in
 from .metadata import META, differences, joined, situations
 from .record_files import RecordSeries, Span, covering_steps, gaps
 from .record_format import RAW, Ints
@@ -50,7 +50,7 @@ def merge(
         A file can not be read or written.
     """
     out = Path(out)
-    paths = [Path(path) for path in sources] or sorted(out.glob(SHARDS))
+    paths = [Path(path) for path in sources] or shards_in(out)
     if not paths:
         raise ValueError(f"{out} holds no shards ({SHARDS}) to merge; name the directories")
     stores = [Store.open(path) for path in paths]
