@@ -16,7 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from . import memory, notebook, stats
-from .case import Case, check_case, doubts, warn_of_doubts, warn_of_misses, warn_of_unused_costs
+from .case import (
+    Case,
+    check_case,
+    doubts,
+    random_sources,
+    warn_of_doubts,
+    warn_of_misses,
+    warn_of_unused_costs,
+)
 from .engine import (
     backend_named,
     check_draw,
@@ -211,7 +219,7 @@ class Result:
             samples = self.column(name)
             mean = stats.mean(
                 samples,
-                noisy=any(noise.random for noise in self.case.noise),
+                noisy=any(random_sources(self.case)),
                 lower_bound=quiet if noise_only_delays(self.case) else None,
                 noise_free=quiet if has_one_random_source(self.case) else None,
             )
