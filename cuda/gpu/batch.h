@@ -35,7 +35,6 @@ struct BatchPlan {
   MessageLayout messages;
   std::int64_t batch = 0;
   LaunchLimits launches;
-  std::int64_t multiprocessors = 1;  // of the device
   // For one realization:
   std::int64_t ranks, rows, state_ticks = 0, busy_ticks = 0;  // ticks: kept between passes
   std::int64_t cursors = 0;                                   // see noise/cursor.h
@@ -152,22 +151,23 @@ struct BatchPlan {
            array_bytes<std::uint32_t>(1) + array_bytes<Cursor>(all_cursors(realizations));
   }
 
-  // Realizations that the device computes in the time of one.
-  std::int64_t side_by_side() const {
-    return std::min(batch, messages.blocks ? multiprocessors * messages.width : 1);
-  }
-
   // Chooses the batch for `count` realizations in `room` bytes.
   void fit(std::int64_t count, std::int64_t room) {
     batch = std::min({count, kBatchRankSteps / work_, kBatchRows / std::max<std::int64_t>(rows, 1),
                       kBatchLoads / std::max<std::int64_t>(loads, 1)});
     batch = std::max<std::int64_t>(batch, 1);
-    messages.choose(batch);
-    while (batch > 1 && bytes(batch) > room) batch /= 2;
+    choose_for(batch);
+    while (batch > 1 && bytes(batch) > room) choose_for(batch / 2);
     if (bytes(batch) > room) {
       throw std::runtime_error("one realization needs " + std::to_string(bytes(batch)) +
                                " bytes of GPU memory, " + std::to_string(room) + " are available");
     }
+  }
+
+  // Batches of `size` realizations, or less where so many are of no use.
+  void choose_for(std::int64_t size) {
+    messages.choose(size);
+    batch = std::min(size, messages.largest_batch());
   }
 
  private:

@@ -31,7 +31,7 @@ class Engine : public Gpu {
 BatchPlan plan_of(const Program& program) {
   BatchPlan plan(program,
                  plan_tiles(program, device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)));
-  plan.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+  plan.messages.multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   return plan;
 }
 

@@ -128,14 +128,13 @@ struct MessageLayout {
   // Threads of a launch, and of a block that runs alone.
   static constexpr int kThreads = 256, kBlock = 512;
   static constexpr std::int64_t kMaxThreads = std::int64_t{1} << 28;
-  // A large device is busy with so many realizations, one per block, or threads of one launch. With
-  // fewer, a launch takes some microseconds to start, and a barrier a tenth of that.
-  static constexpr std::int64_t kBusyBlocks = 128, kBusyThreads = std::int64_t{1} << 15;
-  // Nanoseconds, as measured on an H100 with 16 to 65,536 realizations of 64 to 4,096 ranks: a
-  // launch; an action of a block, with its barrier; an item, in launches and in blocks that fill
-  // it.
-  static constexpr double kLaunchTime = 4000, kBarrierTime = 400;
-  static constexpr double kLaunchItemTime = 0.03, kBlockItemTime = 0.009;
+  // Threads of a launch that keep a large device busy.
+  static constexpr std::int64_t kBusyThreads = std::int64_t{1} << 15;
+  // In nanoseconds, from times of 64 to 4,096 ranks on an H100 (tests/gpu/h100-2026-11-26.md):
+  static constexpr double kLaunchTime = 4000;      // of a launch, without its items
+  static constexpr double kBarrierTime = 400;      // of an action of a block, without its items
+  static constexpr double kLaunchItemTime = 0.03;  // of an item of launches that fill the device
+  static constexpr double kBlockItemTime = 0.009;  // of an item of blocks that fill the device
   // What a launch costs, in threads.
   static constexpr std::int64_t kLaunchWork = std::int64_t{1} << 15;
   // Ranks of which a thread merges the observations by itself.
@@ -146,6 +145,7 @@ struct MessageLayout {
   std::int64_t actions = 0, work = 0;  // of all message passes; work: items of all actions
   // Rounds that a block executes in one launch: one item per thread, about a microsecond each.
   std::int64_t max_rounds = std::int64_t{1} << 18;
+  std::int64_t multiprocessors = 128;  // of the device, which is busy with a block on each
 
   // For the current batch size:
   bool blocks = false;                // blocks run alone
@@ -178,7 +178,7 @@ struct MessageLayout {
   void choose(std::int64_t batch) {
     choose(batch, fits());
     if (!blocks) return;
-    const bool busy = batch >= kBusyBlocks;
+    const bool busy = batch >= multiprocessors;
     if (busy ? launches_are_quicker(batch) : work * batch >= kBusyThreads * actions)
       choose(batch, false);
   }
@@ -196,6 +196,20 @@ struct MessageLayout {
     shared_bytes = bytes(width);
     // Shared memory does not survive a launch: without a single one, state needs global memory.
     if (one_pass_ && work * width / threads + actions <= max_rounds) ticks = 0;
+  }
+
+  // Realizations that are computed in about the time of one: a block on each multiprocessor; or as
+  // many as have the items that take as long as the launches themselves.
+  std::int64_t side_by_side() const {
+    if (!passes) return 1;
+    if (blocks) return multiprocessors * width;
+    constexpr auto kItems = static_cast<std::int64_t>(kLaunchTime / kLaunchItemTime);
+    return std::max<std::int64_t>(1, kItems * actions / work);
+  }
+
+  // The largest batch that is of use: a chain runs no faster in a larger one, which takes memory.
+  std::int64_t largest_batch() const {
+    return passes && !blocks && fits() ? 4 * side_by_side() : INT64_MAX;
   }
 
   // Calls f(launch, blocks of the grid, work) for each launch of a pass. `p`: the host's view;
@@ -257,12 +271,12 @@ struct MessageLayout {
     }
   }
 
-  // Of a chain, say, in whose every action one rank has something to do, and a block would wait at
-  // a barrier for that. `width`: as chosen for blocks.
+  // True of a chain, for example: each action has one rank at work, and in a block all others wait
+  // for it at a barrier. `width`: as chosen for blocks.
   bool launches_are_quicker(std::int64_t batch) const {
     const auto n = static_cast<double>(batch), items = n * static_cast<double>(work);
     const auto all_actions = static_cast<double>(actions);
-    const double turns = n / static_cast<double>(kBusyBlocks * width);
+    const double turns = n / static_cast<double>(multiprocessors * width);
     return all_actions * kLaunchTime + items * kLaunchItemTime <
            turns * all_actions * kBarrierTime + items * kBlockItemTime;
   }

@@ -45,6 +45,27 @@ std::int64_t vector_bytes(const std::vector<T>&... vectors) {
   return (array_bytes<T>(static_cast<std::int64_t>(vectors.size())) + ...);
 }
 
+// --- Realizations that are run before the host gets their results and polls.
+
+// Batches grow while they are quick, so that a slow GPU, too, stops promptly.
+class BatchSize {
+ public:
+  // `most`: the largest batch; `together`: realizations that take about as long as one.
+  BatchSize(std::int64_t most, std::int64_t together)
+      : most_(most), least_(std::min(most, together)), size_(most) {}
+
+  void begin_with(std::int64_t size) { size_ = std::clamp<std::int64_t>(size, 1, most_); }
+  // `paced`: how many of them a launch may have; see Pace.
+  std::int64_t next(std::int64_t paced) const { return std::min(size_, std::max(least_, paced)); }
+  void took(double seconds) {
+    if (seconds < 0.1) size_ = std::min(2 * size_, most_);
+    if (seconds > 0.3) size_ = std::max(size_ / 2, std::min(size_, least_));
+  }
+
+ private:
+  std::int64_t most_, least_, size_;
+};
+
 // --- Work that is launched before the host waits for the device and polls.
 
 // In rank-steps. A launch can not be stopped, and on a card with a display the driver aborts one

@@ -53,20 +53,15 @@ class Run {
   }
 
   void simulate(Tick* out) {
-    // Batches grow while they are quick, so that a slow GPU, too, stops promptly.
     using Clock = std::chrono::steady_clock;
-    const std::int64_t least = plan_.side_by_side();
-    std::int64_t size = plan_.batch;
-    if (program_.loads != nullptr)
-      size = std::clamp<std::int64_t>(kFirstLoads / program_.loads->work(), 1, size);
+    BatchSize size(plan_.batch, plan_.messages.side_by_side());
+    if (program_.loads != nullptr) size.begin_with(kFirstLoads / program_.loads->work());
     while (done_ < request_.count) {
-      const std::int64_t paced = std::max(least, pace_.limit() / plan_.work());
-      const std::int64_t now = std::min({size, paced, request_.count - done_});
+      const std::int64_t now =
+          std::min(size.next(pace_.limit() / plan_.work()), request_.count - done_);
       const auto start = Clock::now();
       run_batch(now, out + done_ * plan_.rows * words_per_row(request_));
-      const std::chrono::duration<double> took = Clock::now() - start;
-      if (took.count() < 0.1) size = std::min(2 * size, plan_.batch);
-      if (took.count() > 0.3) size = std::max(size / 2, least);
+      size.took(std::chrono::duration<double>(Clock::now() - start).count());
       done_ += now;
       pace_.poll();
     }
@@ -280,7 +275,7 @@ void simulate_on(Device& device, const Program& program, const Request& request,
                  Tick* out, const Poll& poll) {
   std::int64_t done = 0;
   run_in_batches(plan.batch, [&](std::int64_t batch) {
-    plan.batch = batch;
+    if (batch < plan.batch) plan.choose_for(batch);
     Run<Device>(device, program, request, plan, done, poll).simulate(out);
   });
 }

@@ -56,7 +56,8 @@ struct Periodic {
     return stationary ? phase - period : phase;
   }
 
-  // Moves `next` forwards or back to its value for time t.
+  // Moves `next` forwards or back to its value for time t. Before the first interval of a rank
+  // there is none to go back to; to look for it would take the divisions of seek_far each time.
   JF_HD void seek(Tick& next, Tick t) const {
     const Tick past = t - duration - next;  // >= 0: the interval has ended
     const bool has_earlier = next >= (stationary ? 0 : period);

@@ -87,16 +87,27 @@ void run_case() {
   for (const Tick t : out) std::cout << t << ' ';
 }
 
-// Writes how a device of 132 multiprocessors would run a case: bytes of one realization; whether
-// blocks run messages alone, with all realizations at hand; how many it computes side by side.
+// Writes how a device of so many multiprocessors and bytes would run a case: bytes of one
+// realization; of a batch, its size, whether blocks run messages alone, and how many realizations
+// take about as long as one; then the sizes of batches that take so long and so long per
+// realization, in ns.
 void print_choices() {
   const jf::Program program = read_program();
   const jf::Request request = read_request();
   jf::gpu::BatchPlan plan(program, jf::gpu::plan_tiles(program, 227 * 1024));
   std::cout << plan.bytes(1);
-  plan.multiprocessors = 132;
-  plan.fit(request.count, std::int64_t{1} << 36);
-  std::cout << ' ' << plan.messages.blocks << ' ' << plan.side_by_side();
+  plan.messages.multiprocessors = read<std::int64_t>();
+  plan.fit(request.count, read<std::int64_t>());
+  std::cout << ' ' << plan.batch << ' ' << plan.messages.blocks << ' '
+            << plan.messages.side_by_side();
+  const auto least = read<double>(), each = read<double>();
+  jf::gpu::BatchSize size(plan.batch, plan.messages.side_by_side());
+  for (std::int64_t done = 0; done < request.count;) {
+    const auto now = std::min(size.next(plan.launches.first / plan.work()), request.count - done);
+    std::cout << ' ' << now;
+    size.took(1e-9 * (least + each * static_cast<double>(now)));
+    done += now;
+  }
 }
 
 }  // namespace

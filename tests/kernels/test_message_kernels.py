@@ -185,11 +185,11 @@ def test_no_launch_is_long(kernels, way):
     for program in some(("trees", "ring", "fold"), 2):
         case = make_messages(program, "fresh, jitter", 300)
         whole = Run(case, count=2, way=way, limits=(5, 2))
-        # A realization alone is more: batches of one, each in several launches.
+        # A realization alone is more; both together are cut into several launches.
         cut = replace(whole, launch=200, rounds=20)
         check(kernels, [whole, cut])
         few, many = (found.split() for found in execute(kernels, [whole.text(), cut.text()]))
-        assert int(many[1]) > 2 * int(few[1])
+        assert int(many[1]) > int(few[1])
         if way == LAUNCHES and program != "fold":
             assert int(many[2]) <= cut.launch
 
@@ -207,23 +207,48 @@ def test_the_way_is_chosen(kernels):
     assert launches(4000, 16, "dissemination") > 10
 
 
-def test_how_full_a_device_is(kernels):
-    """Blocks side by side take the time of one; they wait for each rank of a chain."""
-    steps = Steps(4096)
-    for rank in range(4095):
-        steps.message((RANGE, rank, rank + 1, 1), 1)
-    chain = MessageCase(4096, tuple(steps.made), COST_ENTRIES, COSTS)
-    ring, trees = (make_messages(name, "fresh", 4096) for name in ("ring", "trees"))
+def chain(ranks, cycles=1):
+    steps = Steps(ranks)
+    for steps.cycle in range(cycles):
+        for rank in range(ranks - 1):
+            steps.message((RANGE, rank, rank + 1, 1), 1)
+    return MessageCase(ranks, tuple(steps.made), COST_ENTRIES, COSTS)
 
-    def chosen(case, count):
-        [found] = choices(kernels, Run(case, count=count))
-        return found.blocks, found.side_by_side
 
-    assert chosen(ring, 1000) == (1, 132)
-    assert chosen(ring, 12) == (0, 1)  # launches of 12 * 4096 threads
-    assert chosen(make_messages("ring", "fresh", 100), 10**6) == (1, 132 * 8)
-    assert chosen(trees, 2**16)[0] == 1
-    assert [chosen(chain, 4**k)[0] for k in range(9)] == [1, 1, 1, 1, 1, 1, 0, 0, 0]
+def test_blocks_or_launches(kernels):
+    """Blocks wait for each rank of a chain; on a small card sooner for too long."""
+
+    def blocks(case, *counts, **device):
+        runs = [Run(case, count=count) for count in counts]
+        return [found.blocks for found in choices(kernels, *runs, **device)]
+
+    many = [4**k for k in range(1, 9)]
+    assert blocks(chain(1000), *many) == [1, 1, 1, 1, 1, 0, 0, 0]
+    assert blocks(chain(1000), *many, multiprocessors=20) == [1, 1, 1, 0, 0, 0, 0, 0]
+    assert blocks(make_messages("trees", "fresh", 4096), 16, 1000, 2**16) == [1, 1, 1]
+    assert blocks(make_messages("ring", "fresh", 4096), 12, 1000) == [0, 1]
+
+
+def test_batches(kernels):
+    """What takes no longer is run together, however slow; and no more memory than is of use."""
+
+    def chosen(case, count, **device):
+        [found] = choices(kernels, Run(case, count=count), **device)
+        return found
+
+    ring = chosen(make_messages("ring", "fresh", 4096), 10**5, least=10**9)
+    assert ring.blocks
+    assert min(ring.batches[:-1]) == ring.side_by_side == 132
+    assert chosen(make_messages("ring", "fresh", 100), 10**6).side_by_side == 132 * 8
+    # Launches: each takes its time, however few realizations it has.
+    slow = chosen(chain(1000, cycles=3), 10**6, least=10**9)
+    assert not slow.blocks
+    assert min(slow.batches[:-1]) == slow.side_by_side > 100_000
+    assert slow.batch <= 4 * slow.side_by_side
+    # Where there is less memory than they take, in blocks.
+    full = chosen(chain(1000), 10**5, room=2**24)
+    assert full.blocks
+    assert full.batch > 2 * full.side_by_side
 
 
 def test_what_does_not_fit_shared_memory(kernels):

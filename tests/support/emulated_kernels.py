@@ -289,17 +289,21 @@ def execute(program, lines, timeout=60, arguments=()):
 
 
 class Choices(NamedTuple):
-    """How a device of 132 multiprocessors would run a case: print_choices in kernels.cpp."""
+    """How a device would run a case: print_choices in kernels.cpp."""
 
     bytes: int  # of one realization
-    blocks: int  # whether messages are run in blocks, with `count` realizations
+    batch: int
+    blocks: int  # whether messages are run in blocks
     side_by_side: int
+    batches: list[int]
 
 
-def choices(program, *runs):
-    lines = [as_text(run.words()) for run in runs]
-    found = execute(program, lines, arguments=["choices"])
-    return [Choices(*map(int, line.split())) for line in found]
+def choices(program, *runs, multiprocessors=132, room=2**36, least=0, each=0):
+    """`least`, `each`: nanoseconds of a batch, and of each of its realizations."""
+    device = f" {multiprocessors} {room} {least} {each}"
+    found = execute(program, [as_text(run.words()) + device for run in runs], arguments=["choices"])
+    numbers = [list(map(int, line.split())) for line in found]
+    return [Choices(*line[:4], line[4:]) for line in numbers]
 
 
 def same(run, found):
