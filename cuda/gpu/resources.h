@@ -59,7 +59,7 @@ class BatchSize {
   std::int64_t next(std::int64_t paced) const { return std::min(size_, std::max(least_, paced)); }
   void took(double seconds) {
     if (seconds < 0.1) size_ = std::min(2 * size_, most_);
-    if (seconds > 0.3) size_ = std::max(size_ / 2, std::min(size_, least_));
+    if (seconds > 0.3 && size_ > least_) size_ = std::max(size_ / 2, least_);
   }
 
  private:
