@@ -168,9 +168,6 @@ def run_progress(path: str | Path) -> RunProgress:
     """
     path = Path(path)
     file = path / PROGRESS
-    started = [shard for shard in shards_in(path) if (shard / META).is_file()]
-    if started and not (path / META).is_file():
-        return _sum_of_shards(path, [run_progress(shard) for shard in started])
     if (path / META).is_file():
         who = holder(path)
         if (content := valid_content(file)) is not None:
@@ -184,6 +181,8 @@ def run_progress(path: str | Path) -> RunProgress:
             progress = RunProgress.from_json(path, kept.content, max(age, 0.0), who)
             if len(progress.cells) >= MANY and 0 <= age <= _SOON:
                 return progress
+    elif started := [shard for shard in shards_in(path) if (shard / META).is_file()]:
+        return _sum_of_shards(path, [run_progress(shard) for shard in started])
     store = Store.open(path)
     fingerprint = None
     with suppress(OSError, ValueError):

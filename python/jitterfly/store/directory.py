@@ -193,7 +193,7 @@ def check_directory(path: Path, force: bool) -> None:
         )
     if has_records(path):
         return  # of a run whose store.json is gone: `take_over` compares them
-    shards = shards_in(path)
+    shards = set(shards_in(path))
     if any(entry not in shards for entry in path.iterdir()):
         raise ValueError(f"{path} is not empty and holds no run; choose another `out`, or `force`")
 
