@@ -9,9 +9,9 @@ import dataclasses
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
-from functools import lru_cache, partial
+from functools import lru_cache, partial, singledispatch
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,53 @@ from .units import (
 MOST_CYCLES = 100_000
 _MOST_DRAWS = 2**31
 OBSERVE_CHOICES = ("completion", "spread", "arrival", "rounds", "rank 0")
+
+
+class AnyCase(Protocol):
+    """What a study simulates: a `Case`, or an application's schedule (`schedule.ScheduleCase`).
+
+    What else a study asks of it are functions with a version for each (`functools.singledispatch`):
+    `exposed`, `speed_acts`, `program.observation_names`, `program.completions`,
+    `program.rank_rounds`, `program.engine_memory`, `noise_free.noise_free_ticks`,
+    `noise_free.noise_only_delays`, `rare_noise.exposure` and `simulate.realize`.
+    """
+
+    @property
+    def ranks(self) -> int:
+        """How many there are."""
+
+    @property
+    def network(self) -> Network:
+        """What a message costs."""
+
+    @property
+    def noise(self) -> tuple[Noise, ...]:
+        """Its sources."""
+
+    @property
+    def placed_noise(self) -> tuple[Noise, ...]:
+        """`noise`, where sources say how many ranks share draws instead of naming a level."""
+
+    @property
+    def speed(self) -> Speed | None:
+        """By which factor ranks take longer."""
+
+    @property
+    def cycles(self) -> int:
+        """How often it is repeated in a realization."""
+
+    @property
+    def observe(self) -> str:
+        """What is reported of each realization."""
+
+    def __hash__(self) -> int:
+        """What is known of equal cases is kept."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for TOML and JSON."""
+
+    def identity(self) -> dict[str, Any]:
+        """What of it decides the results, as plain values: files by their content, not by name."""
 
 
 @frozen_dataclass()
@@ -253,18 +300,24 @@ class Case:
         for key in ("ranks", "network"):
             if key not in values:
                 raise ValueError(f"case: key {key!r} is missing")
-        values["network"] = Network.from_dict(read_network(values["network"]), "network")
         if not isinstance(values.get("algorithm", ""), str):  # which the case reads itself
             values["algorithm"] = Algorithm.from_dict(values["algorithm"], "algorithm")
-        for name, family in (("arrival", Arrival), ("speed", Speed)):
-            if values.get(name) is not None:
-                values[name] = family.from_dict(values[name], name)  # type: ignore[attr-defined]
-        if "noise" in values:
-            tables = read_noises(values["noise"])
-            if not isinstance(tables, (list, tuple)):
-                raise ValueError(f"noise must be a list of tables, got {shorten(tables)}")
-            values["noise"] = [Noise.from_dict(t, f"noise[{i}]") for i, t in enumerate(tables)]
-        return cls(**values)
+        return cls(**read_parts(values))
+
+
+def read_parts(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a case with network, noise, arrival and speed made of their tables or text."""
+    values = dict(table)
+    values["network"] = Network.from_dict(read_network(values["network"]), "network")
+    for name, family in (("arrival", Arrival), ("speed", Speed)):
+        if values.get(name) is not None:
+            values[name] = family.from_dict(values[name], name)  # type: ignore[attr-defined]
+    if "noise" in values:
+        tables = read_noises(values["noise"])
+        if not isinstance(tables, (list, tuple)):
+            raise ValueError(f"noise must be a list of tables, got {shorten(tables)}")
+        values["noise"] = [Noise.from_dict(t, f"noise[{i}]") for i, t in enumerate(tables)]
+    return values
 
 
 def read_algorithm(text: str) -> Algorithm:
@@ -469,11 +522,17 @@ class UnusedCostWarning(UserWarning):
     """A cost of the network is given and counts nowhere, and the collective takes no time."""
 
 
-def exposed(case: Case) -> ExposedWork:
-    """What a rank does in one cycle at most, as far as the completion can depend on it.
+@singledispatch
+def exposed(case: AnyCase, noise: Noise) -> ExposedWork:
+    """What a rank does in one cycle at most that this source can hit and completion depends on.
 
     A forward after the last result changes nothing where no rank can be late with the result.
     """
+    raise NotImplementedError
+
+
+@exposed.register
+def _exposed_in_collective(case: Case, noise: Noise | None = None) -> ExposedWork:
     work = _exposed_work(case, trailing=case.cycles > 1)
     if case.cycles > 1 or all(_longest_delay(n, work) <= 0 or n.misses(work) for n in case.noise):
         return work
@@ -521,14 +580,14 @@ def _remedy(case: Case) -> str:
     return "a LogGOPS network, whose messages take CPU time (o),"
 
 
-def delays(noise: Noise, case: Case) -> bool:
+def delays(noise: Noise, case: AnyCase) -> bool:
     """Whether this noise of the case can delay anything in it."""
-    work = exposed(case)
+    work = exposed(case, noise)
     return _longest_delay(noise, work) > 0 and not noise.misses(work)
 
 
 @lru_cache(maxsize=256)  # every look at the data of a cell asks
-def random_sources(case: Case) -> tuple[bool, ...]:
+def random_sources(case: AnyCase) -> tuple[bool, ...]:
     """For each source of the case, whether it acts, and otherwise in another realization."""
     return tuple(noise.random and delays(noise, case) for noise in case.noise)
 
@@ -546,7 +605,7 @@ def _longest_delay(noise: Noise, work: ExposedWork) -> int:
 
 
 def check_exposed(
-    cases: Iterable[Case], sources: int | None = None, *, trailing: bool = True
+    cases: Iterable[AnyCase], sources: int | None = None, *, trailing: bool = True
 ) -> None:
     """Raise ValueError for noise that can hit nothing in any cell: it would be ignored.
 
@@ -563,15 +622,15 @@ def check_exposed(
         for key in ((i, noise.kind) for i, noise in enumerate(case.noise)):
             if key in hits:
                 continue
-            work = (
-                exposed(case)
-                if trailing or case.cycles > 1
-                else _exposed_work(case, trailing=False)
-            )
-            if not (why := case.noise[key[0]].misses(work)):
-                hits.add(key)
+            source = case.noise[key[0]]
+            if trailing or case.cycles > 1 or not isinstance(case, Case):
+                work = exposed(case, source)
             else:
-                misses[key] = why
+                work = _exposed_work(case, trailing=False)
+            if not (why := source.misses(work)):
+                hits.add(key)
+            else:  # what would mend it are fields of a collective's case
+                misses[key] = why if isinstance(case, Case) else why.partition(";")[0]
     for key, why in misses.items():
         if key not in hits:
             raise ValueError(_hits_nothing(*key, f" in any cell: {why}", ranks))
@@ -585,7 +644,7 @@ def warn_of_misses(case: Case) -> None:
     warn_of_idle_speeds([case])
     if not case.noise or (case.ranks == 1 and not case.compute_time):
         return
-    warn_of_idle_sources(case.noise, [exposed(case)] * len(case.noise), case.ranks)
+    warn_of_idle_sources(case.noise, [_exposed_in_collective(case)] * len(case.noise), case.ranks)
 
 
 def warn_of_idle_sources(
@@ -610,7 +669,7 @@ def doubts(case: Case) -> list[str]:
     """What its measured noise leaves open, in words."""
     if not any(isinstance(one, TraceNoise) for one in case.placed_noise):
         return []
-    work = exposed(case)
+    work = _exposed_in_collective(case)
     parts = {"compute": work.compute, "communication": work.communication}
     whole = {phase: float(case.cycles * ticks) for phase, ticks in parts.items()}
     return doubts_of(case.placed_noise, case.ranks, whole)
@@ -632,23 +691,31 @@ def warn_of_doubts(told: Iterable[str]) -> None:
         warnings.warn(text, ScarceRecordingWarning, stacklevel=stacklevel_of_user())
 
 
-def speed_acts(case: Case) -> bool:
-    """Whether there is CPU time that a rank's speed lengthens: compute phases, or combining."""
+@singledispatch
+def speed_acts(case: AnyCase) -> bool:
+    """Whether there is CPU time that a rank's speed lengthens."""
+    raise NotImplementedError
+
+
+@speed_acts.register
+def _speed_acts_in_collective(case: Case) -> bool:  # in compute phases, or in combining
     return _combining(case.lowered) > 0 or to_ticks(case.compute_time) > 0
 
 
-def warn_of_idle_speeds(cases: Iterable[Case]) -> None:
+def warn_of_idle_speeds(cases: Iterable[AnyCase]) -> None:
     """Warn where ranks are slow in none of the cases that give them a speed."""
     slow = [case for case in cases if case.speed is not None and case.ranks > 1]
     if not slow or any(speed_acts(case) for case in slow):
         return
-    speed = slow[0].speed
-    assert speed is not None
-    warn_of_idle_speed(
-        speed,
-        f"{slow[0].algorithm.kind} combines nothing that takes CPU time, and there is no compute "
-        "phase; give compute_time or network.gamma",
-    )
+    first = slow[0]
+    assert first.speed is not None
+    why = "the ranks whose factor is not 1 calculate nothing"
+    if isinstance(first, Case):
+        why = (
+            f"{first.algorithm.kind} combines nothing that takes CPU time, and there is no compute "
+            "phase; give compute_time or network.gamma"
+        )
+    warn_of_idle_speed(first.speed, why)
 
 
 def warn_of_idle_speed(speed: Speed, why: str) -> None:
@@ -660,9 +727,11 @@ def warn_of_idle_speed(speed: Speed, why: str) -> None:
     )
 
 
-def warn_of_unused_costs(cases: Iterable[Case]) -> None:
+def warn_of_unused_costs(cases: Iterable[AnyCase]) -> None:
     """Warn of the first collective that takes no time although combining a byte would (gamma)."""
     for case in cases:
+        if not isinstance(case, Case):
+            continue
         gamma = getattr(case.network, "gamma", 0)
         if case.ranks == 1 or not gamma or not case.message_bytes:
             continue

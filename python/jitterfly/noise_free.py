@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 
 import numpy as np
 import numpy.typing as npt
 
-from .case import Case, delays, random_sources
+from .case import AnyCase, Case, delays, random_sources
 from .cycle import NEVER, is_symmetric, symmetric_timeline
 from .engine import core
 from .noise import SpeedNoise
@@ -24,22 +24,30 @@ _MOST_KEPT = 1024
 _kept: dict[Case, npt.NDArray[np.int64]] = {}  # the oldest first
 
 
-def noise_free_ticks(case: Case, poll: Poll | None = None) -> npt.NDArray[np.int64]:
+@singledispatch
+def noise_free_ticks(case: AnyCase, poll: Poll | None = None) -> npt.NDArray[np.int64]:
     """Noise-free time of the last rank in each row that the case observes, in ticks.
 
     Rank 0's where the case observes that alone. Shape (rows,). On very many ranks that are not
     alike this takes minutes: `poll` can end it.
     """
+    raise NotImplementedError
+
+
+@noise_free_ticks.register
+def _ticks_of_collective(case: Case, poll: Poll | None = None) -> npt.NDArray[np.int64]:
     return _max_min_mean(_without_noise(case), poll)[:, 0]
 
 
-def noise_free_observations(case: Case) -> npt.NDArray[np.int64]:
+def noise_free_observations(case: AnyCase) -> npt.NDArray[np.int64]:
     """The same for each column of `Result.ticks`: latest, earliest and mean where they are."""
-    found = _max_min_mean(_without_noise(case))
-    return found.ravel() if case.observe in OVER_RANKS else found[:, 0]
+    if isinstance(case, Case) and case.observe in OVER_RANKS:
+        return _max_min_mean(_without_noise(case)).ravel()
+    return noise_free_ticks(case)
 
 
-def noise_only_delays(case: Case) -> bool:
+@singledispatch
+def noise_only_delays(case: AnyCase) -> bool:
     """Whether no realization can be earlier than without noise, in any row.
 
     All noise adds to times, but for speeds that are drawn: they may be faster. What a rank waits
@@ -48,12 +56,17 @@ def noise_only_delays(case: Case) -> bool:
     grows. Copies inside a collective, at given levels or on demand, are the exception: a rank that
     adopts one does not combine it, and sends none itself.
     """
+    raise NotImplementedError
+
+
+@noise_only_delays.register
+def _collective_is_only_delayed(case: Case) -> bool:
     copies = any(step.flags & (COPY | ASK) for step in case.lowered.steps)
     return not copies and not any(noise.hastens for noise in case.noise)
 
 
 @lru_cache(maxsize=256)  # each statistic of its data asks
-def has_one_random_source(case: Case) -> bool:
+def has_one_random_source(case: AnyCase) -> bool:
     """Whether one source alone acts, and is drawn.
 
     Then a realization that differs from the noise-free one was met by it. Beside a source that is

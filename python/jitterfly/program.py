@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from .case import Case, check_case
+from .case import AnyCase, Case, check_case
 from .cycle import Cycle
 from .engine import core
 from .steps import (
@@ -83,6 +84,17 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
     for noise in case.placed_noise:
         noise.apply(program, case.ranks, costs.transit, [cost.transit for cost in table.entries])
     return program
+
+
+@singledispatch
+def engine_memory(case: AnyCase, realizations: int, threads: int = 0) -> int:
+    """Bytes that the CPU engine takes for realizations in flight; 0 threads: all processors."""
+    raise NotImplementedError
+
+
+@engine_memory.register
+def _memory_of_collective(case: Case, realizations: int, threads: int = 0) -> int:
+    return core.memory(compile_case(case), "cpu", threads, realizations)
 
 
 def _engine_steps(
@@ -194,12 +206,18 @@ def message_count(step: Step, ranks: int) -> int:
     return ranks if step.kind == FORWARD else 0
 
 
-def rank_rounds(case: Case) -> int:
+@singledispatch
+def rank_rounds(case: AnyCase) -> int:
     """The size of one realization: its messages, ranks times rounds for the butterfly.
 
     Forwards count; a redundant copy belongs to the exchange that it goes with, compute phases do
-    not count. A cycle counts as one message of each rank at least.
+    not count. A cycle counts as one message of each rank at least. Of a schedule: its operations.
     """
+    raise NotImplementedError
+
+
+@rank_rounds.register
+def _messages_of_collective(case: Case) -> int:
     messages = sum(message_count(step, case.ranks) for step in case.lowered.steps)
     return case.cycles * max(messages, case.ranks)
 
@@ -230,7 +248,8 @@ def row_labels(case: Case) -> list[str]:
     ]
 
 
-def observation_names(case: Case) -> list[str]:
+@singledispatch
+def observation_names(case: AnyCase) -> list[str]:
     """Names of the columns of `Result.samples`.
 
     Returns
@@ -248,6 +267,11 @@ def observation_names(case: Case) -> list[str]:
     >>> observation_names(case)
     ['T=0', 'T=1', 'T=2']
     """
+    raise NotImplementedError
+
+
+@observation_names.register
+def _names_of_collective(case: Case) -> list[str]:
     if case.observe == "rounds":
         names = row_labels(case)
     else:
@@ -264,7 +288,7 @@ def observation_names(case: Case) -> list[str]:
 _STATISTICS = ("max", "min", "mean")
 
 
-def start_name(case: Case, cycle: int) -> str:
+def start_name(case: AnyCase, cycle: int) -> str:
     """The name of the row in which ranks begin the collective of a cycle, from 1."""
     return START if case.cycles == 1 else f"cycle {cycle}, {START}"
 
@@ -311,8 +335,14 @@ class CompletionRow(NamedTuple):
     cycle: int
 
 
-def completions(case: Case) -> list[CompletionRow]:
+@singledispatch
+def completions(case: AnyCase) -> list[CompletionRow]:
     """The rows that a case observes as "completion" and "spread", in their order."""
+    raise NotImplementedError
+
+
+@completions.register
+def _completions_of_collective(case: Case) -> list[CompletionRow]:
     redundancies = [s.redundancy for s in case.lowered.steps if s.redundancy is not None]
     rows = []
     for cycle in range(1, case.cycles + 1):

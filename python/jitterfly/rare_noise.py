@@ -10,10 +10,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Collection
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 from typing import NamedTuple
 
-from .case import Case, random_sources
+from .case import AnyCase, Case, random_sources
 from .cycle import Cycle
 from .noise import Noise
 from .noise.source import Exposure, Hits, name_in_case
@@ -64,7 +64,7 @@ class SourceHits(NamedTuple):
         return self.most > MATTERS * half_width and realizations * self.as_long < ENOUGH_EVENTS
 
 
-def expected_hits(case: Case, duration: float) -> list[SourceHits]:
+def expected_hits(case: AnyCase, duration: float) -> list[SourceHits]:
     """What is to be expected of each random source that acts in a case.
 
     Parameters
@@ -82,9 +82,9 @@ def expected_hits(case: Case, duration: float) -> list[SourceHits]:
     >>> round(source.hits.number / 1e-6), source.hits.delay  # 64 ranks, 6 rounds
     (384, 1000000000.0)
     """
-    acting, exposure = random_sources(case), _exposure(case)._replace(duration=float(duration))
+    acting, met = random_sources(case), exposure(case)._replace(duration=float(duration))
     found = [
-        (place, noise, noise.expected_hits(exposure))
+        (place, noise, noise.expected_hits(met))
         for place, noise in enumerate(case.placed_noise)
         if acting[place]
     ]
@@ -126,7 +126,7 @@ def _are_same(one: Noise, other: Noise) -> bool:
 
 
 def unmet_sources(
-    case: Case, mean: float, half_width: float, realizations: int
+    case: AnyCase, mean: float, half_width: float, realizations: int
 ) -> list[SourceHits]:
     """The hidden sources of which so many realizations expect too few hits for their mean.
 
@@ -152,9 +152,15 @@ def expectation(source: SourceHits, realizations: int, words: str = "") -> str:
     return f"hits as long as those of {name} are expected {times}"
 
 
+@singledispatch
+def exposure(case: AnyCase) -> Exposure:
+    """What noise meets in a case whose duration is not known yet."""
+    raise NotImplementedError
+
+
+@exposure.register
 @lru_cache(maxsize=256)
-def _exposure(case: Case) -> Exposure:
-    """Of a case whose duration is not known yet."""
+def _exposure_of_collective(case: Case) -> Exposure:
     cycle, ranks, cycles = case.lowered, case.ranks, case.cycles
     rounds: list[tuple[int, int, int | None]] = []
     messages = work = combining = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from . import memory, notebook, stats
 from .case import (
+    AnyCase,
     Case,
     check_case,
     doubts,
@@ -358,6 +359,41 @@ def simulate_checked(
         ticks=max_min_mean(raw, ranks_of_rows(case)) if spread else raw,
         noise_free=from_ticks(noise_free_observations(case)),
     )
+
+
+@singledispatch
+def realize(
+    case: AnyCase,
+    realizations: int,
+    seed: int,
+    first_realization: int,
+    backend: str = "auto",
+    threads: int | None = None,
+) -> tuple[npt.NDArray[np.int64], str]:
+    """Realizations of what a study simulates, without a look at what the noise can hit.
+
+    Returns
+    -------
+    tuple
+        Ticks as `Result.ticks`, int64 of shape (realizations, `program.observation_names`); and the
+        backend that was used.
+    """
+    raise NotImplementedError
+
+
+@realize.register
+def _realize_collective(
+    case: Case,
+    realizations: int,
+    seed: int,
+    first_realization: int,
+    backend: str = "auto",
+    threads: int | None = None,
+) -> tuple[npt.NDArray[np.int64], str]:
+    result = simulate_checked(
+        case, realizations, seed, backend, threads, first_realization=first_realization
+    )
+    return result.ticks, result.backend
 
 
 _ABSENT = np.iinfo(np.int64).min  # the engine's mark of a rank that is not in a step

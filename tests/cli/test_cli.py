@@ -16,6 +16,7 @@ import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.cli.completion import leaves
 from jitterfly.cli.parser import _COMMANDS, _parser
+from jitterfly.simulate import realize
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def test_again_simulates_nothing(drawn_study, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out"
     assert run("run", drawn_study, "--out", out) == 0
     first = capsys.readouterr().out
-    monkeypatch.setattr("jitterfly.sweep.batches.simulate", None)
+    monkeypatch.setattr("jitterfly.sweep.batches.realize", None)
     assert run("run", drawn_study, "--out", out) == 0
     assert capsys.readouterr().out == first
     assert run("plot", out, "--out", tmp_path / "again.svg") == 0
@@ -120,8 +121,8 @@ def test_more_realizations_extend(study, tmp_path, monkeypatch):
     assert run("run", study, "--out", out) == 0
     counts = []
     monkeypatch.setattr(
-        "jitterfly.sweep.batches.simulate",
-        lambda *args, **keys: counts.append(keys["realizations"]) or jf.simulate(*args, **keys),
+        "jitterfly.sweep.batches.realize",
+        lambda case, count, *others: counts.append(count) or realize(case, count, *others),
     )
     assert run("run", study, "--out", out, "--realizations", "100") == 0
     assert sum(counts) == 3 * 60
@@ -309,12 +310,12 @@ def test_bad_cell_stops_before_anything_runs(study, tmp_path, capsys, monkeypatc
 
 
 def test_cells_that_fail_at_the_end(study, tmp_path, capsys, monkeypatch):
-    def fail(case, **keys):
+    def fail(case, *others):
         if case.ranks == 8:
             raise ValueError("no memory for this")
-        return jf.simulate(case, **keys)
+        return realize(case, *others)
 
-    monkeypatch.setattr("jitterfly.sweep.batches.simulate", fail)
+    monkeypatch.setattr("jitterfly.sweep.batches.realize", fail)
     out = tmp_path / "out"
     assert run("run", study, "--out", out, "--on-error", "finish") == 1
     errors = capsys.readouterr().err

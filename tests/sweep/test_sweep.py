@@ -145,10 +145,10 @@ def test_the_end_is_still_under_the_lock(tmp_path):
 
 
 def test_a_place_that_can_not_be_run_is_named(tmp_path, monkeypatch):
-    def simulate(*_, **__):
+    def realize(*_):
         raise ValueError("not enough memory for that")
 
-    monkeypatch.setattr("jitterfly.sweep.batches.simulate", simulate)
+    monkeypatch.setattr("jitterfly.sweep.batches.realize", realize)
     with pytest.raises(ValueError, match=r"study: conventional: not enough .* \[at ranks=2, dur"):
         run(sweep_cases.study(), tmp_path / "out")
 

@@ -247,7 +247,7 @@ def _step_noise(cell: CellResults) -> list[StepNoise]:
 
 def _step(cell: CellResults, combines: bool = True) -> float:
     """L of the study's case, seconds: of a round that combines, or of one of a barrier."""
-    costs = cell.first_case.costs
+    costs = cell.first_case.costs  # type: ignore[attr-defined]
     return (sum(costs) - (0 if combines else costs.combine)) * 1e-12
 
 

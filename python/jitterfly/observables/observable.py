@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 from ..algorithms.algorithm import MOST_ROUNDS
-from ..case import MOST_CYCLES, Case
+from ..case import MOST_CYCLES, AnyCase
 from ..fields import Component, check_choice, check_integer, check_keys, did_you_mean, shorten
 from ..noise_free import (
     has_one_random_source,
@@ -119,7 +119,7 @@ class Select:
             rank=rank if self.rank is None else self.rank,
         )
 
-    def variant_of(self, cases: Mapping[str, Case], where: str) -> str:
+    def variant_of(self, cases: Mapping[str, AnyCase], where: str) -> str:
         """The name of its variant among `cases`, which are by variant."""
         if self.variant in cases:
             return self.variant
@@ -134,7 +134,7 @@ class Select:
             )
         return check_choice(self.variant, f"{where}: variant", list(cases))
 
-    def completions_in(self, variant: str, case: Case) -> list[Chosen]:
+    def completions_in(self, variant: str, case: AnyCase) -> list[Chosen]:
         """What it can mean in `case`: several with "best" and "each", else one at most."""
         rows, cycles = _completions_of(case), case.cycles
         last_T = max(row[0] for row in rows)
@@ -162,7 +162,7 @@ class Select:
 
 
 @lru_cache(maxsize=16)  # the observables of a cell ask one after the other
-def _completions_of(case: Case) -> tuple[tuple[int, int, str, int, int], ...]:
+def _completions_of(case: AnyCase) -> tuple[tuple[int, int, str, int, int], ...]:
     """T, cycle, name and noise-free ticks, latest and mean rank, of each completion of a case."""
     quiet = dict(zip(observation_names(case), noise_free_observations(case).tolist(), strict=True))
     ends = (": max", ": mean") if case.observe in OVER_RANKS else ("", "")
@@ -209,11 +209,11 @@ class Observable(Component, ABC):
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
         """What is measured, given one completion for each side; None if there is no such value."""
 
-    def floor(self, cases: Mapping[str, Case]) -> float | None:
+    def floor(self, cases: Mapping[str, AnyCase]) -> float | None:
         """A bound that theory sets; `cases` by side."""
         return None
 
-    def resolve(self, name: str, cases: Mapping[str, Case]) -> tuple[Family, ...]:
+    def resolve(self, name: str, cases: Mapping[str, AnyCase]) -> tuple[Family, ...]:
         """What it is in a cell with these cases (by variant).
 
         With "each" there are several, ``"NAME, T=3"``, ``"NAME, cycle 2"``; none where the cases

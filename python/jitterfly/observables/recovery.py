@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from .. import theory
-from ..case import Case
+from ..case import AnyCase, Case
 from .measure import Form, Measure
 from .observable import NOISE_FREE, Chosen, Cycle, Observable, Rank, Select, read_side
 
@@ -63,11 +63,13 @@ class Recovery(Observable, kind="recovery"):
         above, below = redundant - conventional, quiet - conventional
         return Measure(name, above, below, distribution=False)
 
-    def floor(self, cases: Mapping[str, Case]) -> float | None:
+    def floor(self, cases: Mapping[str, AnyCase]) -> float | None:
         """The smallest mean completion that is possible, seconds, where that is known."""
-        if any(select.rank == "mean" for select in self.sides().values()):
+        case = cases["conventional"]
+        mean = any(select.rank == "mean" for select in self.sides().values())
+        if mean or not isinstance(case, Case):
             return None
         try:
-            return theory.completion_bound(cases["conventional"])
+            return theory.completion_bound(case)
         except ValueError:
             return None

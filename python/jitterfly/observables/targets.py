@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from ..case import Case
+from ..case import AnyCase
 from ..fields import is_real_number, shorten
 from ..rare_noise import SourceHits, expectation, expected_hits, hidden
 from ..stats import Estimate, sequential
@@ -223,7 +223,7 @@ def decide(
     least: int,
     limit: int,
     noisy: bool = True,
-    cases: Mapping[str, Case] | None = None,
+    cases: Mapping[str, AnyCase] | None = None,
 ) -> Decision:
     """Go through the looks that the data at hand allow.
 
@@ -242,7 +242,7 @@ def decide(
         Realizations to stop at, at the earliest and at the latest.
     noisy : bool
         Whether realizations can differ. If so, a mean over too few events is not believed.
-    cases : mapping of str to Case, optional
+    cases : mapping of str to Case or ScheduleCase, optional
         The cell's cases by variant. With them a mean is not believed either before each source of
         noise that may move it was met often enough, as far as that is to be expected
         (`rare_noise`): a sample does not tell of what is too rare to be in it.
@@ -350,7 +350,7 @@ def _wants_events(target: Target, observed: Observed, noisy: bool) -> bool:
 
 
 def _sources_not_met(
-    target: Target, observed: Observed, cases: Mapping[str, Case], noisy: bool
+    target: Target, observed: Observed, cases: Mapping[str, AnyCase], noisy: bool
 ) -> list[SourceHits]:
     """The sources that may move a mean, and of which so few realizations expect too few hits.
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import stats
-from ..case import Case
+from ..case import AnyCase, Case
 from ..noise import Congestion
 from ..observables import Decision, Family, Form, Measure, Observed, Target
 from ..store import Store
@@ -24,13 +24,17 @@ from .main_numbers import MainNumbers, facts_of, facts_of_target
 _MOST = 4  # values of one thing that are told
 
 
-def network_noise(cases: Iterable[Case]) -> str:
+def network_noise(cases: Iterable[AnyCase]) -> str:
     """Pattern, perturbation, rule, routing, hosts and z of all cases with `Congestion`, or "".
 
     The rule is that of the engine of collectives: true ready times, "ready".
     """
     sources = [
-        (case, noise) for case in cases for noise in case.noise if isinstance(noise, Congestion)
+        (case, noise)
+        for case in cases
+        if isinstance(case, Case)  # messages of a schedule have no routes
+        for noise in case.noise
+        if isinstance(noise, Congestion)
     ]
     if not sources:
         return ""
@@ -77,7 +81,7 @@ class CellResults:
         return self.cell.coordinates
 
     @property
-    def first_case(self) -> Case:
+    def first_case(self) -> AnyCase:
         """The case of the first variant."""
         return self.cell.variants[0].case
 

@@ -19,7 +19,7 @@ from .. import launchers
 from ..engine import BackendError, takes_gpu
 from ..info import processors
 from ..observables import Decision, Measure, Summary, Ticks
-from ..simulate import simulate_checked as simulate
+from ..simulate import realize
 from ..stats.sequential import grid_up
 from ..store.store import Store
 from ..studies import Cell
@@ -62,28 +62,23 @@ def run_batch(batch: Batch) -> BatchResult:
     for variant in cell.variants:
         before = time.perf_counter()
         try:
-            result = simulate(
-                variant.case,
-                realizations=batch.count,
-                seed=batch.seed,
-                first_realization=batch.first,
-                backend=backend,
-                threads=threads,
+            ticks, used = realize(
+                variant.case, batch.count, batch.seed, batch.first, backend, threads
             )
         except ValueError as error:
             kind = BackendError if isinstance(error, BackendError) else ValueError
             raise kind(f"{variant.label}: {error}" if variant.label else str(error)) from None
         engine += time.perf_counter() - before
-        parts.append(result.ticks)
-        backends.append(result.backend)
+        parts.append(ticks)
+        backends.append(used)
     values = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
     if values.shape[1] != len(cell.columns):
         raise RuntimeError(f"{cell.name}: {values.shape[1]} columns instead of {len(cell.columns)}")
-    ticks = Ticks(cell.columns, values)
-    summary = None if batch.measures is None else Summary.of(ticks, batch.measures)
-    used = tuple(sorted(set(backends)))
-    kept = ticks if summary is None else None
-    return BatchResult(kept, summary, used, engine, time.perf_counter() - started)
+    samples = Ticks(cell.columns, values)
+    summary = None if batch.measures is None else Summary.of(samples, batch.measures)
+    kept = samples if summary is None else None
+    seconds = time.perf_counter() - started
+    return BatchResult(kept, summary, tuple(sorted(set(backends))), engine, seconds)
 
 
 @functools.cache

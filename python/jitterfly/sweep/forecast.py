@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..engine import core
 from ..observables import STATISTICS, CellData, Observed
-from ..program import compile_case
+from ..program import engine_memory
 from ..progress import phase
 from ..store import Store
 from ..store.record_files import MOST_OWN_FILES
@@ -207,7 +206,7 @@ def _memory(cells: Sequence[Cell], threads: int | None) -> float:
         return now
     largest = max(cells, key=lambda cell: cell.work)
     flight = max(
-        core.memory(compile_case(variant.case), "cpu", int(threads or 0), largest.limit)
+        engine_memory(variant.case, largest.limit, int(threads or 0))
         for variant in largest.variants
     )
     samples = max(8.0 * min(c.limit, c.raw_limit) * len(c.columns) for c in cells)
