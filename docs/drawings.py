@@ -150,9 +150,10 @@ def flow(path: str) -> None:
 FLOORS = (
     ("the command line", "cli __main__"),
     ("tables, claims, pictures, pages", "results claims plots report trace bench"),
-    ("questions", "slowdown schedule explain agreement advice inference"),
+    ("larger questions", "agreement advice inference"),
     ("studies, run and kept", "studies sweep store"),
     ("what is observed, what is known", "observables theory"),
+    ("questions about one situation", "slowdown explain schedule"),
     ("from a case to samples", "simulate program noise_free rare_noise goal"),
     ("one situation", "case algorithms network hierarchy imbalance noise distributions congestion "
      "measured noise_files steps cycle"),

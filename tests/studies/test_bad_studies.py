@@ -386,7 +386,7 @@ def test_derived_axes_with_others(extra, message):
         ),
         (lambda: mine(variants=["a"]), "variants must be a table of names"),
         (lambda: mine(observables=[3]), "observables must be a table of names"),
-        (lambda: mine(case=3), "case must be a Case or a table, got 3"),
+        (lambda: mine(case=3), "case must be a Case, a ScheduleCase or a table, got 3"),
         (lambda: mine(case={"noise": [{"kind": "periodic", "period": 1}]}), "'network' is missing"),
         (lambda: mine(seed=2**64), "seed must be an integer from 0"),
         (lambda: mine(title=3), "title must be text, got 3"),

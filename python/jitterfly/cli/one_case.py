@@ -152,7 +152,13 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[Case, int, str]:
             variant = wanted.get("variant", next(iter(cases)))
             where = [f"{name}={label}" for name, label in cell.labels.items()]
             where += [f"variant={variant}"] if variant else []
-            return cases[variant], study.seed, ", ".join(where)
+            case = cases[variant]
+            if not isinstance(case, Case):
+                raise ValueError(
+                    f"{study.where}: its cases are schedules, not collectives: jitterfly explain "
+                    "takes the schedule itself, with --network, --noise and --speed"
+                )
+            return case, study.seed, ", ".join(where)
     raise AssertionError("every combination of labels is a cell")
 
 

@@ -75,6 +75,8 @@ class Exposure(NamedTuple):
         a row, and their way. None: their ways differ.
     combining : float
         Time of a rank to combine, at most.
+    phases : float
+        Compute phases of a rank in a cycle, on average over the ranks.
     """
 
     ranks: int
@@ -85,6 +87,7 @@ class Exposure(NamedTuple):
     stretches: float
     rounds: tuple[tuple[int, int, int | None], ...]
     combining: float = 0.0
+    phases: float = 1.0
 
     def groups(self, shared: Shared) -> int:
         """How many groups of ranks have draws of their own."""

@@ -97,7 +97,7 @@ class StepNoise(DelayNoise, WindowNoise, kind="step"):
         groups = exposure.groups(self.shared)
         draws = exposure.message_draws(groups) if self.during != "compute" else 0.0
         if self.during != "communication" and exposure.compute:
-            draws += groups * exposure.cycles
+            draws += groups * exposure.cycles * exposure.phases
         return Hits.of_draws(draws, self.table())
 
     def longest_step_delay(self) -> int:

@@ -1,10 +1,11 @@
 """Application schedules (GOAL, LogGOPSim): many realizations of noise at once.
 
 `Schedule` reads one (GOAL), and `ScheduleBuilder` makes one. `simulate_schedule` runs it under
-noise, and `explain_schedule` says who made it wait.
+noise, and `explain_schedule` says who made it wait. A `ScheduleCase` is one in a study.
 """
 
 from .builder import Operations, ScheduleBuilder
+from .case import ScheduleCase
 from .doubts import ShortReceiveWarning
 from .explain import CriticalPath, ScheduleExplanation, explain_schedule
 from .order import OrderCheck
@@ -18,6 +19,7 @@ __all__ = [
     "OrderCheck",
     "Schedule",
     "ScheduleBuilder",
+    "ScheduleCase",
     "ScheduleExplanation",
     "ScheduleResult",
     "ShortReceiveWarning",

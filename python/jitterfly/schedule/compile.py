@@ -64,16 +64,31 @@ def compile_schedule(
     Raises
     ------
     ValueError
-        The schedule can not be executed: a message that no receive takes, or operations that wait
-        for each other. The noise names a level that is not there. An operation can take too long.
+        As `compile_program` and `compile_plan`.
+    """
+    program = compile_program(schedule, network, noise, speed)
+    return CompiledSchedule(compile_plan(schedule, program, network, marks, speed), program)
+
+
+def compile_program(
+    schedule: Schedule,
+    network: LogGOPS | Hierarchy,
+    noise: Sequence[Noise],
+    speed: Speed | None = None,
+) -> core.Program:
+    """The engine's program of a schedule, with the costs of its messages and the noise.
+
+    Raises
+    ------
+    ValueError
+        The noise names a level that is not there. An operation can take too long.
     """
     ranks = schedule.ranks
     sizes = schedule.message_sizes.tolist()
     levels = [_LevelCosts.of(one, sizes) for one in levels_of(network)]
-    factors = _factors(speed, ranks)
     noise = place_noise(tuple(noise), network, ranks)
     check_operations(
-        schedule, noise, longest_calculation(schedule, factors),
+        schedule, noise, longest_calculation(schedule, _factors(speed, ranks)),
         *(max(getattr(level, name) for level in levels) for name in ("o", "gap", "way")),
         *(max((max(getattr(level, name), default=0) for level in levels), default=0)
           for name in ("wire", "cpu")),
@@ -93,19 +108,38 @@ def compile_schedule(
     for source in noise:
         source.check(ranks, max(ways, default=0))
         source.apply(program, ranks, 0, ways)
+    return program
+
+
+def compile_plan(
+    schedule: Schedule,
+    program: core.Program,
+    network: LogGOPS | Hierarchy,
+    marks: Marks | None = None,
+    speed: Speed | None = None,
+) -> core.SchedulePlan:
+    """The order of a schedule, which is that without noise: it does for any noise of the program.
+
+    Raises
+    ------
+    ValueError
+        The schedule can not be executed: a message that no receive takes, or operations that wait
+        for each other.
+    """
+    ranks, sizes = schedule.ranks, schedule.message_sizes.tolist()
+    levels = [_LevelCosts.of(one, sizes) for one in levels_of(network)]
     wire, cpu = (
         np.array([getattr(level, name) for level in levels], dtype=np.int64).ravel()
         for name in ("wire", "cpu")
     )
     eager = np.array([level.largest_eager for level in levels], dtype=np.uint64)
     try:
-        plan = core.SchedulePlan(
-            schedule._mapped, program, wire, cpu, eager, *_places(network, ranks), factors,
-            *_marked(marks),
+        return core.SchedulePlan(
+            schedule._mapped, program, wire, cpu, eager, *_places(network, ranks),
+            _factors(speed, ranks), *_marked(marks),
         )  # fmt: skip
     except ValueError as error:
         raise ValueError(in_file(schedule.name, error)) from None
-    return CompiledSchedule(plan, program)
 
 
 def levels_of(network: LogGOPS | Hierarchy) -> list[LogGOPS]:

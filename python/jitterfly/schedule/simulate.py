@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import memory
 from ..case import warn_of_doubts, warn_of_idle_sources, warn_of_idle_speed
@@ -32,7 +33,7 @@ from .order import (
     waiting_bytes,
 )
 from .result import ScheduleResult
-from .schedule import Schedule
+from .schedule import Marks, Schedule
 
 ORDERS = ("noise-free", "arrival")
 _CALCULATION = 3  # the engine's number of this kind of operation
@@ -69,39 +70,24 @@ def prepare(
     """Check the arguments of `simulate_schedule`, and plan its schedule; errors as there."""
     if not isinstance(schedule, Schedule):
         schedule = Schedule.read(schedule)
-    network = _check_network(network)
-    sources = check_sources(noise)
-    _check_sources(sources)
+    network = check_schedule_network(network)
+    sources = check_schedule_noise(noise)
     if check_speed(speed) is not None:
         check_ranks(schedule.ranks)
     if schedule.operations:
-        work = [
-            _exposed_work(schedule, network, positive=isinstance(source, (SpeedNoise, StepNoise)))
-            for source in sources
-        ]
+        work = [exposed_to(source, schedule, network) for source in sources]
         warn_of_idle_sources(sources, work, schedule.ranks, remedies=False)
         _warn_of_idle_speed(schedule, speed)
     realizations, seed, first_realization = check_run(
         realizations, seed, backend, threads, progress, first_realization
     )
     available = memory.available_bytes()
-    memory.check_memory(
-        _plan_bytes(schedule, network) + 24 * realizations,
-        f"the order of {schedule.operations:,} operations, and {realizations:,} results", available,
-    )  # fmt: skip
     kept = schedule.marks if marks is None else read_marks(schedule, marks)
     if kept is not None:
         needed = 24 * schedule.operations + 8 * (2 * realizations + 32) * len(kept.names)
         memory.check_memory(needed, f"{len(kept.names):,} marks", available)
-    compiled = compile_schedule(schedule, network, sources, kept, speed)
+    compiled = put_in_order(schedule, network, sources, kept, speed, results=realizations)
     plan = compiled.plan
-    if plan.completion > LONGEST_TICKS:
-        raise ValueError(
-            f"the schedule must take less than 2^62 ps (53 days), without noise it takes "
-            f"{plan.completion / TICKS_PER_SECOND:.3g} s"
-        )
-    for source in sources:
-        source.check_length(plan.completion)
     names = () if kept is None else kept.names
     check_marks(names, plan.reached)
     open_questions = doubts(schedule, network, sources, plan)
@@ -111,6 +97,80 @@ def prepare(
         schedule, network, sources, realizations, seed, first_realization, compiled, names, speed,
         open_questions,
     )  # fmt: skip
+
+
+def put_in_order(
+    schedule: Schedule,
+    network: LogGOPS | Hierarchy,
+    sources: tuple[Noise, ...],
+    marks: Marks | None,
+    speed: Speed | None,
+    *,
+    results: int = 0,
+) -> CompiledSchedule:
+    """The plan of a schedule, for which there must be memory beside so many results.
+
+    Raises
+    ------
+    ValueError
+        As `compile_schedule`; not enough memory; the schedule takes longer than 2^62 ps.
+    """
+    memory.check_memory(
+        _plan_bytes(schedule, network) + 24 * results,
+        f"the order of {schedule.operations:,} operations, and {results:,} results",
+        memory.available_bytes(),
+    )
+    compiled = compile_schedule(schedule, network, sources, marks, speed)
+    completion = compiled.plan.completion
+    if completion > LONGEST_TICKS:
+        raise ValueError(
+            f"the schedule must take less than 2^62 ps (53 days), without noise it takes "
+            f"{completion / TICKS_PER_SECOND:.3g} s"
+        )
+    for source in sources:
+        source.check_length(completion)
+    return compiled
+
+
+def execute(
+    schedule: Schedule,
+    compiled: CompiledSchedule,
+    sources: tuple[Noise, ...],
+    realizations: int,
+    seed: int,
+    first_realization: int,
+    threads: int | None,
+    order: str,
+    engine: str,
+    progress: Callable[[int, int], object] | None = None,
+) -> npt.NDArray[np.int64]:
+    """Realizations of a schedule by the engine "cpu" or "cuda".
+
+    Returns
+    -------
+    int64 array, shape (realizations, 2 + marks)
+        The run time in ticks, the rank that is last, and when each mark is reached.
+    """
+    plan, program = compiled
+    available = memory.available_bytes()  # of which the plan has taken some
+    needed = 0  # of the machine's memory
+    if order == "arrival":
+        most = min(threads or processors(), realizations)
+        needed = most * arrival_bytes(schedule, len(sources))
+    elif engine == "cuda":
+        check_device_memory(lambda: core.schedule_memory(plan, program, realizations, 0, engine))
+    else:
+        needed = core.schedule_memory(plan, program, realizations, threads or 0)
+    memory.check_memory(needed + 24 * realizations, "the realizations in flight", available)
+    with reporting(progress, realizations, engine) as report:
+        raw = core.simulate_schedule(
+            plan, program, seed, first_realization, realizations, threads or 0, report,
+            arrival_order=order == "arrival", backend=engine,
+        )  # fmt: skip
+    check_times(raw[:, :1])
+    for source in sources:
+        source.check_length(int(raw[:, 0].max()))
+    return raw
 
 
 def simulate_schedule(
@@ -241,39 +301,24 @@ def simulate_schedule(
     check_choice(order, "order", ORDERS)
     if order_checks is not None:
         check_integer(order_checks, "order_checks", 0, 10**6)
-    if requested == "cuda" and order == "arrival":
-        raise ValueError("order must be 'noise-free' with backend 'cuda': that of arrival is "
-                         "found on the CPU")  # fmt: skip
+    check_order_on(requested, order)
     prepared = prepare(
         schedule, network, noise, realizations, seed, threads, progress, first_realization, marks,
         speed, requested,
     )  # fmt: skip
     schedule, network, sources, realizations, seed, first_realization, compiled, *_ = prepared
-    plan, program = compiled
+    plan = compiled.plan
     if order_checks is None:
         order_checks = usual_checks(schedule.operations)
     checks = min(order_checks, realizations) if sources and order == "noise-free" else 0
     available = memory.available_bytes()  # of which the plan has taken some
-    engine = "cuda" if requested == "cuda" else "cpu"
-    needed = 0  # of the machine's memory
-    if order == "arrival":
-        most = min(threads or processors(), realizations)
-        needed = most * arrival_bytes(schedule, len(sources))
-    elif engine == "cuda":
-        check_device_memory(lambda: core.schedule_memory(plan, program, realizations, 0, engine))
-    else:
-        needed = core.schedule_memory(plan, program, realizations, threads or 0)
-    memory.check_memory(needed + 24 * realizations, "the realizations in flight", available)
     needed = bytes_to_check(schedule, len(sources))
     unchecked = bool(checks) and available is not None and needed > available
-    with reporting(progress, realizations, engine) as report:
-        raw = core.simulate_schedule(
-            plan, program, seed, first_realization, realizations, threads or 0, report,
-            arrival_order=order == "arrival", backend=engine,
-        )  # fmt: skip
-    check_times(raw[:, :1])
-    for source in sources:
-        source.check_length(int(raw[:, 0].max()))
+    engine = "cuda" if requested == "cuda" else "cpu"
+    raw = execute(
+        schedule, compiled, sources, realizations, seed, first_realization, threads, order, engine,
+        progress,
+    )  # fmt: skip
     chosen, fair = realizations_to_check(raw[:, 0], 0 if unchecked else checks)
     numbers = [first_realization + one for one in chosen]
     return ScheduleResult(
@@ -309,7 +354,15 @@ def _plan_bytes(schedule: Schedule, network: LogGOPS | Hierarchy) -> int:
     return 28 * schedule.operations + waiting_bytes(schedule) + 16 * each + costs
 
 
-def _check_network(network: LogGOPS | Hierarchy | str) -> LogGOPS | Hierarchy:
+def check_order_on(backend: str, order: str) -> None:
+    """Raise ValueError for the order of arrival on a GPU."""
+    if backend == "cuda" and order == "arrival":
+        raise ValueError(
+            "order must be 'noise-free' with backend 'cuda': that of arrival is found on the CPU"
+        )
+
+
+def check_schedule_network(network: LogGOPS | Hierarchy | str) -> LogGOPS | Hierarchy:
     found: Network = check_network(network)
     levels = found.networks if isinstance(found, Hierarchy) else [found]
     if not all(isinstance(level, LogGOPS) for level in levels):
@@ -323,26 +376,35 @@ def _check_network(network: LogGOPS | Hierarchy | str) -> LogGOPS | Hierarchy:
     return found  # type: ignore[return-value]
 
 
-def _check_sources(sources: Sequence[Noise]) -> None:
-    """Raise ValueError for what needs routes, which a schedule has not."""
+def check_schedule_noise(
+    noise: str | Path | Noise | Sequence[Noise | str | Path],
+) -> tuple[Noise, ...]:
+    """The noise of a schedule; ValueError for what needs routes, which a schedule has not."""
+    sources = check_sources(noise)
     if any(isinstance(source, Congestion) for source in sources):
         raise ValueError(
             "noise must hold no Congestion for a schedule: its messages have no routes"
         )
+    return sources
 
 
 def _warn_of_idle_speed(schedule: Schedule, speed: Speed | None) -> None:
     if speed is None:
         return
+    if why := why_speed_is_idle(schedule, speed):
+        warn_of_idle_speed(speed, why)
+
+
+def why_speed_is_idle(schedule: Schedule, speed: Speed) -> str:
+    """Why speeds change nothing in a schedule; "" where they do."""
     uneven = np.flatnonzero(speed.of_ranks(schedule.ranks) != 1)
-    why = "the schedule calculates nothing"
     if not uneven.size:
-        why = "the factor of every rank is 1"
-    elif schedule._mapped.longest_calculation:
-        if any(_calculates(schedule, rank) for rank in uneven.tolist()):
-            return
-        why = "the ranks whose factor is not 1 calculate nothing"
-    warn_of_idle_speed(speed, why)
+        return "the factor of every rank is 1"
+    if not schedule._mapped.longest_calculation:
+        return "the schedule calculates nothing"
+    if any(_calculates(schedule, rank) for rank in uneven.tolist()):
+        return ""
+    return "the ranks whose factor is not 1 calculate nothing"
 
 
 def _calculates(schedule: Schedule, rank: int) -> bool:
@@ -350,13 +412,13 @@ def _calculates(schedule: Schedule, rank: int) -> bool:
     return bool(((operations[:, 0] == _CALCULATION) & (operations[:, 1] > 0)).any())
 
 
-def _exposed_work(
-    schedule: Schedule, network: LogGOPS | Hierarchy, *, positive: bool = False
-) -> ExposedWork:
-    """What noise can hit in a schedule; a calculation counts as work however short it is.
+def exposed_to(source: Noise, schedule: Schedule, network: LogGOPS | Hierarchy) -> ExposedWork:
+    """What a source of noise can hit in a schedule.
 
-    `positive`: not one of 0 ns, which an interval of noise can hold up, and a delay or a speed not.
+    A calculation of 0 ns counts as work: an interval of noise can hold it up, though no delay and
+    no speed.
     """
+    positive = isinstance(source, (SpeedNoise, StepNoise))
     sizes = schedule.message_sizes
     longest = int(sizes.max(initial=1)) - 1
     levels = levels_of(network)

@@ -134,8 +134,7 @@ def write_study(path: Path, study: Study) -> list[Path]:
     named: dict[str, Path] = {}
     for cell in study.cells():
         for variant in cell.variants:
-            for part in (*variant.case.noise, variant.case.arrival):
-                named |= files_of(part) if part is not None else {}
+            named |= files_of(variant.case)
     new = []
     for file, source in named.items():
         copy, content = path / FILES / copy_name(file), read_whole(source)

@@ -281,6 +281,7 @@ class Numbers:
 def _about(store: Readable, confidence: float) -> dict[str, Any]:
     study, meta, names = store.study, store.meta, axis_names(store)
     base: Any = study.case  # a table, once it is read
+    usual = {} if "schedule" in base else {"algorithm": {"kind": Butterfly.kind}}
     coordinates_of_labels: list[dict[str, Any]] = [
         {cell.labels[name]: cell.coordinates[name] for cell in store.cells} for name in names
     ]
@@ -295,7 +296,7 @@ def _about(store: Readable, confidence: float) -> dict[str, Any]:
         "source": study.source,
         "study": study.name,
         "seed": study.seed,
-        "case": json.dumps(digested({"algorithm": {"kind": Butterfly.kind}, **base})),
+        "case": json.dumps(digested({**usual, **base})),
         "variants": json.dumps({one.label: digested(one.settings) for one in study.variants}),
         "stream": meta["stream"],
         "versions": meta["versions"],

@@ -14,6 +14,7 @@ from ..case import Case
 from ..fields import Component, check_choice, check_keys, shorten
 from ..network import MOST_BYTES, Network
 from ..noise import Noise
+from ..schedule.case import KEYS
 from ..syntax import read_size
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, parse_seconds, show_seconds
 from .case_fields import get_path, put
@@ -154,7 +155,8 @@ TIMES: dict[str, CaseTime] = {
 
 def check_spelling(table: Mapping[str, Any]) -> None:
     """Raise ValueError for an unknown key, whatever else the table lacks."""
-    check_keys(table, [field.name for field in dataclasses.fields(Case)], "case")
+    of_collective = [field.name for field in dataclasses.fields(Case)]
+    check_keys(table, KEYS if "schedule" in table else of_collective, "case")
     noise = table.get("noise")
     sources = enumerate(noise if isinstance(noise, (list, tuple)) else ())
     parts: list[tuple[type[Component], str, Any]] = [
@@ -221,6 +223,11 @@ def apply(table: dict[str, Any], rule: str, by: Sequence[str], value: float, whe
         No value of a field reaches it; the message names axis, value and range.
     """
     above, below = split_rule(rule)
+    for name in {above, below} & {"T_comm", "W"} if "schedule" in table else ():
+        raise ValueError(
+            f"{where}: {name} is a time of a collective's case; messages and calculations of a "
+            "schedule have many"
+        )
     ratio = exact(value)
     for path in by:
         over = sets_numerator(rule, path)

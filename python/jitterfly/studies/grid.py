@@ -12,12 +12,20 @@ from functools import cached_property
 from typing import Any
 
 from ..algorithms import Butterfly
-from ..case import Case, check_exposed, random_sources, warn_of_idle_speeds, warn_of_unused_costs
+from ..case import (
+    AnyCase,
+    Case,
+    check_exposed,
+    random_sources,
+    warn_of_idle_speeds,
+    warn_of_unused_costs,
+)
 from ..distributions.distribution import number_alone
 from ..fields import is_real_number, shorten
 from ..observables import Column, Family, Observable
 from ..program import observation_names, rank_rounds
 from ..progress import each
+from ..schedule import ScheduleCase
 from . import derived
 from .axes import Axis, AxisValue, Variant
 from .case_fields import Frozen, get_path, thaw
@@ -35,7 +43,7 @@ class VariantCase:
     """
 
     label: str
-    case: Case
+    case: AnyCase
     hash: str
 
 
@@ -86,7 +94,7 @@ class Cell:
         )
 
     @cached_property
-    def cases(self) -> dict[str, Case]:
+    def cases(self) -> dict[str, AnyCase]:
         """The cases by variant."""
         return {variant.label: variant.case for variant in self.variants}
 
@@ -143,15 +151,15 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
         cases: list[VariantCase] = []
         for variant in variants:
             table = thaw(study.case)
-            table.setdefault("algorithm", {"kind": Butterfly.kind})
+            settings = [*(value.settings for value in combination), variant.settings]
+            if not any("schedule" in part for part in (table, *settings)):
+                table.setdefault("algorithm", {"kind": Butterfly.kind})
             try:
                 for axis in axes:
                     axis.apply(table, at[axis.name])
                 variant.apply(table)
                 leave_out(table)
-                if variant.label in observes:
-                    table["observe"] = observes[variant.label]
-                case = Case.from_dict(table)
+                case = _read_case(table, observes.get(variant.label))
             except (ValueError, RecursionError) as error:
                 raise ValueError(f"{error} [at {cell_name(labels, variant.label)}]") from None
             table = case.to_dict()
@@ -173,6 +181,18 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
     warn_of_unused_costs(case for cell in cells for case in cell.cases.values())
     warn_of_idle_speeds(case for cell in cells for case in cell.cases.values())
     return tuple(cells)
+
+
+def _read_case(table: dict[str, Any], observe: str | None) -> AnyCase:
+    """The case of a table, which observes more than the completion if observables ask for that."""
+    if "schedule" not in table:
+        return Case.from_dict(table if observe is None else table | {"observe": observe})
+    if observe is not None:
+        raise ValueError(
+            "observables: of a schedule a study knows when its last rank is done, and neither a "
+            "mean over the ranks nor when they arrive"
+        )
+    return ScheduleCase.from_dict(table)
 
 
 def leave_out(table: dict[str, Any]) -> None:

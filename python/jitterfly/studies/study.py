@@ -21,6 +21,7 @@ from ..network import Network
 from ..noise_files import current_folders, files_from
 from ..observables import Decision, Family, Measure, Observable, Target
 from ..renames import names_old_attributes
+from ..schedule import ScheduleCase
 from ..stats import Estimate
 from ..syntax import read_count, read_network, read_noises
 from ..units import OptionalSeconds, Seconds, parse_seconds, show_seconds, show_size
@@ -88,8 +89,9 @@ class Study:
     ----------
     name : str
         Letters, digits, ``_``, ``.``, ``-``.
-    case : Case or table
-        The base case; as a table it may lack what the axes set.
+    case : Case, ScheduleCase or table
+        The base case; as a table it may lack what the axes set. With a key ``schedule`` it is that
+        of an application's schedule.
     axes : list of Axis
         The cells of the study are their product.
     variants : table of name = {path = value, ...}
@@ -131,7 +133,7 @@ class Study:
 
     name: str
     _: KW_ONLY
-    case: Case | Mapping[str, Any]
+    case: Case | ScheduleCase | Mapping[str, Any]
     axes: Sequence[Axis] = ()
     variants: Given[Mapping[str, Mapping[str, Any]] | Sequence[Variant], tuple[Variant, ...]] = (
         Given("dict[str, dict] | list[Variant]", ())
@@ -394,10 +396,10 @@ def read_base(
     What axes replace is left out. A `Case`, and a network or noise in a table, must hold all values
     even so; of what was written without need, a warning tells.
     """
-    if not isinstance(value, (Case, Mapping)):
-        raise ValueError(f"case must be a Case or a table, got {shorten(value)}")
-    whole, given = isinstance(value, Case), value
-    if isinstance(value, Case):
+    if not isinstance(value, (Case, ScheduleCase, Mapping)):
+        raise ValueError(f"case must be a Case, a ScheduleCase or a table, got {shorten(value)}")
+    whole, given = not isinstance(value, Mapping), value
+    if isinstance(value, (Case, ScheduleCase)):
         value = value.to_dict()
     else:  # so that axes and variants reach the fields of what is text
         readers = {"algorithm": _read_algorithm, "network": read_network, "noise": read_noises}
@@ -418,7 +420,7 @@ def read_base(
             BaseReplaced,
             stacklevel=4,
         )
-    if whole and table["observe"] == "completion":
+    if whole and table.get("observe") == "completion":
         unused.add("observe")
     return without(table, unused | _usual_of_replaced_kinds(given, points))
 

@@ -215,6 +215,11 @@ def load_case(path: str | Path) -> Case:
         if "case" in table:
             check_keys(table, ["case"], "a file with a table [case]")
             table = table["case"]
+        if "schedule" in table:
+            raise ValueError(
+                "it is the case of a schedule: `jitterfly run APP.goal` and `jitterfly explain "
+                "APP.goal` take the schedule itself, with network and noise as options"
+            )
         with files_from(Path(path).absolute().parent):
             return Case.from_dict(table)
     except (ValueError, RecursionError) as error:

@@ -1,0 +1,341 @@
+"""`ScheduleCase`: an application's schedule as the case of a study, with its network and noise.
+
+What a study asks of a case (`case.AnyCase`) is answered here for schedules.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Mapping
+from functools import lru_cache, partial
+from multiprocessing import parent_process
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import noise_files
+from ..case import exposed, place_noise, read_parts, speed_acts
+from ..engine import backend_named, check_run, core
+from ..fields import Given, check_choice, check_keys, frozen_dataclass
+from ..hierarchy import Hierarchy
+from ..imbalance import Speed, check_ranks, check_speed
+from ..info import processors
+from ..network import NetworkOrText
+from ..noise import Noise
+from ..noise.source import ExposedWork, Exposure
+from ..noise_files import FileName
+from ..noise_free import Poll, noise_free_ticks, noise_only_delays
+from ..program import (
+    CompletionRow,
+    completions,
+    engine_memory,
+    observation_names,
+    rank_rounds,
+)
+from ..rare_noise import exposure
+from ..simulate import realize
+from .compile import CompiledSchedule, compile_program
+from .doubts import warn_of_short_receives
+from .order import arrival_bytes
+from .schedule import Schedule
+from .simulate import (
+    ORDERS,
+    check_order_on,
+    check_schedule_network,
+    check_schedule_noise,
+    execute,
+    exposed_to,
+    put_in_order,
+    why_speed_is_idle,
+)
+
+_COMPLETION = "completion"
+_OF_COLLECTIVES = ("ranks", "algorithm", "message_bytes", "cycles", "compute_time", "arrival")
+
+
+class _ScheduleFile(Given[str | Path, FileName]):
+    def __init__(self) -> None:
+        super().__init__("str | Path")
+
+
+@frozen_dataclass()
+class ScheduleCase:
+    r"""One situation of an application to simulate in a `Study`: its schedule, network and noise.
+
+    `simulate_schedule` runs one alone, and says more of it; it has the rules. In a study, what is
+    observed of a realization is its run time, as the completion of one cycle.
+
+    Parameters
+    ----------
+    schedule : str or Path
+        A file that `Schedule.read` takes; in a study's file, from its folder. Of at most 1 GiB.
+    network : LogGOPS, Hierarchy or str
+        As in `simulate_schedule`.
+    noise : list of Noise, str or Path
+        All but `Congestion`.
+    speed : Speed, optional
+        By which factor each rank takes longer for ``calc``.
+    order : "noise-free" or "arrival"
+        In which operations that compete for a CPU are executed. A study has no order check: see in
+        `simulate_schedule` whether the order matters.
+    sha256 : str, optional
+        Which content the file must have; without it, that which it has. A store keeps a copy.
+
+    Raises
+    ------
+    ValueError
+        The file can not be read, is no schedule, or has changed; a field out of range.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> text = "num_ranks 2\nrank 0 {\ncalc 9000\n}\nrank 1 {\ncalc 5000\n}"
+    >>> noise = [jf.PeriodicNoise(period="10us", duration="1us", start="stationary")]
+    >>> budget = jf.RealizationBudget(max=500)
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "app.goal"
+    ...     _ = path.write_text(text)
+    ...     case = jf.ScheduleCase(path, network="L=1us,o=200ns", noise=noise)
+    ...     axis = jf.Axis("D", ["1us", "2us"], path="noise.0.duration")
+    ...     found = jf.Study("app", case=case, axes=[axis], budget=budget).run()
+    ...     means = found.to_pandas().query("observable == 'slowdown' and statistic == 'mean'")
+    >>> [round(mean, 2) for mean in means.value]
+    [1.11, 1.26]
+    """
+
+    schedule: _ScheduleFile
+    _: dataclasses.KW_ONLY
+    network: NetworkOrText
+    noise: Given[list[Noise | str | Path] | str | Path, tuple[Noise, ...]] = Given(
+        "list of Noise | str | Path", ()
+    )
+    speed: Speed | None = None
+    order: Literal["noise-free", "arrival"] = "noise-free"
+    sha256: str | None = None
+
+    def __post_init__(self) -> None:
+        put = partial(object.__setattr__, self)
+        try:
+            name, digest = noise_files.find(self.schedule, self.sha256)
+        except ValueError as error:
+            raise ValueError(f"schedule: {str(error).removeprefix('file: ')}") from None
+        put("schedule", name)
+        put("sha256", digest)
+        network: Any = self.network
+        put("network", check_schedule_network(network))
+        put("noise", check_schedule_noise(self.noise))
+        check_choice(self.order, "order", ORDERS)
+        if check_speed(self.speed) is not None:
+            check_ranks(self.ranks)
+
+    @property
+    def file(self) -> FileName:
+        """The schedule's file, as a store asks for those that it keeps a copy of."""
+        return self.schedule
+
+    @property
+    def ranks(self) -> int:
+        """Of the schedule."""
+        return self.read().ranks
+
+    @property
+    def cycles(self) -> int:
+        """A schedule is run once."""
+        return 1
+
+    @property
+    def observe(self) -> str:
+        """The run time."""
+        return _COMPLETION
+
+    @property
+    def placed_noise(self) -> tuple[Noise, ...]:
+        """`noise`, where sources say how many ranks share draws instead of naming a level."""
+        return place_noise(self.noise, self.network, self.ranks)
+
+    def read(self) -> Schedule:
+        """The schedule."""
+        return _read(self.schedule.path, str(self.sha256))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for TOML and JSON; `from_dict` makes the case again."""
+        values: dict[str, Any] = {
+            "schedule": {"file": self.schedule, "sha256": self.sha256},
+            "network": self.network.to_dict(),
+            "noise": [noise.to_dict() for noise in self.noise],
+            "order": self.order,
+        }
+        return values if self.speed is None else values | {"speed": self.speed.to_dict()}
+
+    def identity(self) -> dict[str, Any]:
+        """What of it decides the results, as plain values: files by their content, not by name."""
+        values = self.to_dict() | {
+            "schedule": self.sha256,
+            "noise": [noise.identity() for noise in self.placed_noise],
+            "observe": self.observe,
+        }
+        if isinstance(self.network, Hierarchy):
+            values["network"] = self.network.identity()
+        return values
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> ScheduleCase:
+        """A case from plain values, such as the ``[case]`` table of a study.
+
+        Raises
+        ------
+        ValueError
+            Unknown, missing or bad keys; the message says where.
+        """
+        check_keys(table, KEYS, "case", _advice_on)
+        for key in ("schedule", "network"):
+            if key not in table:
+                raise ValueError(f"case: key {key!r} is missing")
+        values = read_parts(table)
+        if isinstance(values["schedule"], Mapping):
+            file = values.pop("schedule")
+            check_keys(file, ["file", "sha256"], "schedule")
+            if "file" not in file:
+                raise ValueError("schedule: key 'file' is missing")
+            values |= {"schedule": file["file"], "sha256": file.get("sha256")}
+        return cls(**values)
+
+
+KEYS = ("schedule", "network", "noise", "speed", "order")
+"""Of the table of such a case."""
+
+
+def _advice_on(key: Any) -> str:
+    if key == "marks":
+        return " (a study observes run times; `simulate_schedule` has those of iterations)"
+    if key in _OF_COLLECTIVES:
+        return " (of a collective; a schedule says itself what its ranks do)"
+    return ""
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, sha256: str) -> Schedule:
+    """The schedule in a file with this content; a study asks again and again."""
+    noise_files.find(str(path), sha256)  # it may have changed since
+    return Schedule.read(path)
+
+
+def _without_noise(case: ScheduleCase) -> ScheduleCase:
+    """What decides the order of operations, and how long they take without noise."""
+    quiet = copy.copy(case)  # nothing to check again
+    object.__setattr__(quiet, "noise", ())
+    object.__setattr__(quiet, "order", "noise-free")
+    return quiet
+
+
+@lru_cache(maxsize=2)  # some 30 bytes for each operation
+def _plan(quiet: ScheduleCase) -> core.SchedulePlan:
+    network: Any = quiet.network
+    plan = put_in_order(quiet.read(), network, (), None, quiet.speed).plan
+    if parent_process() is None:  # workers repeat nothing
+        warn_of_short_receives(quiet.read(), plan)
+    return plan
+
+
+@lru_cache(maxsize=16)
+def _program(case: ScheduleCase) -> core.Program:
+    network: Any = case.network
+    return compile_program(case.read(), network, case.noise, case.speed)
+
+
+def _compiled(case: ScheduleCase) -> CompiledSchedule:
+    plan = _plan(_without_noise(case))
+    for source in case.noise:
+        source.check_length(plan.completion)
+    return CompiledSchedule(plan, _program(case))
+
+
+@lru_cache(maxsize=1024)
+def _noise_free(quiet: ScheduleCase) -> int:
+    return _plan(quiet).completion
+
+
+@noise_free_ticks.register
+def _(case: ScheduleCase, poll: Poll | None = None) -> npt.NDArray[np.int64]:
+    return np.array([_noise_free(_without_noise(case))], dtype=np.int64)
+
+
+@noise_only_delays.register
+def _(case: ScheduleCase) -> bool:
+    # Costs are added along one order of operations; in that of arrival noise may find a better one.
+    return case.order == "noise-free" and not any(noise.hastens for noise in case.noise)
+
+
+@exposed.register
+def _(case: ScheduleCase, noise: Noise) -> ExposedWork:
+    network: Any = case.network
+    return exposed_to(noise, case.read(), network)
+
+
+@speed_acts.register
+def _(case: ScheduleCase) -> bool:
+    return case.speed is not None and not why_speed_is_idle(case.read(), case.speed)
+
+
+@exposure.register
+@lru_cache(maxsize=256)
+def _(case: ScheduleCase) -> Exposure:
+    schedule, (compute, communication) = case.read(), _compiled(case).plan.cpu_time
+    return Exposure(
+        ranks=schedule.ranks,
+        cycles=1,
+        duration=0.0,
+        compute=compute / schedule.ranks,
+        work=communication / schedule.ranks,
+        stretches=schedule.operations / schedule.ranks,
+        rounds=((schedule.messages, 1, None),),
+        phases=schedule.calculations / schedule.ranks,
+    )
+
+
+@observation_names.register
+def _(case: ScheduleCase) -> list[str]:
+    return [_COMPLETION]
+
+
+@completions.register
+def _(case: ScheduleCase) -> list[CompletionRow]:
+    return [CompletionRow(_COMPLETION, 0, 1)]
+
+
+@rank_rounds.register
+def _(case: ScheduleCase) -> int:
+    return max(case.read().operations, 1)
+
+
+@engine_memory.register
+def _(case: ScheduleCase, realizations: int, threads: int = 0) -> int:
+    if case.order == "arrival":
+        at_once = min(threads or processors(), realizations)
+        return at_once * arrival_bytes(case.read(), len(case.noise))
+    return core.schedule_memory(*_compiled(case), realizations, threads)
+
+
+@realize.register
+def _(
+    case: ScheduleCase,
+    realizations: int,
+    seed: int,
+    first_realization: int,
+    backend: str = "auto",
+    threads: int | None = None,
+) -> tuple[npt.NDArray[np.int64], str]:
+    # A thread of a GPU executes a whole schedule: "auto" is the CPU, as in `simulate_schedule`.
+    engine = "cuda" if backend_named(backend) == "cuda" else "cpu"
+    check_order_on(engine, case.order)
+    check_run(realizations, seed, engine, threads, None, first_realization)
+    raw = execute(
+        case.read(), _compiled(case), case.noise, realizations, seed, first_realization, threads,
+        case.order, engine,
+    )  # fmt: skip
+    return np.ascontiguousarray(raw[:, :1]), engine

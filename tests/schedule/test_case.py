@@ -1,0 +1,277 @@
+"""`ScheduleCase`: studies of applications; the samples are those of `simulate_schedule`."""
+
+import random
+import re
+import shutil
+
+import numpy as np
+import pytest
+from reference.public_noise import random_sources
+from reference.schedules import as_text, random_schedule
+from support.scale import scaled
+
+import jitterfly as jf
+from jitterfly import rare_noise
+from jitterfly.case import IneffectiveSpeedWarning
+from jitterfly.cli import main
+from jitterfly.schedule.case import ScheduleCase
+from jitterfly.simulate import realize
+from jitterfly.store import Store, merge
+from jitterfly.studies import load_study
+from jitterfly.sweep import run
+
+NETWORK = "L=1us,o=200ns,G=0.1ns"
+PAIR = """num_ranks 2
+rank 0 {{
+a: calc {calc}
+b: send {size}b to 1
+c: recv 8b from 1
+b requires a
+c requires b
+}}
+rank 1 {{
+a: calc {calc}
+c: recv {size}b from 0
+b: send 8b to 0
+c requires a
+b requires c
+}}
+"""
+STUDY = """
+name = "app"
+seed = 7
+[realizations]
+max = 300
+[case]
+schedule = "app.goal"
+network = {L = "1us", o = "200ns", G = "0.1ns", kind = "loggops"}
+[[case.noise]]
+kind = "periodic"
+period = "1ms"
+start = "stationary"
+[axes.D]
+path = "noise.0.duration"
+values = ["10us", "100us"]
+"""
+DURATION = 'duration = "25us"\n'
+AXIS = STUDY[STUDY.index("[axes.D]") :]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a schedule and a study of it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app.goal").write_text(PAIR.format(calc=90_000, size=64))
+    (tmp_path / "study.toml").write_text(STUDY)
+    return tmp_path
+
+
+def changed(folder, *pairs, name="study.toml"):
+    text = STUDY
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def ticks_of(store):
+    return [store.ticks(cell, store.available(cell)).values for cell in store.cells]
+
+
+def alone(case, realizations, seed, first=0):
+    return jf.simulate_schedule(
+        case.schedule.path, case.network, case.noise, realizations, seed,
+        first_realization=first, order=case.order, order_checks=0, speed=case.speed,
+    )  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::jitterfly.schedule.ShortReceiveWarning")
+@pytest.mark.parametrize("seed", range(scaled(60)))
+def test_samples_are_those_of_the_schedule_alone(seed, folder):
+    rng = random.Random(f"schedule cases {seed}")
+    ranks = rng.randint(2, 6)
+    (folder / "app.goal").write_text(as_text(random_schedule(rng, ranks, 20, 2, 2)))
+    noise, _ = random_sources(rng, jf, ranks, 1_300_000)
+    speed = jf.imbalance.SlowRanks(1.25, ranks=[0]) if rng.random() < 0.3 else None
+    case = ScheduleCase(
+        folder / "app.goal", network=rng.choice([NETWORK, f"2: L=300ns,o=100ns; {NETWORK}"]),
+        noise=noise, speed=speed, order=rng.choice(["noise-free", "arrival"]),
+    )  # fmt: skip
+    assert ScheduleCase.from_dict(case.to_dict()) == case
+    budget = jf.RealizationBudget(max=rng.randint(20, 100))
+    study = jf.Study("one", case=case, seed=seed, budget=budget)
+    expected = alone(case, budget.max, seed)
+    [values] = ticks_of(study.run(folder / "out"))
+    assert np.array_equal(values[:, 0], expected.ticks)
+    [cell] = study.cells()
+    quiet = study.families(cell)["completion"].members[0].noise_free
+    assert quiet is None or quiet == expected.noise_free
+    assert rare_noise.expected_hits(case, float(expected.ticks.mean())) is not None
+
+
+def test_a_study_of_a_file(folder, capsys):
+    assert main(["run", "study.toml", "--out", "out", "-q"]) == 0
+    store = Store.open(folder / "out")
+    for cell, values in zip(store.cells, ticks_of(store), strict=True):
+        assert np.array_equal(values[:, 0], alone(cell.variants[0].case, 300, 7).ticks)
+    table = store.to_pandas().set_index(["D", "observable", "statistic"]).value
+    found = alone(store.cells[1].variants[0].case, 300, 7)
+    assert table[1e-4, "completion", "mean"] == pytest.approx(found.mean().value, rel=1e-12)
+    assert table[1e-4, "slowdown", "mean"] == pytest.approx(found.slowdown().value, rel=1e-12)
+    assert (folder / "out" / "app.png").is_file()
+    assert store.to_xarray().sizes["D"] == 2
+    assert main(["status", "out"]) == 0
+    assert "2 of 2 cells finished" in capsys.readouterr().out
+
+
+def test_resume_shards_and_workers_give_the_same(folder):
+    study = load_study("study.toml")
+    whole = ticks_of(study.run(folder / "one"))
+    for number in (1, 2):
+        run(study, folder / "parts", shard=f"{number}/2")
+    assert all(map(np.array_equal, ticks_of(merge(folder / "parts")), whole))
+    study.run(folder / "two", realizations=70)
+    assert all(map(np.array_equal, ticks_of(study.run(folder / "two")), whole))
+    assert all(map(np.array_equal, ticks_of(study.run(folder / "three", workers=2)), whole))
+
+
+def test_targets(folder):
+    targets = ["mean of slowdown ± 1 % at 95 %"]
+    study = load_study(changed(folder, ("max = 300", "min = 100\nmax = 100_000")))
+    store = study.run(targets=targets)
+    few, many = (store.decision(cell) for cell in store.cells)
+    assert all(state.met for decision in (few, many) for state in decision.states)
+    assert few.realizations < many.realizations < 100_000
+
+
+def test_the_content_counts_and_not_the_name(folder):
+    before = load_study("study.toml").cells()
+    shutil.copy(folder / "app.goal", folder / "same.goal")
+    path = changed(folder, ('"app.goal"', '"same.goal"'), name="other.toml")
+    assert [one.variants[0].hash for one in load_study(path).cells()] == [
+        one.variants[0].hash for one in before
+    ]
+    (folder / "same.goal").write_text(PAIR.format(calc=90_001, size=64))
+    assert load_study(path).cells()[0].variants[0].hash != before[0].variants[0].hash
+
+
+def test_a_store_keeps_its_schedule(folder):
+    load_study("study.toml").run(folder / "out")
+    shutil.move(folder / "out", folder / "moved")
+    (folder / "app.goal").unlink()
+    store = Store.open(folder / "moved")
+    assert store.estimate(store.cells[0], "slowdown", "mean").value > 1
+    with pytest.raises(ValueError, match=r"schedule: app\.goal can not be read"):
+        load_study("study.toml")
+
+
+def test_another_schedule_does_not_go_on(folder):
+    load_study("study.toml").run(folder / "out")
+    (folder / "app.goal").write_text(PAIR.format(calc=80_000, size=64))
+    with pytest.raises(ValueError, match=r"schedule\.sha256 was .*, is "):
+        load_study("study.toml").run(folder / "out")
+
+
+def test_an_axis_of_schedules(folder):
+    (folder / "large.goal").write_text(PAIR.format(calc=45_000, size=64))
+    axis = '[axes.app]\npath = "schedule"\nvalues = ["app.goal", "large.goal"]\n'
+    path = changed(folder, ('schedule = "app.goal"\n', ""), (AXIS, DURATION + axis))
+    store = load_study(path).run(folder / "out")
+    longer, shorter = (store.estimate(cell, "completion", "mean").value for cell in store.cells)
+    assert longer > 1.8 * shorter
+    assert [cell.labels["app"] for cell in store.cells] == ["app.goal", "large.goal"]
+    base = ScheduleCase("app.goal", network=NETWORK, noise="period=1ms,duration=25us")
+    axes = [jf.Axis("app", ["app.goal", "large.goal"], path="schedule")]
+    study = jf.Study("app", case=base, axes=axes, budget=jf.RealizationBudget(max=10))
+    assert len(study.cells()) == 2
+    assert jf.studies.parse_study(study.to_toml()).cells() == study.cells()
+
+
+def test_variants_see_the_same_noise(folder):
+    text = '[variants]\nslow = {}\nfast = {"network.L" = "100ns"}\n[observables]\n'
+    text += 'gain = {kind = "gain", of = "fast", over = "slow"}\n'
+    path = changed(folder, (AXIS, DURATION + text))
+    store = load_study(path).run(folder / "out")
+    [cell] = store.cells
+    slow, fast = (alone(one.case, 300, 7).ticks for one in cell.variants)
+    gain = store.estimate(cell, "gain", "mean")
+    assert gain.value == pytest.approx(slow.mean() / fast.mean())
+    assert gain.low > 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"app.goal"', '"none.goal"', "schedule: none.goal can not be read (No such file"),
+        ('"app.goal"', "3", "schedule: file must be the path of a file, got 3"),
+        ('"app.goal"', '{name = "app.goal"}', "schedule: unknown key 'name'"),
+        ('"app.goal"', '{sha256 = "0"}', "schedule: key 'file' is missing"),
+        ('"app.goal"', '"study.toml"', "study.toml, line "),
+        ("[case]", "[case]\nranks = 4", "unknown key 'ranks' (of a collective; a schedule says"),
+        ("[case]", '[case]\nmarks = "tag=7"', "unknown key 'marks' (a study observes run times;"),
+        ("[case]", '[case]\norder = "any"', "order must be one of 'noise-free', 'arrival'"),
+        ('o = "200ns"', 'o = "200ns", gamma = "1ns"', "gamma must be left out for a schedule"),
+        ('{L = "1us", o = "200ns", G = "0.1ns", kind = "loggops"}', '"alpha=1us,beta=1ns"',
+         "network must be LogGOPS(...) for a schedule"),
+        ('path = "noise.0.duration"\nvalues = ["10us", "100us"]',
+         'derived = "T_comm / D"\nby = "noise.0.duration"\nvalues = [1, 2]',
+         "T_comm is a time of a collective's case"),
+        ('path = "noise.0.duration"', 'path = "algorithm.exchanges_after"', "unknown key 'algor"),
+        ("[axes.D]", '[observables]\nmean = {kind = "completion", rank = "mean"}\n[axes.D]',
+         "neither a mean over the ranks nor when they arrive"),
+        ("[axes.D]", '[observables]\nx = {kind = "since_arrival"}\n[axes.D]',
+         "neither a mean over the ranks nor when they arrive"),
+        ("[axes.D]", '[observables]\nx = {kind = "completion", T = 3}\n[axes.D]',
+         "no cell has T = 3"),
+    ],
+)  # fmt: skip
+def test_errors(old, new, message, folder):
+    path = changed(folder, (old, new))
+    with pytest.raises(ValueError, match=re.escape(message)) as found:
+        load_study(path)
+    assert str(found.value).startswith(str(path))
+
+
+def test_noise_that_can_hit_nothing(folder):
+    (folder / "app.goal").write_text("num_ranks 1\nrank 0 {\ncalc 1000\n}\n")
+    noise = 'kind = "message"\ndelay = "1us"\n'
+    periodic = STUDY[STUDY.index('kind = "periodic"') : STUDY.index("[axes.D]")]
+    axis = '[axes.p]\npath = "noise.0.probability"\nvalues = [0.1, 0.2]\n'
+    path = changed(folder, (periodic, noise), (AXIS, axis))
+    with pytest.raises(ValueError, match=r"noise\.0 \(message\) can hit nothing in any cell"):
+        load_study(path)
+
+
+def test_speed(folder):
+    slow = '[case]\nspeed = {kind = "slow_ranks", factor = 2.0, ranks = [1]}'
+    store = load_study(changed(folder, ("[case]", slow))).run()
+    assert store.estimate(store.cells[0], "completion", "mean").value > 180e-6
+    (folder / "app.goal").write_text(
+        "num_ranks 2\nrank 0 {\ncalc 9\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
+    )
+    with pytest.warns(IneffectiveSpeedWarning, match="whose factor is not 1 calculate nothing"):
+        load_study("study.toml")
+
+
+def test_commands_that_are_for_collectives(folder, capsys):
+    for command in ("explain", "trace", "export-goal"):
+        assert main([command, "study.toml", "--at", "D=10us"]) == 2
+        assert "its cases are schedules, not collectives" in capsys.readouterr().err
+    (folder / "case.toml").write_text('[case]\nschedule = "app.goal"\nnetwork = "L=1us"\n')
+    assert main(["explain", "case.toml"]) == 2
+    assert "it is the case of a schedule" in capsys.readouterr().err
+
+
+def test_a_forecast(folder, capsys):
+    assert main(["run", "study.toml", "--dry-run"]) == 0
+    assert "2 cells" in capsys.readouterr().out
+
+
+def test_the_order_of_arrival_is_not_for_a_gpu(folder):
+    path = changed(folder, ("[case]", '[case]\norder = "arrival"'))
+    study = load_study(path)
+    assert all(cell.variants[0].case.order == "arrival" for cell in study.cells())
+    [cell, _] = study.cells()
+    with pytest.raises(ValueError, match="order must be 'noise-free' with backend 'cuda'"):
+        realize(cell.variants[0].case, 10, 1, 0, "cuda")
