@@ -53,14 +53,14 @@ class AnyCase(Protocol):
     """What a study simulates: a `Case`, or an application's schedule (`schedule.ScheduleCase`).
 
     What else a study asks of it are functions with a version for each (`functools.singledispatch`):
-    `exposed`, `speed_acts`, `program.observation_names`, `program.completions`,
+    `exposed`, `why_speed_is_idle`, `program.observation_names`, `program.completions`,
     `program.rank_rounds`, `program.engine_memory`, `noise_free.noise_free_ticks`,
     `noise_free.noise_only_delays`, `rare_noise.exposure` and `simulate.realize`.
     """
 
     @property
     def ranks(self) -> int:
-        """How many there are."""
+        """Number of ranks."""
 
     @property
     def network(self) -> Network:
@@ -87,7 +87,7 @@ class AnyCase(Protocol):
         """What is reported of each realization."""
 
     def __hash__(self) -> int:
-        """What is known of equal cases is kept."""
+        """Results of a case are cached under it: equal cases have equal hashes."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for TOML and JSON."""
@@ -524,15 +524,20 @@ class UnusedCostWarning(UserWarning):
 
 @singledispatch
 def exposed(case: AnyCase, noise: Noise) -> ExposedWork:
-    """What a rank does in one cycle at most that this source can hit and completion depends on.
+    """The work of a rank in one cycle that `noise` can hit, at most.
 
-    A forward after the last result changes nothing where no rank can be late with the result.
+    Work on which the completion does not depend is left out: a forward after the last result
+    changes nothing where no rank can be late with the result.
     """
     raise NotImplementedError
 
 
 @exposed.register
-def _exposed_in_collective(case: Case, noise: Noise | None = None) -> ExposedWork:
+def _(case: Case, noise: Noise) -> ExposedWork:
+    return _exposed_in_collective(case)
+
+
+def _exposed_in_collective(case: Case) -> ExposedWork:
     work = _exposed_work(case, trailing=case.cycles > 1)
     if case.cycles > 1 or all(_longest_delay(n, work) <= 0 or n.misses(work) for n in case.noise):
         return work
@@ -623,13 +628,13 @@ def check_exposed(
             if key in hits:
                 continue
             source = case.noise[key[0]]
-            if trailing or case.cycles > 1 or not isinstance(case, Case):
-                work = exposed(case, source)
-            else:
+            if isinstance(case, Case) and not trailing and case.cycles == 1:
                 work = _exposed_work(case, trailing=False)
+            else:
+                work = exposed(case, source)
             if not (why := source.misses(work)):
                 hits.add(key)
-            else:  # what would mend it are fields of a collective's case
+            else:  # behind the semicolon: fields of a collective's case that would change it
                 misses[key] = why if isinstance(case, Case) else why.partition(";")[0]
     for key, why in misses.items():
         if key not in hits:
@@ -692,30 +697,32 @@ def warn_of_doubts(told: Iterable[str]) -> None:
 
 
 @singledispatch
-def speed_acts(case: AnyCase) -> bool:
-    """Whether there is CPU time that a rank's speed lengthens."""
+def why_speed_is_idle(case: AnyCase) -> str:
+    """Why a rank's speed lengthens no CPU time; "" where it does."""
     raise NotImplementedError
 
 
-@speed_acts.register
-def _speed_acts_in_collective(case: Case) -> bool:  # in compute phases, or in combining
-    return _combining(case.lowered) > 0 or to_ticks(case.compute_time) > 0
+@why_speed_is_idle.register
+def _(case: Case) -> str:  # compute phases, and combining
+    if _combining(case.lowered) > 0 or to_ticks(case.compute_time) > 0:
+        return ""
+    return (
+        f"{case.algorithm.kind} combines nothing that takes CPU time, and there is no compute "
+        "phase; give compute_time or network.gamma"
+    )
 
 
 def warn_of_idle_speeds(cases: Iterable[AnyCase]) -> None:
     """Warn where ranks are slow in none of the cases that give them a speed."""
-    slow = [case for case in cases if case.speed is not None and case.ranks > 1]
-    if not slow or any(speed_acts(case) for case in slow):
-        return
-    first = slow[0]
-    assert first.speed is not None
-    why = "the ranks whose factor is not 1 calculate nothing"
-    if isinstance(first, Case):
-        why = (
-            f"{first.algorithm.kind} combines nothing that takes CPU time, and there is no compute "
-            "phase; give compute_time or network.gamma"
-        )
-    warn_of_idle_speed(first.speed, why)
+    first: tuple[Speed, str] | None = None
+    for case in cases:
+        if case.speed is None or case.ranks == 1:
+            continue
+        if not (why := why_speed_is_idle(case)):
+            return
+        first = first or (case.speed, why)
+    if first is not None:
+        warn_of_idle_speed(*first)
 
 
 def warn_of_idle_speed(speed: Speed, why: str) -> None:

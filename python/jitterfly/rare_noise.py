@@ -162,7 +162,7 @@ def exposure(case: AnyCase) -> Exposure:
 @lru_cache(maxsize=256)
 def _exposure_of_collective(case: Case) -> Exposure:
     cycle, ranks, cycles = case.lowered, case.ranks, case.cycles
-    rounds: list[tuple[int, int, int | None]] = []
+    rounds: list[tuple[int, float, int | None]] = []
     messages = work = combining = 0
     for number, (step, costs) in enumerate(zip(cycle.steps, cycle.table.costs(), strict=True)):
         count = message_count(step, ranks)

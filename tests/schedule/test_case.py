@@ -3,6 +3,8 @@
 import random
 import re
 import shutil
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,11 +16,14 @@ import jitterfly as jf
 from jitterfly import rare_noise
 from jitterfly.case import IneffectiveSpeedWarning
 from jitterfly.cli import main
+from jitterfly.goal import goal_schedule
+from jitterfly.noise_free import noise_free_ticks
+from jitterfly.schedule import case as cases
 from jitterfly.schedule.case import ScheduleCase
 from jitterfly.simulate import realize
 from jitterfly.store import Store, merge
-from jitterfly.studies import load_study
-from jitterfly.sweep import run
+from jitterfly.studies import load_study, parse_study
+from jitterfly.sweep import batches, run
 
 NETWORK = "L=1us,o=200ns,G=0.1ns"
 PAIR = """num_ranks 2
@@ -107,7 +112,108 @@ def test_samples_are_those_of_the_schedule_alone(seed, folder):
     [cell] = study.cells()
     quiet = study.families(cell)["completion"].members[0].noise_free
     assert quiet is None or quiet == expected.noise_free
-    assert rare_noise.expected_hits(case, float(expected.ticks.mean())) is not None
+
+
+SOURCES = [
+    jf.MessageNoise(delay="20us", probability=1e-4),
+    jf.MessageNoise(delay="20us", probability=1e-4, shared=4),
+    jf.MessageNoise(delay="20us", probability=1e-4, shared="machine"),
+    jf.StepNoise(delay="20us", probability=1e-4),
+    jf.StepNoise(delay="20us", probability=1e-4, during="compute"),
+    jf.StepNoise(delay="20us", probability=1e-4, during="communication"),
+    jf.PeriodicNoise("1s", "20us", start="stationary"),
+    jf.PeriodicNoise("1s", "20us", start="stationary", during="compute"),
+    jf.PeriodicNoise("1s", "20us", start="stationary", during="communication"),
+    jf.SpeedNoise(1.5, probability=0.01),
+]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: f"{source.kind} {source.shared}")
+def test_as_many_hits_are_expected_as_of_the_collective(source, folder):
+    """A target is not met before rare noise beside frequent noise was seen often enough."""
+    collective = jf.Case(16, network=NETWORK, algorithm=jf.RecursiveDoublingAllreduce(), cycles=10,
+                         compute_time="5us", noise=[source])  # fmt: skip
+    (folder / "same.goal").write_text(goal_schedule(collective).text)
+    schedule = ScheduleCase("same.goal", network=NETWORK, noise=[source])
+    duration = float(noise_free_ticks(collective)[-1])
+    assert noise_free_ticks(schedule).tolist() == [duration]
+    [wanted] = rare_noise.expected_hits(collective, duration)
+    [found] = rare_noise.expected_hits(schedule, duration)
+    assert found.hits.number == pytest.approx(wanted.hits.number)
+    assert found.hits.delay == pytest.approx(wanted.hits.delay)
+
+
+def test_a_calculation_of_no_time_is_no_draw(folder):
+    calc = "".join(f"calc {1000 * (i == 0)}\n" for i in range(100))
+    (folder / "app.goal").write_text(f"num_ranks 2\nrank 0 {{\n{calc}}}\nrank 1 {{\n{calc}}}\n")
+    noise = jf.StepNoise(delay="1us", probability=0.01)
+    case = ScheduleCase("app.goal", network=NETWORK, noise=noise)
+    [source] = rare_noise.expected_hits(case, 1e6)
+    assert source.hits.number == pytest.approx(0.02)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How often schedules are read, and put in order."""
+    counts = {"read": 0, "order": 0}
+
+    def count(name, what):
+        def call(*arguments, **options):
+            counts[name] += 1
+            return what(*arguments, **options)
+
+        return call
+
+    monkeypatch.setattr(cases.Schedule, "read", count("read", cases.Schedule.read))
+    monkeypatch.setattr(cases, "put_in_order", count("order", cases.put_in_order))
+    return counts
+
+
+def test_variants_in_turn_are_put_in_order_once(folder, counted):
+    """Their batches would shrink else, since the time for that counts as theirs."""
+    variants = "".join(f'[variants.v{i}]\n"network.L" = "{i}us"\n' for i in range(1, 6))
+    path = changed(folder, (AXIS, DURATION + variants), ('L = "1us", ', ""))
+    run(load_study(path), folder / "out", batch_seconds=0.001)
+    assert counted["order"] == 5
+
+
+def test_schedules_of_an_inner_axis_are_not_read_for_each_cell(folder, counted):
+    for i in range(12):
+        (folder / f"app{i}.goal").write_text(PAIR.format(calc=1000 * i + 1, size=64))
+    names = ", ".join(f'"app{i}.goal"' for i in range(12))
+    text = f'[axes.app]\npath = "schedule"\nvalues = [{names}]\n'
+    durations = ", ".join(f'"{i}us"' for i in range(1, 11))
+    axis = f'[axes.D]\npath = "noise.0.duration"\nvalues = [{durations}]\n'
+    path = changed(folder, ('schedule = "app.goal"\n', ""), (AXIS, axis + text))
+    study = load_study(path)
+    assert len(study.cells()) == 120
+    assert counted["read"] <= 24
+    assert counted["order"] <= 1
+    run(study, folder / "out", realizations=2)
+    assert counted["order"] <= 12
+
+
+def test_processes_share_the_processors_also_beside_a_gpu(folder, monkeypatch):
+    monkeypatch.setattr(batches, "takes_gpu", lambda *_: True)
+    monkeypatch.setattr(batches, "_share", lambda: 3)
+    batches._engine.cache_clear()
+    given = []
+
+    def realize(case, count, seed, first, backend, threads):
+        given.append((backend, threads))
+        return np.zeros((count, 1), dtype=np.int64), backend
+
+    monkeypatch.setattr(batches, "realize", realize)
+    cell = load_study("study.toml").cells()[0]
+    batches.run_batch(batches.Batch(cell, 1, 0, 2, None))
+    batches._engine.cache_clear()
+    assert given == [("cpu", 3)]
+
+
+def test_workers_of_gpus_are_asked_for_by_name(folder, monkeypatch):
+    monkeypatch.setattr("jitterfly.engine.gpu_problem", lambda: "")
+    with pytest.raises(ValueError, match="workers 'gpus' need backend 'cuda' for schedules"):
+        load_study("study.toml").run(folder / "out", workers="gpus")
 
 
 def test_a_study_of_a_file(folder, capsys):
@@ -181,11 +287,14 @@ def test_an_axis_of_schedules(folder):
     longer, shorter = (store.estimate(cell, "completion", "mean").value for cell in store.cells)
     assert longer > 1.8 * shorter
     assert [cell.labels["app"] for cell in store.cells] == ["app.goal", "large.goal"]
+    assert "algorithm" not in store.to_xarray().attrs["case"]
+    of_files = path.read_text().replace('path = "schedule"', 'path = "schedule.file"')
+    assert parse_study(of_files).cells() == load_study(path).cells()
     base = ScheduleCase("app.goal", network=NETWORK, noise="period=1ms,duration=25us")
-    axes = [jf.Axis("app", ["app.goal", "large.goal"], path="schedule")]
+    axes = [jf.Axis("app", [Path("app.goal"), "large.goal"], path="schedule")]
     study = jf.Study("app", case=base, axes=axes, budget=jf.RealizationBudget(max=10))
     assert len(study.cells()) == 2
-    assert jf.studies.parse_study(study.to_toml()).cells() == study.cells()
+    assert parse_study(study.to_toml()).cells() == study.cells()
 
 
 def test_variants_see_the_same_noise(folder):
@@ -223,7 +332,9 @@ def test_variants_see_the_same_noise(folder):
         ("[axes.D]", '[observables]\nx = {kind = "since_arrival"}\n[axes.D]',
          "neither a mean over the ranks nor when they arrive"),
         ("[axes.D]", '[observables]\nx = {kind = "completion", T = 3}\n[axes.D]',
-         "no cell has T = 3"),
+         "no cell has T = 3: a schedule has T = 0 alone"),
+        ("[axes.D]", '[observables]\nx = {kind = "completion", cycle = 2}\n[axes.D]',
+         "no cell has cycle = 2: a schedule has one cycle alone"),
     ],
 )  # fmt: skip
 def test_errors(old, new, message, folder):
@@ -252,6 +363,18 @@ def test_speed(folder):
     )
     with pytest.warns(IneffectiveSpeedWarning, match="whose factor is not 1 calculate nothing"):
         load_study("study.toml")
+    changed(folder, ("[case]", slow.replace("2.0", "1.0")))
+    with pytest.warns(IneffectiveSpeedWarning, match="the factor of every rank is 1"):
+        load_study("study.toml")
+
+
+def test_a_schedule_in_memory_must_be_written(folder):
+    with pytest.raises(ValueError, match=r"write it with Schedule\.write\(path\) first"):
+        ScheduleCase(jf.Schedule.read("app.goal"), network=NETWORK)
+    case = ScheduleCase("app.goal", network=NETWORK)
+    (folder / "app.goal").write_text(PAIR.format(calc=1, size=64))
+    with pytest.raises(ValueError, match=r"^schedule: app\.goal has changed: its sha256 is"):
+        replace(case, order="arrival")
 
 
 def test_commands_that_are_for_collectives(folder, capsys):

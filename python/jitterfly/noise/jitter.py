@@ -114,7 +114,7 @@ class NetworkJitter(WindowNoise, kind="jitter"):
     def expected_hits(self, exposure: Exposure) -> Hits | None:
         if self.begin or self.end is not None:
             return None  # when a message leaves differs between ranks
-        groups, time = exposure.groups(self.shared), 0
+        groups, time = exposure.groups(self.shared), 0.0
         for messages, times, transit in exposure.rounds:
             if transit is None:
                 return None

@@ -70,7 +70,7 @@ class Exposure(NamedTuple):
         CPU time of a rank's messages, on average over the ranks.
     stretches : float
         Into how many stretches waiting may cut that work, on average over the ranks.
-    rounds : tuple of (int, int, int or None)
+    rounds : tuple of (int, float, int or None)
         Of each step of a cycle that has messages: messages sent (and taken) at a time, how often in
         a row, and their way. None: their ways differ.
     combining : float
@@ -85,7 +85,7 @@ class Exposure(NamedTuple):
     compute: float
     work: float
     stretches: float
-    rounds: tuple[tuple[int, int, int | None], ...]
+    rounds: tuple[tuple[int, float, int | None], ...]
     combining: float = 0.0
     phases: float = 1.0
 
@@ -114,9 +114,10 @@ class Exposure(NamedTuple):
         work = stretches = start = 0.0
         limit = self.duration
         if source.during != "communication":
-            work, stretches = self.compute, float(self.cycles if self.compute else 0)
+            work, stretches = self.compute, self.cycles * self.phases if self.compute else 0.0
         elif self.compute:
-            limit, start = max(self.duration - self.compute, 0.0), self.compute / self.cycles
+            limit = max(self.duration - self.compute, 0.0)
+            start = self.compute / (self.cycles * self.phases)
         if source.during != "compute":
             work += sharing * self.work
             stretches += sharing * self.stretches

@@ -11,18 +11,17 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 from multiprocessing import parent_process
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import noise_files
-from ..case import exposed, place_noise, read_parts, speed_acts
+from ..case import exposed, place_noise, read_parts, why_speed_is_idle
 from ..engine import backend_named, check_run, core
 from ..fields import Given, check_choice, check_keys, frozen_dataclass
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks, check_speed
-from ..info import processors
 from ..network import NetworkOrText
 from ..noise import Noise
 from ..noise.source import ExposedWork, Exposure
@@ -37,19 +36,21 @@ from ..program import (
 )
 from ..rare_noise import exposure
 from ..simulate import realize
-from .compile import CompiledSchedule, compile_program
+from .compile import CompiledSchedule, LevelCosts, compile_program, costs_of_levels
 from .doubts import warn_of_short_receives
-from .order import arrival_bytes
 from .schedule import Schedule
 from .simulate import (
     ORDERS,
+    bytes_in_flight,
     check_order_on,
     check_schedule_network,
     check_schedule_noise,
     execute,
-    exposed_to,
+    exposed_work,
+    needs_length,
+    positive_calculations,
     put_in_order,
-    why_speed_is_idle,
+    why_idle,
 )
 
 _COMPLETION = "completion"
@@ -79,10 +80,11 @@ class ScheduleCase:
     speed : Speed, optional
         By which factor each rank takes longer for ``calc``.
     order : "noise-free" or "arrival"
-        In which operations that compete for a CPU are executed. A study has no order check: see in
-        `simulate_schedule` whether the order matters.
+        In which operations that compete for a CPU are executed. A study has no order check, nor a
+        look at how long recordings are: see in `simulate_schedule` whether that matters.
     sha256 : str, optional
-        Which content the file must have; without it, that which it has. A store keeps a copy.
+        Which content the file must have; None: that which it has. A store keeps a copy. With
+        another file in `dataclasses.replace` give it as None, too.
 
     Raises
     ------
@@ -120,10 +122,7 @@ class ScheduleCase:
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
-        try:
-            name, digest = noise_files.find(self.schedule, self.sha256)
-        except ValueError as error:
-            raise ValueError(f"schedule: {str(error).removeprefix('file: ')}") from None
+        name, digest = _find(self.schedule, self.sha256)
         put("schedule", name)
         put("sha256", digest)
         network: Any = self.network
@@ -139,9 +138,14 @@ class ScheduleCase:
         return self.schedule
 
     @property
+    def size(self) -> _Size:
+        """How many ranks and operations the schedule has."""
+        return _size(self.schedule.path, str(self.sha256))
+
+    @property
     def ranks(self) -> int:
         """Of the schedule."""
-        return self.read().ranks
+        return self.size.ranks
 
     @property
     def cycles(self) -> int:
@@ -206,6 +210,16 @@ class ScheduleCase:
         return cls(**values)
 
 
+def _find(schedule: Any, sha256: str | None) -> tuple[FileName, str]:
+    """The file, and its content's SHA-256; ValueError if it can not be read or is another."""
+    if isinstance(schedule, Schedule):
+        raise ValueError("schedule must be a file: write it with Schedule.write(path) first")
+    try:
+        return noise_files.find(schedule, sha256)
+    except ValueError as error:
+        raise ValueError(f"schedule: {str(error).removeprefix('file: ')}") from None
+
+
 KEYS = ("schedule", "network", "noise", "speed", "order")
 """Of the table of such a case."""
 
@@ -218,34 +232,68 @@ def _advice_on(key: Any) -> str:
     return ""
 
 
-@lru_cache(maxsize=4)
+# A study asks again and again. What is small is kept of many cases, for tables of all cells; what
+# takes some 30 bytes an operation, of few.
+
+
+@lru_cache(maxsize=8)
 def _read(path: Path, sha256: str) -> Schedule:
-    """The schedule in a file with this content; a study asks again and again."""
-    noise_files.find(str(path), sha256)  # it may have changed since
+    """The schedule in a file with this content."""
+    _find(str(path), sha256)  # it may have changed since
     return Schedule.read(path)
 
 
+class _Size(NamedTuple):
+    ranks: int
+    operations: int
+
+
+@lru_cache(maxsize=4096)
+def _size(path: Path, sha256: str) -> _Size:
+    schedule = _read(path, sha256)
+    return _Size(schedule.ranks, schedule.operations)
+
+
 def _without_noise(case: ScheduleCase) -> ScheduleCase:
-    """What decides the order of operations, and how long they take without noise."""
+    """What decides the order of operations, and how long they take without noise.
+
+    That is the order without noise, also where each realization has its own (``order="arrival"``).
+    """
     quiet = copy.copy(case)  # nothing to check again
     object.__setattr__(quiet, "noise", ())
     object.__setattr__(quiet, "order", "noise-free")
     return quiet
 
 
-@lru_cache(maxsize=2)  # some 30 bytes for each operation
+_MOST_PLANNED = 2**26  # operations in all plans that are kept: 2 GB
+_plans: dict[ScheduleCase, core.SchedulePlan] = {}  # of cases without noise, the oldest first
+
+
 def _plan(quiet: ScheduleCase) -> core.SchedulePlan:
-    network: Any = quiet.network
-    plan = put_in_order(quiet.read(), network, (), None, quiet.speed).plan
-    if parent_process() is None:  # workers repeat nothing
-        warn_of_short_receives(quiet.read(), plan)
+    """The order of operations. Variants of a cell take turns, so that several are kept."""
+    plan = _plans.pop(quiet, None)
+    if plan is None:
+        network: Any = quiet.network
+        plan = put_in_order(quiet.read(), network, (), None, quiet.speed).plan
+        if parent_process() is None:  # workers repeat nothing
+            warn_of_short_receives(quiet.read(), plan)
+    _plans[quiet] = plan
+    while len(_plans) > 1 and sum(one.size.operations for one in _plans) > _MOST_PLANNED:
+        del _plans[next(iter(_plans))]
     return plan
+
+
+@lru_cache(maxsize=16)
+def _costs(quiet: ScheduleCase) -> list[LevelCosts]:
+    network: Any = quiet.network
+    return costs_of_levels(quiet.read(), network)
 
 
 @lru_cache(maxsize=16)
 def _program(case: ScheduleCase) -> core.Program:
     network: Any = case.network
-    return compile_program(case.read(), network, case.noise, case.speed)
+    levels = _costs(_without_noise(case))
+    return compile_program(case.read(), network, levels, case.noise, case.speed)
 
 
 def _compiled(case: ScheduleCase) -> CompiledSchedule:
@@ -255,7 +303,7 @@ def _compiled(case: ScheduleCase) -> CompiledSchedule:
     return CompiledSchedule(plan, _program(case))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _noise_free(quiet: ScheduleCase) -> int:
     return _plan(quiet).completion
 
@@ -271,31 +319,47 @@ def _(case: ScheduleCase) -> bool:
     return case.order == "noise-free" and not any(noise.hastens for noise in case.noise)
 
 
+@lru_cache(maxsize=4096)
+def _exposed(quiet: ScheduleCase, positive: bool) -> ExposedWork:
+    network: Any = quiet.network
+    return exposed_work(quiet.read(), network, positive=positive)
+
+
 @exposed.register
 def _(case: ScheduleCase, noise: Noise) -> ExposedWork:
-    network: Any = case.network
-    return exposed_to(noise, case.read(), network)
+    return _exposed(_without_noise(case), needs_length(noise))
 
 
-@speed_acts.register
-def _(case: ScheduleCase) -> bool:
-    return case.speed is not None and not why_speed_is_idle(case.read(), case.speed)
+@lru_cache(maxsize=4096)
+def _why_idle(quiet: ScheduleCase) -> str:
+    return "" if quiet.speed is None else why_idle(quiet.speed, quiet.read())
+
+
+@why_speed_is_idle.register
+def _(case: ScheduleCase) -> str:
+    return _why_idle(_without_noise(case))
+
+
+@lru_cache(maxsize=4096)
+def _exposure(quiet: ScheduleCase) -> Exposure:
+    schedule, (compute, communication) = quiet.read(), _plan(quiet).cpu_time
+    ranks, messages = schedule.ranks, schedule.messages / schedule.ranks
+    phases = sum(positive_calculations(schedule, rank) for rank in range(ranks))
+    return Exposure(
+        ranks=ranks,
+        cycles=1,
+        duration=0.0,
+        compute=compute / ranks,
+        work=communication / ranks,
+        stretches=2 * messages,
+        rounds=((ranks, messages, None),),
+        phases=phases / ranks,
+    )
 
 
 @exposure.register
-@lru_cache(maxsize=256)
 def _(case: ScheduleCase) -> Exposure:
-    schedule, (compute, communication) = case.read(), _compiled(case).plan.cpu_time
-    return Exposure(
-        ranks=schedule.ranks,
-        cycles=1,
-        duration=0.0,
-        compute=compute / schedule.ranks,
-        work=communication / schedule.ranks,
-        stretches=schedule.operations / schedule.ranks,
-        rounds=((schedule.messages, 1, None),),
-        phases=schedule.calculations / schedule.ranks,
-    )
+    return _exposure(_without_noise(case))
 
 
 @observation_names.register
@@ -310,15 +374,14 @@ def _(case: ScheduleCase) -> list[CompletionRow]:
 
 @rank_rounds.register
 def _(case: ScheduleCase) -> int:
-    return max(case.read().operations, 1)
+    return max(case.size.operations, 1)
 
 
 @engine_memory.register
 def _(case: ScheduleCase, realizations: int, threads: int = 0) -> int:
-    if case.order == "arrival":
-        at_once = min(threads or processors(), realizations)
-        return at_once * arrival_bytes(case.read(), len(case.noise))
-    return core.schedule_memory(*_compiled(case), realizations, threads)
+    return bytes_in_flight(
+        case.read(), _compiled(case), case.noise, realizations, threads, case.order
+    )
 
 
 @realize.register
@@ -330,7 +393,6 @@ def _(
     backend: str = "auto",
     threads: int | None = None,
 ) -> tuple[npt.NDArray[np.int64], str]:
-    # A thread of a GPU executes a whole schedule: "auto" is the CPU, as in `simulate_schedule`.
     engine = "cuda" if backend_named(backend) == "cuda" else "cpu"
     check_order_on(engine, case.order)
     check_run(realizations, seed, engine, threads, None, first_realization)

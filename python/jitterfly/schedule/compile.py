@@ -29,7 +29,7 @@ class CompiledSchedule(NamedTuple):
     program: core.Program
 
 
-class _LevelCosts(NamedTuple):
+class LevelCosts(NamedTuple):
     """Costs of a message on one level of the machine, in ticks; `wire`, `cpu`: by its size."""
 
     o: int
@@ -40,7 +40,7 @@ class _LevelCosts(NamedTuple):
     largest_eager: int
 
     @classmethod
-    def of(cls, network: LogGOPS, sizes: Sequence[int]) -> _LevelCosts:
+    def of(cls, network: LogGOPS, sizes: Sequence[int]) -> LevelCosts:
         further = [max(size - 1, 0) for size in sizes]
         return cls(
             o=to_ticks(network.o, "o"),
@@ -66,13 +66,21 @@ def compile_schedule(
     ValueError
         As `compile_program` and `compile_plan`.
     """
-    program = compile_program(schedule, network, noise, speed)
-    return CompiledSchedule(compile_plan(schedule, program, network, marks, speed), program)
+    levels = costs_of_levels(schedule, network)
+    program = compile_program(schedule, network, levels, noise, speed)
+    return CompiledSchedule(compile_plan(schedule, network, levels, program, marks, speed), program)
+
+
+def costs_of_levels(schedule: Schedule, network: LogGOPS | Hierarchy) -> list[LevelCosts]:
+    """What messages of the schedule's sizes cost on each level of the network."""
+    sizes = schedule.message_sizes.tolist()
+    return [LevelCosts.of(one, sizes) for one in levels_of(network)]
 
 
 def compile_program(
     schedule: Schedule,
     network: LogGOPS | Hierarchy,
+    levels: Sequence[LevelCosts],
     noise: Sequence[Noise],
     speed: Speed | None = None,
 ) -> core.Program:
@@ -84,8 +92,6 @@ def compile_program(
         The noise names a level that is not there. An operation can take too long.
     """
     ranks = schedule.ranks
-    sizes = schedule.message_sizes.tolist()
-    levels = [_LevelCosts.of(one, sizes) for one in levels_of(network)]
     noise = place_noise(tuple(noise), network, ranks)
     check_operations(
         schedule, noise, longest_calculation(schedule, _factors(speed, ranks)),
@@ -113,12 +119,15 @@ def compile_program(
 
 def compile_plan(
     schedule: Schedule,
-    program: core.Program,
     network: LogGOPS | Hierarchy,
+    levels: Sequence[LevelCosts],
+    program: core.Program,
     marks: Marks | None = None,
     speed: Speed | None = None,
 ) -> core.SchedulePlan:
-    """The order of a schedule, which is that without noise: it does for any noise of the program.
+    """The order of a schedule's operations without noise.
+
+    Of `program` only the costs count, so that one plan serves programs with any noise.
 
     Raises
     ------
@@ -126,8 +135,7 @@ def compile_plan(
         The schedule can not be executed: a message that no receive takes, or operations that wait
         for each other.
     """
-    ranks, sizes = schedule.ranks, schedule.message_sizes.tolist()
-    levels = [_LevelCosts.of(one, sizes) for one in levels_of(network)]
+    ranks = schedule.ranks
     wire, cpu = (
         np.array([getattr(level, name) for level in levels], dtype=np.int64).ravel()
         for name in ("wire", "cpu")

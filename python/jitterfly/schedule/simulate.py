@@ -75,7 +75,9 @@ def prepare(
     if check_speed(speed) is not None:
         check_ranks(schedule.ranks)
     if schedule.operations:
-        work = [exposed_to(source, schedule, network) for source in sources]
+        work = [
+            exposed_work(schedule, network, positive=needs_length(source)) for source in sources
+        ]
         warn_of_idle_sources(sources, work, schedule.ranks, remedies=False)
         _warn_of_idle_speed(schedule, speed)
     realizations, seed, first_realization = check_run(
@@ -88,6 +90,8 @@ def prepare(
         memory.check_memory(needed, f"{len(kept.names):,} marks", available)
     compiled = put_in_order(schedule, network, sources, kept, speed, results=realizations)
     plan = compiled.plan
+    for source in sources:
+        source.check_length(plan.completion)
     names = () if kept is None else kept.names
     check_marks(names, plan.reached)
     open_questions = doubts(schedule, network, sources, plan)
@@ -108,18 +112,17 @@ def put_in_order(
     *,
     results: int = 0,
 ) -> CompiledSchedule:
-    """The plan of a schedule, for which there must be memory beside so many results.
+    """Plan and program of a schedule; there must be memory for them and for `results` run times.
 
     Raises
     ------
     ValueError
         As `compile_schedule`; not enough memory; the schedule takes longer than 2^62 ps.
     """
-    memory.check_memory(
-        _plan_bytes(schedule, network) + 24 * results,
-        f"the order of {schedule.operations:,} operations, and {results:,} results",
-        memory.available_bytes(),
-    )
+    what = f"the order of {schedule.operations:,} operations"
+    what += f", and {results:,} results" if results else ""
+    needed = _plan_bytes(schedule, network) + 24 * results
+    memory.check_memory(needed, what, memory.available_bytes())
     compiled = compile_schedule(schedule, network, sources, marks, speed)
     completion = compiled.plan.completion
     if completion > LONGEST_TICKS:
@@ -127,8 +130,6 @@ def put_in_order(
             f"the schedule must take less than 2^62 ps (53 days), without noise it takes "
             f"{completion / TICKS_PER_SECOND:.3g} s"
         )
-    for source in sources:
-        source.check_length(completion)
     return compiled
 
 
@@ -154,13 +155,10 @@ def execute(
     plan, program = compiled
     available = memory.available_bytes()  # of which the plan has taken some
     needed = 0  # of the machine's memory
-    if order == "arrival":
-        most = min(threads or processors(), realizations)
-        needed = most * arrival_bytes(schedule, len(sources))
-    elif engine == "cuda":
+    if engine == "cuda":
         check_device_memory(lambda: core.schedule_memory(plan, program, realizations, 0, engine))
     else:
-        needed = core.schedule_memory(plan, program, realizations, threads or 0)
+        needed = bytes_in_flight(schedule, compiled, sources, realizations, threads or 0, order)
     memory.check_memory(needed + 24 * realizations, "the realizations in flight", available)
     with reporting(progress, realizations, engine) as report:
         raw = core.simulate_schedule(
@@ -342,6 +340,20 @@ def simulate_schedule(
     )
 
 
+def bytes_in_flight(
+    schedule: Schedule,
+    compiled: CompiledSchedule,
+    sources: tuple[Noise, ...],
+    realizations: int,
+    threads: int,
+    order: str,
+) -> int:
+    """Memory of the CPU engine beside the plan; 0 threads: all processors."""
+    if order == "arrival":
+        return min(threads or processors(), realizations) * arrival_bytes(schedule, len(sources))
+    return core.schedule_memory(*compiled, realizations, threads)
+
+
 def _plan_bytes(schedule: Schedule, network: LogGOPS | Hierarchy) -> int:
     """Memory at least that a schedule's order and its making take.
 
@@ -391,34 +403,37 @@ def check_schedule_noise(
 def _warn_of_idle_speed(schedule: Schedule, speed: Speed | None) -> None:
     if speed is None:
         return
-    if why := why_speed_is_idle(schedule, speed):
+    if why := why_idle(speed, schedule):
         warn_of_idle_speed(speed, why)
 
 
-def why_speed_is_idle(schedule: Schedule, speed: Speed) -> str:
+def why_idle(speed: Speed, schedule: Schedule) -> str:
     """Why speeds change nothing in a schedule; "" where they do."""
     uneven = np.flatnonzero(speed.of_ranks(schedule.ranks) != 1)
     if not uneven.size:
         return "the factor of every rank is 1"
     if not schedule._mapped.longest_calculation:
         return "the schedule calculates nothing"
-    if any(_calculates(schedule, rank) for rank in uneven.tolist()):
+    if any(positive_calculations(schedule, rank) for rank in uneven.tolist()):
         return ""
     return "the ranks whose factor is not 1 calculate nothing"
 
 
-def _calculates(schedule: Schedule, rank: int) -> bool:
+def positive_calculations(schedule: Schedule, rank: int) -> int:
+    """How many calculations of a rank take longer than 0 ns."""
     operations = schedule._mapped.operations_of(rank)
-    return bool(((operations[:, 0] == _CALCULATION) & (operations[:, 1] > 0)).any())
+    return int(np.count_nonzero((operations[:, 0] == _CALCULATION) & (operations[:, 1] > 0)))
 
 
-def exposed_to(source: Noise, schedule: Schedule, network: LogGOPS | Hierarchy) -> ExposedWork:
-    """What a source of noise can hit in a schedule.
+def needs_length(source: Noise) -> bool:
+    """Whether it can not hit a calculation of 0 ns; an interval of noise can hold one up."""
+    return isinstance(source, (SpeedNoise, StepNoise))
 
-    A calculation of 0 ns counts as work: an interval of noise can hold it up, though no delay and
-    no speed.
-    """
-    positive = isinstance(source, (SpeedNoise, StepNoise))
+
+def exposed_work(
+    schedule: Schedule, network: LogGOPS | Hierarchy, *, positive: bool
+) -> ExposedWork:
+    """What noise can hit in a schedule; `positive`: calculations of 0 ns do not count."""
     sizes = schedule.message_sizes
     longest = int(sizes.max(initial=1)) - 1
     levels = levels_of(network)

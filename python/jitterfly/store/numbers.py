@@ -281,7 +281,7 @@ class Numbers:
 def _about(store: Readable, confidence: float) -> dict[str, Any]:
     study, meta, names = store.study, store.meta, axis_names(store)
     base: Any = study.case  # a table, once it is read
-    usual = {} if "schedule" in base else {"algorithm": {"kind": Butterfly.kind}}
+    usual = {} if store.cells[0].of_schedules else {"algorithm": {"kind": Butterfly.kind}}
     coordinates_of_labels: list[dict[str, Any]] = [
         {cell.labels[name]: cell.coordinates[name] for cell in store.cells} for name in names
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
@@ -40,6 +41,8 @@ def freeze(value: Any, where: str) -> Any:
         return value.item() if isinstance(value, np.generic) else value
     if isinstance(value, Component):
         value = value.to_dict()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
         return freeze(value, where)

@@ -98,6 +98,11 @@ class Cell:
         """The cases by variant."""
         return {variant.label: variant.case for variant in self.variants}
 
+    @property
+    def of_schedules(self) -> bool:
+        """Whether all its cases are schedules of applications, none a collective."""
+        return all(isinstance(variant.case, ScheduleCase) for variant in self.variants)
+
     @cached_property
     def noisy(self) -> bool:
         """Whether realizations of any variant can differ."""
@@ -152,7 +157,7 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
         for variant in variants:
             table = thaw(study.case)
             settings = [*(value.settings for value in combination), variant.settings]
-            if not any("schedule" in part for part in (table, *settings)):
+            if not any(_is_of_schedule(path) for part in (table, *settings) for path in part):
                 table.setdefault("algorithm", {"kind": Butterfly.kind})
             try:
                 for axis in axes:
@@ -181,6 +186,10 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
     warn_of_unused_costs(case for cell in cells for case in cell.cases.values())
     warn_of_idle_speeds(case for cell in cells for case in cell.cases.values())
     return tuple(cells)
+
+
+def _is_of_schedule(path: str) -> bool:
+    return path.split(".")[0] == "schedule"
 
 
 def _read_case(table: dict[str, Any], observe: str | None) -> AnyCase:

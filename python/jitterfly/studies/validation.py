@@ -262,8 +262,12 @@ def _missing(select: Select, cells: Sequence[Cell]) -> str:
     wanted = 1 if select.T == "best" else select.T
     if isinstance(wanted, int) and wanted > most_T:
         asked = f"T = {select.T!r}" + (", which is from 1 on" if select.T == "best" else "")
+        if cells[0].of_schedules:
+            return f"{asked}: a schedule has T = 0 alone"
         return f"{asked}: algorithm.exchanges_after gives T up to {most_T}"
     if isinstance(select.cycle, int) and select.cycle > cycles:
+        if cells[0].of_schedules:
+            return f"cycle = {select.cycle}: a schedule has one cycle alone, its whole run"
         return f"cycle = {select.cycle}: cycles is up to {cycles}"
     return ""
 

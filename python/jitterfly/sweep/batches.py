@@ -19,6 +19,7 @@ from .. import launchers
 from ..engine import BackendError, takes_gpu
 from ..info import processors
 from ..observables import Decision, Measure, Summary, Ticks
+from ..schedule import ScheduleCase
 from ..simulate import realize
 from ..stats.sequential import grid_up
 from ..store.store import Store
@@ -56,10 +57,12 @@ class BatchResult:
 def run_batch(batch: Batch) -> BatchResult:
     """Simulate a batch; what comes out depends on nothing but realizations and seed."""
     started = time.perf_counter()
-    backend, threads = _engine(batch.backend, batch.threads)
     cell = batch.cell
     engine, parts, backends = 0.0, [], []
     for variant in cell.variants:
+        # A thread of a GPU executes a whole schedule: "auto" is the CPU, as in `simulate_schedule`.
+        alone = batch.backend == "auto" and isinstance(variant.case, ScheduleCase)
+        backend, threads = _engine("cpu" if alone else batch.backend, batch.threads)
         before = time.perf_counter()
         try:
             ticks, used = realize(

@@ -428,6 +428,8 @@ def run(
         )
     study = overridden(study, realizations, seed, targets)
     cells = study.cells()
+    if workers == "gpus" and backend == "auto" and all(cell.of_schedules for cell in cells):
+        raise ValueError("workers 'gpus' need backend 'cuda' for schedules: 'auto' is the CPU")
     out = Path(out)
     if shard is not None:
         cells, out = shard.of(cells), shard.folder(out)
