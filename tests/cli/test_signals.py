@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from support.scale import crossed
 
 # A signal comes at an import (by a finder), at the command, or at the end of the process (atexit).
 PROGRAM = """
@@ -47,8 +48,10 @@ def stopped(name, number, times=1):
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("times", [1, 3])
-@pytest.mark.parametrize("name", ["numpy", "jitterfly.fields", "jitterfly.cli.parser", "command"])
+@pytest.mark.parametrize(
+    ("name", "times"),
+    crossed(["numpy", "jitterfly.fields", "jitterfly.cli.parser", "command"], [1, 3]),
+)
 def test_while_it_loads(name, times):
     """It takes most of a second, and that showed the import that was under way."""
     assert stopped(name, 2, times) == (130, "jitterfly: stopped\n")

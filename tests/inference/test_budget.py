@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from reference.chance import FALSE_ALARM
 from scipy import optimize, stats
-from support.scale import scaled
+from support.scale import full_scale, scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -229,7 +229,8 @@ def mean_of_eight_ranks(p):
 
 
 @pytest.mark.parametrize(
-    ("room", "precision"), [(0.05, 0.03), (0.05, 0.004), (0.1, 0.02), (0.2, 0.03), (0.5, 0.03)]
+    ("room", "precision"),
+    [(0.05, 0.03), full_scale(0.05, 0.004), (0.1, 0.02), (0.2, 0.03), (0.5, 0.03)],
 )
 def test_intervals_cover_where_hits_hardly_meet(room, precision):
     """10 answers (100 at full scale) with a room of less than half a hit: 95 % hold the exact p.

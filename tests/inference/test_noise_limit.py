@@ -5,7 +5,7 @@ import json
 import math
 
 import pytest
-from support.scale import scaled
+from support.scale import crossed, scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -31,8 +31,9 @@ def test_one_rank_that_computes_for_long_loses_the_share_of_the_noise(noise, at_
     assert row.value.low <= row.value.value <= row.value.high
 
 
-@pytest.mark.parametrize("ranks", [16, 1000])
-@pytest.mark.parametrize("noise", [TICK, "period=min,duration=25us"])
+@pytest.mark.parametrize(
+    ("ranks", "noise"), crossed([16, 1000], [TICK, "period=min,duration=25us"])
+)
 def test_other_realizations_have_the_slowdown_that_was_asked_for(noise, ranks):
     """With the value it is the limit; with an end of the interval it differs by about its width."""
     count = 4000

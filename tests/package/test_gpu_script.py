@@ -11,7 +11,7 @@ import sys
 
 import pytest
 from support.paths import ROOT, TESTS
-from support.scale import at_most
+from support.scale import at_most, full_scale
 
 PROGRAMS = TESTS / "gpu"
 SMALLER = {
@@ -44,7 +44,7 @@ def run(folder, name, *words, status=0):
     return found.stdout
 
 
-@pytest.mark.parametrize("few", [["few"], []], ids=["few", "all"])
+@pytest.mark.parametrize("few", [["few"], full_scale([])])
 def test_compare(folder, few):
     largest = at_most(9, 4) if few else 2
     last = run(folder, "compare", str(largest), *few).splitlines()[-1]
