@@ -53,7 +53,7 @@ class AnyCase(Protocol):
     """What a study simulates: a `Case`, or an application's schedule (`schedule.ScheduleCase`).
 
     What else a study asks of it are functions with a version for each (`functools.singledispatch`):
-    `exposed`, `why_speed_is_idle`, `program.observation_names`, `program.completions`,
+    `doubts`, `exposed`, `why_speed_is_idle`, `program.observation_names`, `program.completions`,
     `program.rank_rounds`, `program.engine_memory`, `noise_free.noise_free_ticks`,
     `noise_free.noise_only_delays`, `rare_noise.exposure` and `simulate.realize`.
     """
@@ -670,8 +670,14 @@ def warn_of_idle_sources(
             warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
 
 
-def doubts(case: Case) -> list[str]:
+@singledispatch
+def doubts(case: AnyCase) -> list[str]:
     """What its measured noise leaves open, in words."""
+    raise NotImplementedError
+
+
+@doubts.register
+def _(case: Case) -> list[str]:
     if not any(isinstance(one, TraceNoise) for one in case.placed_noise):
         return []
     work = _exposed_in_collective(case)

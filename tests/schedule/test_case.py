@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from reference.public_noise import random_sources
 from reference.schedules import as_text, random_schedule
+from support.paths import ROOT
 from support.scale import scaled
 
 import jitterfly as jf
@@ -260,6 +261,51 @@ def test_the_content_counts_and_not_the_name(folder):
     ]
     (folder / "same.goal").write_text(PAIR.format(calc=90_001, size=64))
     assert load_study(path).cells()[0].variants[0].hash != before[0].variants[0].hash
+
+
+def test_a_short_recording_is_told(folder):
+    """As in `simulate_schedule`; of collectives, too."""
+    trace = jf.TraceNoise(file=ROOT / "sweeps" / "examples" / "vm.noise")
+    (folder / "app.goal").write_text(PAIR.format(calc=60_000_000_000, size=64))
+    pair = ScheduleCase("app.goal", network=NETWORK, noise=[trace])
+    many = jf.Case(4096, network=NETWORK, noise=[trace], compute_time="30ms")
+    told = r"its longest detours.* \[at base case\]"
+    for case in (pair, many):
+        study = jf.Study("app", case=case, budget=jf.RealizationBudget(max=5))
+        with pytest.warns(jf.ScarceRecordingWarning, match=told):
+            study.run()
+
+
+def test_numbers_that_name_points_are_numbers(folder):
+    """An axis of schedules by their ranks: sorted, and drawn, as numbers."""
+    (folder / "large.goal").write_text(PAIR.format(calc=45_000, size=64))
+    axis = '[axes.size.points.64]\nschedule = "app.goal"\n'
+    axis += '[axes.size.points.8]\nschedule = "large.goal"\n'
+    path = changed(folder, ('schedule = "app.goal"\n', ""), (AXIS, DURATION + axis))
+    assert [cell.coordinates["size"] for cell in load_study(path).cells()] == [64, 8]
+    path = changed(folder, ('schedule = "app.goal"\n', ""),
+                   (AXIS, DURATION + axis.replace("points.8", "points.small")))  # fmt: skip
+    assert [cell.coordinates["size"] for cell in load_study(path).cells()] == ["64", "small"]
+
+
+def test_of_one_file_of_an_axis_that_has_changed_the_error_says_so(folder):
+    (folder / "other.goal").write_text(PAIR.format(calc=45_000, size=64))
+    axis = '[axes.app]\npath = "schedule"\nvalues = ["app.goal", "other.goal"]\n'
+    path = changed(folder, ('schedule = "app.goal"\n', ""), (AXIS, DURATION + axis))
+    load_study(path).run(folder / "out")
+    (folder / "other.goal").write_text(PAIR.format(calc=46_000, size=64))
+    with pytest.raises(ValueError, match=r"schedule\.sha256 was .* \[at app=other\.goal\]"):
+        load_study(path).run(folder / "out")
+
+
+def test_the_table_has_the_time_that_slowdowns_are_divided_by(folder, capsys):
+    text = '[variants]\nslow = {"network.L" = "1ms"}\nfast = {"network.L" = "1us"}\n'
+    text += '[observables]\nslowdown = {kind = "slowdown", variant = "fast"}\n'
+    changed(folder, ('L = "1us", ', ""), (AXIS, AXIS + text))
+    assert main(["run", "study.toml", "--out", "out", "-q"]) == 0
+    table = capsys.readouterr().out
+    assert "92.8" in table  # microseconds: 90 to calculate, 2.8 for two messages
+    assert "2.09" not in table
 
 
 def test_a_store_keeps_its_schedule(folder):

@@ -155,8 +155,8 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[Case, int, str]:
             case = cases[variant]
             if not isinstance(case, Case):
                 raise ValueError(
-                    f"{study.where}: its cases are schedules, not collectives: jitterfly explain "
-                    "takes the schedule itself, with --network, --noise and --speed"
+                    f"{study.where}: its cases are schedules, not collectives; jitterfly run and "
+                    "jitterfly explain take a schedule itself, with --network, --noise and --speed"
                 )
             return case, study.seed, ", ".join(where)
     raise AssertionError("every combination of labels is a cell")

@@ -17,7 +17,7 @@ from ..fields import is_real_number, shorten
 from ..rare_noise import SourceHits, expectation, expected_hits, hidden
 from ..stats import Estimate, sequential
 from ..stats.estimates import ENOUGH_EVENTS
-from ..units import parse_seconds
+from ..units import parse_seconds, show_seconds
 from .measure import Family, Form
 from .statistics import WITH_INTERVAL, Observed, check_statistic, quantile_share
 from .summary import CellData
@@ -430,4 +430,6 @@ def _realizations_needed(
 def _show_half_width(target: Target, error: float) -> str:
     if target.relative is not None:
         return f"{100 * error:.3g} %, {100 * target.relative:.3g} % wanted"
+    if target.unit:
+        return f"{show_seconds(error, digits=3)}, {show_seconds(target.absolute or 0.0)} wanted"
     return f"{error:.3g}, {target.absolute:.3g} wanted"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,7 +77,11 @@ def draw_slowdown(results: Results, observable: str | None = None) -> Figure:
 def _columns(results: Results) -> tuple[list[Panel], str]:
     """The panels along ranks that are shown, and for a subtitle how many are left out."""
     panels = results.panels("ranks")
-    shown = panels[: style.MOST_COLUMNS]
+    # An axis of schedules has other names for them.
+    shown = [
+        replace(panel, cells=sorted(panel.cells, key=lambda cell: cell.ranks))
+        for panel in panels[: style.MOST_COLUMNS]
+    ]
     return shown, style.left_out(len(shown), len(panels), "settings")
 
 

@@ -214,7 +214,7 @@ def _of_others(results: Results) -> list[str]:
 
 def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
     names = [name for name in _without_index(results) if any(name in cell.facts for cell in cells)]
-    slow = any(figures.kind_of(results.study, name) == "slowdown" for name in names)
+    slow = [name for name in names if figures.kind_of(results.study, name) == "slowdown"]
     first = study_axes.axis_title(results.study, results.axis) if results.axis else ""
     targets, wanted = bool(results.study.targets), _target_columns(results)
     header = [first, "realiza-\ntions", *(["noise-\nfree"] if slow else [])]
@@ -223,13 +223,24 @@ def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
     for cell in cells:
         row = [_position(results, cell), f"{cell.realizations:,}"]
         if slow:
-            quiet = noise_free_ticks(cell.first_case)[-1]
-            row.append(show_seconds(float(quiet) / TICKS_PER_SECOND))
+            row.append(_noise_free(cell, slow))
         for name in names:
             row += _texts(cell.facts.get(name), len(_header(cells, name)), name in wanted)
         rows.append([*row, *(["no" if cell.unmet else "yes"] if targets else [])])
     header += ["target\nmet"] if targets else []
-    return Table(panel.label, header, rows, _spare(results, cells, names, 2 + slow))
+    return Table(panel.label, header, rows, _spare(results, cells, names, 2 + bool(slow)))
+
+
+def _noise_free(cell: CellResults, slow: list[str]) -> str:
+    """What slowdowns are divided by: of several variants all, in the order of the columns.
+
+    Where none can be told, such as of a time of 0, that of the first variant.
+    """
+    families = [cell.families[name] for name in slow if name in cell.families]
+    ticks = dict.fromkeys(family.members[0].denominator for family in families)
+    times = [one for one in ticks if isinstance(one, int)]
+    times = times or [int(noise_free_ticks(cell.first_case)[-1])]
+    return ", ".join(show_seconds(one / TICKS_PER_SECOND) for one in times)
 
 
 def _by_index(

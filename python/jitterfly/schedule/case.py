@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import noise_files
-from ..case import exposed, place_noise, read_parts, why_speed_is_idle
+from ..case import doubts, exposed, place_noise, read_parts, why_speed_is_idle
 from ..engine import backend_named, check_run, core
 from ..fields import Given, check_choice, check_keys, frozen_dataclass
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks, check_speed
 from ..network import NetworkOrText
-from ..noise import Noise
+from ..noise import Noise, TraceNoise
 from ..noise.source import ExposedWork, Exposure
 from ..noise_files import FileName
 from ..noise_free import Poll, noise_free_ticks, noise_only_delays
@@ -37,6 +37,7 @@ from ..program import (
 from ..rare_noise import exposure
 from ..simulate import realize
 from .compile import CompiledSchedule, LevelCosts, compile_program, costs_of_levels
+from .doubts import doubts as doubts_of_schedule
 from .doubts import warn_of_short_receives
 from .schedule import Schedule
 from .simulate import (
@@ -80,8 +81,8 @@ class ScheduleCase:
     speed : Speed, optional
         By which factor each rank takes longer for ``calc``.
     order : "noise-free" or "arrival"
-        In which operations that compete for a CPU are executed. A study has no order check, nor a
-        look at how long recordings are: see in `simulate_schedule` whether that matters.
+        In which operations that compete for a CPU are executed. A study has no order check: see in
+        `simulate_schedule` whether the order matters.
     sha256 : str, optional
         Which content the file must have; None: that which it has. A store keeps a copy. With
         another file in `dataclasses.replace` give it as None, too.
@@ -328,6 +329,14 @@ def _exposed(quiet: ScheduleCase, positive: bool) -> ExposedWork:
 @exposed.register
 def _(case: ScheduleCase, noise: Noise) -> ExposedWork:
     return _exposed(_without_noise(case), needs_length(noise))
+
+
+@doubts.register
+def _(case: ScheduleCase) -> list[str]:
+    if not any(isinstance(one, TraceNoise) for one in case.noise):
+        return []
+    network: Any = case.network
+    return list(doubts_of_schedule(case.read(), network, case.noise, _plan(_without_noise(case))))
 
 
 @lru_cache(maxsize=4096)

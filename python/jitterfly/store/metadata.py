@@ -214,19 +214,26 @@ def changed_fields(path: Path, old: Mapping[str, Any], study: Study) -> str:
         return ""
     there = {(cell.name, one.label): one for cell in before.cells() for one in cell.variants}
     both = [
-        (there[cell.name, one.label].case, one.case)
+        (cell.name, there[cell.name, one.label].case, one.case)
         for cell in study.cells()
         for one in cell.variants
         if (cell.name, one.label) in there
     ][:_PAIRS]
     if not both:
         return ""
-    tables = [[_leaves(case.to_dict()) for case in pair] for pair in both]
+    tables = [[_leaves(case.to_dict()) for case in pair] for _, *pair in both]
     parts = []
     for name in dict.fromkeys(key for pair in tables for one in pair for key in one):
         if all(pair[0].get(name) != pair[1].get(name) for pair in tables):
             was, is_now = (shorten(tables[0][i].get(name)) for i in (0, 1))
             parts.append(f"{name} was {was}, is {is_now}")
+    if not parts:  # such as a schedule on an axis, of which one file has changed
+        for (cell, *_), pair in zip(both, tables, strict=True):
+            for name in dict.fromkeys([*pair[0], *pair[1]]):
+                values = [one.get(name) for one in pair]
+                if values[0] != values[1]:
+                    was, is_now = map(shorten, values)
+                    parts.append(f"{name} was {was}, is {is_now} [at {cell}]")
     more = f", and {len(parts) - _MOST_FIELDS} more fields" if len(parts) > _MOST_FIELDS else ""
     return ", ".join(parts[:_MOST_FIELDS]) + more
 

@@ -178,7 +178,8 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
         other = owner.setdefault(tuple(one.hash for one in cases), cell.name)
         if other != cell.name:
             raise ValueError(
-                f"the cells {other} and {cell.name} have the same cases: leave one out"
+                f"the cells {other} and {cell.name} have the same cases (files count by their "
+                "content): leave one out"
             )
         cells.append(cell)
     checked = each(cells, len(cells), "checking noise")
@@ -260,7 +261,7 @@ def _coordinate(axis: Axis, value: AxisValue, table: Mapping[str, Any]) -> float
     """Where a value is on its axis: a number if the axis is one of numbers.
 
     A time alone that stands for a distribution is a number, and so is one that the case reads as
-    something else, such as a list.
+    something else, such as a list. So is a point where all are named by numbers.
     """
     if axis.rule and value.value is not None:
         return value.value
@@ -269,7 +270,20 @@ def _coordinate(axis: Axis, value: AxisValue, table: Mapping[str, Any]) -> float
     if not isinstance(given, Mapping):
         field = number_alone(field)
     numbers: list[float | int] = [one for one in (field, given) if is_real_number(one)]
+    if not axis.path and all(_number_named(one.label) is not None for one in axis.values):
+        numbers = [number for number in [_number_named(value.label)] if number is not None]
     return numbers[0] if numbers else value.label
+
+
+def _number_named(label: str) -> float | int | None:
+    """The number that the name of a point is; None: it is none."""
+    for read in (int, float):
+        try:
+            number = read(label)
+        except ValueError:
+            continue
+        return number if math.isfinite(number) else None
+    return None
 
 
 def order_derived(axes: Sequence[Axis]) -> list[Axis]:

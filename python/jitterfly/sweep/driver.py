@@ -29,12 +29,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from ..case import doubts, warn_of_doubts
 from ..engine import BACKENDS, BackendError, backend_named, check_backend
 from ..fields import (
     MOST_REALIZATIONS,
     MOST_THREADS,
     check_choice,
     check_integer,
+    counted,
     is_real_number,
     shorten,
 )
@@ -442,6 +444,7 @@ def run(
                 if finish is not None:
                     finish(store)
                 return store
+            _warn_of_doubts(cells)
             pace = Pace(batch_seconds)
             runs = [CellRun(cell, store, pace) for cell in cells]
             for one in each(runs, len(runs), "looking at what is there"):
@@ -474,6 +477,19 @@ def run(
     if failed:
         raise CellsFailed(failed, len(runs), out)
     return store
+
+
+def _warn_of_doubts(cells: Sequence[Cell]) -> None:
+    """Warn once of what measured noise leaves open: in full of the first cell that has any."""
+    told: dict[str, str] = {}
+    for cell in each(cells, len(cells), "looking at recordings"):
+        for variant in cell.variants:
+            for text in doubts(variant.case):
+                told.setdefault(text, cell.name)
+    if told:
+        text, name = next(iter(told.items()))
+        more = f"; and {counted(len(told) - 1, 'more doubt')} in other cells" * (len(told) > 1)
+        warn_of_doubts([f"{text} [at {name}]{more}"])
 
 
 def _kept_cells(runs: Sequence[CellRun], out: Path) -> str:

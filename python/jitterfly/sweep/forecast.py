@@ -21,6 +21,7 @@ from ..studies import Cell, Study
 from .batches import Batch, run_batch
 
 _TRIED = 7  # cells, from the one of least work to the one of most
+_LONG = 0.05  # seconds of one realization, of which no more are tried than `_SECONDS` have room for
 _SECONDS = 2.0  # after so many no further cell is tried
 _WORK = 2e7  # rank-rounds of a try
 _BATCH_BYTES = 2**24  # of its samples
@@ -173,6 +174,8 @@ def _run_trial(store: Store, cell: Cell, backend: str, threads: int | None) -> _
     limit = _BATCH_BYTES // (8 * len(cell.columns))
     many = max(int(min(_WORK / cell.work, cell.limit, limit)), 1)
     fixed = _seconds(store, cell, 0, 1, backend, threads)
+    if fixed > _LONG:  # such as an order of arrival, which takes a hundred times as long
+        many = min(many, max(int(_SECONDS / fixed), 1))
     several = _seconds(store, cell, 1, many, backend, threads)
     slope = max(several - fixed, several / 10) / (many * cell.work)
     files = store.records(cell).samples
