@@ -71,6 +71,37 @@ def test_every_noise_is_in_the_study(elsewhere):
     assert cell.variants[0].case.noise[::2] == tuple(sources)
 
 
+GOAL = "num_ranks 4\n" + "".join(f"rank {i} {{\ncalc {900 + i}\n}}\n" for i in range(4))
+
+
+@pytest.mark.parametrize("levels", ["", "2: L=300ns,o=100ns; "])
+def test_a_schedule(elsewhere, levels):
+    (elsewhere / "app.goal").write_text(GOAL)
+    (elsewhere / "sub").mkdir()
+    network = f"{levels}L=1us,o=200ns"
+    assert init("sub/mine.toml", "--schedule", "app.goal", "--network", network) == 0
+    text = Path("sub/mine.toml").read_text()
+    assert levels or max(map(len, text.splitlines())) <= 100
+    [cell] = jf.load_study("sub/mine.toml").cells()
+    case = cell.variants[0].case
+    assert case.schedule == "../app.goal"
+    assert case.network == jf.ScheduleCase("app.goal", network=network).network
+    assert main(["run", "sub/mine.toml", "--realizations", "10"]) == 0
+
+
+def test_what_the_comments_of_a_schedule_offer_is_right(elsewhere):
+    for name in ("app", "app64", "app128"):
+        (elsewhere / f"{name}.goal").write_text(GOAL.replace("90", name[3:] or "90"))
+    assert init("mine.toml", "--schedule", "app.goal") == 0
+    text = Path("mine.toml").read_text()
+    for line in ('L = "1us", ', 'duration = "25us"\n', 'schedule = "app.goal"'):
+        assert text.count(line) == 1
+        text = text.replace(line, "")
+    axes = text[text.index("# [axes.latency]") : text.index("[observables]")]
+    Path("all.toml").write_text(text.replace(axes, re.sub("^# ", "", axes, flags=re.MULTILINE)))
+    assert len(jf.load_study("all.toml").cells()) == 3 * 3 * 2
+
+
 def test_every_kind_of_algorithm_is_taken():
     for number, kind in enumerate(some(jf.Algorithm.kinds(), 8)):
         assert init(f"{number}.toml", "--algorithm", kind) == 0
@@ -109,6 +140,8 @@ def test_what_the_comments_offer_is_right():
         (["mine.toml", "--noise", "nofile"], "nofile can not be read"),
         (["mine.toml", "--network", "L=1us"], "--network: key 'o' is missing"),
         (["mine.toml", "--algorithm", "buterfly"], "did you mean 'butterfly'"),
+        (["mine.toml", "--schedule", "none.goal"], "schedule: none.goal can not be read"),
+        (["mine.toml", "--schedule", "a.goal", "--bytes", "8"], "--bytes is for a collective"),
     ],
 )
 def test_errors_write_nothing(elsewhere, capsys, arguments, words):

@@ -20,13 +20,13 @@ Without a terminal, and with --json, what is not given is as proposed.
 The keys of a study: docs/study_format.md of the sources.
 """
 
-_STUDY = """\
+_HEAD = """\
 # A study, written by `jitterfly init`. Run it: jitterfly run {file}
 # More values on an axis, other targets, observables or budgets extend the results that are there;
 # after other changes give it another name, or run it with --force.
 name = {name}  # of the results, too: results/{stem}
 title = {title}
-figure = "curves"                # also: family, distribution, tail, few_runs
+figure = {figure}
 seed = 1                         # of all noise: the same seed gives the same numbers
 
 # A cell runs until its targets are met, or its budget is spent. Without targets: all of the budget.
@@ -35,8 +35,10 @@ targets = ["mean of slowdown ± 2 % at 95 %"]
 [realizations]                   # of a cell
 min = 200
 max = 20_000
-rank_rounds = 3e8                # ... or as many as so many messages pay for
+rank_rounds = 3e8                # ... or as many as so many {pay} pay for
 
+"""
+_COLLECTIVE = """\
 [case]
 message_bytes = {message_bytes}
 algorithm = {algorithm}
@@ -61,6 +63,37 @@ values = {ranks}
 completion = {{ kind = "completion" }}
 slowdown = {{ kind = "slowdown" }}   # completion over that without noise
 """
+_SCHEDULE = """\
+[case]
+schedule = {schedule}            # of an application: GOAL text, or LogGOPSim's binary
+network = {network}
+# LogGOPS, seconds or text with a unit: L latency, o CPU time of a send and of a receive, g gap
+# between messages, G time per byte on the way, O CPU time per byte; S bytes: rendezvous above.
+# speed = {{ kind = "slow_ranks", factor = 1.2, ranks = [3] }}   # ranks whose calc takes longer
+# order = "arrival"              # of operations that compete for a CPU; slower: see jitterfly run
+
+{noise}
+# Of your own node: jitterfly noise record --out node.noise, and here
+# kind = "trace"
+# file = "node.noise"
+
+# One cell alone so far. The cells are the product of all axes, and what an axis sets need not stand
+# above:
+# [axes.latency]
+# path = "network.L"
+# values = ["500ns", "1us", "2us"]
+# [axes.duration]
+# path = "noise.0.duration"
+# values = ["10us", "25us", "50us"]
+# [axes.ranks.points.64]         # several schedules, such as the same application on more ranks
+# schedule = "app64.goal"
+# [axes.ranks.points.128]
+# schedule = "app128.goal"
+
+[observables]
+completion = {{ kind = "completion" }}
+slowdown = {{ kind = "slowdown" }}   # completion over that without noise
+"""
 _VARIANTS = """
 # To compare algorithms on the same noise, these in place of [observables] below:
 # [variants.plain]
@@ -70,6 +103,9 @@ _VARIANTS = """
 # slowdown = { kind = "slowdown", variant = "plain" }
 # gain = { kind = "gain", of = "redundant", over = "plain" }
 """
+
+
+_OF_COLLECTIVES = ("algorithm", "ranks", "bytes")
 
 
 class _Question(NamedTuple):
@@ -91,6 +127,8 @@ def add_parser(commands: Any) -> None:
     add = parser.add_argument
     add("file", nargs="?", type=Path, default=Path("study.toml"), metavar="FILE.toml",
         help="default: study.toml; a file that is there is kept")  # fmt: skip
+    add("--schedule", type=Path, metavar="APP.goal",
+        help="a study of an application's schedule, in place of a collective")  # fmt: skip
     for question in _questions():
         what = f"{question.text} (proposed: {question.proposed})"
         if question.option == "noise":  # a list, as in every other command
@@ -136,8 +174,15 @@ def _run(chosen: argparse.Namespace) -> None:
     if not path.parent.is_dir():
         raise ValueError(f"{path}: the directory {path.parent} does not exist")
     ask = not chosen.json and sys.stdin is not None and sys.stdin.isatty()  # `<&-` leaves none
-    answers = {one.option: _answer(one, getattr(chosen, one.option), ask) for one in _questions()}
-    text = _study(path, answers)
+    questions = _questions()
+    if chosen.schedule is not None:
+        for one in questions:
+            if one.option in _OF_COLLECTIVES and getattr(chosen, one.option) is not None:
+                raise ValueError(f"--{one.option} is for a collective, and --schedule is given: "
+                                 "give one")  # fmt: skip
+        questions = [one for one in questions if one.option not in _OF_COLLECTIVES]
+    answers = {one.option: _answer(one, getattr(chosen, one.option), ask) for one in questions}
+    text = _study(path, answers, chosen.schedule)
     with files_from(path.absolute().parent):
         check_study(parse_study(text, where=str(path)))
     write_whole(path, text.encode())
@@ -212,23 +257,39 @@ def _noise_tables(sources: list[dict[str, Any]], folder: Path) -> str:
     return "\n\n".join(tables)
 
 
-def _study(path: Path, answers: dict[str, Any]) -> str:
+def _study(path: Path, answers: dict[str, Any], schedule: Path | None) -> str:
+    what = answers["algorithm"] if schedule is None else schedule.name
+    figure = '"curves"                # also: family, distribution, tail, few_runs'
+    if schedule is not None:
+        figure = '"distribution"          # also: histogram, tail, few_runs; with axes: curves'
+    head = _HEAD.format(
+        file=path,
+        name=_quoted(path.stem),
+        stem=path.stem,
+        title=_quoted(f"{what} under noise"),
+        figure=figure,
+        pay="messages" if schedule is None else "operations",
+    )
+    network, noise = _inline(answers["network"]), _noise_tables(answers["noise"], path.parent)
+    if schedule is None:
+        return head + _collective(answers, network, noise)
+    name = schedule if schedule.is_absolute() else os.path.relpath(schedule, path.parent)
+    return head + _SCHEDULE.format(schedule=_quoted(str(name)), network=network, noise=noise)
+
+
+def _collective(answers: dict[str, Any], network: str, noise: str) -> str:
     from ..algorithms import Algorithm
 
     kind = answers["algorithm"]
     others = sorted(set(Algorithm.kinds()) - {kind})
-    return _STUDY.format(
-        file=path,
-        name=_quoted(path.stem),
-        stem=path.stem,
-        title=_quoted(f"{kind} under noise"),
+    return _COLLECTIVE.format(
         message_bytes=answers["bytes"],
         algorithm=_inline({"kind": kind}),
         others=textwrap.fill(
             "Others: " + ", ".join(others), 100, initial_indent="# ", subsequent_indent="# "
         ),
-        network=_inline(answers["network"]),
-        noise=_noise_tables(answers["noise"], path.parent),
+        network=network,
+        noise=noise,
         ranks=answers["ranks"],
         variants=_VARIANTS if kind == "butterfly" else "",
     )
@@ -240,4 +301,8 @@ def _inline(fields: dict[str, Any]) -> str:
 
 def _quoted(value: Any) -> str:
     """A value as TOML, which knows no pairs of surrogates."""
+    if isinstance(value, dict):
+        return _inline(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_quoted, value))}]"
     return json.dumps(value, ensure_ascii=False)
