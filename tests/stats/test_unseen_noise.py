@@ -127,7 +127,7 @@ def decided(draw, cases, text="mean of completion ± 1 %", limit=10**6):
 def test_coverage():
     """Without the case, many studies end before rare noise was met, and do not cover."""
     cases = {"": case_with(jf.StepNoise(RARE, probability=HITS / 384))}
-    studies = at_most(5000, 200)
+    studies = at_most(2000, 200)
     covered = {"with": 0, "without": 0}
     for seed in range(studies):
         draw = Drawn(seed)
