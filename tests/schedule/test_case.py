@@ -284,9 +284,27 @@ def test_a_short_recording_is_told(folder):
     many = jf.Case(4096, network=NETWORK, noise=[trace], compute_time="30ms")
     told = r"its longest detours.* \[at base case\]"
     for case in (pair, many):
-        study = jf.Study("app", case=case, budget=jf.RealizationBudget(max=5))
-        with pytest.warns(jf.ScarceRecordingWarning, match=told):
+        both = replace(case, noise=[trace, replace(trace, during="compute")])
+        study = jf.Study("app", case=both, budget=jf.RealizationBudget(max=5))
+        with pytest.warns(jf.ScarceRecordingWarning, match=told) as seen:
             study.run()
+        assert not any("other cells" in str(one.message) for one in seen)
+
+
+def test_what_does_not_fit_the_schedule_is_refused_before_a_run(folder):
+    (folder / "none.goal").write_text("rank 0 {\n}\n")
+    axis = '[axes.app]\npath = "schedule"\nvalues = ["app.goal", "none.goal"]\n'
+    path = changed(folder, ('schedule = "app.goal"\n', ""), (AXIS, DURATION + axis))
+    with pytest.raises(ValueError, match=r"none\.goal, line 1.*\[at app=none\.goal\]"):
+        load_study(path).run(folder / "out")
+    for wrong in (
+        {"noise": [jf.PeriodicNoise("1ms", "1us", phases=[0, 1e-4, 2e-4])]},
+        {"noise": [jf.PeriodicNoise("1ms", "1us", shared="node")]},
+        {"speed": jf.imbalance.SlowRanks(1.5, ranks=[2])},
+    ):
+        with pytest.raises(ValueError, match=r"phases|shared|ranks"):
+            ScheduleCase("app.goal", network=NETWORK, **wrong)
+    assert not (folder / "out").exists()
 
 
 def test_numbers_that_name_points_are_numbers(folder):
@@ -296,9 +314,10 @@ def test_numbers_that_name_points_are_numbers(folder):
     axis += '[axes.size.points.8]\nschedule = "large.goal"\n'
     path = changed(folder, ('schedule = "app.goal"\n', ""), (AXIS, DURATION + axis))
     assert [cell.coordinates["size"] for cell in load_study(path).cells()] == [64, 8]
-    path = changed(folder, ('schedule = "app.goal"\n', ""),
-                   (AXIS, DURATION + axis.replace("points.8", "points.small")))  # fmt: skip
-    assert [cell.coordinates["size"] for cell in load_study(path).cells()] == ["64", "small"]
+    for other in ("small", "064", "9" * 25, "nan"):
+        path = changed(folder, ('schedule = "app.goal"\n', ""),
+                       (AXIS, DURATION + axis.replace("points.8", f"points.{other}")))  # fmt: skip
+        assert [cell.coordinates["size"] for cell in load_study(path).cells()] == ["64", other]
 
 
 def test_of_one_file_of_an_axis_that_has_changed_the_error_says_so(folder):
@@ -307,8 +326,9 @@ def test_of_one_file_of_an_axis_that_has_changed_the_error_says_so(folder):
     path = changed(folder, ('schedule = "app.goal"\n', ""), (AXIS, DURATION + axis))
     load_study(path).run(folder / "out")
     (folder / "other.goal").write_text(PAIR.format(calc=46_000, size=64))
-    with pytest.raises(ValueError, match=r"schedule\.sha256 was .* \[at app=other\.goal\]"):
+    with pytest.raises(ValueError, match=r"schedule\.sha256 was .* \[at app=other\.goal\]") as told:
         load_study(path).run(folder / "out")
+    assert "in all cells" not in str(told.value)
 
 
 def test_the_table_has_the_time_that_slowdowns_are_divided_by(folder, capsys):

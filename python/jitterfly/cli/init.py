@@ -250,11 +250,16 @@ def _noise_tables(sources: list[dict[str, Any]], folder: Path) -> str:
     tables: list[str] = []
     for fields in sources:
         noise = dict(fields)
-        if "file" in noise and not Path(noise["file"]).is_absolute():
-            noise["file"] = os.path.relpath(noise["file"], folder)
+        if "file" in noise:
+            noise["file"] = _from_folder(noise["file"], folder)
         lines = [f"{key} = {_quoted(value)}" for key, value in noise.items()]
         tables.append("\n".join(["[[case.noise]]" if tables else _FIRST_NOISE, *lines]))
     return "\n\n".join(tables)
+
+
+def _from_folder(file: str | Path, folder: Path) -> str:
+    """How a study in that folder names a file."""
+    return str(file) if Path(file).is_absolute() else os.path.relpath(file, folder)
 
 
 def _study(path: Path, answers: dict[str, Any], schedule: Path | None) -> str:
@@ -273,8 +278,8 @@ def _study(path: Path, answers: dict[str, Any], schedule: Path | None) -> str:
     network, noise = _inline(answers["network"]), _noise_tables(answers["noise"], path.parent)
     if schedule is None:
         return head + _collective(answers, network, noise)
-    name = schedule if schedule.is_absolute() else os.path.relpath(schedule, path.parent)
-    return head + _SCHEDULE.format(schedule=_quoted(str(name)), network=network, noise=noise)
+    name = _quoted(_from_folder(schedule, path.parent))
+    return head + _SCHEDULE.format(schedule=name, network=network, noise=noise)
 
 
 def _collective(answers: dict[str, Any], network: str, noise: str) -> str:

@@ -14,11 +14,11 @@ from ..units import show_seconds
 from .text_table import WIDTH, interval, with_sentences
 
 
-def show_error(state: TargetState | TargetProgress, unit: str) -> str:
+def show_error(state: TargetState | TargetProgress) -> str:
     """The half width that was reached: `1.3 %` of the value, or in the observable's unit."""
     if state.target.relative is not None:
         return f"{100 * state.error:.2g} %"
-    return show_seconds(state.error, digits=3) if unit == "s" else f"{state.error:.3g}"
+    return show_seconds(state.error, digits=3) if state.target.unit else f"{state.error:.3g}"
 
 
 def show_target(state: TargetState | TargetProgress, unit: str) -> str:
@@ -33,9 +33,9 @@ def show_target(state: TargetState | TargetProgress, unit: str) -> str:
     name = f"{state.target.statistic} of {state.target.observable}"
     value = interval(state.estimate, ".4g", unit)
     if state.met:
-        return f"{name}: met, ± {show_error(state, unit)}: {value}"
+        return f"{name}: met, ± {show_error(state)}: {value}"
     says_error = state.why.startswith("±") or not math.isfinite(state.error)
-    why = state.why if says_error else f"± {show_error(state, unit)} ({state.why})"
+    why = state.why if says_error else f"± {show_error(state)} ({state.why})"
     return f"{name}: not met, {why}: {value}"
 
 

@@ -130,8 +130,12 @@ class ScheduleCase:
         put("network", check_schedule_network(network))
         put("noise", check_schedule_noise(self.noise))
         check_choice(self.order, "order", ORDERS)
-        if check_speed(self.speed) is not None:
-            check_ranks(self.ranks)
+        ranks = self.ranks  # the file is read
+        for noise in self.placed_noise:
+            noise.check(ranks, 0)  # how long messages are on their way: `compile_program`
+        if (speed := check_speed(self.speed)) is not None:
+            check_ranks(ranks)
+            speed.of_ranks(ranks)
 
     @property
     def file(self) -> FileName:

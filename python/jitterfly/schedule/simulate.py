@@ -79,7 +79,8 @@ def prepare(
             exposed_work(schedule, network, positive=needs_length(source)) for source in sources
         ]
         warn_of_idle_sources(sources, work, schedule.ranks, remedies=False)
-        _warn_of_idle_speed(schedule, speed)
+        if speed is not None and (why := why_idle(speed, schedule)):
+            warn_of_idle_speed(speed, why)
     realizations, seed, first_realization = check_run(
         realizations, seed, backend, threads, progress, first_realization
     )
@@ -398,13 +399,6 @@ def check_schedule_noise(
             "noise must hold no Congestion for a schedule: its messages have no routes"
         )
     return sources
-
-
-def _warn_of_idle_speed(schedule: Schedule, speed: Speed | None) -> None:
-    if speed is None:
-        return
-    if why := why_idle(speed, schedule):
-        warn_of_idle_speed(speed, why)
 
 
 def why_idle(speed: Speed, schedule: Schedule) -> str:

@@ -222,7 +222,7 @@ def take_over(path: Path, study: Study, meta: Mapping[str, Any], force: bool) ->
         different = differences(old, meta)
         if different:
             fields = changed_fields(path, old, study)
-            different += [f"in all cells {fields}"] if fields else []
+            different += [fields] if fields else []
             raise ValueError(
                 f"{path} holds another run ({'; '.join(different)}); "
                 "choose another `out`, or `force` to replace it"

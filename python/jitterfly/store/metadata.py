@@ -204,9 +204,9 @@ _PAIRS = 64  # of cells, that are compared
 
 
 def changed_fields(path: Path, old: Mapping[str, Any], study: Study) -> str:
-    """Which fields differ, and how, between all cells of the run in `path` and of a study.
+    """Which fields differ, and how, in all cells of the run in `path` and of a study, or in which.
 
-    Cells at the same values of the axes are compared; "" where none are, or nothing is the same.
+    Cells at the same values of the axes are compared; "" where none are, or no field differs.
     """
     try:
         before = read_study(path, old)
@@ -222,20 +222,22 @@ def changed_fields(path: Path, old: Mapping[str, Any], study: Study) -> str:
     if not both:
         return ""
     tables = [[_leaves(case.to_dict()) for case in pair] for _, *pair in both]
-    parts = []
+    where, parts = "in all cells ", []
     for name in dict.fromkeys(key for pair in tables for one in pair for key in one):
         if all(pair[0].get(name) != pair[1].get(name) for pair in tables):
             was, is_now = (shorten(tables[0][i].get(name)) for i in (0, 1))
             parts.append(f"{name} was {was}, is {is_now}")
     if not parts:  # such as a schedule on an axis, of which one file has changed
+        where = ""
         for (cell, *_), pair in zip(both, tables, strict=True):
             for name in dict.fromkeys([*pair[0], *pair[1]]):
                 values = [one.get(name) for one in pair]
                 if values[0] != values[1]:
                     was, is_now = map(shorten, values)
                     parts.append(f"{name} was {was}, is {is_now} [at {cell}]")
+        parts = list(dict.fromkeys(parts))  # variants of a cell have changed alike
     more = f", and {len(parts) - _MOST_FIELDS} more fields" if len(parts) > _MOST_FIELDS else ""
-    return ", ".join(parts[:_MOST_FIELDS]) + more
+    return where + ", ".join(parts[:_MOST_FIELDS]) + more if parts else ""
 
 
 _MOST_FIELDS = 4

@@ -261,7 +261,7 @@ def _coordinate(axis: Axis, value: AxisValue, table: Mapping[str, Any]) -> float
     """Where a value is on its axis: a number if the axis is one of numbers.
 
     A time alone that stands for a distribution is a number, and so is one that the case reads as
-    something else, such as a list. So is a point where all are named by numbers.
+    something else, such as a list. So is a point where all are named by different numbers.
     """
     if axis.rule and value.value is not None:
         return value.value
@@ -270,8 +270,10 @@ def _coordinate(axis: Axis, value: AxisValue, table: Mapping[str, Any]) -> float
     if not isinstance(given, Mapping):
         field = number_alone(field)
     numbers: list[float | int] = [one for one in (field, given) if is_real_number(one)]
-    if not axis.path and all(_number_named(one.label) is not None for one in axis.values):
-        numbers = [number for number in [_number_named(value.label)] if number is not None]
+    if not axis.path:
+        named: dict[str, Any] = {one.label: _number_named(one.label) for one in axis.values}
+        if None not in named.values() and len(set(named.values())) == len(named):
+            numbers = [named[value.label]]
     return numbers[0] if numbers else value.label
 
 
@@ -282,7 +284,8 @@ def _number_named(label: str) -> float | int | None:
             number = read(label)
         except ValueError:
             continue
-        return number if math.isfinite(number) else None
+        fits = abs(number) < 2**63 if read is int else math.isfinite(number)  # what exports know
+        return number if fits else None
     return None
 
 

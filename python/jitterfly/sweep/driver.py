@@ -487,9 +487,11 @@ def _warn_of_doubts(cells: Sequence[Cell]) -> None:
             for text in doubts(variant.case):
                 told.setdefault(text, cell.name)
     if told:
-        text, name = next(iter(told.items()))
-        more = f"; and {counted(len(told) - 1, 'more doubt')} in other cells" * (len(told) > 1)
-        warn_of_doubts([f"{text} [at {name}]{more}"])
+        first = next(iter(told.values()))
+        own = [text for text, name in told.items() if name == first]
+        others = len(told) - len(own)
+        more = f"; and {counted(others, 'more doubt')} in other cells" if others else ""
+        warn_of_doubts(f"{text} [at {first}]{more}" for text in own)
 
 
 def _kept_cells(runs: Sequence[CellRun], out: Path) -> str:
