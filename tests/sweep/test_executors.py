@@ -1,5 +1,6 @@
 """Executors: worker processes that die, MPI ranks, shares of cores and GPUs."""
 
+import multiprocessing
 import os
 import re
 import shutil
@@ -265,6 +266,27 @@ def test_killing_a_pool_is_prompt():
     pool.shutdown()
     assert time.monotonic() - started < 5
     assert all(future.done() for future in busy)
+
+
+def test_a_pool_that_was_killed_has_no_process_left(monkeypatch):
+    """A process that a thread of the pool waits for, too, counts as a child until that knows."""
+
+    def slow(pid, options, wait=os.waitpid):
+        found = wait(pid, options)
+        if found[0] and threading.current_thread() is not threading.main_thread():
+            time.sleep(0.3)
+        return found
+
+    pool = Pool(sweep_cases.nothing, range(2))
+    pool.submit(int).result()
+    for _ in range(2):
+        pool.submit(time.sleep, 60)
+    while len(pool.pids()) < 2:
+        time.sleep(0.01)
+    monkeypatch.setattr(os, "waitpid", slow)
+    pool.kill()
+    assert multiprocessing.active_children() == []
+    pool.shutdown()
 
 
 def test_workers_leave_with_a_driver_that_is_killed(tmp_path):

@@ -48,6 +48,7 @@ class Pool(Executor):
         self._calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._processes: dict[int, multiprocessing.process.BaseProcess] = {}
         self._starting = threading.Lock()
+        self._joining = threading.Lock()
         self._closed = False
         self._threads = [
             threading.Thread(target=self._feed, args=(number, setup), daemon=True)
@@ -91,7 +92,7 @@ class Pool(Executor):
         for _ in self._threads:
             self._calls.put(None)
         for process in processes:
-            process.join()
+            self._join(process)
 
     def __exit__(self, kind: type[BaseException] | None, error: Any, trace: Any) -> None:
         if kind is None:
@@ -154,7 +155,7 @@ class Pool(Executor):
         try:
             ours.recv()
         except (EOFError, OSError):
-            process.join()
+            self._join(process)
             if self._closed or (process.exitcode or 0) < 0:
                 raise  # it was killed
             raise WorkersBroken(
@@ -163,12 +164,22 @@ class Pool(Executor):
             ) from None
         return ours
 
+    def _join(self, process: multiprocessing.process.BaseProcess) -> None:
+        """Wait until a process has ended.
+
+        One thread at a time: of two that wait for the same process, one is told nothing, and would
+        go on while the process still counts as a child.
+        """
+        with self._joining:
+            process.join()
+
     def _reap(self, number: int) -> str:
         """How the process of worker `number` ended; "" where there is none."""
-        process = self._processes.pop(number, None)
+        process = self._processes.get(number)
         if process is None:
             return ""
-        process.join()
+        self._join(process)  # which `kill` can end as long as it knows the process
+        self._processes.pop(number, None)
         code = process.exitcode or 0
         return f"signal {-code}" if code < 0 else f"exit code {code}"
 
