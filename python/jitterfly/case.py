@@ -20,7 +20,15 @@ from .algorithms import Algorithm, Butterfly
 from .algorithms.algorithm import MOST_ROUNDS
 from .cycle import Cycle, lower_cycle, symmetric_timeline
 from .distributions.distribution import LARGEST
-from .fields import Given, check_choice, check_keys, frozen_dataclass, shorten, stacklevel_of_user
+from .fields import (
+    Given,
+    check_choice,
+    check_keys,
+    check_present,
+    frozen_dataclass,
+    shorten,
+    stacklevel_of_user,
+)
 from .hierarchy import Hierarchy
 from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed, scaled
 from .network import MOST_BYTES, LogGOPS, Network, NetworkOrText, check_network
@@ -271,10 +279,9 @@ class Case:
         """
         values = self.to_dict() | {
             "algorithm": self.algorithm.identity(),
+            "network": self.network.identity(),
             "noise": [noise.identity() for noise in self.placed_noise],
         }
-        if isinstance(self.network, Hierarchy):
-            values["network"] = self.network.identity()
         if self.arrival is not None:
             values["arrival"] = content_of(self.arrival.to_dict())
         return to_stored(values)
@@ -297,9 +304,7 @@ class Case:
         """
         check_keys(table, [field.name for field in dataclasses.fields(cls)], "case")
         values = dict(table)
-        for key in ("ranks", "network"):
-            if key not in values:
-                raise ValueError(f"case: key {key!r} is missing")
+        check_present(values, ("ranks", "network"), "case")
         if not isinstance(values.get("algorithm", ""), str):  # which the case reads itself
             values["algorithm"] = Algorithm.from_dict(values["algorithm"], "algorithm")
         return cls(**read_parts(values))

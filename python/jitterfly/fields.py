@@ -171,6 +171,13 @@ def check_keys(
             )
 
 
+def check_present(table: Mapping[str, Any], keys: Collection[str], where: str) -> None:
+    """Raise ValueError where a table lacks one of the keys that it must have."""
+    for key in keys:
+        if key not in table:
+            raise ValueError(f"{where}: key {key!r} is missing")
+
+
 def did_you_mean(word: Any, allowed: Collection[str]) -> str:
     """``" (did you mean 'period'?)"``, or nothing when no word is close.
 

@@ -122,6 +122,10 @@ class Network(Component, ABC):
     def load(self, message_bytes: int) -> int:
         """For how long each other message of so many bytes on a link holds one up, in ticks."""
 
+    def identity(self) -> dict[str, Any]:
+        """What of it decides the results, as plain values."""
+        return self.to_dict()
+
     def check_gap(self, send_gap: int) -> None:
         """Raise ValueError if sends that start `send_gap` ticks apart are too close together."""
 

@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import Given, check_choice, check_integer, check_keys, is_number, shorten
+from ..fields import (
+    Given,
+    check_choice,
+    check_integer,
+    check_keys,
+    check_present,
+    is_number,
+    shorten,
+)
 from .topology import Topology
 
 Pairs = npt.NDArray[np.uint32]
@@ -162,8 +170,7 @@ class CongestionCase:
         12
         """
         check_keys(table, [field.name for field in dataclasses.fields(cls)], "congestion")
-        if "network" not in table:
-            raise ValueError("congestion: key 'network' is missing")
+        check_present(table, ["network"], "congestion")
         values = dict(table)
         values["network"] = Topology.from_dict(values["network"], "network")
         return cls(**values)

@@ -19,10 +19,10 @@ import numpy.typing as npt
 from .. import noise_files
 from ..case import doubts, exposed, place_noise, read_parts, why_speed_is_idle
 from ..engine import backend_named, check_run, core
-from ..fields import Given, check_choice, check_keys, frozen_dataclass
+from ..fields import Given, check_choice, check_keys, check_present, frozen_dataclass
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks, check_speed
-from ..network import NetworkOrText
+from ..network import LogGOPS
 from ..noise import Noise, TraceNoise
 from ..noise.source import ExposedWork, Exposure
 from ..noise_files import FileName
@@ -61,6 +61,11 @@ _OF_COLLECTIVES = ("ranks", "algorithm", "message_bytes", "cycles", "compute_tim
 class _ScheduleFile(Given[str | Path, FileName]):
     def __init__(self) -> None:
         super().__init__("str | Path")
+
+
+class _ScheduleNetwork(Given[LogGOPS | Hierarchy | str, LogGOPS | Hierarchy]):
+    def __init__(self) -> None:
+        super().__init__("LogGOPS | Hierarchy | str")
 
 
 @frozen_dataclass()
@@ -113,7 +118,7 @@ class ScheduleCase:
 
     schedule: _ScheduleFile
     _: dataclasses.KW_ONLY
-    network: NetworkOrText
+    network: _ScheduleNetwork
     noise: Given[list[Noise | str | Path] | str | Path, tuple[Noise, ...]] = Given(
         "list of Noise | str | Path", ()
     )
@@ -126,8 +131,7 @@ class ScheduleCase:
         name, digest = _find(self.schedule, self.sha256)
         put("schedule", name)
         put("sha256", digest)
-        network: Any = self.network
-        put("network", check_schedule_network(network))
+        put("network", check_schedule_network(self.network))
         put("noise", check_schedule_noise(self.noise))
         check_choice(self.order, "order", ORDERS)
         ranks = self.ranks  # the file is read
@@ -183,14 +187,12 @@ class ScheduleCase:
 
     def identity(self) -> dict[str, Any]:
         """What of it decides the results, as plain values: files by their content, not by name."""
-        values = self.to_dict() | {
+        return self.to_dict() | {
             "schedule": self.sha256,
+            "network": self.network.identity(),
             "noise": [noise.identity() for noise in self.placed_noise],
             "observe": self.observe,
         }
-        if isinstance(self.network, Hierarchy):
-            values["network"] = self.network.identity()
-        return values
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> ScheduleCase:
@@ -202,15 +204,12 @@ class ScheduleCase:
             Unknown, missing or bad keys; the message says where.
         """
         check_keys(table, KEYS, "case", _advice_on)
-        for key in ("schedule", "network"):
-            if key not in table:
-                raise ValueError(f"case: key {key!r} is missing")
+        check_present(table, ("schedule", "network"), "case")
         values = read_parts(table)
         if isinstance(values["schedule"], Mapping):
             file = values.pop("schedule")
             check_keys(file, ["file", "sha256"], "schedule")
-            if "file" not in file:
-                raise ValueError("schedule: key 'file' is missing")
+            check_present(file, ["file"], "schedule")
             values |= {"schedule": file["file"], "sha256": file.get("sha256")}
         return cls(**values)
 
@@ -278,8 +277,7 @@ def _plan(quiet: ScheduleCase) -> core.SchedulePlan:
     """The order of operations. Variants of a cell take turns, so that several are kept."""
     plan = _plans.pop(quiet, None)
     if plan is None:
-        network: Any = quiet.network
-        plan = put_in_order(quiet.read(), network, (), None, quiet.speed).plan
+        plan = put_in_order(quiet.read(), quiet.network, (), None, quiet.speed).plan
         if parent_process() is None:  # workers repeat nothing
             warn_of_short_receives(quiet.read(), plan)
     _plans[quiet] = plan
@@ -290,15 +288,13 @@ def _plan(quiet: ScheduleCase) -> core.SchedulePlan:
 
 @lru_cache(maxsize=16)
 def _costs(quiet: ScheduleCase) -> list[LevelCosts]:
-    network: Any = quiet.network
-    return costs_of_levels(quiet.read(), network)
+    return costs_of_levels(quiet.read(), quiet.network)
 
 
 @lru_cache(maxsize=16)
 def _program(case: ScheduleCase) -> core.Program:
-    network: Any = case.network
     levels = _costs(_without_noise(case))
-    return compile_program(case.read(), network, levels, case.noise, case.speed)
+    return compile_program(case.read(), case.network, levels, case.noise, case.speed)
 
 
 def _compiled(case: ScheduleCase) -> CompiledSchedule:
@@ -326,8 +322,7 @@ def _(case: ScheduleCase) -> bool:
 
 @lru_cache(maxsize=4096)
 def _exposed(quiet: ScheduleCase, positive: bool) -> ExposedWork:
-    network: Any = quiet.network
-    return exposed_work(quiet.read(), network, positive=positive)
+    return exposed_work(quiet.read(), quiet.network, positive=positive)
 
 
 @exposed.register
@@ -339,8 +334,8 @@ def _(case: ScheduleCase, noise: Noise) -> ExposedWork:
 def _(case: ScheduleCase) -> list[str]:
     if not any(isinstance(one, TraceNoise) for one in case.noise):
         return []
-    network: Any = case.network
-    return list(doubts_of_schedule(case.read(), network, case.noise, _plan(_without_noise(case))))
+    plan = _plan(_without_noise(case))
+    return list(doubts_of_schedule(case.read(), case.network, case.noise, plan))
 
 
 @lru_cache(maxsize=4096)

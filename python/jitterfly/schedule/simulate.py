@@ -376,6 +376,7 @@ def check_order_on(backend: str, order: str) -> None:
 
 
 def check_schedule_network(network: LogGOPS | Hierarchy | str) -> LogGOPS | Hierarchy:
+    """The network of a schedule; ValueError for one that is not LogGOPS, or has a gamma."""
     found: Network = check_network(network)
     levels = found.networks if isinstance(found, Hierarchy) else [found]
     if not all(isinstance(level, LogGOPS) for level in levels):
