@@ -38,6 +38,8 @@ from .network import Hockney, LogGOPS, Network
 from .noise import *  # noqa: F403
 from .observables import (
     Completion,
+    CycleSlowdown,
+    CycleTime,
     Gain,
     OptimalT,
     Overhead,
@@ -76,6 +78,8 @@ __all__ = [
     "Case",
     "Completion",
     "CriticalPath",
+    "CycleSlowdown",
+    "CycleTime",
     "Explanation",
     "Gain",
     "Hierarchy",

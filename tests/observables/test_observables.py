@@ -9,6 +9,8 @@ import jitterfly as jf
 from jitterfly import theory
 from jitterfly.observables import (
     Completion,
+    CycleSlowdown,
+    CycleTime,
     Form,
     Gain,
     Observable,
@@ -267,6 +269,58 @@ def test_spread_is_the_same_on_the_gpu(ranks):
     np.testing.assert_array_equal(cpu.ticks, gpu.ticks)
 
 
+# --- cycles by themselves
+
+
+@pytest.mark.parametrize("rank", ["last", "mean"])
+@pytest.mark.parametrize("algorithm", [jf.Butterfly(exchanges_after="all"), jf.RingAllreduce()])
+def test_times_of_cycles_are_differences_of_completions(algorithm, rank):
+    """A cycle begins when the one before is done with all its exchanges."""
+    case = jf.Case(6, network=LOGGOPS, algorithm=algorithm, noise=[PERIODIC, JITTER], cycles=4,
+                   compute_time="90us")  # fmt: skip
+    chosen = {"1": 1, "3": 3, "last": "last", "each": "each", "mean": "mean"}
+    observables = {f"time {name}": CycleTime(cycle=cycle, rank=rank)
+                   for name, cycle in chosen.items()}  # fmt: skip
+    observables |= {f"slow {name}": CycleSlowdown(cycle=cycle, rank=rank)
+                    for name, cycle in chosen.items()}  # fmt: skip
+    study = Study("cycles", case=case, observables=observables, budget=RealizationBudget(max=RUNS))
+    (cell,) = study.cells()
+    (seen,) = cell.cases.values()
+    columns = [row.name for row in completions(seen) if row.T == completions(seen)[-1].T]
+    if rank == "mean":
+        columns = [f"{name}: mean" for name in columns]
+    elif seen.observe != "completion":
+        columns = [f"{name}: max" for name in columns]
+    result = jf.simulate(seen, RUNS, seed=3)
+    ends = np.column_stack([result.column(name) for name in columns])
+    quiet = result.noise_free[[result.observations.index(name) for name in columns]]
+    times, alone = np.diff(ends, prepend=0), np.diff(quiet, prepend=0)
+    families, ticks = study.families(cell), ticks_of(cell)
+    wanted = {"1": 0, "3": 2, "last": 3} | {
+        f"each, cycle {cycle}": cycle - 1 for cycle in range(1, 5)
+    }
+    for name, index in wanted.items():
+        (time,), (slow,) = families[f"time {name}"].members, families[f"slow {name}"].members
+        np.testing.assert_allclose(time(ticks), times[:, index], atol=1e-13)
+        np.testing.assert_allclose(slow(ticks), times[:, index] / alone[index], rtol=1e-8)
+    middle, middle_alone = times[:, 1:3].mean(axis=1), alone[1:3].mean()
+    np.testing.assert_allclose(families["time mean"].members[0](ticks), middle, atol=1e-13)
+    found = families["slow mean"].members[0](ticks)
+    np.testing.assert_allclose(found, middle / middle_alone, rtol=1e-8)
+    assert families["time mean"].members[0].lower_bound is None  # a cycle may catch up
+
+
+def test_cycles_that_there_are_not():
+    with pytest.raises(ValueError, match="the mean has less than three cycles"):
+        redundant_study(time=CycleTime())
+    with pytest.raises(ValueError, match="cycle = 3: cycles is up to 2"):
+        redundant_study(time=CycleTime(cycle=3))
+    with pytest.raises(ValueError, match="or one of 'last', 'each', 'mean'; got 'all'"):
+        CycleTime(cycle="all")
+    with pytest.raises(ValueError, match="rank must be one of 'last', 'mean', got 'first'"):
+        CycleSlowdown(rank="first")
+
+
 # --- since the arrival
 
 
@@ -381,6 +435,8 @@ def test_arrivals_have_their_place_in_xarray(ranks, after):
         Recovery("a", {"variant": "b", "T": "best"}, "noise-free", cycle=2, rank="mean"),
         OptimalT("a", cycle=1),
         jf.SinceArrival("a", arrival="first", cycle=2, rank="mean"),
+        CycleTime("a", cycle=2, rank="mean"),
+        CycleSlowdown(cycle="each"),
     ],
     ids=str,
 )

@@ -119,6 +119,40 @@ def test_a_family_of_a_target_says_what_is_drawn(tmp_path):
     assert not any("5–95 %" in text for text in entries(figure))
 
 
+CYCLES = """
+[observables]
+whole = { kind = "slowdown" }
+time = { kind = "cycle_time", cycle = "each" }
+ready = { kind = "completion", cycle = "each" }
+"""
+
+
+@pytest.mark.parametrize("count", [1, 9])
+def test_cycles_have_a_line_for_each_cell(count, tmp_path):
+    case = '[case]\nalgorithm = "recursive_doubling_allreduce"\ncycles = 4\ncompute_time = "9us"'
+    ranks = f"[axes.ranks]\nvalues = {list(range(2, 2 + count))}\n"
+    results = make(HEAD.replace("[case]", case) + ranks + CYCLES, tmp_path / "out")
+    figure = drawn(results, "each_cycle")
+    assert [axes.get_title() for axes in figure.axes] == ["time", "ready"]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["cycle time", "completion"]
+    assert figure.axes[-1].get_xlabel() == "cycle"
+    assert [axes.get_yscale() for axes in figure.axes] == ["linear", "linear"]
+    shown = [results.cells[i] for i in ([0] if count == 1 else [0, 2, 3, 5, 6, 8])]
+    for axes in figure.axes:
+        lines = [one.lines[0] for one in axes.containers]
+        for line, cell in zip(lines, shown, strict=True):
+            assert list(line.get_xdata()) == [1, 2, 3, 4]
+            means = [float(cell.facts[f"{axes.get_title()}, cycle {cycle}"].mean.value)
+                     for cycle in (1, 2, 3, 4)]  # fmt: skip
+            np.testing.assert_allclose(line.get_ydata().astype(float), means)
+    assert entries(figure)[0] == "ranks=2: mean, 95 % interval"
+    assert any("5–95 %" in text for text in entries(figure)) == (count == 1)
+    assert any("6 of 9 cells" in text.get_text() for text in figure.texts) == (count == 9)
+    assert len(drawn(results, "each_cycle", "ready").axes) == 1
+    with pytest.raises(ValueError, match="'each_cycle' needs an observable with cycle = \"each\""):
+        draw.figure(results.store, "each_cycle", "whole")
+
+
 # --- many lines
 
 

@@ -89,7 +89,26 @@ def alone(case, realizations, seed, first=0):
     return jf.simulate_schedule(
         case.schedule.path, case.network, case.noise, realizations, seed,
         first_realization=first, order=case.order, order_checks=0, speed=case.speed,
+        marks=case.marks,
     )  # fmt: skip
+
+
+def write_marks(rng, case):
+    """A file of up to three marks, of an operation each, in the order in which they are reached."""
+    schedule = case.read()
+    reached = {}
+    for _ in range(rng.randint(1, 3)):
+        rank = rng.randrange(schedule.ranks)
+        if count := int(np.diff(schedule._mapped.begins)[rank]):
+            line = f"{rank} #{rng.randrange(count)}"
+            Path("marks.txt").write_text(f"mark {line}\n")
+            found = jf.simulate_schedule(
+                schedule, case.network, (), 1, order_checks=0, speed=case.speed, marks="marks.txt"
+            )
+            reached[line] = int(found.marks_noise_free[0])
+    lines = sorted(reached, key=reached.__getitem__)
+    Path("marks.txt").write_text("".join(f"m{i} {line}\n" for i, line in enumerate(lines)))
+    return "marks.txt" if lines else None
 
 
 def executable(rng, ranks):
@@ -117,12 +136,14 @@ def test_samples_are_those_of_the_schedule_alone(seed, folder):
         folder / "app.goal", network=rng.choice([NETWORK, f"2: L=300ns,o=100ns; {NETWORK}"]),
         noise=noise, speed=speed, order=rng.choice(["noise-free", "arrival"]),
     )  # fmt: skip
+    if rng.random() < 0.5:
+        case = replace(case, marks=write_marks(rng, case))
     assert ScheduleCase.from_dict(case.to_dict()) == case
     budget = jf.RealizationBudget(max=rng.randint(20, 100))
     study = jf.Study("one", case=case, seed=seed, budget=budget)
     expected = alone(case, budget.max, seed)
     [values] = ticks_of(study.run(folder / "out"))
-    assert np.array_equal(values[:, 0], expected.ticks)
+    assert np.array_equal(values, np.column_stack([expected.mark_ticks, expected.ticks]))
     [cell] = study.cells()
     quiet = study.families(cell)["completion"].members[0].noise_free
     assert quiet is None or quiet == expected.noise_free
@@ -397,7 +418,10 @@ def test_variants_see_the_same_noise(folder):
         ('"app.goal"', '{sha256 = "0"}', "schedule: key 'file' is missing"),
         ('"app.goal"', '"study.toml"', "study.toml, line "),
         ("[case]", "[case]\nranks = 4", "unknown key 'ranks' (of a collective; a schedule says"),
-        ("[case]", '[case]\nmarks = "tag=7"', "unknown key 'marks' (a study observes run times;"),
+        ("[case]", '[case]\nmarks = "tag=7"', "marks: no operation of app.goal has tag 7"),
+        ("[case]", '[case]\nmarks = "none.txt"', "marks: none.txt can not be read (No such file"),
+        ("[case]", '[case]\nmarks = {sha256 = "0"}', "marks: key 'file' is missing"),
+        ("[case]", "[case]\nmarks = 7", "marks: file must be the path of a file, got 7"),
         ("[case]", '[case]\norder = "any"', "order must be one of 'noise-free', 'arrival'"),
         ('o = "200ns"', 'o = "200ns", gamma = "1ns"', "gamma must be left out for a schedule"),
         ('{L = "1us", o = "200ns", G = "0.1ns", kind = "loggops"}', '"alpha=1us,beta=1ns"',
@@ -413,7 +437,9 @@ def test_variants_see_the_same_noise(folder):
         ("[axes.D]", '[observables]\nx = {kind = "completion", T = 3}\n[axes.D]',
          "no cell has T = 3: a schedule has T = 0 alone"),
         ("[axes.D]", '[observables]\nx = {kind = "completion", cycle = 2}\n[axes.D]',
-         "no cell has cycle = 2: a schedule has one cycle alone"),
+         "no cell has cycle = 2: the schedule has 1 cycle; marks would divide its run"),
+        ("[axes.D]", '[observables]\nx = {kind = "cycle_time"}\n[axes.D]',
+         "it takes 0 s without noise, or the mean has less than three cycles"),
     ],
 )  # fmt: skip
 def test_errors(old, new, message, folder):
@@ -421,6 +447,88 @@ def test_errors(old, new, message, folder):
     with pytest.raises(ValueError, match=re.escape(message)) as found:
         load_study(path)
     assert str(found.value).startswith(str(path))
+
+
+def iterations(cycles=6):
+    """A schedule of so many cycles in app.goal, and marks.txt with a mark at the end of each."""
+    case = jf.Case(4, network=NETWORK, algorithm=jf.RecursiveDoublingAllreduce(), cycles=cycles,
+                   compute_time="90us", message_bytes=8)  # fmt: skip
+    Path("app.goal").write_text(goal_schedule(case).text)
+    each = 5  # a calculation, and two rounds of two operations
+    lines = [f"cycle{cycle} {rank} #{each * cycle + part}\n"
+             for cycle in range(cycles) for rank in range(4) for part in (3, 4)]  # fmt: skip
+    Path("marks.txt").write_text("".join(lines))
+    return case
+
+
+def test_cycles_are_those_of_the_same_collective(folder):
+    """Marks divide the schedule of a collective's cycles as its case is."""
+    collective = replace(iterations(), noise="period=1ms,duration=25us")
+    case = ScheduleCase("app.goal", network=NETWORK, noise=collective.noise, marks="marks.txt")
+    assert (collective.cycles, case.cycles) == (6, 7)
+    quiet = noise_free_ticks(collective)
+    assert noise_free_ticks(case).tolist() == [*quiet, quiet[-1]]
+    budget = jf.RealizationBudget(max=400)
+    observables = {"each": jf.CycleTime(cycle="each"), "mean": jf.CycleSlowdown()}
+    study = jf.Study("app", case=case, observables=observables, budget=budget, seed=3)
+    found, (cell,) = study.run(), study.cells()
+    times = alone(study.cells()[0].variants[0].case, 400, 3).iteration_ticks / 1e12
+    for cycle in range(1, 7):  # the seventh takes no time
+        mean = found.estimate(cell, f"each, cycle {cycle}", "mean").value
+        assert mean == pytest.approx(times[:, cycle - 1].mean())
+    assert "each, cycle 7" not in study.families(cell)
+    slowdown = times[:, 1:].mean() / ((quiet[-1] - quiet[0]) / 5 / 1e12)
+    assert found.estimate(cell, "mean", "mean").value == pytest.approx(slowdown)
+
+
+def test_what_is_observed_of_marks_by_itself(folder):
+    """The run time, and the time of an iteration without what comes before and after them all."""
+    iterations()
+    lines = (folder / "marks.txt").read_text().splitlines(keepends=True)
+    (folder / "marks.txt").write_text("".join(lines[:-8]))  # none at the end of the run
+    path = changed(folder, ("[case]", '[case]\nmarks = "marks.txt"'))
+    study = load_study(path)
+    kinds = ["completion", "slowdown", "cycle_time", "cycle_slowdown"]
+    assert list(study.observables) == kinds
+    store = study.run(folder / "out")
+    values = [alone(cell.variants[0].case, 300, 7) for cell in store.cells]
+    for cell, expected in zip(store.cells, values, strict=True):
+        found = {name: store.estimate(cell, name, "mean").value for name in kinds}
+        assert found["completion"] == pytest.approx(expected.mean().value)
+        assert found["slowdown"] == pytest.approx(expected.slowdown().value)
+        assert found["cycle_time"] == pytest.approx(expected.iteration_ticks[:, 1:].mean() / 1e12)
+        assert 1 < found["cycle_slowdown"] < 1.5
+    assert parse_study(study.to_toml()).cells() == study.cells()
+
+
+def test_a_store_keeps_its_marks(folder):
+    iterations()
+    load_study(changed(folder, ("[case]", '[case]\nmarks = "marks.txt"'))).run(folder / "out")
+    shutil.move(folder / "out", folder / "moved")
+    (folder / "marks.txt").unlink()
+    store = Store.open(folder / "moved")
+    assert store.estimate(store.cells[0], "cycle_slowdown", "mean").value > 1
+    with pytest.raises(ValueError, match=r"marks: marks\.txt can not be read"):
+        load_study("study.toml")
+
+
+def test_other_marks_do_not_go_on(folder):
+    iterations()
+    path = changed(folder, ("[case]", '[case]\nmarks = "marks.txt"'))
+    load_study(path).run(folder / "out")
+    marks = (folder / "marks.txt").read_text()
+    (folder / "marks.txt").write_text(f"# the same, and another content\n{marks}")
+    with pytest.raises(ValueError, match=r"marks\.sha256 was .*, is "):
+        load_study(path).run(folder / "out")
+
+
+def test_marks_in_another_order_than_they_are_reached(folder):
+    iterations()
+    lines = (folder / "marks.txt").read_text().splitlines(keepends=True)
+    (folder / "marks.txt").write_text("".join(reversed(lines)))
+    path = changed(folder, ("[case]", '[case]\nmarks = "marks.txt"'))
+    with pytest.raises(ValueError, match="give marks in the order in which they are reached"):
+        load_study(path)
 
 
 def test_noise_that_can_hit_nothing(folder):

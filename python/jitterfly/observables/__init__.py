@@ -5,6 +5,7 @@ computes a statistic by its name; `targets.decide` says when a cell has enough r
 """
 
 from .completion import Completion
+from .cycle_time import CycleSlowdown, CycleTime
 from .gain import Gain
 from .measure import Column, Family, Form, Measure, Piece, Ticks
 from .observable import NOISE_FREE, Observable, Select, read_observable
@@ -24,6 +25,8 @@ __all__ = [
     "CellData",
     "Column",
     "Completion",
+    "CycleSlowdown",
+    "CycleTime",
     "Decision",
     "Family",
     "Form",

@@ -37,15 +37,18 @@ Rank = Literal["last", "mean"]
 class Chosen:
     """One completion of a case: its column, and its value without noise in ticks.
 
-    `arrivals`: the columns of the first and of the last rank's arrival at the collective of that
-    cycle, where the case observes them. `noise_only_delays`: no realization is below `quiet`.
-    `tells_met`: a realization that noise did not meet, and no other, takes `quiet`.
+    `ends`: of all cycles of the case, the column of the completion that the next one waits for, and
+    its value without noise. `arrivals`: the columns of the first and of the last rank's arrival at
+    the collective of that cycle, where the case observes them. `noise_only_delays`: no realization
+    is below `quiet`. `tells_met`: a realization that noise did not meet, and no other, takes
+    `quiet`.
     """
 
     T: int
     cycle: int
     column: Column
     quiet: int
+    ends: tuple[tuple[Column, int], ...]
     arrivals: tuple[Column, Column] | None = None
     noise_only_delays: bool = False
     tells_met: bool = False
@@ -82,9 +85,9 @@ class Select:
     def __post_init__(self) -> None:
         if not isinstance(self.variant, str):
             raise ValueError(f"variant must be a name, got {shorten(self.variant)}")
-        _check_number(self.T, "T", 0, MOST_ROUNDS, ("last", "best", "each"))
+        check_number(self.T, "T", 0, MOST_ROUNDS, ("last", "best", "each"))
         if self.cycle is not None:
-            _check_number(self.cycle, "cycle", 1, MOST_CYCLES, ("last", "each"))
+            check_number(self.cycle, "cycle", 1, MOST_CYCLES, ("last", "each"))
         if self.rank is not None:
             check_choice(self.rank, "rank", ("last", "mean"))
 
@@ -143,6 +146,11 @@ class Select:
         bounded, met = noise_only_delays(case), has_one_random_source(case)
         if mean and not over_ranks:
             raise ValueError("rank 'mean' needs a case with observe = 'spread'")
+
+        def column_of(name: str) -> Column:
+            return Column(variant, f"{name}: {'mean' if mean else 'max'}" if over_ranks else name)
+
+        ends = tuple((column_of(name), quiet[mean]) for T, _, name, *quiet in rows if last_T == T)
         chosen = []
         for T, cycle, name, *quiet in rows:
             wanted = {"last": last_T == T, "best": T >= 1, "each": True}
@@ -150,14 +158,12 @@ class Select:
                 continue
             if self.cycle != "each" and cycle != (cycles if self.cycle == "last" else self.cycle):
                 continue
-            if over_ranks:
-                name = f"{name}: {'mean' if mean else 'max'}"
             arrivals = None
             if case.observe == "arrival":
                 start = start_name(case, cycle)
                 arrivals = Column(variant, f"{start}: min"), Column(variant, f"{start}: max")
-            column = Column(variant, name)
-            chosen.append(Chosen(T, cycle, column, quiet[mean], arrivals, bounded, met))
+            column = column_of(name)
+            chosen.append(Chosen(T, cycle, column, quiet[mean], ends, arrivals, bounded, met))
         return chosen
 
 
@@ -171,7 +177,8 @@ def _completions_of(case: AnyCase) -> tuple[tuple[int, int, str, int, int], ...]
     return tuple((row.T, row.cycle, row.name, last, middle) for row, last, middle in rows)
 
 
-def _check_number(value: Any, name: str, low: int, high: int, words: tuple[str, ...]) -> None:
+def check_number(value: Any, name: str, low: int, high: int, words: tuple[str, ...]) -> None:
+    """Raise ValueError unless it is an integer in the range or one of the words."""
     if isinstance(value, str) and value in words:
         return
     try:
@@ -199,7 +206,9 @@ class Observable(Component, ABC):
     compares: ClassVar[bool] = False
     #: For each side that T = "best" may be asked of: how the best is known (see `Family.pick`).
     picks: ClassVar[Mapping[str, str]] = {}
-    cycle: Cycle  # a field of every kind
+    #: Why a case that has what it reads may have no measure.
+    reason_absent: ClassVar[str] = "it takes 0 s without noise"
+    cycle: Cycle | Literal["mean"]  # a field of every kind
 
     @abstractmethod
     def sides(self) -> dict[str, Select]:

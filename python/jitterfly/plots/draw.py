@@ -30,6 +30,7 @@ DRAWN_IN = {
     "maps": "maps",
     "curves": "curves",
     "family": "family",
+    "each_cycle": "each_cycle",
     "distribution": "distribution",
     "histogram": "distribution",
     "tail": "distribution",

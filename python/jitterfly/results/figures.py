@@ -5,6 +5,8 @@ A kind is a name in `studies.validation.FIGURES`, and in `plots.draw` the module
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +24,9 @@ from .results import CellResults, Results
 from .study_axes import AxisScale, axis_values
 
 #: Those that show one observable as well as several.
-OF_ONE = ("maps", "curves", "family", "hm18_table", "distribution", "histogram", "tail",
-           "few_runs")  # fmt: skip
+OF_ONE = ("maps", "curves", "family", "each_cycle", "hm18_table", "distribution", "histogram",
+          "tail", "few_runs")  # fmt: skip
+_OF_A_CYCLE = re.compile("(?P<observable>.*), cycle (?P<cycle>[0-9]+)")
 
 
 def figure_of(study: Study) -> str:
@@ -58,7 +61,7 @@ def check_figure(study: Study, kind: str | None = None, observable: str | None =
                     f"figure {name!r} shows its own observables, so give none; "
                     f"{', '.join(OF_ONE)} show one"
                 )
-        _check_needs(study, name)
+        _check_needs(study, name, observable)
     except ValueError as error:
         raise study.error(str(error)) from None
 
@@ -82,6 +85,16 @@ def shown_names(study: Study, observable: str) -> list[str]:
     if observable in study.observables and observable not in known and each:
         return each
     return [check_choice(observable, "observable", known)]
+
+
+def names_by_cycle(names: Iterable[str], observable: str | None) -> dict[str, dict[int, str]]:
+    """Of observables (and T) that have a name for each cycle, or of one of them: names by cycle."""
+    found: dict[str, dict[int, str]] = {}
+    for name in names:
+        match = _OF_A_CYCLE.fullmatch(name)
+        if match and (observable is None or name.startswith(f"{observable}, ")):
+            found.setdefault(match["observable"], {})[int(match["cycle"])] = name
+    return {name: dict(sorted(of.items())) for name, of in found.items() if len(of) > 1}
 
 
 def kind_of(study: Study, name: str) -> str:
@@ -115,7 +128,7 @@ _OBSERVABLES = {
 }
 
 
-def _check_needs(study: Study, figure: str) -> None:
+def _check_needs(study: Study, figure: str, observable: str | None) -> None:
     """Raise ValueError if the study has not the axes, observables or claims of a figure."""
     axes = [axis.name for axis in study.axes]
     numbers = study_axes.number_axes(study)
@@ -133,6 +146,10 @@ def _check_needs(study: Study, figure: str) -> None:
     if missing:
         needs = ", ".join(f"{count} of kind {kind!r}" for kind, count in wanted.items())
         raise ValueError(f"figure {figure!r} needs the observables: {needs}; too few {missing[0]}")
+    if figure == "each_cycle" and not names_by_cycle(observables(study), observable):
+        raise ValueError(
+            "figure 'each_cycle' needs an observable with cycle = \"each\", in cases of several"
+        )
     if figure in ("slowdown", "overhead", "times") and "ranks" not in axes:
         raise ValueError(f"figure {figure!r} needs an axis 'ranks'")
     if figure == "cycles":

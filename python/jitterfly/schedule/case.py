@@ -39,6 +39,7 @@ from ..simulate import realize
 from .compile import CompiledSchedule, LevelCosts, compile_program, costs_of_levels
 from .doubts import doubts as doubts_of_schedule
 from .doubts import warn_of_short_receives
+from .marks import is_pattern, read_marks
 from .schedule import Schedule
 from .simulate import (
     ORDERS,
@@ -73,7 +74,9 @@ class ScheduleCase:
     r"""One situation of an application to simulate in a `Study`: its schedule, network and noise.
 
     `simulate_schedule` runs one alone, and says more of it; it has the rules. In a study, what is
-    observed of a realization is its run time, as the completion of one cycle.
+    observed of a realization is its run time, as the completion of its last cycle. Without marks it
+    has one cycle. With them a cycle ends when a mark is reached, in their order, and one more with
+    the run; `CycleTime` is the time of an iteration.
 
     Parameters
     ----------
@@ -88,14 +91,16 @@ class ScheduleCase:
     order : "noise-free" or "arrival"
         In which operations that compete for a CPU are executed. A study has no order check: see in
         `simulate_schedule` whether the order matters.
-    sha256 : str, optional
-        Which content the file must have; None: that which it has. A store keeps a copy. With
+    marks : str or Path, optional
+        Which operations end iterations: a file or a pattern, as in `simulate_schedule`.
+    sha256, marks_sha256 : str, optional
+        Which content the files must have; None: that which they have. A store keeps copies. With
         another file in `dataclasses.replace` give it as None, too.
 
     Raises
     ------
     ValueError
-        The file can not be read, is no schedule, or has changed; a field out of range.
+        A file can not be read, is no schedule, or has changed; a field out of range.
 
     Examples
     --------
@@ -124,17 +129,26 @@ class ScheduleCase:
     )
     speed: Speed | None = None
     order: Literal["noise-free", "arrival"] = "noise-free"
+    marks: str | Path | None = None
     sha256: str | None = None
+    marks_sha256: str | None = None
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
-        name, digest = _find(self.schedule, self.sha256)
+        name, digest = _find(self.schedule, self.sha256, "schedule")
         put("schedule", name)
         put("sha256", digest)
+        if self.marks is None or is_pattern(self.marks):
+            if self.marks_sha256 is not None:
+                raise ValueError("marks_sha256 is that of a file, and marks is none")
+        else:
+            name, digest = _find(self.marks, self.marks_sha256, "marks")
+            put("marks", name)
+            put("marks_sha256", digest)
         put("network", check_schedule_network(self.network))
         put("noise", check_schedule_noise(self.noise))
         check_choice(self.order, "order", ORDERS)
-        ranks = self.ranks  # the file is read
+        ranks = self.size.ranks  # the files are read
         for noise in self.placed_noise:
             noise.check(ranks, 0)  # how long messages are on their way: `compile_program`
         if (speed := check_speed(self.speed)) is not None:
@@ -147,9 +161,20 @@ class ScheduleCase:
         return self.schedule
 
     @property
+    def read_files(self) -> dict[str, Path]:
+        """Files that it reads beside that, by name, where they are: that of marks."""
+        return {str(self.marks): self.marks.path} if isinstance(self.marks, FileName) else {}
+
+    @property
     def size(self) -> _Size:
-        """How many ranks and operations the schedule has."""
-        return _size(self.schedule.path, str(self.sha256))
+        """How many ranks, operations and marks the schedule has."""
+        return _size(self._files)
+
+    @property
+    def _files(self) -> _Files:
+        """What is read, by its content."""
+        marks = self.marks.path if isinstance(self.marks, FileName) else self.marks
+        return self.schedule.path, str(self.sha256), marks, self.marks_sha256
 
     @property
     def ranks(self) -> int:
@@ -158,12 +183,12 @@ class ScheduleCase:
 
     @property
     def cycles(self) -> int:
-        """A schedule is run once."""
-        return 1
+        """One for each mark and one to the end of the run, which is done once."""
+        return self.size.marks + 1
 
     @property
     def observe(self) -> str:
-        """The run time."""
+        """The run time, and when marks are reached."""
         return _COMPLETION
 
     @property
@@ -172,8 +197,8 @@ class ScheduleCase:
         return place_noise(self.noise, self.network, self.ranks)
 
     def read(self) -> Schedule:
-        """The schedule."""
-        return _read(self.schedule.path, str(self.sha256))
+        """The schedule, with its marks."""
+        return _read(self._files)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for TOML and JSON; `from_dict` makes the case again."""
@@ -183,16 +208,27 @@ class ScheduleCase:
             "noise": [noise.to_dict() for noise in self.noise],
             "order": self.order,
         }
-        return values if self.speed is None else values | {"speed": self.speed.to_dict()}
+        if self.speed is not None:
+            values["speed"] = self.speed.to_dict()
+        if isinstance(self.marks, FileName):
+            values["marks"] = {"file": self.marks, "sha256": self.marks_sha256}
+        elif self.marks is not None:
+            values["marks"] = self.marks
+        return values
 
     def identity(self) -> dict[str, Any]:
         """What of it decides the results, as plain values: files by their content, not by name."""
-        return self.to_dict() | {
-            "schedule": self.sha256,
-            "network": self.network.identity(),
-            "noise": [noise.identity() for noise in self.placed_noise],
-            "observe": self.observe,
-        }
+        marks = {} if self.marks is None else {"marks": self.marks_sha256 or self.marks}
+        return (
+            self.to_dict()
+            | marks
+            | {
+                "schedule": self.sha256,
+                "network": self.network.identity(),
+                "noise": [noise.identity() for noise in self.placed_noise],
+                "observe": self.observe,
+            }
+        )
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> ScheduleCase:
@@ -206,31 +242,29 @@ class ScheduleCase:
         check_keys(table, KEYS, "case", _advice_on)
         check_present(table, ("schedule", "network"), "case")
         values = read_parts(table)
-        if isinstance(values["schedule"], Mapping):
-            file = values.pop("schedule")
-            check_keys(file, ["file", "sha256"], "schedule")
-            check_present(file, ["file"], "schedule")
-            values |= {"schedule": file["file"], "sha256": file.get("sha256")}
+        for name, digest in (("schedule", "sha256"), ("marks", "marks_sha256")):
+            if isinstance(file := values.get(name), Mapping):
+                check_keys(file, ["file", "sha256"], name)
+                check_present(file, ["file"], name)
+                values |= {name: file["file"], digest: file.get("sha256")}
         return cls(**values)
 
 
-def _find(schedule: Any, sha256: str | None) -> tuple[FileName, str]:
+def _find(file: Any, sha256: str | None, what: str) -> tuple[FileName, str]:
     """The file, and its content's SHA-256; ValueError if it can not be read or is another."""
-    if isinstance(schedule, Schedule):
+    if isinstance(file, Schedule):
         raise ValueError("schedule must be a file: write it with Schedule.write(path) first")
     try:
-        return noise_files.find(schedule, sha256)
+        return noise_files.find(file, sha256)
     except ValueError as error:
-        raise ValueError(f"schedule: {str(error).removeprefix('file: ')}") from None
+        raise ValueError(f"{what}: {str(error).removeprefix('file: ')}") from None
 
 
-KEYS = ("schedule", "network", "noise", "speed", "order")
+KEYS = ("schedule", "network", "noise", "speed", "order", "marks")
 """Of the table of such a case."""
 
 
 def _advice_on(key: Any) -> str:
-    if key == "marks":
-        return " (a study observes run times; `simulate_schedule` has those of iterations)"
     if key in _OF_COLLECTIVES:
         return " (of a collective; a schedule says itself what its ranks do)"
     return ""
@@ -240,22 +274,33 @@ def _advice_on(key: Any) -> str:
 # takes some 30 bytes an operation, of few.
 
 
+_Files = tuple[Path, str, str | Path | None, str | None]  # schedule and marks, with each a SHA-256
+
+
 @lru_cache(maxsize=8)
-def _read(path: Path, sha256: str) -> Schedule:
-    """The schedule in a file with this content."""
-    _find(str(path), sha256)  # it may have changed since
-    return Schedule.read(path)
+def _read(files: _Files) -> Schedule:
+    """The schedule in a file with this content, with marks of a pattern, or of a file."""
+    path, sha256, marks, marks_sha256 = files
+    _find(str(path), sha256, "schedule")  # it may have changed since
+    schedule = Schedule.read(path)
+    if isinstance(marks, Path):
+        _find(str(marks), marks_sha256, "marks")
+    if marks is not None:
+        schedule.marks = read_marks(schedule, marks)
+    return schedule
 
 
 class _Size(NamedTuple):
     ranks: int
     operations: int
+    marks: int
 
 
 @lru_cache(maxsize=4096)
-def _size(path: Path, sha256: str) -> _Size:
-    schedule = _read(path, sha256)
-    return _Size(schedule.ranks, schedule.operations)
+def _size(files: _Files) -> _Size:
+    schedule = _read(files)
+    names = () if schedule.marks is None else schedule.marks.names
+    return _Size(schedule.ranks, schedule.operations, len(names))
 
 
 def _without_noise(case: ScheduleCase) -> ScheduleCase:
@@ -277,9 +322,10 @@ def _plan(quiet: ScheduleCase) -> core.SchedulePlan:
     """The order of operations. Variants of a cell take turns, so that several are kept."""
     plan = _plans.pop(quiet, None)
     if plan is None:
-        plan = put_in_order(quiet.read(), quiet.network, (), None, quiet.speed).plan
+        schedule = quiet.read()
+        plan = put_in_order(schedule, quiet.network, (), schedule.marks, quiet.speed).plan
         if parent_process() is None:  # workers repeat nothing
-            warn_of_short_receives(quiet.read(), plan)
+            warn_of_short_receives(schedule, plan)
     _plans[quiet] = plan
     while len(_plans) > 1 and sum(one.size.operations for one in _plans) > _MOST_PLANNED:
         del _plans[next(iter(_plans))]
@@ -305,13 +351,14 @@ def _compiled(case: ScheduleCase) -> CompiledSchedule:
 
 
 @lru_cache(maxsize=4096)
-def _noise_free(quiet: ScheduleCase) -> int:
-    return _plan(quiet).completion
+def _noise_free(quiet: ScheduleCase) -> tuple[int, ...]:
+    plan = _plan(quiet)
+    return (*plan.reached, plan.completion)
 
 
 @noise_free_ticks.register
 def _(case: ScheduleCase, poll: Poll | None = None) -> npt.NDArray[np.int64]:
-    return np.array([_noise_free(_without_noise(case))], dtype=np.int64)
+    return np.array(_noise_free(_without_noise(case)), dtype=np.int64)
 
 
 @noise_only_delays.register
@@ -372,12 +419,14 @@ def _(case: ScheduleCase) -> Exposure:
 
 @observation_names.register
 def _(case: ScheduleCase) -> list[str]:
-    return [_COMPLETION]
+    return [row.name for row in completions(case)]
 
 
 @completions.register
 def _(case: ScheduleCase) -> list[CompletionRow]:
-    return [CompletionRow(_COMPLETION, 0, 1)]
+    if (last := case.cycles) == 1:
+        return [CompletionRow(_COMPLETION, 0, 1)]
+    return [CompletionRow(f"cycle {cycle}", 0, cycle) for cycle in range(1, last + 1)]
 
 
 @rank_rounds.register
@@ -408,4 +457,5 @@ def _(
         case.read(), _compiled(case), case.noise, realizations, seed, first_realization, threads,
         case.order, engine,
     )  # fmt: skip
-    return np.ascontiguousarray(raw[:, :1]), engine
+    _, _, *marks = range(raw.shape[1])  # after the run time, and the rank that is last
+    return raw[:, [*marks, 0]], engine

@@ -47,9 +47,14 @@ def read_marks(schedule: Schedule, text: str | Path) -> Marks:
     """
     if not isinstance(text, (str, Path)):
         raise ValueError(f"marks must be a file, or text such as 'tag=7', got {shorten(text)}")
-    if isinstance(text, str) and _PATTERN.fullmatch(text):
-        return _by_tag(schedule, text)
+    if is_pattern(text):
+        return _by_tag(schedule, str(text))
     return _from_file(schedule, Path(text))
+
+
+def is_pattern(text: str | Path) -> bool:
+    """Whether it is a pattern such as "tag=7" and no file."""
+    return isinstance(text, str) and _PATTERN.fullmatch(text) is not None
 
 
 def check_marks(names: Sequence[str], reached: Sequence[int]) -> None:

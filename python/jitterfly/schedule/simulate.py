@@ -84,20 +84,15 @@ def prepare(
     realizations, seed, first_realization = check_run(
         realizations, seed, backend, threads, progress, first_realization
     )
-    available = memory.available_bytes()
     kept = schedule.marks if marks is None else read_marks(schedule, marks)
-    if kept is not None:
-        needed = 24 * schedule.operations + 8 * (2 * realizations + 32) * len(kept.names)
-        memory.check_memory(needed, f"{len(kept.names):,} marks", available)
     compiled = put_in_order(schedule, network, sources, kept, speed, results=realizations)
     plan = compiled.plan
     for source in sources:
         source.check_length(plan.completion)
-    names = () if kept is None else kept.names
-    check_marks(names, plan.reached)
     open_questions = doubts(schedule, network, sources, plan)
     warn_of_doubts(open_questions)
     warn_of_short_receives(schedule, plan)
+    names = () if kept is None else kept.names
     return Prepared(
         schedule, network, sources, realizations, seed, first_realization, compiled, names, speed,
         open_questions,
@@ -118,11 +113,15 @@ def put_in_order(
     Raises
     ------
     ValueError
-        As `compile_schedule`; not enough memory; the schedule takes longer than 2^62 ps.
+        As `compile_schedule`; not enough memory; the schedule takes longer than 2^62 ps; marks
+        stand in another order than they are reached.
     """
     what = f"the order of {schedule.operations:,} operations"
     what += f", and {results:,} results" if results else ""
     needed = _plan_bytes(schedule, network) + 24 * results
+    if marks is not None:
+        what += f", and {len(marks.names):,} marks"
+        needed += 24 * schedule.operations + 8 * (2 * results + 32) * len(marks.names)
     memory.check_memory(needed, what, memory.available_bytes())
     compiled = compile_schedule(schedule, network, sources, marks, speed)
     completion = compiled.plan.completion
@@ -131,6 +130,8 @@ def put_in_order(
             f"the schedule must take less than 2^62 ps (53 days), without noise it takes "
             f"{completion / TICKS_PER_SECOND:.3g} s"
         )
+    if marks is not None:
+        check_marks(marks.names, compiled.plan.reached)
     return compiled
 
 

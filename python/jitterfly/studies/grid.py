@@ -199,8 +199,8 @@ def _read_case(table: dict[str, Any], observe: str | None) -> AnyCase:
         return Case.from_dict(table if observe is None else table | {"observe": observe})
     if observe is not None:
         raise ValueError(
-            "observables: of a schedule a study knows when its last rank is done, and neither a "
-            "mean over the ranks nor when they arrive"
+            "observables: of a schedule a study knows when its last rank is done, and when "
+            "its marks are reached, but neither a mean over the ranks nor when they arrive"
         )
     return ScheduleCase.from_dict(table)
 

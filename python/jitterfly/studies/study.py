@@ -158,7 +158,7 @@ class Study:
         put("seed", read_count(self.seed, "seed", 0, MOST_SEED))
         validation.check_texts(self)
         put("variants", read_variants(self.variants))
-        put("observables", read_observables(self.observables, self.variants))
+        put("observables", read_observables(self.observables, self.variants, self.case))
         put("targets", tuple(map(read_target, self.targets)))
         validation.check_names(self)
         groups = validation.groups_of(self)

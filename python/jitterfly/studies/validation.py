@@ -8,11 +8,13 @@ from functools import partial
 from operator import contains
 from typing import Any
 
-from ..fields import check_choice, did_you_mean, shorten, show_number
+from ..fields import check_choice, counted, did_you_mean, shorten, show_number
 from ..observables import (
     LEAST_RAW,
     NOISE_FREE,
     Completion,
+    CycleSlowdown,
+    CycleTime,
     Observable,
     Select,
     Slowdown,
@@ -31,7 +33,7 @@ Groups = dict[str, list[list[str]]]
 #: What a study may ask for with `figure`, or `plot`.
 FIGURES = (
     "slowdown", "overhead", "cycles", "times", "maps", "paper_maps", "curves", "family",
-    "hm18_table", "distribution", "histogram", "tail", "few_runs",
+    "each_cycle", "hm18_table", "distribution", "histogram", "tail", "few_runs",
 )  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _OBSERVABLE = re.compile(r"[^\W_]([\w ./-]*\w)?")
@@ -169,7 +171,9 @@ def check_observables_and_targets(study: Any) -> None:
 
     for name, observable in observables.items():
         look(name, partial(contains, owner.values(), name))
-        if name not in owner.values() and observables != read_observables({}, study.variants):
+        if name not in owner.values() and observables != read_observables(
+            {}, study.variants, study.case
+        ):
             raise ValueError(f"observables.{name}: {why_absent(observable, cells)}")
     for target in targets:
         wanted = target.observable
@@ -242,13 +246,13 @@ def why_absent(observable: Observable, cells: Sequence[Cell]) -> str:
         if why := _missing(select, cells):
             return f"no cell has {where}{why}"
     settings = "; ".join(f"{side}: T = {s.T!r}, cycle = {s.cycle!r}" for side, s in sides.items())
-    return f"no cell has all of that ({settings}), or it takes 0 s without noise"
+    return f"no cell has all of that ({settings}), or {observable.reason_absent}"
 
 
 def why_absent_at(observable: Observable, cell: Cell) -> str:
     """The cause in one cell that lacks it."""
     causes = (_missing(select, [cell]) for select in observable.sides().values())
-    return next(filter(None, causes), "it takes 0 s without noise")
+    return next(filter(None, causes), observable.reason_absent)
 
 
 def _missing(select: Select, cells: Sequence[Cell]) -> str:
@@ -267,19 +271,26 @@ def _missing(select: Select, cells: Sequence[Cell]) -> str:
         return f"{asked}: algorithm.exchanges_after gives T up to {most_T}"
     if isinstance(select.cycle, int) and select.cycle > cycles:
         if cells[0].of_schedules:
-            return f"cycle = {select.cycle}: a schedule has one cycle alone, its whole run"
+            more = "" if cycles > 1 else "; marks would divide its run"
+            return f"cycle = {select.cycle}: the schedule has {counted(cycles, 'cycle')}{more}"
         return f"cycle = {select.cycle}: cycles is up to {cycles}"
     return ""
 
 
-def read_observables(value: Any, variants: tuple[Variant, ...]) -> Frozen:
-    """Observables by name; where there are none, completion and slowdown of each variant."""
+def read_observables(value: Any, variants: tuple[Variant, ...], case: Any) -> Frozen:
+    """Observables by name; where there are none, completion and slowdown of each variant.
+
+    Of a schedule with marks the same of its iterations, too.
+    """
     if not isinstance(value, Mapping):
         raise ValueError(f"observables must be a table of names, got {shorten(value)}")
     if value:
         return Frozen({str(name): read_observable(name, one) for name, one in value.items()})
+    kinds: list[type[Completion | CycleTime]] = [Completion, Slowdown]
+    if case.get("marks") if isinstance(case, Mapping) else getattr(case, "marks", None):
+        kinds += [CycleTime, CycleSlowdown]
     made: dict[str, Observable] = {}
     for variant in [point.label for point in variants] or [""]:
-        for kind in (Completion, Slowdown):
+        for kind in kinds:
             made[f"{kind.kind} {variant}".rstrip()] = kind(variant)
     return Frozen(made)
