@@ -311,7 +311,7 @@ def test_times_of_cycles_are_differences_of_completions(algorithm, rank):
 
 
 def test_cycles_that_there_are_not():
-    with pytest.raises(ValueError, match="the mean has less than three cycles"):
+    with pytest.raises(ValueError, match=r"leaves out the first and the last .*there are 2 cycles"):
         redundant_study(time=CycleTime())
     with pytest.raises(ValueError, match="cycle = 3: cycles is up to 2"):
         redundant_study(time=CycleTime(cycle=3))

@@ -116,8 +116,8 @@ def test_cycles_are_shown_beside_what_has_one_number_a_cell(tmp_path):
     told = " ".join(tables.table(Results(store)).split())
     assert "more tables" not in told
     assert (
-        "Each cycle or T is shown at the last value of ranks alone: `plot` of kind curves draws "
-        "the other 2 cells, and summary.csv has all." in told
+        "Each cycle or T is shown at the last value of ranks alone: `plot` of kind each_cycle or "
+        "curves draws the other 2 cells, and summary.csv has all." in told
     )
 
 

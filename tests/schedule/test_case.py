@@ -439,7 +439,7 @@ def test_variants_see_the_same_noise(folder):
         ("[axes.D]", '[observables]\nx = {kind = "completion", cycle = 2}\n[axes.D]',
          "no cell has cycle = 2: the schedule has 1 cycle; marks would divide its run"),
         ("[axes.D]", '[observables]\nx = {kind = "cycle_time"}\n[axes.D]',
-         "it takes 0 s without noise, or the mean has less than three cycles"),
+         "no cell has it: the mean leaves out the first and the last cycle, and there is 1 cycle"),
     ],
 )  # fmt: skip
 def test_errors(old, new, message, folder):
@@ -522,6 +522,50 @@ def test_other_marks_do_not_go_on(folder):
         load_study(path).run(folder / "out")
 
 
+def test_marks_are_of_one_schedule(folder):
+    """A file of marks names operations by number; in another schedule they are others."""
+    iterations()
+    (folder / "large.goal").write_text((folder / "app.goal").read_text().replace("9000", "8000"))
+    axis = '[axes.app.points.small]\nschedule = "app.goal"\n'
+    axis += '[axes.app.points.large]\nschedule = "large.goal"\n'
+    marks = 'marks = "marks.txt"\n'
+    head = ('schedule = "app.goal"\n', marks)
+    with pytest.raises(ValueError, match=r"axes\.app sets the schedule, .*: set marks beside each"):
+        load_study(changed(folder, head, (AXIS, DURATION + axis)))
+    both = axis.replace('.goal"\n', f'.goal"\n{marks}')
+    study = load_study(changed(folder, (head[0], ""), (AXIS, DURATION + both)))
+    assert [cell.variants[0].case.cycles for cell in study.cells()] == [7, 7]
+
+
+def test_a_study_runs_on_beside_its_results(folder):
+    """The directory of results has all that the study names, wherever it is."""
+    iterations()
+    load_study(changed(folder, ("[case]", '[case]\nmarks = "marks.txt"'))).run(folder / "out")
+    for name in ("app.goal", "marks.txt", "study.toml"):
+        (folder / name).unlink()
+    shutil.move(folder / "out", folder / "moved")
+    before = ticks_of(Store.open(folder / "moved"))
+    store = load_study("moved/study.toml").run(folder / "moved", realizations=400)
+    assert all(len(values) == 400 for values in ticks_of(store))
+    for values, old in zip(ticks_of(store), before, strict=True):
+        assert np.array_equal(values[:300], old)
+
+
+def test_what_is_said_of_cycles(folder):
+    """Of how many there is a mean, and where noise makes marks change places."""
+    calc = "num_ranks 2\nrank 0 {\n" + "a: calc 10\nb: calc 100000\nb requires a\n}\nrank 1 {\n"
+    calc += "a: calc 20\nb: calc 100001\nb requires a\n}\n"
+    (folder / "app.goal").write_text(calc)
+    (folder / "marks.txt").write_text("A 0 a\nB 1 a\nC 0 b\nD 1 b\n")
+    text = '[case]\nmarks = "marks.txt"'
+    observables = '[observables]\nmean = {kind = "cycle_time"}\n'
+    observables += 'each = {kind = "cycle_slowdown", cycle = "each"}\n'
+    path = changed(folder, ("[case]", text), ("[axes.D]", f"{observables}[axes.D]"))
+    told = load_study(path).run(folder / "out").summary()
+    assert "Mean of the cycles 2 to 4 of 5: mean." in told
+    assert re.search(r"each, cycle \d is below 0 in many realizations at D=", told)
+
+
 def test_marks_in_another_order_than_they_are_reached(folder):
     iterations()
     lines = (folder / "marks.txt").read_text().splitlines(keepends=True)
@@ -556,7 +600,7 @@ def test_speed(folder):
 
 
 def test_a_schedule_in_memory_must_be_written(folder):
-    with pytest.raises(ValueError, match=r"write it with Schedule\.write\(path\) first"):
+    with pytest.raises(ValueError, match=r"write it with `Schedule\.write\(path\)` first"):
         ScheduleCase(jf.Schedule.read("app.goal"), network=NETWORK)
     case = ScheduleCase("app.goal", network=NETWORK)
     (folder / "app.goal").write_text(PAIR.format(calc=1, size=64))

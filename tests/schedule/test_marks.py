@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from support.schedule_cases import OPTIONS, Case, random_marks
 import jitterfly as jf
 from jitterfly import _core
 from jitterfly.cli import main
+from jitterfly.result_table import show_time
 from jitterfly.schedule.marks import NO_MARK, read_marks
+from jitterfly.units import show_seconds
 
 NUMBERS = [(kind, number) for kind in OPTIONS for number in range(at_most(100, 4))]
 
@@ -171,8 +174,11 @@ def test_rows(ring):
     lines = found.marks_to_csv().splitlines()
     assert lines[0].startswith("mark,noise_free_s,since_noise_free_s,mean_s,mean_low_s")
     assert len(lines) == 3
-    told = "\n".join(found.lines())
-    assert "time between marks, mean" in told
+    told = dict(re.split(" {2,}", line, maxsplit=1) for line in found.lines())
+    assert told["first mark (first)"].startswith(f"at {show_time(rows[0].mean)}")
+    mean = f"{show_time(rows[1].since_mean)}; without noise 7 µs"
+    assert told["time between marks, mean"] == mean
+    assert told["time between marks, p99"] == show_seconds(rows[1].since_p99.value)
     assert "longest before mark" in told
     assert found.plot().axes[1].get_ylabel().startswith("time since")
     assert jf.simulate_schedule(ring, "L=1us,o=0").mark_rows() == []

@@ -71,7 +71,7 @@ network = {network}
 # between messages, G time per byte on the way, O CPU time per byte; S bytes: rendezvous above.
 # speed = {{ kind = "slow_ranks", factor = 1.2, ranks = [3] }}   # ranks whose calc takes longer
 # order = "arrival"              # of operations that compete for a CPU; slower: see jitterfly run
-# marks = "tag=7"                # which operations end iterations; or a file: see jitterfly run
+# marks = "tag=7,kind=recv"      # which operations end iterations; or a file: see jitterfly run
 
 {noise}
 # Of your own node: jitterfly noise record --out node.noise, and here

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ..case import MOST_CYCLES
+from ..case import MOST_CYCLES, AnyCase
+from ..fields import counted
 from ..units import TICKS_PER_SECOND
 from .measure import Form, Measure
 from .observable import Chosen, Cycle, Observable, Rank, Select, check_number
+
+_LEAST_CYCLES = 3  # of which a mean leaves out two
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,8 @@ class CycleTime(Observable, kind="cycle_time"):
     cycle : int, "last", "each" or "mean"
         From 1: the first one begins at time 0. "mean": the mean, in each realization, over all but
         the first and the last one, such as the time of an iteration without what comes before and
-        after them all. It needs at least three cycles.
+        after them all. It needs at least three cycles. Quantiles are those of this mean; those of a
+        single cycle are those of ``cycle=k``.
     rank : "last" or "mean"
         From when the last rank has completed to when the last rank has completed (which may be
         another one); or the mean over the ranks.
@@ -47,8 +52,6 @@ class CycleTime(Observable, kind="cycle_time"):
     cycle: Cycle | Literal["mean"] = "mean"
     rank: Rank = "last"
 
-    reason_absent = "it takes 0 s without noise, or the mean has less than three cycles"
-
     def __post_init__(self) -> None:
         check_number(self.cycle, "cycle", 1, MOST_CYCLES, ("last", "each", "mean"))
         self.sides()
@@ -56,6 +59,18 @@ class CycleTime(Observable, kind="cycle_time"):
     def sides(self) -> dict[str, Select]:
         cycle = "last" if self.cycle == "mean" else self.cycle
         return {"completion": Select(self.variant, cycle=cycle, rank=self.rank)}
+
+    def why_none(self, cases: Mapping[str, AnyCase]) -> str:
+        cycles = cases[self.sides()["completion"].variant_of(cases, "variant")].cycles
+        if self.cycle == "mean" and cycles < _LEAST_CYCLES:
+            return (
+                f"the mean leaves out the first and the last cycle, and there "
+                f"{'is' if cycles == 1 else 'are'} {counted(cycles, 'cycle')} (a schedule's run is "
+                "divided by marks)"
+            )
+        if self.cycle == "last":
+            return "the last cycle takes 0 s without noise, as after a mark that ends the run"
+        return "it takes 0 s without noise"
 
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
         found = self._form(sides["completion"])

@@ -206,8 +206,6 @@ class Observable(Component, ABC):
     compares: ClassVar[bool] = False
     #: For each side that T = "best" may be asked of: how the best is known (see `Family.pick`).
     picks: ClassVar[Mapping[str, str]] = {}
-    #: Why a case that has what it reads may have no measure.
-    reason_absent: ClassVar[str] = "it takes 0 s without noise"
     cycle: Cycle | Literal["mean"]  # a field of every kind
 
     @abstractmethod
@@ -221,6 +219,10 @@ class Observable(Component, ABC):
     def floor(self, cases: Mapping[str, AnyCase]) -> float | None:
         """A bound that theory sets; `cases` by side."""
         return None
+
+    def why_none(self, cases: Mapping[str, AnyCase]) -> str:
+        """Why these cases (by variant), which have what it reads, have no measure."""
+        return "it takes 0 s without noise"
 
     def resolve(self, name: str, cases: Mapping[str, AnyCase]) -> tuple[Family, ...]:
         """What it is in a cell with these cases (by variant).
@@ -244,17 +246,13 @@ class Observable(Component, ABC):
             for side, select in sides.items()
         }
         floor = self.floor({side: cases[variant] for side, variant in variants.items()})
+        groups = {side: _grouped(by_side[side], select) for side, select in sides.items()}
         families = []
         for T, cycle in itertools.product(
             _common_values(by_side, sides, "T"), _common_values(by_side, sides, "cycle")
         ):
             choice = {
-                side: [
-                    completion
-                    for completion in by_side[side]
-                    if (select.T != "each" or completion.T == T)
-                    and (select.cycle != "each" or completion.cycle == cycle)
-                ]
+                side: groups[side].get(_group_of(select, T, cycle), [])
                 for side, select in sides.items()
             }
             parts = [name]
@@ -366,6 +364,20 @@ def variants_named(chosen: Iterable[str], variants: Iterable[str]) -> set[str]:
     """Names of variants; "" is the only one."""
     only = list(variants)
     return {only[0] if not variant and len(only) == 1 else variant for variant in chosen}
+
+
+def _group_of(select: Select, T: int | None, cycle: int | None) -> tuple[int | None, int | None]:
+    """What tells completions of a side apart that "each" makes an observable of."""
+    return (T if select.T == "each" else None, cycle if select.cycle == "each" else None)
+
+
+def _grouped(
+    found: Iterable[Chosen], select: Select
+) -> dict[tuple[int | None, int | None], list[Chosen]]:
+    groups: dict[tuple[int | None, int | None], list[Chosen]] = {}
+    for one in found:
+        groups.setdefault(_group_of(select, one.T, one.cycle), []).append(one)
+    return groups
 
 
 def _common_values(

@@ -177,7 +177,8 @@ class CellData:
 
     def _make_cross_moments(self, wanted: tuple[Column, ...]) -> CrossMoments:
         for columns, cross_moments in self._cross_moments.items():
-            if set(wanted) <= set(columns):
+            # Those of each cycle are thousands of pairs, of which none has another one.
+            if len(columns) > len(wanted) and set(wanted) <= set(columns):
                 return cross_moments.take([columns.index(column) for column in wanted])
         total = None
         if self.ticks is not None:

@@ -148,7 +148,7 @@ def _check_needs(study: Study, figure: str, observable: str | None) -> None:
         raise ValueError(f"figure {figure!r} needs the observables: {needs}; too few {missing[0]}")
     if figure == "each_cycle" and not names_by_cycle(observables(study), observable):
         raise ValueError(
-            "figure 'each_cycle' needs an observable with cycle = \"each\", in cases of several"
+            "figure 'each_cycle' needs an observable with cycle = \"each\", and several cycles"
         )
     if figure in ("slowdown", "overhead", "times") and "ranks" not in axes:
         raise ValueError(f"figure {figure!r} needs an axis 'ranks'")

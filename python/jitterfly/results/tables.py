@@ -9,6 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..noise_free import noise_free_ticks
+from ..observables import CycleTime
 from ..result_table import ends
 from ..store.metadata import situations
 from ..studies.validation import why_absent_at
@@ -149,7 +150,7 @@ def _one_cell(results: Results, whole: str) -> list[str]:
         return []
     return [
         f"Each cycle or T is shown at the last value of {results.axis} alone: `plot` of kind "
-        f"curves draws the other {more:,} cells, and {whole}."
+        f"each_cycle or curves draws the other {more:,} cells, and {whole}."
     ]
 
 
@@ -162,8 +163,46 @@ def notes(results: Results) -> list[str]:
     some = islice((cell for cell in results.cells if cell.facts), _ASKED)
     if any(f.T is not None for cell in some for f in cell.facts.values()):
         lines += [_SMALLEST, SELECTION]
-    lines += [*absences(results), *_unseen(results), *_unused(results), *_of_others(results)]
+    lines += [*absences(results), *_cycles(results), *_swapped(results), *_unseen(results)]
+    lines += [*_unused(results), *_of_others(results)]
     return [*lines, *([results.state] if results.state else [])]
+
+
+def _of_cycles(results: Results) -> list[tuple[str, CycleTime]]:
+    found = results.study.observables.items()
+    return [(name, one) for name, one in found if isinstance(one, CycleTime)]
+
+
+_MOST_COUNTS = 4  # of cycles, of different cells
+
+
+def _cycles(results: Results) -> list[str]:
+    """A line on how many cycles there are, of which some observables are means."""
+    means = [name.replace("_", " ") for name, one in _of_cycles(results) if one.cycle == "mean"]
+    counts = {case.cycles for cell in results.cells for case in cell.cell.cases.values()}
+    counts -= {1, 2}  # of which there is no mean
+    if not (means and counts):
+        return []
+    which = [f"2 to {count - 1:,} of {count:,}" for count in sorted(counts)]
+    more = ", ..." if len(which) > _MOST_COUNTS else ""
+    return [
+        f"Mean of the cycles {' or '.join(which[:_MOST_COUNTS])}{more}: {', '.join(means)}. "
+        "Quantiles are those of such means."
+    ]
+
+
+def _swapped(results: Results) -> list[str]:
+    """A line where noise makes a mark be reached before the one that stands before it."""
+    starts = tuple(f"{name}," for name, _ in _of_cycles(results))  # with "each", or a number alone
+    for cell in results.cells if starts else ():
+        for name, facts in cell.facts.items():
+            if f"{name},".startswith(starts) and facts.quantiles and facts.quantiles[0] < 0:
+                where = f" at {cell.name}" if cell.labels else ""
+                return [
+                    f"{name} is below 0 in many realizations{where}: there noise makes a mark be "
+                    "reached before the one that stands before it."
+                ]
+    return []
 
 
 def _unseen(results: Results) -> list[str]:

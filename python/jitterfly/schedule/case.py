@@ -253,7 +253,10 @@ class ScheduleCase:
 def _find(file: Any, sha256: str | None, what: str) -> tuple[FileName, str]:
     """The file, and its content's SHA-256; ValueError if it can not be read or is another."""
     if isinstance(file, Schedule):
-        raise ValueError("schedule must be a file: write it with Schedule.write(path) first")
+        raise ValueError(
+            f"{what} must be a file: write it with `Schedule.write(path)` first, or with its marks "
+            "by `ScheduleBuilder.write(path, marks=...)`"
+        )
     try:
         return noise_files.find(file, sha256)
     except ValueError as error:

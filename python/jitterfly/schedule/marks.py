@@ -22,7 +22,7 @@ NO_MARK = 2**32 - 1
 MOST_MARKS = 100_000
 _KINDS = {"send": 1, "recv": 2, "calc": 3}
 _KIND, _TAG = 0, 3  # columns of operations_of
-_PATTERN = re.compile(r"[a-z]+=[^,=]*(,[a-z]+=[^,=]*)*")
+_PATTERN = re.compile(r" *[a-z]+ *=[^,=]*(, *[a-z]+ *=[^,=]*)*")
 _STATEMENT = re.compile(
     r"\brank\s+(?P<rank>[0-9]+)\s*\{"
     r"|(?:\b(?P<label>\w+)\s*:\s*)?\b(?P<kind>calc|send|recv)\s+(?=[0-9])"
@@ -72,7 +72,8 @@ def check_marks(names: Sequence[str], reached: Sequence[int]) -> None:
 
 
 def _by_tag(schedule: Schedule, text: str) -> Marks:
-    given = dict(part.split("=") for part in text.split(","))
+    pairs = (part.split("=") for part in text.split(","))
+    given = {key.strip(): value.strip() for key, value in pairs}
     if "tag" not in given or not set(given) <= {"tag", "every", "kind"}:
         raise ValueError(f"marks: {shorten(text)} must have tag, and may have every and kind")
     tag, every = _count(given["tag"], "tag", 0), _count(given.get("every", "1"), "every", 1)

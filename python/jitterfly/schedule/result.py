@@ -211,22 +211,26 @@ class ScheduleResult(ResultTable):
         """Of all iterations together; the slowest on average."""
         if not self.marks:
             return []
-        each = from_ticks(self.iteration_ticks).mean(axis=0)
+        reached, quiet = from_ticks(self.mark_ticks), from_ticks(self.marks_noise_free)
+        first, last = (self._mean(reached[:, i], float(quiet[i])) for i in (0, -1))
+        count = len(self.marks)
+        rows = [("marks", f"{count:,}, the last one ({self.marks[-1]}) at {show_time(last)}")]
+        if count == 1:
+            return rows
+        rows.append((f"first mark ({self.marks[0]})", f"at {show_time(first)}"))
+        between = np.diff(reached, axis=1)
         # Iterations of one realization depend on each other: its mean is one sample.
-        marked, count = from_ticks(self.mark_ticks[:, -1]), len(self.marks)
-        last = self._mean(marked, float(from_ticks(self.marks_noise_free[-1])))
-        whole = changed(last, lambda time: time / count)
-        p99 = float(np.quantile(from_ticks(self.iteration_ticks), 0.99))
-        quiet = float(from_ticks(self.marks_noise_free[-1])) / count
-        slowest = int(np.argmax(each))
+        noisy = any(one.random for one in self.noise)
+        mean = stats.mean(between.mean(axis=1), noisy=noisy)
+        alone = float(quiet[-1] - quiet[0]) / (count - 1)
+        slowest = int(np.argmax(between.mean(axis=0)))
+        longest = show_seconds(float(between[:, slowest].mean()))
         return [
-            ("marks", f"{count:,}, the last one ({self.marks[-1]}) at {show_time(last)}"),
-            ("time between marks, mean", f"{show_time(whole)}; without noise "
-             f"{show_seconds(quiet)}"),
-            ("time between marks, p99", show_seconds(p99)),
-            ("longest before mark", f"{self.marks[slowest]}: {show_seconds(float(each[slowest]))} "
-             "on average"),
-        ]  # fmt: skip
+            *rows,
+            ("time between marks, mean", f"{show_time(mean)}; without noise {show_seconds(alone)}"),
+            ("time between marks, p99", show_seconds(float(np.quantile(between, 0.99)))),
+            ("longest before mark", f"{self.marks[slowest + 1]}: {longest} on average"),
+        ]
 
     def notes(self) -> list[str]:
         """Network, realizations, and whether the order of operations could matter."""

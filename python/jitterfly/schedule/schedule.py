@@ -111,7 +111,7 @@ class Schedule:
     def write(self, path: str | Path) -> None:
         """Write the translated schedule: `read` takes it without translating it again.
 
-        Its marks are not in the file.
+        Its marks are not in the file: `ScheduleBuilder.write` has a file for them.
 
         Raises
         ------

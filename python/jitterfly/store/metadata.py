@@ -16,7 +16,7 @@ import numpy as np
 from ..fields import MOST_SEED, counted, shorten
 from ..files import read_text, read_whole, write_whole
 from ..info import __version__
-from ..noise_files import copy_name, files_from, files_of
+from ..noise_files import COPIES, copy_name, files_from, files_of
 from ..observables import Target
 from ..studies import STREAM_VERSION, BaseReplaced, RealizationBudget, Study, parse_study
 from ..studies.case_fields import get_path, leaves
@@ -26,7 +26,6 @@ FORMAT = 2
 SHARED_FORMAT = 3  # cells share files of records, which programs that know format 2 do not find
 _FORMATS = (FORMAT, SHARED_FORMAT)
 META, STUDY = "store.json", "study.toml"
-FILES = "files"  # copies of the files that the study names
 _TYPES = {
     "format": int,
     "stream": int,
@@ -137,7 +136,7 @@ def write_study(path: Path, study: Study) -> list[Path]:
             named |= files_of(variant.case)
     new = []
     for file, source in named.items():
-        copy, content = path / FILES / copy_name(file), read_whole(source)
+        copy, content = path / COPIES / copy_name(file), read_whole(source)
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
             new += _write(copy, content)
@@ -156,7 +155,7 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
     file = path / STUDY
     text = read_text(file)
     full = meta["full"] and _has_full(text)
-    with files_from(path.absolute(), path.absolute() / FILES), warnings.catch_warnings():
+    with files_from(path.absolute(), path.absolute() / COPIES), warnings.catch_warnings():
         warnings.simplefilter("ignore", BaseReplaced)  # it was said when the study was run
         try:
             study = parse_study(text, full=full, where=str(file), stored=True)

@@ -167,6 +167,7 @@ class Study:
             "case",
             read_base(self.case, groups, [*chain(*(a.values for a in self.axes)), *self.variants]),
         )
+        validation.check_marks(self, groups)
         validation.check_budget(self)
         # The same description with another seed or budget is quick.
         description = describe(self)

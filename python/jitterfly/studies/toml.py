@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ..case import Case
 from ..fields import check_keys, did_you_mean, shorten
 from ..files import read_text
-from ..noise_files import files_from
+from ..noise_files import COPIES, files_from
 from ..renames import figure_from_study, study_from_stored
 from .axes import Axis
 from .realization_budget import RealizationBudget
@@ -260,7 +260,8 @@ def load_study(path: str | Path, *, full: bool = False, choose: Choices | None =
         The file can not be read.
     """
     text = read_text(path, pipe=True)
-    with files_from(Path(path).absolute().parent):
+    folder = Path(path).absolute().parent
+    with files_from(folder, folder / COPIES):  # beside the study of a store
         return parse_study(text, full=full, where=str(path), choose=choose)
 
 

@@ -22,6 +22,7 @@ from ..observables import (
     read_observable,
 )
 from ..program import completions
+from ..schedule.marks import is_pattern
 from . import derived
 from .axes import Axis, Variant
 from .case_fields import Frozen, leaves
@@ -123,6 +124,21 @@ def check_paths(study: Any, groups: Groups) -> None:
                     )
 
 
+def check_marks(study: Any, groups: Groups) -> None:
+    """Raise ValueError for one file of marks with several schedules: it names operations of one."""
+    marks = study.case.get("marks")
+    if marks is None or is_pattern(marks):
+        return
+    for name, points in groups.items():
+        for paths in points:
+            parts = {path.split(".")[0] for path in paths}
+            if "schedule" in parts and "marks" not in parts:
+                raise ValueError(
+                    f"{name} sets the schedule, and the case has a file of marks, which name "
+                    "operations of one schedule: set marks beside each schedule"
+                )
+
+
 def check_budget(study: Any) -> None:
     """Raise ValueError if there is no budget, or the base case is one that a study can not run."""
     if study.budget is None:
@@ -174,7 +190,7 @@ def check_observables_and_targets(study: Any) -> None:
         if name not in owner.values() and observables != read_observables(
             {}, study.variants, study.case
         ):
-            raise ValueError(f"observables.{name}: {why_absent(observable, cells)}")
+            raise ValueError(f"observables.{name}: no cell has {why_absent(observable, cells)}")
     for target in targets:
         wanted = target.observable
         for name in observables:  # a name of one that is made by "each" may need a larger cell
@@ -244,15 +260,17 @@ def why_absent(observable: Observable, cells: Sequence[Cell]) -> str:
     for side, select in sides.items():
         where = f"{side}." if len(sides) > 1 else ""
         if why := _missing(select, cells):
-            return f"no cell has {where}{why}"
+            return f"{where}{why}"
+    if isinstance(observable, CycleTime):
+        return f"it: {observable.why_none(cells[0].cases)}"
     settings = "; ".join(f"{side}: T = {s.T!r}, cycle = {s.cycle!r}" for side, s in sides.items())
-    return f"no cell has all of that ({settings}), or {observable.reason_absent}"
+    return f"all of that ({settings}), or {observable.why_none(cells[0].cases)}"
 
 
 def why_absent_at(observable: Observable, cell: Cell) -> str:
     """The cause in one cell that lacks it."""
     causes = (_missing(select, [cell]) for select in observable.sides().values())
-    return next(filter(None, causes), observable.reason_absent)
+    return next(filter(None, causes), observable.why_none(cell.cases))
 
 
 def _missing(select: Select, cells: Sequence[Cell]) -> str:

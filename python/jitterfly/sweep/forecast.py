@@ -25,6 +25,8 @@ _LONG = 0.05  # seconds of one realization, of which no more are tried than `_SE
 _SECONDS = 2.0  # after so many no further cell is tried
 _WORK = 2e7  # rank-rounds of a try
 _BATCH_BYTES = 2**24  # of its samples
+_LOOKED = 64  # observables of a cell
+_GROWS = 2.0  # times the seconds of a look at one realization; below it more take as long
 _MOST_WORK = 5e8  # a cell with more of them in one realization is not tried
 _RECORD, _ROW = 400, 150  # bytes of a record beside its samples, of a statistic in all files
 _SHARED = 256  # files of records, where cells share them
@@ -173,29 +175,41 @@ def _tries(store: Store, cells: Sequence[Cell], backend: str, threads: int | Non
 def _run_trial(store: Store, cell: Cell, backend: str, threads: int | None) -> _Trial:
     limit = _BATCH_BYTES // (8 * len(cell.columns))
     many = max(int(min(_WORK / cell.work, cell.limit, limit)), 1)
-    fixed = _seconds(store, cell, 0, 1, backend, threads)
+    fixed = _run_seconds(store, cell, 0, 1, backend, threads)
     if fixed > _LONG:  # such as an order of arrival, which takes a hundred times as long
         many = min(many, max(int(_SECONDS / fixed), 1))
-    several = _seconds(store, cell, 1, many, backend, threads)
-    slope = max(several - fixed, several / 10) / (many * cell.work)
+    few_looked = _look_seconds(store, cell, 1)
+    several = _run_seconds(store, cell, 1, many, backend, threads)
+    looked = _look_seconds(store, cell, 1 + many)
+    more = max(several - fixed, several / 10)
+    more += looked - few_looked if looked > _GROWS * few_looked else 0.0
+    fixed, slope = fixed + few_looked, more / (many * cell.work)
     files = store.records(cell).samples
     packed = sum(entry.size for file in files for entry in file.entries)
     return _Trial(float(cell.work), fixed, slope, packed / ((1 + many) * len(cell.columns)))
 
 
-def _seconds(
+def _run_seconds(
     store: Store, cell: Cell, first: int, count: int, backend: str, threads: int | None
 ) -> float:
-    """What it takes to run, store and look at so many realizations."""
+    """What it takes to run and store so many realizations."""
     started = time.perf_counter()
     batch = Batch(cell, store.study.seed, first, count, None, backend, threads)
     store.append(cell, first, run_batch(batch).ticks, None, count)
-    data = CellData(store.ticks(cell, first + count), None)
-    for family in store.families(cell).values():
+    return time.perf_counter() - started
+
+
+def _look_seconds(store: Store, cell: Cell, realizations: int) -> float:
+    """What it takes to look at so many: of many observables, such as of each cycle, some tell."""
+    data = CellData(store.ticks(cell, realizations), None)
+    families = list(store.families(cell).values())
+    some = families[:: math.ceil(len(families) / _LOOKED)] if families else []
+    started = time.perf_counter()
+    for family in some:
         observed = Observed(family, data)
         for name in _statistics(store.study):
             observed.statistic(name)
-    return time.perf_counter() - started
+    return (time.perf_counter() - started) * len(families) / max(len(some), 1)
 
 
 def _statistics(study: Study) -> list[str]:
