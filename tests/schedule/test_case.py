@@ -1,5 +1,6 @@
 """`ScheduleCase`: studies of applications; the samples are those of `simulate_schedule`."""
 
+import json
 import random
 import re
 import shutil
@@ -609,12 +610,31 @@ def test_a_schedule_in_memory_must_be_written(folder):
 
 
 def test_commands_that_are_for_collectives(folder, capsys):
-    for command in ("explain", "trace", "export-goal"):
+    for command in ("trace", "export-goal"):
         assert main([command, "study.toml", "--at", "D=10us"]) == 2
         assert "its cases are schedules, not collectives" in capsys.readouterr().err
     (folder / "case.toml").write_text('[case]\nschedule = "app.goal"\nnetwork = "L=1us"\n')
     assert main(["explain", "case.toml"]) == 2
     assert "it is the case of a schedule" in capsys.readouterr().err
+
+
+def test_a_cell_is_explained(folder, capsys):
+    """As the schedule itself with what the cell says of it, and the study's seed."""
+    words = ["--realizations", "20", "--json", "-q"]
+    assert main(["explain", "study.toml", "--at", "D=100us", *words]) == 0
+    found = json.loads(capsys.readouterr().out)
+    noise = ["--noise", "period=1ms,start=stationary,duration=100us", "--seed", "7"]
+    assert main(["explain", "app.goal", "--network", NETWORK, *noise, *words]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert (found.pop("cell"), alone.pop("cell")) == ("D=100us", None)
+    assert found == alone
+    changed(folder, (AXIS, DURATION), ("[case]", '[case]\norder = "arrival"'))
+    assert main(["explain", "study.toml", "--slowest", "10%", "--realizations", "20"]) == 0
+    told = capsys.readouterr()
+    assert "in the order of operations without noise, which is not the study's" in told.err
+    assert "--network" not in told.err  # nothing that was not given
+    assert main(["explain", "study.toml", "--network", NETWORK]) == 2
+    assert "--network and FILE.toml both describe a case" in capsys.readouterr().err
 
 
 def test_a_forecast(folder, capsys):

@@ -15,7 +15,7 @@ from ..case import Case, ScarceRecordingWarning, doubts
 from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..program import rank_rounds
 from . import schedule
-from .one_case import add_case, add_case_options, case_of
+from .one_case import add_case, add_case_options, any_case_of
 from .options import integer
 from .output import PICTURE, add_json, check_files, print_json, show_phases, tell, write_files
 
@@ -59,12 +59,17 @@ def _run(chosen: argparse.Namespace) -> None:
     if chosen.file is not None and looks_like_schedule(chosen.file):
         schedule.explain_schedule(chosen)
         return
-    schedule.check_case_options(chosen)
     started = time.monotonic()
     check_files(chosen, _FILES)
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
-    case, seed, where = case_of(chosen)
+    if chosen.file is None:  # what a file is for shows when it is read
+        schedule.check_case_options(chosen)
+    case, seed, where = any_case_of(chosen)
+    if not isinstance(case, Case):
+        schedule.explain_cell(chosen, case, seed, where)
+        return
+    schedule.check_case_options(chosen)
     if realizations is None:
         realizations = _realizations_for(case)
     with show_phases(begun=started) as phases, warnings.catch_warnings():

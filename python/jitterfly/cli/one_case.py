@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..case import MOST_CYCLES, Case
+from ..case import MOST_CYCLES, AnyCase, Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
 from ..network import Network
 from ..syntax import read_count, read_network, read_values
@@ -97,7 +97,7 @@ def add_case_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_case(path: Path, at: list[str]) -> tuple[Case, int, str]:
-    """The case in a file; of a study also its seed, and which cell it is (else 0 and "").
+    """The case of a collective in a file; of a study also its seed, and which cell (else 0 and "").
 
     Raises
     ------
@@ -107,6 +107,21 @@ def read_case(path: Path, at: list[str]) -> tuple[Case, int, str]:
     OSError
         The file can not be read.
     """
+    case, seed, where = _read_any_case(path, at)
+    return _of_collective(case, path), seed, where
+
+
+def _of_collective(case: AnyCase, path: Path) -> Case:
+    if not isinstance(case, Case):
+        raise ValueError(
+            f"{path}: its cases are schedules, not collectives; jitterfly run and jitterfly "
+            "explain take them"
+        )
+    return case
+
+
+def _read_any_case(path: Path, at: list[str]) -> tuple[AnyCase, int, str]:
+    """The same, also of a study of schedules."""
     from ..schedule.schedule import looks_like_schedule
     from ..studies import holds_study, load_case, load_study
 
@@ -123,7 +138,7 @@ def read_case(path: Path, at: list[str]) -> tuple[Case, int, str]:
     return case, 0, ""
 
 
-def _cell_of_study(study: Study, at: list[str]) -> tuple[Case, int, str]:
+def _cell_of_study(study: Study, at: list[str]) -> tuple[AnyCase, int, str]:
     labels = {axis.name: [point.label for point in axis.values] for axis in study.axes}
     if study.variants:
         labels["variant"] = [point.label for point in study.variants]
@@ -152,13 +167,7 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[Case, int, str]:
             variant = wanted.get("variant", next(iter(cases)))
             where = [f"{name}={label}" for name, label in cell.labels.items()]
             where += [f"variant={variant}"] if variant else []
-            case = cases[variant]
-            if not isinstance(case, Case):
-                raise ValueError(
-                    f"{study.where}: its cases are schedules, not collectives; jitterfly run and "
-                    "jitterfly explain take a schedule itself, with --network, --noise and --speed"
-                )
-            return case, study.seed, ", ".join(where)
+            return cases[variant], study.seed, ", ".join(where)
     raise AssertionError("every combination of labels is a cell")
 
 
@@ -193,12 +202,18 @@ def _check_one_description(chosen: argparse.Namespace, names: Sequence[str]) -> 
 
 
 def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
-    """The case, the seed that is given or that of its study, and which cell of it."""
+    """The case of a collective, the seed that is given or that of its study, and which cell."""
+    case, seed, where = any_case_of(chosen)
+    return _of_collective(case, chosen.file), seed, where
+
+
+def any_case_of(chosen: argparse.Namespace) -> tuple[AnyCase, int, str]:
+    """The same, also of a cell of a study of schedules."""
     _check_one_description(chosen, _CASE_OPTIONS)
     own_seed = integer(chosen.seed, "seed", 0, MOST_SEED)
     if chosen.file is not None:
-        case, seed, where = read_case(chosen.file, chosen.at or [])
-        return case, seed if own_seed is None else own_seed, where
+        found, seed, where = _read_any_case(chosen.file, chosen.at or [])
+        return found, seed if own_seed is None else own_seed, where
     if chosen.ranks is None:
         raise ValueError("give FILE.toml, or --ranks: neither is given")
     if chosen.noise is None and chosen.arrival is None and chosen.speed is None:

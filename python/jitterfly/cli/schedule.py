@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..case import AnyCase
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from ..progress import Phases
 from .options import integer, network_of, noises, pairs, tell_understood
-from .output import PICTURE, check_files, in_options, print_json, show_phases, write_files
+from .output import PICTURE, check_files, in_options, print_json, show_phases, tell, write_files
 
 EPILOG = """\
 schedules:
@@ -180,9 +181,14 @@ def run_schedule(chosen: argparse.Namespace) -> int:
 
 @contextmanager
 def _executing(
-    chosen: argparse.Namespace, path: Path, network: Any, noise: list[Any], begun: float
+    chosen: argparse.Namespace,
+    path: Path,
+    network: Any,
+    noise: list[Any],
+    begun: float,
+    options: bool = True,
 ) -> Iterator[tuple[Any, Phases]]:
-    """Read a schedule, say what the options were read as, and execute it within the block.
+    """Read a schedule, say what `options` were read as, and execute it within the block.
 
     There is no warning of a scarce recording, which the notes of the answer have as well. And
     Ctrl-C says that nothing is kept, as of a study something is.
@@ -193,7 +199,8 @@ def _executing(
     with show_phases(begun) as phases:
         phases(f"reading {path}")
         schedule = Schedule.read(path)
-        tell_understood(network, noise, chosen.network is not None)
+        if options:
+            tell_understood(network, noise, chosen.network is not None)
         phases(f"ordering {schedule.operations:,} operations")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ScarceRecordingWarning)
@@ -244,22 +251,46 @@ def contents(result: Any) -> dict[str, Any]:
 
 def explain_schedule(chosen: argparse.Namespace) -> None:
     """Explain the schedule that `chosen.file` names."""
+    _refuse(chosen, _OF_CASES, "is for a case", f"{chosen.file} is a schedule")
+    network: Any = network_of(chosen)
+    seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
+    _explain(chosen, chosen.file, network, _noise(chosen), _speed(chosen), seed)
+
+
+def explain_cell(chosen: argparse.Namespace, case: AnyCase, seed: int, where: str) -> None:
+    """Explain the schedule of a cell of the study that `chosen.file` names."""
+    from ..schedule import ScheduleCase
+
+    assert isinstance(case, ScheduleCase)
+    if case.order == "arrival":
+        tell("jitterfly: explained in the order of operations without noise, which is not the "
+             "study's")  # fmt: skip
+    _explain(
+        chosen, case.schedule.path, case.network, list(case.noise), case.speed, seed, where
+    )  # fmt: skip
+
+
+def _explain(
+    chosen: argparse.Namespace,
+    path: Path,
+    network: Any,
+    noise: list[Any],
+    speed: Any,
+    seed: int,
+    where: str | None = None,
+) -> None:
     from ..schedule import explain_schedule as explain
     from ..schedule.explain import USUAL_EXPLAINED
 
-    _refuse(chosen, _OF_CASES, "is for a case", f"{chosen.file} is a schedule")
     started = time.monotonic()
-    network: Any = network_of(chosen)
     check_files(chosen, _EXPLAINED_FILES)
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
-    seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
     slowest = _share(chosen.slowest)
     if realizations is None:
         realizations = USUAL_EXPLAINED if slowest is None else 1000
-    noise = _noise(chosen)
-    speed = _speed(chosen)
-    with _executing(chosen, chosen.file, network, noise, started) as (schedule, phases):
+    options = where is None  # else the study says what they would
+    with _executing(chosen, path, network, noise, started, options) as (schedule, phases):
 
         def show(done: int, count: int) -> None:
             phases(f"following {schedule.ranks:,} ranks", done, count)
@@ -269,11 +300,12 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
             progress=show, speed=speed,
         )  # fmt: skip
     if not chosen.json:  # before the files, of which one may fail
-        print("\n".join(explanation.report()), flush=True)
+        head = [f"cell of the study: {where}", ""] if where else []
+        print("\n".join([*head, *explanation.report()]), flush=True)
     with show_phases(started) as phases:
         written = write_files(chosen, explanation, _EXPLAINED_FILES, phases)
     if chosen.json:
-        print_json("explain", **_explained(explanation), written=written)
+        print_json("explain", cell=where or None, **_explained(explanation), written=written)
     elif written:
         print("\nwritten: " + ", ".join(map(str, written)))
 
