@@ -30,8 +30,8 @@ class UntrustedNoiseWarning(UserWarning):
     """A file of measured noise says that it is not to be trusted."""
 
 
-COPIES = "files"
-"""The folder beside a store's study that holds copies of the files that it names."""
+STORED_STUDY, COPIES = "study.toml", "files"
+"""In a store's directory: its study, and the folder with copies of the files that it names."""
 
 _Folders = tuple[Path, Path | None]
 _FOLDERS: ContextVar[_Folders] = ContextVar("folders", default=(Path(), None))

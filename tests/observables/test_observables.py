@@ -289,8 +289,6 @@ def test_times_of_cycles_are_differences_of_completions(algorithm, rank):
     columns = [row.name for row in completions(seen) if row.T == completions(seen)[-1].T]
     if rank == "mean":
         columns = [f"{name}: mean" for name in columns]
-    elif seen.observe != "completion":
-        columns = [f"{name}: max" for name in columns]
     result = jf.simulate(seen, RUNS, seed=3)
     ends = np.column_stack([result.column(name) for name in columns])
     quiet = result.noise_free[[result.observations.index(name) for name in columns]]

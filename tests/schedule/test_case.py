@@ -533,9 +533,14 @@ def test_marks_are_of_one_schedule(folder):
     head = ('schedule = "app.goal"\n', marks)
     with pytest.raises(ValueError, match=r"axes\.app sets the schedule, .*: set marks beside each"):
         load_study(changed(folder, head, (AXIS, DURATION + axis)))
+    of_axis = f'[axes.m]\npath = "marks"\nvalues = ["marks.txt", "other.txt"]\n{axis}'
+    shutil.copy(folder / "marks.txt", folder / "other.txt")
+    with pytest.raises(ValueError, match=r"axes\.app sets the schedule, and axes\.m has a file"):
+        load_study(changed(folder, (head[0], ""), (AXIS, DURATION + of_axis)))
     both = axis.replace('.goal"\n', f'.goal"\n{marks}')
     study = load_study(changed(folder, (head[0], ""), (AXIS, DURATION + both)))
     assert [cell.variants[0].case.cycles for cell in study.cells()] == [7, 7]
+    assert list(study.observables) == ["completion", "slowdown", "cycle_time", "cycle_slowdown"]
 
 
 def test_a_study_runs_on_beside_its_results(folder):
@@ -550,6 +555,9 @@ def test_a_study_runs_on_beside_its_results(folder):
     assert all(len(values) == 400 for values in ticks_of(store))
     for values, old in zip(ticks_of(store), before, strict=True):
         assert np.array_equal(values[:300], old)
+    shutil.copy("moved/study.toml", "moved/mine.toml")  # of somebody else: no copies for it
+    with pytest.raises(ValueError, match=r"schedule: app\.goal can not be read"):
+        load_study("moved/mine.toml")
 
 
 def test_what_is_said_of_cycles(folder):

@@ -60,8 +60,12 @@ class CycleTime(Observable, kind="cycle_time"):
         cycle = "last" if self.cycle == "mean" else self.cycle
         return {"completion": Select(self.variant, cycle=cycle, rank=self.rank)}
 
+    def cycles_in(self, cases: Mapping[str, AnyCase]) -> int:
+        """How many cycles its case has, of these (by variant)."""
+        return cases[self.sides()["completion"].variant_of(cases, "variant")].cycles
+
     def why_none(self, cases: Mapping[str, AnyCase]) -> str:
-        cycles = cases[self.sides()["completion"].variant_of(cases, "variant")].cycles
+        cycles = self.cycles_in(cases)
         if self.cycle == "mean" and cycles < _LEAST_CYCLES:
             return (
                 f"the mean leaves out the first and the last cycle, and there "

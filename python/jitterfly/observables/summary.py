@@ -177,7 +177,7 @@ class CellData:
 
     def _make_cross_moments(self, wanted: tuple[Column, ...]) -> CrossMoments:
         for columns, cross_moments in self._cross_moments.items():
-            # Those of each cycle are thousands of pairs, of which none has another one.
+            # A larger set alone: of thousands of pairs (cycle = "each") none is compared.
             if len(columns) > len(wanted) and set(wanted) <= set(columns):
                 return cross_moments.take([columns.index(column) for column in wanted])
         total = None

@@ -18,6 +18,7 @@ __all__ = [
     "curves",
     "distribution",
     "draw",
+    "each_cycle",
     "family",
     "inference",
     "maps",

@@ -73,15 +73,15 @@ def _means(facts: Sequence[MainNumbers | None]) -> np.ndarray:
 
 def _cut(panel: Axes, lines: Sequence[Sequence[MainNumbers | None]], banded: bool) -> bool:
     """Give the axis to the cycles between the first and the last, if those lie far from them."""
-    inner = [fact for facts in lines for fact in facts[1:-1] if fact is not None]
+    there = [[fact for fact in facts if fact is not None] for facts in lines]  # ends of its own
+    inner = [fact for facts in there for fact in facts[1:-1]]
     if not inner:
         return False
     shown = [[float(fact.mean.value), *(fact.quantiles or ())] for fact in inner]
     values = np.concatenate(shown if banded else [one[:1] for one in shown])
     low, high = float(values.min()), float(values.max())
     beyond = max(high - low, 0.05 * abs(high)) * _FAR
-    outer = np.concatenate([_means([facts[0], facts[-1]]) for facts in lines])
-    outer = outer[np.isfinite(outer)]
+    outer = np.concatenate([_means([*facts[:1], *facts[-1:]]) for facts in there])
     if not ((outer < low - beyond) | (outer > high + beyond)).any():
         return False
     panel.set_ylim(low - 0.1 * beyond, high + 0.1 * beyond)

@@ -178,8 +178,9 @@ _MOST_COUNTS = 4  # of cycles, of different cells
 
 def _cycles(results: Results) -> list[str]:
     """A line on how many cycles there are, of which some observables are means."""
-    means = [name.replace("_", " ") for name, one in _of_cycles(results) if one.cycle == "mean"]
-    counts = {case.cycles for cell in results.cells for case in cell.cell.cases.values()}
+    found = [(name, one) for name, one in _of_cycles(results) if one.cycle == "mean"]
+    means = [name.replace("_", " ") for name, _ in found]
+    counts = {one.cycles_in(cell.cell.cases) for cell in results.cells for _, one in found}
     counts -= {1, 2}  # of which there is no mean
     if not (means and counts):
         return []

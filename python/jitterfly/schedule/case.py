@@ -140,7 +140,7 @@ class ScheduleCase:
         put("sha256", digest)
         if self.marks is None or is_pattern(self.marks):
             if self.marks_sha256 is not None:
-                raise ValueError("marks_sha256 is that of a file, and marks is none")
+                raise ValueError("marks_sha256 must be left out where marks is no file")
         else:
             name, digest = _find(self.marks, self.marks_sha256, "marks")
             put("marks", name)

@@ -218,7 +218,7 @@ class ScheduleResult(ResultTable):
         if count == 1:
             return rows
         rows.append((f"first mark ({self.marks[0]})", f"at {show_time(first)}"))
-        between = np.diff(reached, axis=1)
+        between = from_ticks(self.iteration_ticks[:, 1:])
         # Iterations of one realization depend on each other: its mean is one sample.
         noisy = any(one.random for one in self.noise)
         mean = stats.mean(between.mean(axis=1), noisy=noisy)

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..files import TEMPORARY, write_whole
-from ..noise_files import COPIES
+from ..noise_files import COPIES, STORED_STUDY
 from ..studies import Study
-from .metadata import META, STUDY, changed_fields, differences, joined, read_meta, versions
+from .metadata import META, changed_fields, differences, joined, read_meta, versions
 from .record_format import RAW, read_head
 
 LOCK = ".lock"
@@ -264,7 +264,7 @@ def study_of(path: Path) -> str:
     """
     meta: dict[str, Any] = read_meta(path)
     meta.pop("backend")  # becomes known while the run goes on
-    parts = [_FORMAT, meta, versions(), (path / STUDY).read_bytes().hex()]
+    parts = [_FORMAT, meta, versions(), (path / STORED_STUDY).read_bytes().hex()]
     parts += [[file.name, _content(file)] for file in sorted((path / COPIES).glob("*"))]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

@@ -16,7 +16,7 @@ import numpy as np
 from ..fields import MOST_SEED, counted, shorten
 from ..files import read_text, read_whole, write_whole
 from ..info import __version__
-from ..noise_files import COPIES, copy_name, files_from, files_of
+from ..noise_files import COPIES, STORED_STUDY, copy_name, files_from, files_of
 from ..observables import Target
 from ..studies import STREAM_VERSION, BaseReplaced, RealizationBudget, Study, parse_study
 from ..studies.case_fields import get_path, leaves
@@ -25,7 +25,7 @@ from ..studies.toml import read_toml
 FORMAT = 2
 SHARED_FORMAT = 3  # cells share files of records, which programs that know format 2 do not find
 _FORMATS = (FORMAT, SHARED_FORMAT)
-META, STUDY = "store.json", "study.toml"
+META = "store.json"
 _TYPES = {
     "format": int,
     "stream": int,
@@ -140,7 +140,7 @@ def write_study(path: Path, study: Study) -> list[Path]:
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
             new += _write(copy, content)
-    return new + _write(path / STUDY, study.text.encode())
+    return new + _write(path / STORED_STUDY, study.text.encode())
 
 
 def _write(path: Path, content: bytes) -> list[Path]:
@@ -152,7 +152,7 @@ def _write(path: Path, content: bytes) -> list[Path]:
 
 def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
     """study.toml of the directory `path`, with the seed, budget and targets of the run."""
-    file = path / STUDY
+    file = path / STORED_STUDY
     text = read_text(file)
     full = meta["full"] and _has_full(text)
     with files_from(path.absolute(), path.absolute() / COPIES), warnings.catch_warnings():

@@ -97,7 +97,8 @@ class Study:
     variants : table of name = {path = value, ...}
         Cases that are compared in each cell, on the same noise.
     observables : table of name = Observable
-        Where there are none: completion and slowdown of each variant.
+        Where there are none: completion and slowdown of each variant; of schedules with marks also
+        those of a cycle, `CycleTime` and `CycleSlowdown`.
     targets : list of Target or str
         Such as "mean of gain ± 1 % at 95 %". A cell runs until all are met, or the budget ends.
     budget : RealizationBudget
@@ -158,7 +159,7 @@ class Study:
         put("seed", read_count(self.seed, "seed", 0, MOST_SEED))
         validation.check_texts(self)
         put("variants", read_variants(self.variants))
-        put("observables", read_observables(self.observables, self.variants, self.case))
+        put("observables", read_observables(self.observables, self))
         put("targets", tuple(map(read_target, self.targets)))
         validation.check_names(self)
         groups = validation.groups_of(self)

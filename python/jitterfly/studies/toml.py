@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ..case import Case
 from ..fields import check_keys, did_you_mean, shorten
 from ..files import read_text
-from ..noise_files import COPIES, files_from
+from ..noise_files import COPIES, STORED_STUDY, files_from
 from ..renames import figure_from_study, study_from_stored
 from .axes import Axis
 from .realization_budget import RealizationBudget
@@ -261,7 +261,9 @@ def load_study(path: str | Path, *, full: bool = False, choose: Choices | None =
     """
     text = read_text(path, pipe=True)
     folder = Path(path).absolute().parent
-    with files_from(folder, folder / COPIES):  # beside the study of a store
+    # Copies are those of a store's own study; another one in that directory has files of its own.
+    copies = folder / COPIES if Path(path).name == STORED_STUDY else None
+    with files_from(folder, copies):
         return parse_study(text, full=full, where=str(path), choose=choose)
 
 

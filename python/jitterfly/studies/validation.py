@@ -24,7 +24,7 @@ from ..observables import (
 from ..program import completions
 from ..schedule.marks import is_pattern
 from . import derived
-from .axes import Axis, Variant
+from .axes import Axis
 from .case_fields import Frozen, leaves
 from .grid import Cell
 from .realization_budget import RealizationBudget
@@ -126,15 +126,18 @@ def check_paths(study: Any, groups: Groups) -> None:
 
 def check_marks(study: Any, groups: Groups) -> None:
     """Raise ValueError for one file of marks with several schedules: it names operations of one."""
-    marks = study.case.get("marks")
-    if marks is None or is_pattern(marks):
-        return
+    marks = {"the case": [study.case.get("marks")]}
+    for axis in study.axes:
+        marks[f"axes.{axis.name}"] = [point.settings.get("marks") for point in axis.values]
+    marks["variants"] = [variant.settings.get("marks") for variant in study.variants]
     for name, points in groups.items():
-        for paths in points:
-            parts = {path.split(".")[0] for path in paths}
-            if "schedule" in parts and "marks" not in parts:
+        fields = [{path.split(".")[0] for path in paths} for paths in points]
+        if not any("schedule" in one and "marks" not in one for one in fields):
+            continue
+        for other, given in marks.items():
+            if other != name and not all(one is None or is_pattern(one) for one in given):
                 raise ValueError(
-                    f"{name} sets the schedule, and the case has a file of marks, which name "
+                    f"{name} sets the schedule, and {other} has a file of marks, which name "
                     "operations of one schedule: set marks beside each schedule"
                 )
 
@@ -187,9 +190,7 @@ def check_observables_and_targets(study: Any) -> None:
 
     for name, observable in observables.items():
         look(name, partial(contains, owner.values(), name))
-        if name not in owner.values() and observables != read_observables(
-            {}, study.variants, study.case
-        ):
+        if name not in owner.values() and observables != read_observables({}, study):
             raise ValueError(f"observables.{name}: no cell has {why_absent(observable, cells)}")
     for target in targets:
         wanted = target.observable
@@ -295,7 +296,7 @@ def _missing(select: Select, cells: Sequence[Cell]) -> str:
     return ""
 
 
-def read_observables(value: Any, variants: tuple[Variant, ...], case: Any) -> Frozen:
+def read_observables(value: Any, study: Any) -> Frozen:
     """Observables by name; where there are none, completion and slowdown of each variant.
 
     Of a schedule with marks the same of its iterations, too.
@@ -305,10 +306,13 @@ def read_observables(value: Any, variants: tuple[Variant, ...], case: Any) -> Fr
     if value:
         return Frozen({str(name): read_observable(name, one) for name, one in value.items()})
     kinds: list[type[Completion | CycleTime]] = [Completion, Slowdown]
-    if case.get("marks") if isinstance(case, Mapping) else getattr(case, "marks", None):
+    case = study.case
+    marks = case.get("marks") if isinstance(case, Mapping) else getattr(case, "marks", None)
+    points = [*study.variants, *(point for axis in study.axes for point in axis.values)]
+    if marks or any(point.settings.get("marks") for point in points):
         kinds += [CycleTime, CycleSlowdown]
     made: dict[str, Observable] = {}
-    for variant in [point.label for point in variants] or [""]:
+    for variant in [point.label for point in study.variants] or [""]:
         for kind in kinds:
             made[f"{kind.kind} {variant}".rstrip()] = kind(variant)
     return Frozen(made)

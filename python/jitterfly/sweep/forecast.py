@@ -201,15 +201,17 @@ def _run_seconds(
 
 def _look_seconds(store: Store, cell: Cell, realizations: int) -> float:
     """What it takes to look at so many: of many observables, such as of each cycle, some tell."""
-    data = CellData(store.ticks(cell, realizations), None)
     families = list(store.families(cell).values())
     some = families[:: math.ceil(len(families) / _LOOKED)] if families else []
     started = time.perf_counter()
+    data = CellData(store.ticks(cell, realizations), None)
+    read = time.perf_counter() - started
     for family in some:
         observed = Observed(family, data)
         for name in _statistics(store.study):
             observed.statistic(name)
-    return (time.perf_counter() - started) * len(families) / max(len(some), 1)
+    looked = time.perf_counter() - started - read
+    return read + looked * len(families) / max(len(some), 1)
 
 
 def _statistics(study: Study) -> list[str]:
