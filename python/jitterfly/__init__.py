@@ -38,6 +38,7 @@ from .network import Hockney, LogGOPS, Network
 from .noise import *  # noqa: F403
 from .observables import (
     Completion,
+    CycleGain,
     CycleSlowdown,
     CycleTime,
     Gain,
@@ -78,6 +79,7 @@ __all__ = [
     "Case",
     "Completion",
     "CriticalPath",
+    "CycleGain",
     "CycleSlowdown",
     "CycleTime",
     "Explanation",

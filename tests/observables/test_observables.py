@@ -8,12 +8,14 @@ import pytest
 import jitterfly as jf
 from jitterfly import theory
 from jitterfly.observables import (
+    CellData,
     Completion,
     CycleSlowdown,
     CycleTime,
     Form,
     Gain,
     Observable,
+    Observed,
     OptimalT,
     Overhead,
     Recovery,
@@ -308,6 +310,32 @@ def test_times_of_cycles_are_differences_of_completions(algorithm, rank):
     assert families["time mean"].members[0].lower_bound is None  # a cycle may catch up
 
 
+@pytest.mark.parametrize("cycle", [1, 2, "mean", "each"])
+def test_the_gain_of_a_cycle(cycle):
+    """Of paired realizations; the time of a cycle alone, where `Gain` has all until then."""
+    gain = jf.CycleGain("redundant", "conventional", cycle=cycle)
+    names = {"of": "redundant", "over": "conventional"}
+    times = {side: CycleTime(name, cycle=cycle) for side, name in names.items()}
+    study = cs14_study(cycles=4, gain=gain, **times)
+    (cell,) = study.cells()
+    families, ticks = study.families(cell), ticks_of(cell)
+    for end in [f", cycle {n}" for n in (1, 2, 3, 4)] if cycle == "each" else [""]:
+        (measure,) = families[f"gain{end}"].members
+        of, over = (families[f"{side}{end}"].members[0](ticks) for side in names)
+        np.testing.assert_allclose(measure(ticks), over / of, rtol=1e-9)
+        observed = Observed(families[f"gain{end}"], CellData(ticks))
+        mean, wins = (observed.statistic(name, 0.95).value for name in ("mean", "win probability"))
+        assert float(mean) == pytest.approx(over.mean() / of.mean())
+        assert float(wins) == pytest.approx((over > of).mean() + (over == of).mean() / 2)
+
+
+def test_gains_of_cycles_that_there_are_not():
+    with pytest.raises(ValueError, match="of and over must be different"):
+        jf.CycleGain("redundant", "redundant")
+    with pytest.raises(ValueError, match=r"leaves out the first and the last .*there are 2 cycles"):
+        cs14_study(cycles=2, gain=jf.CycleGain("redundant", "conventional"))
+
+
 def test_cycles_that_there_are_not():
     with pytest.raises(ValueError, match=r"leaves out the first and the last .*there are 2 cycles"):
         redundant_study(time=CycleTime())
@@ -435,6 +463,7 @@ def test_arrivals_have_their_place_in_xarray(ranks, after):
         jf.SinceArrival("a", arrival="first", cycle=2, rank="mean"),
         CycleTime("a", cycle=2, rank="mean"),
         CycleSlowdown(cycle="each"),
+        jf.CycleGain("a", "b", cycle=3),
     ],
     ids=str,
 )

@@ -572,6 +572,7 @@ def test_what_is_said_of_cycles(folder):
     path = changed(folder, ("[case]", text), ("[axes.D]", f"{observables}[axes.D]"))
     told = load_study(path).run(folder / "out").summary()
     assert "Mean of the cycles 2 to 4 of 5: mean." in told
+    assert [f"cycle {i + 1} ({name})" in told for i, name in enumerate("ABCD")] == 4 * [True]
     assert re.search(r"each, cycle \d is below 0 in many realizations at D=", told)
 
 

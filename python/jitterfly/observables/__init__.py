@@ -5,7 +5,7 @@ computes a statistic by its name; `targets.decide` says when a cell has enough r
 """
 
 from .completion import Completion
-from .cycle_time import CycleSlowdown, CycleTime
+from .cycle_time import CycleGain, CycleSlowdown, CycleTime, OfCycles
 from .gain import Gain
 from .measure import Column, Family, Form, Measure, Piece, Ticks
 from .observable import NOISE_FREE, Observable, Select, read_observable
@@ -25,6 +25,7 @@ __all__ = [
     "CellData",
     "Column",
     "Completion",
+    "CycleGain",
     "CycleSlowdown",
     "CycleTime",
     "Decision",
@@ -34,6 +35,7 @@ __all__ = [
     "Measure",
     "Observable",
     "Observed",
+    "OfCycles",
     "OptimalT",
     "Overhead",
     "Piece",

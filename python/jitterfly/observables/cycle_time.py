@@ -1,10 +1,10 @@
-"""`CycleTime`, `CycleSlowdown`: what a cycle takes by itself, or a cycle on average."""
+"""`CycleTime`, `CycleSlowdown`, `CycleGain`: what a cycle takes by itself, one or on average."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..case import MOST_CYCLES, AnyCase
 from ..fields import counted
@@ -15,8 +15,63 @@ from .observable import Chosen, Cycle, Observable, Rank, Select, check_number
 _LEAST_CYCLES = 3  # of which a mean leaves out two
 
 
+class CyclesTime(NamedTuple):
+    """The time of cycles in a row: in ticks, how many they are, and their ticks without noise."""
+
+    form: Form
+    cycles: int
+    quiet: int
+
+
+class OfCycles(Observable):
+    """Base of what reads the time of cycles without those before: one, each, or their mean."""
+
+    rank: Rank
+
+    def __post_init__(self) -> None:
+        check_number(self.cycle, "cycle", 1, MOST_CYCLES, ("last", "each", "mean"))
+        self.sides()
+
+    def _side(self, variant: str) -> Select:
+        return Select(variant, cycle="last" if self.cycle == "mean" else self.cycle, rank=self.rank)
+
+    def cycles_in(self, cases: Mapping[str, AnyCase]) -> list[int]:
+        """How many cycles the cases have that it reads, of these (by variant)."""
+        sides = self.sides().values()
+        return sorted({cases[side.variant_of(cases, "variant")].cycles for side in sides})
+
+    def why_none(self, cases: Mapping[str, AnyCase]) -> str:
+        least, *others = self.cycles_in(cases)
+        if self.cycle == "mean" and least < _LEAST_CYCLES:
+            return (
+                f"the mean leaves out the first and the last cycle, and there "
+                f"{'is' if least == 1 else 'are'} {counted(least, 'cycle')} (a schedule's run is "
+                "divided by marks)"
+            )
+        if self.cycle == "mean" and others:
+            return f"one of the two has {counted(least, 'cycle')}, the other {others[0]:,}"
+        if self.cycle == "last":
+            return "the last cycle takes 0 s without noise, as after a mark that ends the run"
+        return "it takes 0 s without noise"
+
+    def _time(self, completion: Chosen) -> CyclesTime | None:
+        """None where there are no such cycles, or they take no time without noise."""
+        if self.cycle == "mean":
+            first, last = 1, len(completion.ends) - 1
+        else:
+            first, last = completion.cycle - 1, completion.cycle
+        if last <= first:
+            return None
+        end, quiet = completion.ends[last - 1]
+        form = Form.of(end)
+        if first:
+            before, quiet_before = completion.ends[first - 1]
+            form, quiet = form - Form.of(before), quiet - quiet_before
+        return CyclesTime(form, last - first, quiet) if quiet > 0 else None
+
+
 @dataclass(frozen=True)
-class CycleTime(Observable, kind="cycle_time"):
+class CycleTime(OfCycles, kind="cycle_time"):
     """The time from the completion of a cycle to that of the next one, seconds.
 
     A cycle of a collective is a compute phase and the collective. Those of a schedule end at its
@@ -52,51 +107,12 @@ class CycleTime(Observable, kind="cycle_time"):
     cycle: Cycle | Literal["mean"] = "mean"
     rank: Rank = "last"
 
-    def __post_init__(self) -> None:
-        check_number(self.cycle, "cycle", 1, MOST_CYCLES, ("last", "each", "mean"))
-        self.sides()
-
     def sides(self) -> dict[str, Select]:
-        cycle = "last" if self.cycle == "mean" else self.cycle
-        return {"completion": Select(self.variant, cycle=cycle, rank=self.rank)}
-
-    def cycles_in(self, cases: Mapping[str, AnyCase]) -> int:
-        """How many cycles its case has, of these (by variant)."""
-        return cases[self.sides()["completion"].variant_of(cases, "variant")].cycles
-
-    def why_none(self, cases: Mapping[str, AnyCase]) -> str:
-        cycles = self.cycles_in(cases)
-        if self.cycle == "mean" and cycles < _LEAST_CYCLES:
-            return (
-                f"the mean leaves out the first and the last cycle, and there "
-                f"{'is' if cycles == 1 else 'are'} {counted(cycles, 'cycle')} (a schedule's run is "
-                "divided by marks)"
-            )
-        if self.cycle == "last":
-            return "the last cycle takes 0 s without noise, as after a mark that ends the run"
-        return "it takes 0 s without noise"
+        return {"completion": self._side(self.variant)}
 
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
-        found = self._form(sides["completion"])
-        if found is None:
-            return None
-        form, cycles, _ = found
-        return Measure(name, form, cycles * TICKS_PER_SECOND, "s")
-
-    def _form(self, completion: Chosen) -> tuple[Form, int, int] | None:
-        """The time of some cycles in a row, how many they are, and their ticks without noise."""
-        if self.cycle == "mean":
-            first, last = 1, len(completion.ends) - 1
-        else:
-            first, last = completion.cycle - 1, completion.cycle
-        if last <= first:
-            return None
-        end, quiet = completion.ends[last - 1]
-        form = Form.of(end)
-        if first:
-            before, quiet_before = completion.ends[first - 1]
-            form, quiet = form - Form.of(before), quiet - quiet_before
-        return (form, last - first, quiet) if quiet > 0 else None
+        time = self._time(sides["completion"])
+        return time and Measure(name, time.form, time.cycles * TICKS_PER_SECOND, "s")
 
 
 @dataclass(frozen=True)
@@ -112,5 +128,42 @@ class CycleSlowdown(CycleTime, kind="cycle_slowdown"):
     unit = ""
 
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
-        found = self._form(sides["completion"])
-        return None if found is None else Measure(name, found[0], found[2])
+        time = self._time(sides["completion"])
+        return time and Measure(name, time.form, time.quiet)
+
+
+@dataclass(frozen=True)
+class CycleGain(OfCycles, kind="cycle_gain"):
+    """``mean(over) / mean(of)`` of the time of a cycle: above 1, `of` is faster than `over`.
+
+    As `Gain`, which is of whole completions.
+
+    Parameters
+    ----------
+    of, over : str
+        Variants, on the same noise. With ``cycle="mean"`` they must have as many cycles.
+    cycle, rank
+        Which times: see `CycleTime`.
+    """
+
+    of: str
+    over: str
+    cycle: Cycle | Literal["mean"] = "mean"
+    rank: Rank = "last"
+
+    unit = ""
+    compares = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.of == self.over:
+            raise ValueError("of and over must be different, else the gain is 1")
+
+    def sides(self) -> dict[str, Select]:
+        return {"of": self._side(self.of), "over": self._side(self.over)}
+
+    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+        of, over = self._time(sides["of"]), self._time(sides["over"])
+        if of is None or over is None or of.cycles != over.cycles:
+            return None
+        return Measure(name, over.form, of.form)

@@ -406,7 +406,8 @@ def _draw_strip(axes: Axes, row: int, cell: FewRunMeans) -> None:
         va="center",
         parse_math=False,
     )
-    axes.text(1.0, row + 0.27, f"{cell.apart:.2g}×", transform=across, fontsize=9, va="center")
+    apart = f"{cell.apart:.2f}" if cell.apart < 10 else f"{cell.apart:.3g}"
+    axes.text(1.0, row + 0.27, f"{apart}×", transform=across, fontsize=9, va="center")
     axes.axhline(row - 0.3, color="#dddddd", linewidth=0.6)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from ..noise_free import noise_free_ticks
-from ..observables import CycleTime
+from ..observables import OfCycles
 from ..result_table import ends
+from ..schedule import ScheduleCase
 from ..store.metadata import situations
 from ..studies.validation import why_absent_at
 from ..units import TICKS_PER_SECOND, show_seconds
@@ -168,9 +169,9 @@ def notes(results: Results) -> list[str]:
     return [*lines, *([results.state] if results.state else [])]
 
 
-def _of_cycles(results: Results) -> list[tuple[str, CycleTime]]:
+def _of_cycles(results: Results) -> list[tuple[str, OfCycles]]:
     found = results.study.observables.items()
-    return [(name, one) for name, one in found if isinstance(one, CycleTime)]
+    return [(name, one) for name, one in found if isinstance(one, OfCycles)]
 
 
 _MOST_COUNTS = 4  # of cycles, of different cells
@@ -180,7 +181,8 @@ def _cycles(results: Results) -> list[str]:
     """A line on how many cycles there are, of which some observables are means."""
     found = [(name, one) for name, one in _of_cycles(results) if one.cycle == "mean"]
     means = [name.replace("_", " ") for name, _ in found]
-    counts = {one.cycles_in(cell.cell.cases) for cell in results.cells for _, one in found}
+    read = [one.cycles_in(cell.cell.cases) for cell in results.cells for _, one in found]
+    counts = {count for one in read for count in one}
     counts -= {1, 2}  # of which there is no mean
     if not (means and counts):
         return []
@@ -294,9 +296,11 @@ def _by_index(
     for base in bases:
         header += [h.replace(_title(samples[base]), _title(base), 1)
                    for h in _header([cell], samples[base])]  # fmt: skip
+    marks = {case.size.marks for case in cell.cell.cases.values() if isinstance(case, ScheduleCase)}
+    names = marks.pop() if len(marks) == 1 else ()
     rows = []
     for index in indices:
-        row = [index, f"{cell.realizations:,}"]
+        row = [_with_mark(index, names), f"{cell.realizations:,}"]
         for base in bases:
             row += _texts(cell.facts.get(f"{base}, {index}"), len(_header([cell], samples[base])))
         rows.append(row)
@@ -304,6 +308,14 @@ def _by_index(
     here = f"{study_axes.axis_title(results.study, results.axis)} = {at}" if results.axis else ""
     spare = _spare(results, [cell], list(samples.values()), 2)
     return Table(", ".join(part for part in (label, here) if part), header, rows, spare)
+
+
+def _with_mark(index: str, marks: Sequence[str]) -> str:
+    """`cycle 3 (step2)`: with the name of the mark that ends it, if that is another."""
+    what, _, number = index.partition(" ")
+    if what != "cycle" or int(number) > len(marks) or marks[int(number) - 1] == number:
+        return index
+    return f"{index} ({marks[int(number) - 1]})"
 
 
 def _spare(

@@ -167,7 +167,7 @@ class ScheduleCase:
 
     @property
     def size(self) -> _Size:
-        """How many ranks, operations and marks the schedule has."""
+        """How many ranks and operations the schedule has, and its marks."""
         return _size(self._files)
 
     @property
@@ -184,7 +184,7 @@ class ScheduleCase:
     @property
     def cycles(self) -> int:
         """One for each mark and one to the end of the run, which is done once."""
-        return self.size.marks + 1
+        return len(self.size.marks) + 1
 
     @property
     def observe(self) -> str:
@@ -296,14 +296,14 @@ def _read(files: _Files) -> Schedule:
 class _Size(NamedTuple):
     ranks: int
     operations: int
-    marks: int
+    marks: tuple[str, ...]  # their names
 
 
 @lru_cache(maxsize=4096)
 def _size(files: _Files) -> _Size:
     schedule = _read(files)
     names = () if schedule.marks is None else schedule.marks.names
-    return _Size(schedule.ranks, schedule.operations, len(names))
+    return _Size(schedule.ranks, schedule.operations, names)
 
 
 def _without_noise(case: ScheduleCase) -> ScheduleCase:

@@ -16,6 +16,7 @@ from ..observables import (
     CycleSlowdown,
     CycleTime,
     Observable,
+    OfCycles,
     Select,
     Slowdown,
     Target,
@@ -262,7 +263,7 @@ def why_absent(observable: Observable, cells: Sequence[Cell]) -> str:
         where = f"{side}." if len(sides) > 1 else ""
         if why := _missing(select, cells):
             return f"{where}{why}"
-    if isinstance(observable, CycleTime):
+    if isinstance(observable, OfCycles):
         return f"it: {observable.why_none(cells[0].cases)}"
     settings = "; ".join(f"{side}: T = {s.T!r}, cycle = {s.cycle!r}" for side, s in sides.items())
     return f"all of that ({settings}), or {observable.why_none(cells[0].cases)}"
