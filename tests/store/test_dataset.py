@@ -143,6 +143,18 @@ def test_one_unit_is_said_at_the_variables(out):
     assert "win probability" not in found.statistic
 
 
+def test_cycles_are_a_coordinate(out):
+    """So that nobody has to take the names of observables apart."""
+    text = STUDY.replace("[case]\n", "[case]\ncycles = 4\n").partition("[observables.gain]")[0]
+    text += '[observables.each]\nkind = "cycle_time"\ncycle = "each"\n'
+    found = to_xarray(make(out, study(text)))
+    assert np.isnan(found.cycle.sel(observable="completion"))
+    each = found.where(found.cycle > 0, drop=True).swap_dims(observable="cycle")
+    assert each.cycle.values.tolist() == [1, 2, 3, 4]
+    one = found.sel(observable="each, cycle 3")
+    np.testing.assert_array_equal(each.estimate.sel(cycle=3), one.estimate)
+
+
 @pytest.mark.parametrize(
     ("text", "name", "values", "units"),
     [

@@ -6,6 +6,7 @@ That of a single result is in `simulate`, that of a schedule in `schedule.result
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +40,8 @@ def to_xarray(store: Readable, confidence: float = 0.95) -> xarray.Dataset:
     `met` and `target_error` (axes..., target). A number that a cell does not have is NaN, and
     `exact` is False there. Where it lacks a target, `met` is False and `target_error` NaN. A bound
     that the sample is too small for is infinite. Times are in seconds: the coordinate `unit`
-    belongs to `observable`.
+    belongs to `observable`. So does `cycle`, where observables are of each cycle: the number of
+    theirs, else NaN.
 
     Raises
     ------
@@ -88,6 +90,10 @@ def dataset_of(numbers: Numbers) -> xarray.Dataset:
     }
     coordinates |= {key: ([key], np.array(words, dtype=str)) for key, words in names.items()}
     coordinates["unit"] = (["observable"], np.array(about["units"], dtype=str))
+    cycles = [re.search(r", cycle (\d+)$", name) for name in about["observables"]]
+    if any(cycles) and "cycle" not in axes:
+        numbered = np.array([np.nan if found is None else int(found[1]) for found in cycles])
+        coordinates["cycle"] = (["observable"], numbered, {"long_name": "cycle", "units": "1"})
     return _described(xr.Dataset(data, coordinates, _attributes(about)), about)
 
 
