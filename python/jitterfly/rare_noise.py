@@ -64,7 +64,7 @@ class SourceHits(NamedTuple):
         return self.most > MATTERS * half_width and realizations * self.as_long < ENOUGH_EVENTS
 
 
-def expected_hits(case: AnyCase, duration: float) -> list[SourceHits]:
+def expected_hits(case: AnyCase, duration: float, share: float = 1.0) -> list[SourceHits]:
     """What is to be expected of each random source that acts in a case.
 
     Parameters
@@ -72,6 +72,8 @@ def expected_hits(case: AnyCase, duration: float) -> list[SourceHits]:
     case : Case
     duration : float
         How long a realization lasts on average, in ticks: the mean completion.
+    share : float
+        The part of it that counts, such as one cycle of ten: so much of all hits.
 
     Examples
     --------
@@ -84,11 +86,15 @@ def expected_hits(case: AnyCase, duration: float) -> list[SourceHits]:
     """
     acting, met = random_sources(case), exposure(case)._replace(duration=float(duration))
     found = [
-        (place, noise, noise.expected_hits(met))
+        (place, noise, _part(noise.expected_hits(met), share))
         for place, noise in enumerate(case.placed_noise)
         if acting[place]
     ]
     return [SourceHits(*one, _as_long(one[2], [hits for _, _, hits in found])) for one in found]
+
+
+def _part(hits: Hits | None, share: float) -> Hits | None:
+    return hits and hits._replace(number=share * hits.number)
 
 
 def _as_long(own: Hits | None, all_hits: list[Hits | None]) -> float:

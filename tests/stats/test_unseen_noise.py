@@ -5,6 +5,7 @@ program falls below 0.93 for one seed in fifty, of 5000 for less than one in a m
 """
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -85,6 +86,21 @@ def test_a_budget_that_is_too_small_says_so(tmp_path):
     assert "lack what rare noise adds" in tables.table(Results(store))
     assert told in (tmp_path / "progress.json").read_text()
     assert told in " ".join(status(Store.open(tmp_path)).split())
+
+
+@pytest.mark.parametrize(("cycle", "cycles"), [(3, 1), ("mean", 8)])
+def test_of_a_cycle_the_hits_within_it_count(tmp_path, cycle, cycles):
+    """Of ten cycles, one is hit a tenth as often as the completion of the last."""
+    text = STUDY.replace("ranks = 64", 'ranks = 64\ncycles = 10\ncompute_time = "20us"')
+    text += f'cycle = {{ kind = "cycle_time", cycle = {cycle!r} }}\n'
+    text = text.replace("[", '["mean of cycle ± 1 %", ', 1)
+    _, decision = executed(tmp_path, text, realizations=2000)
+    own, whole = (
+        float(re.search(r"are expected (\S+) times", state.unseen)[1]) for state in decision.states
+    )
+    of_a_cycle = HITS * 7 / 6 * 2000  # the compute phase is a seventh step
+    assert whole == pytest.approx(10 * of_a_cycle, rel=0.05)
+    assert own == pytest.approx(cycles * of_a_cycle, rel=0.05)
 
 
 def test_a_run_that_goes_on_is_the_same(tmp_path):

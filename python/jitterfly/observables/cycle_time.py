@@ -16,11 +16,15 @@ _LEAST_CYCLES = 3  # of which a mean leaves out two
 
 
 class CyclesTime(NamedTuple):
-    """The time of cycles in a row: in ticks, how many they are, and their ticks without noise."""
+    """The time of cycles in a row: in ticks, how many they are, and their ticks without noise.
+
+    `span`: as `Measure` has it.
+    """
 
     form: Form
     cycles: int
     quiet: int
+    span: tuple[float, float]
 
 
 class OfCycles(Observable):
@@ -62,12 +66,15 @@ class OfCycles(Observable):
             first, last = completion.cycle - 1, completion.cycle
         if last <= first:
             return None
-        end, quiet = completion.ends[last - 1]
-        form = Form.of(end)
+        (column, end), begin = completion.ends[last - 1], 0
+        form = Form.of(column)
         if first:
-            before, quiet_before = completion.ends[first - 1]
-            form, quiet = form - Form.of(before), quiet - quiet_before
-        return CyclesTime(form, last - first, quiet) if quiet > 0 else None
+            before, begin = completion.ends[first - 1]
+            form -= Form.of(before)
+        if end <= begin:
+            return None
+        whole = completion.ends[-1][1]
+        return CyclesTime(form, last - first, end - begin, (begin / whole, end / whole))
 
 
 @dataclass(frozen=True)
@@ -112,7 +119,9 @@ class CycleTime(OfCycles, kind="cycle_time"):
 
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
         time = self._time(sides["completion"])
-        return time and Measure(name, time.form, time.cycles * TICKS_PER_SECOND, "s")
+        if time is None:
+            return None
+        return Measure(name, time.form, time.cycles * TICKS_PER_SECOND, "s", span=time.span)
 
 
 @dataclass(frozen=True)
@@ -129,7 +138,7 @@ class CycleSlowdown(CycleTime, kind="cycle_slowdown"):
 
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
         time = self._time(sides["completion"])
-        return time and Measure(name, time.form, time.quiet)
+        return None if time is None else Measure(name, time.form, time.quiet, span=time.span)
 
 
 @dataclass(frozen=True)
@@ -166,4 +175,4 @@ class CycleGain(OfCycles, kind="cycle_gain"):
         of, over = self._time(sides["of"]), self._time(sides["over"])
         if of is None or over is None or of.cycles != over.cycles:
             return None
-        return Measure(name, over.form, of.form)
+        return Measure(name, over.form, of.form, span=over.span)

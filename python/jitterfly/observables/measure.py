@@ -252,6 +252,8 @@ class Measure:
         What no realization can lie below, in `unit`: the interval of the mean ends there.
     noise_free : float, optional
         The value of a realization that no noise met, in `unit`.
+    span : (float, float)
+        From which part of the run to which one noise can move it, of the time without noise.
     """
 
     name: str
@@ -261,6 +263,7 @@ class Measure:
     distribution: bool = True
     lower_bound: float | None = None
     noise_free: float | None = None
+    span: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         if not isinstance(self.denominator, Form) and self.denominator < 1:

@@ -364,7 +364,8 @@ def _sources_not_met(
     variants: list[str] = []
     for variant in dict.fromkeys(column.variant for column in columns):
         longest = max(t for t, c in zip(times, columns, strict=True) if c.variant == variant)
-        own = expected_hits(cases[variant], longest)
+        begin, end = measure.span
+        own = expected_hits(cases[variant], longest / end, end - begin)
         acting += own
         variants += [variant] * len(own)
     suspected = hidden(acting)
