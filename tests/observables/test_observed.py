@@ -1,12 +1,14 @@
 """Statistics of observables, from raw samples and from summaries, against NumPy; targets."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from jitterfly import stats
 from jitterfly.observables import (
+    MOST_COLUMNS,
     STATISTICS,
     CellData,
     Column,
@@ -160,6 +162,28 @@ def test_summaries_merge_in_any_order():
     assert one == Summary.of(RAW, MEASURES)
     with pytest.raises(ValueError, match="other columns or measures"):
         one + Summary.of(RAW, MEASURES[:1])
+
+
+def test_of_many_columns_those_are_summed_that_are_read():
+    """Moments take time by the square. What an earlier version wrote, of all of them, is added."""
+    columns = tuple(Column("", f"cycle {i}") for i in range(MOST_COLUMNS + 1))
+    read = columns[7], columns[-1]
+    measure = Measure("time", Form.of(read[1]) - Form.of(read[0]), 5 * 10**12)
+    values = np.random.default_rng(1).integers(0, 10**9, (50, len(columns))).cumsum(axis=1)
+    parts = [Ticks(columns, part) for part in np.split(values, [20])]
+    new = Summary.of(parts[0], [measure])
+    assert new.columns == read
+    earlier = replace(new, columns=columns, cross_moments=parts[0].cross_moments())
+    other = Summary.of(parts[1], [measure])
+    whole = new + other
+    assert whole == other + new == earlier + other == other + earlier
+    assert whole == Summary.of(Ticks(columns, values), [measure])
+    mean = Observed(Family("time", "s", (measure,)), CellData(None, whole)).mean()
+    assert float(mean.value) == pytest.approx((values[:, -1] - values[:, 7]).mean() / 5e12)
+    few = Summary.of(Ticks(columns[1:], values[:, 1:]), [measure])
+    assert few.columns == columns[1:]
+    with pytest.raises(ValueError, match="other columns or measures"):
+        few + replace(few, columns=columns[:-1])
 
 
 @pytest.mark.parametrize("span", [1, 2**32, 2**32 + 1, 2**62], ids=lambda span: f"{span:g}")

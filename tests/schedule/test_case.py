@@ -576,6 +576,21 @@ def test_what_is_said_of_cycles(folder):
     assert re.search(r"each, cycle \d is below 0 in many realizations at D=", told)
 
 
+def test_thousands_of_cycles(folder):
+    """Of all of them together beyond what is kept raw; of each, all must be kept."""
+    case = replace(iterations(), cycles=300)
+    budget = jf.RealizationBudget(max=400, raw_bytes=300 * 8 * 100)
+    store = jf.Study("many", case=case, observables={"mean": jf.CycleTime()}, budget=budget).run()
+    [cell] = store.cells
+    assert cell.raw_limit < 400
+    wanted = jf.simulate(case, 400).samples
+    mean = (wanted[:, -2] - wanted[:, 0]).mean() / 298
+    assert store.estimate(cell, "mean", "mean").value == pytest.approx(mean)
+    each = {"each": jf.CycleTime(cycle="each")}
+    with pytest.raises(ValueError, match=r"raw_bytes must be at least 960000, .* read 300 columns"):
+        jf.Study("many", case=case, observables=each, budget=budget)
+
+
 def test_marks_in_another_order_than_they_are_reached(folder):
     iterations()
     lines = (folder / "marks.txt").read_text().splitlines(keepends=True)

@@ -15,11 +15,12 @@ from .recovery import Recovery
 from .since_arrival import SinceArrival
 from .slowdown import Slowdown
 from .statistics import LEAST_RAW, STATISTICS, Observed, check_statistic, quantile_share
-from .summary import CellData, Summary
+from .summary import MOST_COLUMNS, CellData, Summary, columns_of
 from .targets import Decision, Target, TargetState, decide, level_of
 
 __all__ = [
     "LEAST_RAW",
+    "MOST_COLUMNS",
     "NOISE_FREE",
     "STATISTICS",
     "CellData",
@@ -48,6 +49,7 @@ __all__ = [
     "TargetState",
     "Ticks",
     "check_statistic",
+    "columns_of",
     "decide",
     "level_of",
     "quantile_share",

@@ -16,6 +16,9 @@ from .measure import Column, Form, Measure, Ticks
 RATIO_ONE = 2**30
 """Histograms hold quotients of two forms as whole multiples of 1 / RATIO_ONE."""
 
+MOST_COLUMNS = 64
+"""Of a cell with more of them, such as of each mark, those have moments that are measured."""
+
 WinCounts = tuple[int, int, int]
 """In how many realizations the numerator was smaller, equal, larger than the denominator."""
 
@@ -49,6 +52,11 @@ def add_wins(one: WinCounts, other: WinCounts) -> WinCounts:
     return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
 
+def columns_of(measures: Iterable[Measure]) -> set[Column]:
+    """The columns that measures need."""
+    return {column for measure in measures for column in measure.columns}
+
+
 @dataclass(frozen=True, eq=False)
 class Summary:
     """Exact moments, histograms and wins of the realizations of one cell.
@@ -75,9 +83,13 @@ class Summary:
     def of(cls, ticks: Ticks, measures: Iterable[Measure]) -> Summary:
         """Of raw samples."""
         chosen = {measure.key: measure for measure in measures}
+        columns = ticks.columns
+        if len(columns) > MOST_COLUMNS:  # moments take time and memory by the square
+            read = columns_of(chosen.values())
+            columns = tuple(column for column in columns if column in read)
         return cls(
-            ticks.columns,
-            ticks.cross_moments(),
+            columns,
+            ticks.cross_moments(columns),
             {k: histogram_of(m, ticks) for k, m in chosen.items() if m.distribution},
             {k: count_wins(m, ticks) for k, m in chosen.items() if m.is_ratio and m.distribution},
         )
@@ -88,11 +100,18 @@ class Summary:
         return self.cross_moments.count
 
     def __add__(self, other: Summary) -> Summary:
-        if self.columns != other.columns or self.histograms.keys() != other.histograms.keys():
+        few, many = sorted((self, other), key=lambda one: len(one.columns))
+        moments = many.cross_moments
+        if len(many.columns) > MOST_COLUMNS and set(few.columns) < set(many.columns):
+            # Of many columns an earlier version has all.
+            moments = moments.take([many.columns.index(column) for column in few.columns])
+        elif self.columns != other.columns:
+            raise ValueError("summaries of other columns or measures can not be merged")
+        if self.histograms.keys() != other.histograms.keys():
             raise ValueError("summaries of other columns or measures can not be merged")
         return Summary(
-            self.columns,
-            self.cross_moments + other.cross_moments,
+            few.columns,
+            few.cross_moments + moments,
             {key: self.histograms[key] + other.histograms[key] for key in self.histograms},
             {key: add_wins(self.win_counts[key], other.win_counts[key]) for key in self.win_counts},
         )
