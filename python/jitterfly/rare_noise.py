@@ -86,15 +86,12 @@ def expected_hits(case: AnyCase, duration: float, share: float = 1.0) -> list[So
     """
     acting, met = random_sources(case), exposure(case)._replace(duration=float(duration))
     found = [
-        (place, noise, _part(noise.expected_hits(met), share))
+        (place, noise, hits and hits.in_part(share))
         for place, noise in enumerate(case.placed_noise)
         if acting[place]
+        for hits in [noise.expected_hits(met)]
     ]
     return [SourceHits(*one, _as_long(one[2], [hits for _, _, hits in found])) for one in found]
-
-
-def _part(hits: Hits | None, share: float) -> Hits | None:
-    return hits and hits._replace(number=share * hits.number)
 
 
 def _as_long(own: Hits | None, all_hits: list[Hits | None]) -> float:

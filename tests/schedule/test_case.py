@@ -588,7 +588,9 @@ def test_thousands_of_cycles(folder):
     assert store.estimate(cell, "mean", "mean").value == pytest.approx(mean)
     each = {"each": jf.CycleTime(cycle="each")}
     with pytest.raises(ValueError, match=r"raw_bytes must be at least 960000, .* read 300 columns"):
-        jf.Study("many", case=case, observables=each, budget=budget)
+        jf.Study("many", case=case, observables=each, budget=budget).run()
+    study = jf.Study("many", case=case, observables=each, budget=budget)
+    assert study.run(realizations=100).available(study.cells()[0]) == 100  # all of them are kept
 
 
 def test_marks_in_another_order_than_they_are_reached(folder):

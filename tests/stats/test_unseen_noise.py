@@ -13,6 +13,7 @@ from support.scale import at_most, full_scale
 
 import jitterfly as jf
 from jitterfly.observables import CellData, Column, Family, Form, Measure, Target, Ticks, decide
+from jitterfly.rare_noise import expected_hits
 from jitterfly.results import Results, tables
 from jitterfly.results.status import status
 from jitterfly.store import Store
@@ -88,11 +89,14 @@ def test_a_budget_that_is_too_small_says_so(tmp_path):
     assert told in " ".join(status(Store.open(tmp_path)).split())
 
 
-@pytest.mark.parametrize(("cycle", "cycles"), [(3, 1), ("mean", 8)])
-def test_of_a_cycle_the_hits_within_it_count(tmp_path, cycle, cycles):
+@pytest.mark.parametrize(
+    ("kind", "cycle", "cycles"),
+    [("cycle_time", 3, 1), ("cycle_time", "mean", 8), ("completion", 3, 3), ("slowdown", 1, 1)],
+)
+def test_of_a_cycle_the_hits_within_it_count(tmp_path, kind, cycle, cycles):
     """Of ten cycles, one is hit a tenth as often as the completion of the last."""
     text = STUDY.replace("ranks = 64", 'ranks = 64\ncycles = 10\ncompute_time = "20us"')
-    text += f'cycle = {{ kind = "cycle_time", cycle = {cycle!r} }}\n'
+    text += f'cycle = {{ kind = "{kind}", cycle = {cycle!r} }}\n'
     text = text.replace("[", '["mean of cycle ± 1 %", ', 1)
     _, decision = executed(tmp_path, text, realizations=2000)
     own, whole = (
@@ -101,6 +105,24 @@ def test_of_a_cycle_the_hits_within_it_count(tmp_path, cycle, cycles):
     of_a_cycle = HITS * 7 / 6 * 2000  # the compute phase is a seventh step
     assert whole == pytest.approx(10 * of_a_cycle, rel=0.05)
     assert own == pytest.approx(cycles * of_a_cycle, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("noise", "number"),
+    [
+        (jf.StepNoise("1ms", probability=1e-5), 0.1),
+        (jf.LateArrival(jf.Bernoulli(1e-5, "1ms"), each="cycle"), 0.1),
+        # drawn once, a hit delays every cycle
+        (jf.LateArrival(jf.Bernoulli(1e-5, "1ms"), each="realization"), 1),
+        (jf.SpeedNoise(1.5, probability=1e-5), 1),
+    ],
+    ids=lambda value: getattr(value, "kind", None),
+)
+def test_a_part_of_a_run_has_a_part_of_the_hits(noise, number):
+    case = case_with(noise, cycles=10, compute_time="20us")
+    whole, part = (expected_hits(case, 1e9, share)[1].hits for share in (1.0, 0.1))
+    assert part.number == pytest.approx(number * whole.number)
+    assert part.number * part.delay == pytest.approx(0.1 * whole.number * whole.delay)
 
 
 def test_a_run_that_goes_on_is_the_same(tmp_path):

@@ -264,12 +264,14 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
     """Print what a run would take, for `--dry-run`."""
     from ..memory import show_bytes
     from ..progress import show_duration, show_rate
+    from ..studies.validation import check_columns
     from ..sweep.driver import overridden
     from ..sweep.forecast import forecast
 
     check_study(study)
     shard = given.pop("shard")
     study = overridden(study, **given)
+    check_columns(study)
     cells = study.cells() if shard is None else shard.of(study.cells())
     costs = forecast(study, cells, backend=how["backend"], threads=how["threads"])
     if as_json:

@@ -76,7 +76,7 @@ class LateArrival(DelayNoise, kind="arrival"):
         if self.each == "cycle":
             return Hits.of_draws(groups * exposure.cycles, self.table())
         once = Hits.of_draws(groups, self.table())
-        return Hits(once.number, once.delay * exposure.cycles)
+        return Hits(once.number, once.delay * exposure.cycles, once=True)
 
     def longest_arrival(self) -> int:
         return self.likely_ticks()

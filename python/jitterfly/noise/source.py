@@ -135,10 +135,18 @@ class Hits(NamedTuple):
 
     Where several ranks share a draw it is one hit. `delay` is the mean over the hits. Of intervals
     whose durations vary it is longer than the mean duration: see `under_way`.
+    `once`: it is drawn once in a realization, and a hit delays all of its cycles.
     """
 
     number: float
     delay: float
+    once: bool = False
+
+    def in_part(self, share: float) -> Hits:
+        """Those within a part of the run, or what they delay in it."""
+        if self.once:
+            return self._replace(delay=share * self.delay)
+        return self._replace(number=share * self.number)
 
     @classmethod
     def of_draws(cls, draws: float, table: DelayTable) -> Hits:

@@ -120,7 +120,8 @@ class SpeedNoise(GroupNoise, kind="speed"):
         groups = exposure.groups(self.shared)
         drawn = Hits.of_draws(groups, self.table())
         slower = max(drawn.delay / TICKS_PER_SECOND - 1, 0.0)
-        return Hits(drawn.number, slower * (exposure.compute + exposure.combining))
+        delay = slower * (exposure.compute + exposure.combining)
+        return Hits(drawn.number, delay, once=True)
 
     @property
     def slows(self) -> bool:

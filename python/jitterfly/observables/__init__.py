@@ -8,7 +8,7 @@ from .completion import Completion
 from .cycle_time import CycleGain, CycleSlowdown, CycleTime, OfCycles
 from .gain import Gain
 from .measure import Column, Family, Form, Measure, Piece, Ticks
-from .observable import NOISE_FREE, Observable, Select, read_observable
+from .observable import NOISE_FREE, OF_A_CYCLE, Observable, Select, read_observable
 from .optimal_t import OptimalT
 from .overhead import Overhead
 from .recovery import Recovery
@@ -22,6 +22,7 @@ __all__ = [
     "LEAST_RAW",
     "MOST_COLUMNS",
     "NOISE_FREE",
+    "OF_A_CYCLE",
     "STATISTICS",
     "CellData",
     "Column",

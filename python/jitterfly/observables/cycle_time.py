@@ -16,15 +16,11 @@ _LEAST_CYCLES = 3  # of which a mean leaves out two
 
 
 class CyclesTime(NamedTuple):
-    """The time of cycles in a row: in ticks, how many they are, and their ticks without noise.
-
-    `span`: as `Measure` has it.
-    """
+    """The time of cycles in a row: in ticks, how many they are, and their ticks without noise."""
 
     form: Form
     cycles: int
     quiet: int
-    span: tuple[float, float]
 
 
 class OfCycles(Observable):
@@ -53,17 +49,22 @@ class OfCycles(Observable):
                 "divided by marks)"
             )
         if self.cycle == "mean" and others:
-            return f"one of the two has {counted(least, 'cycle')}, the other {others[0]:,}"
+            return (
+                f"the mean needs as many cycles of both, and one has {counted(least, 'cycle')}, "
+                f"the other {others[0]:,}"
+            )
         if self.cycle == "last":
             return "the last cycle takes 0 s without noise, as after a mark that ends the run"
         return "it takes 0 s without noise"
 
+    def read_cycles(self, chosen: Chosen) -> tuple[int, int]:
+        if self.cycle == "mean":
+            return 1, len(chosen.ends) - 1
+        return chosen.cycle - 1, chosen.cycle
+
     def _time(self, completion: Chosen) -> CyclesTime | None:
         """None where there are no such cycles, or they take no time without noise."""
-        if self.cycle == "mean":
-            first, last = 1, len(completion.ends) - 1
-        else:
-            first, last = completion.cycle - 1, completion.cycle
+        first, last = self.read_cycles(completion)
         if last <= first:
             return None
         (column, end), begin = completion.ends[last - 1], 0
@@ -73,8 +74,7 @@ class OfCycles(Observable):
             form -= Form.of(before)
         if end <= begin:
             return None
-        whole = completion.ends[-1][1]
-        return CyclesTime(form, last - first, end - begin, (begin / whole, end / whole))
+        return CyclesTime(form, last - first, end - begin)
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class CycleTime(OfCycles, kind="cycle_time"):
         time = self._time(sides["completion"])
         if time is None:
             return None
-        return Measure(name, time.form, time.cycles * TICKS_PER_SECOND, "s", span=time.span)
+        return Measure(name, time.form, time.cycles * TICKS_PER_SECOND, "s")
 
 
 @dataclass(frozen=True)
@@ -138,19 +138,20 @@ class CycleSlowdown(CycleTime, kind="cycle_slowdown"):
 
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
         time = self._time(sides["completion"])
-        return None if time is None else Measure(name, time.form, time.quiet, span=time.span)
+        return None if time is None else Measure(name, time.form, time.quiet)
 
 
 @dataclass(frozen=True)
 class CycleGain(OfCycles, kind="cycle_gain"):
     """``mean(over) / mean(of)`` of the time of a cycle: above 1, `of` is faster than `over`.
 
-    As `Gain`, which is of whole completions.
+    As `Gain`, which is of whole completions: the mean is this ratio of means, quantiles are those
+    of the quotients of single realizations.
 
     Parameters
     ----------
     of, over : str
-        Variants, on the same noise. With ``cycle="mean"`` they must have as many cycles.
+        Variants, on the same noise. With ``cycle="mean"`` both must have the same number of cycles.
     cycle, rank
         Which times: see `CycleTime`.
     """
@@ -175,4 +176,4 @@ class CycleGain(OfCycles, kind="cycle_gain"):
         of, over = self._time(sides["of"]), self._time(sides["over"])
         if of is None or over is None or of.cycles != over.cycles:
             return None
-        return Measure(name, over.form, of.form, span=over.span)
+        return Measure(name, over.form, of.form)

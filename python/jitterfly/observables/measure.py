@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any, NamedTuple
@@ -252,8 +252,9 @@ class Measure:
         What no realization can lie below, in `unit`: the interval of the mean ends there.
     noise_free : float, optional
         The value of a realization that no noise met, in `unit`.
-    span : (float, float)
-        From which part of the run to which one noise can move it, of the time without noise.
+    spans : mapping of str to (float, float)
+        By variant: from which part of its run to which one noise can move the measure, as parts of
+        the run's time without noise. A variant that is not named: all of it.
     """
 
     name: str
@@ -263,7 +264,7 @@ class Measure:
     distribution: bool = True
     lower_bound: float | None = None
     noise_free: float | None = None
-    span: tuple[float, float] = (0.0, 1.0)
+    spans: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.denominator, Form) and self.denominator < 1:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from .measure import Column, Family, Form, Measure
 from .statistics import quantile_share
 
 NOISE_FREE = "noise-free"
+OF_A_CYCLE = re.compile("(?P<observable>.*), cycle (?P<cycle>[0-9]+)")
+"""The name that `Observable.resolve` makes of an observable of each cycle."""
 
 Which = int | Literal["last", "best", "each"]
 Cycle = int | Literal["last", "each"]
@@ -57,6 +60,12 @@ class Chosen:
     def form(self) -> Form:
         """Its samples."""
         return Form.of(self.column)
+
+    def part(self, first: int, last: int) -> tuple[float, float]:
+        """From the end of the cycle `first` (0: the start) to that of `last`, of the whole run."""
+        begin, end = (self.ends[cycle - 1][1] if cycle else 0 for cycle in (first, last))
+        whole = self.ends[-1][1]
+        return (begin / whole, end / whole) if end > begin else (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -270,15 +279,32 @@ class Observable(Component, ABC):
         best = next((side for side, select in self.sides().items() if select.T == "best"), None)
         first = {side: chosen[0] for side, chosen in choice.items()}
         if best is None:
-            only = self.measure(name, **first)
+            only = self._measured(name, first)
             T = next(iter(first.values())).T
             return Family(name, self.unit, (only,), (T,), "only", floor) if only else None
-        made = [(c.T, self.measure(f"{name}, T={c.T}", **{**first, best: c})) for c in choice[best]]
+        made = [(c.T, self._measured(f"{name}, T={c.T}", {**first, best: c})) for c in choice[best]]
         members = tuple(measure for _, measure in made if measure)
         if not members:
             return None
         labels = tuple(T for T, measure in made if measure)
         return Family(name, self.unit, members, labels, self.picks[best], floor)
+
+    def _measured(self, name: str, sides: Mapping[str, Chosen]) -> Measure | None:
+        """`measure`, with the part of each variant's run that noise moves it in."""
+        measure = self.measure(name, **sides)
+        spans: dict[str, tuple[float, float]] = {}
+        for chosen in sides.values():
+            variant = chosen.column.variant
+            begin, end = chosen.part(*self.read_cycles(chosen))
+            known = spans.get(variant, (begin, end))
+            spans[variant] = min(begin, known[0]), max(end, known[1])
+        if measure is None or set(spans.values()) == {(0.0, 1.0)}:
+            return measure
+        return dataclasses.replace(measure, spans=spans)
+
+    def read_cycles(self, chosen: Chosen) -> tuple[int, int]:
+        """Before which cycle the time begins that it reads, and with which one it ends."""
+        return 0, chosen.cycle
 
     def check_best(self) -> None:
         """Raise ValueError if T = "best" is asked of a side where it has no meaning, or of two."""

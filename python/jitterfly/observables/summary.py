@@ -17,7 +17,7 @@ RATIO_ONE = 2**30
 """Histograms hold quotients of two forms as whole multiples of 1 / RATIO_ONE."""
 
 MOST_COLUMNS = 64
-"""Of a cell with more of them, such as of each mark, those have moments that are measured."""
+"""A cell with more raw columns than this keeps moments only of those that its measures read."""
 
 WinCounts = tuple[int, int, int]
 """In how many realizations the numerator was smaller, equal, larger than the denominator."""
@@ -101,14 +101,14 @@ class Summary:
 
     def __add__(self, other: Summary) -> Summary:
         few, many = sorted((self, other), key=lambda one: len(one.columns))
+        # An earlier version summed up all columns, however many.
+        had_all = len(many.columns) > MOST_COLUMNS and set(few.columns) < set(many.columns)
+        same = self.columns == other.columns or had_all
+        if not same or self.histograms.keys() != other.histograms.keys():
+            raise ValueError("summaries of other columns or measures can not be merged")
         moments = many.cross_moments
-        if len(many.columns) > MOST_COLUMNS and set(few.columns) < set(many.columns):
-            # Of many columns an earlier version has all.
+        if had_all:
             moments = moments.take([many.columns.index(column) for column in few.columns])
-        elif self.columns != other.columns:
-            raise ValueError("summaries of other columns or measures can not be merged")
-        if self.histograms.keys() != other.histograms.keys():
-            raise ValueError("summaries of other columns or measures can not be merged")
         return Summary(
             few.columns,
             few.cross_moments + moments,
@@ -203,6 +203,9 @@ class CellData:
         if self.ticks is not None:
             total = self.ticks.cross_moments(wanted)
         if self.rest is not None:
+            missing = [column.name for column in wanted if column not in self.rest.columns]
+            if missing:
+                raise ValueError(f"{missing[0]} is not summed up: no observable reads it")
             at = [self.rest.columns.index(column) for column in wanted]
             rest = self.rest.cross_moments.take(at)
             total = rest if total is None else total + rest

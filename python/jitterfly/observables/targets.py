@@ -364,7 +364,7 @@ def _sources_not_met(
     variants: list[str] = []
     for variant in dict.fromkeys(column.variant for column in columns):
         longest = max(t for t, c in zip(times, columns, strict=True) if c.variant == variant)
-        begin, end = measure.span
+        begin, end = measure.spans.get(variant, (0.0, 1.0))
         own = expected_hits(cases[variant], longest / end, end - begin)
         acting += own
         variants += [variant] * len(own)

@@ -5,7 +5,6 @@ A kind is a name in `studies.validation.FIGURES`, and in `plots.draw` the module
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from .. import stats
 from ..fields import check_choice
+from ..observables import OF_A_CYCLE
 from ..stats import Estimate
 from ..studies import Study, axis_unit
 from ..studies.validation import FIGURES
@@ -26,7 +26,6 @@ from .study_axes import AxisScale, axis_values
 #: Those that show one observable as well as several.
 OF_ONE = ("maps", "curves", "family", "each_cycle", "hm18_table", "distribution", "histogram",
           "tail", "few_runs")  # fmt: skip
-_OF_A_CYCLE = re.compile("(?P<observable>.*), cycle (?P<cycle>[0-9]+)")
 
 
 def figure_of(study: Study) -> str:
@@ -91,7 +90,7 @@ def names_by_cycle(names: Iterable[str], observable: str | None) -> dict[str, di
     """Of observables (and T) that have a name for each cycle, or of one of them: names by cycle."""
     found: dict[str, dict[int, str]] = {}
     for name in names:
-        match = _OF_A_CYCLE.fullmatch(name)
+        match = OF_A_CYCLE.fullmatch(name)
         if match and (observable is None or name.startswith(f"{observable}, ")):
             found.setdefault(match["observable"], {})[int(match["cycle"])] = name
     return {name: dict(sorted(of.items())) for name, of in found.items() if len(of) > 1}
@@ -197,7 +196,7 @@ class GridMap:
     @classmethod
     def empty(cls, study: Study, name: str, shape: tuple[int, int]) -> GridMap:
         """The map of an observable before anything is known."""
-        kinds = {"slowdown": "slowdown", "gain": "gain", "optimal_T": "T"}
+        kinds = {"slowdown": "slowdown", "gain": "gain", "cycle_gain": "gain", "optimal_T": "T"}
         kind = kinds.get(kind_of(study, name), "other")
         title = name.replace("_", " ") + ": the smallest not told from the best" * (kind == "T")
         numbers, marks = np.full(shape, np.nan), np.zeros(shape, dtype=bool)

@@ -182,7 +182,7 @@ def _cycles(results: Results) -> list[str]:
     found = [(name, one) for name, one in _of_cycles(results) if one.cycle == "mean"]
     means = [name.replace("_", " ") for name, _ in found]
     read = [one.cycles_in(cell.cell.cases) for cell in results.cells for _, one in found]
-    counts = {count for one in read for count in one}
+    counts = {one[0] for one in read if len(one) == 1}  # of two counts there is no mean
     counts -= {1, 2}  # of which there is no mean
     if not (means and counts):
         return []
@@ -311,7 +311,7 @@ def _by_index(
 
 
 def _with_mark(index: str, marks: Sequence[str]) -> str:
-    """`cycle 3 (step2)`: with the name of the mark that ends it, if that is another."""
+    """`cycle 3 (step2)`: with the name of the mark that ends the cycle, unless it is its number."""
     what, _, number = index.partition(" ")
     if what != "cycle" or int(number) > len(marks) or marks[int(number) - 1] == number:
         return index

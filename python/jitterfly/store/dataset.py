@@ -6,13 +6,13 @@ That of a single result is in `simulate`, that of a schedule in `schedule.result
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..fields import seed_in_files
 from ..notebook import package
+from ..observables import OF_A_CYCLE
 from .numbers import Numbers, Readable
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def to_xarray(store: Readable, confidence: float = 0.95) -> xarray.Dataset:
     `met` and `target_error` (axes..., target). A number that a cell does not have is NaN, and
     `exact` is False there. Where it lacks a target, `met` is False and `target_error` NaN. A bound
     that the sample is too small for is infinite. Times are in seconds: the coordinate `unit`
-    belongs to `observable`. So does `cycle`, where observables are of each cycle: the number of
-    theirs, else NaN.
+    belongs to `observable`. So does `cycle`, where there are observables of each cycle and no
+    axis has that name: the number of the observable's cycle, NaN for the others.
 
     Raises
     ------
@@ -90,9 +90,9 @@ def dataset_of(numbers: Numbers) -> xarray.Dataset:
     }
     coordinates |= {key: ([key], np.array(words, dtype=str)) for key, words in names.items()}
     coordinates["unit"] = (["observable"], np.array(about["units"], dtype=str))
-    cycles = [re.search(r", cycle (\d+)$", name) for name in about["observables"]]
+    cycles = [OF_A_CYCLE.fullmatch(name) for name in about["observables"]]
     if any(cycles) and "cycle" not in axes:
-        numbered = np.array([np.nan if found is None else int(found[1]) for found in cycles])
+        numbered = np.array([np.nan if found is None else int(found["cycle"]) for found in cycles])
         coordinates["cycle"] = (["observable"], numbered, {"long_name": "cycle", "units": "1"})
     return _described(xr.Dataset(data, coordinates, _attributes(about)), about)
 

@@ -212,7 +212,6 @@ def check_observables_and_targets(study: Any) -> None:
             _check_unit(target, wanted, observable.unit)
         except ValueError as error:
             raise ValueError(f"targets: {str(target)!r}: {error}") from None
-    _check_columns(study)
     if targets:
         _check_raw(study, {t.observable for t in targets if t.statistic == "mean"})
     pairs = [(target.statistic, target.observable) for target in targets]
@@ -239,7 +238,7 @@ def _check_unit(target: Target, name: str, unit: str) -> None:
 _MOST_READ = 256  # columns that are summed up
 
 
-def _check_columns(study: Any) -> None:
+def check_columns(study: Any) -> None:
     """Raise where many columns would have to be summed up, which takes time by the square."""
     for cell in study.cells():
         if cell.limit <= cell.raw_limit or len(cell.columns) <= _MOST_READ:

@@ -46,6 +46,7 @@ from ..store.cell_progress import ProgressWriter, is_finished
 from ..store.store import Store
 from ..studies import Cell, Study, load_study
 from ..studies.axes import listed
+from ..studies.validation import check_columns
 from ..syntax import read_count
 from . import executors
 from .batches import Batch, CellRun, Pace, run_batch, worst
@@ -429,6 +430,7 @@ def run(
             f"study must be a Study or the path of its TOML file, got {shorten(study)}"
         )
     study = overridden(study, realizations, seed, targets)
+    check_columns(study)
     cells = study.cells()
     if workers == "gpus" and backend == "auto" and all(cell.of_schedules for cell in cells):
         raise ValueError("workers 'gpus' need backend 'cuda' for schedules: 'auto' is the CPU")
