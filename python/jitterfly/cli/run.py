@@ -264,8 +264,7 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
     """Print what a run would take, for `--dry-run`."""
     from ..memory import show_bytes
     from ..progress import show_duration, show_rate
-    from ..studies.validation import check_columns
-    from ..sweep.driver import overridden
+    from ..sweep.driver import check_columns, overridden
     from ..sweep.forecast import forecast
 
     check_study(study)

@@ -20,7 +20,6 @@ from ..observables import (
     Select,
     Slowdown,
     Target,
-    columns_of,
     read_observable,
 )
 from ..program import completions
@@ -233,23 +232,6 @@ def _check_unit(target: Target, name: str, unit: str) -> None:
             f"{name} is a time, so the width must have a unit (s, ms, us, ns) or be in %, "
             f"got {show_number(target.absolute)}"
         )
-
-
-_MOST_READ = 256  # columns that are summed up
-
-
-def check_columns(study: Any) -> None:
-    """Raise where many columns would have to be summed up, which takes time by the square."""
-    for cell in study.cells():
-        if cell.limit <= cell.raw_limit or len(cell.columns) <= _MOST_READ:
-            continue
-        read = len(columns_of(study.measures(cell)))
-        if read > _MOST_READ:
-            raise ValueError(
-                f"realizations.raw_bytes must be at least {cell.limit * 8 * len(cell.columns)}, so "
-                f"that all realizations are kept: the observables read {read:,} columns, such as "
-                f"of each cycle; got {study.budget.raw_bytes} [at {cell.name}]"
-            )
 
 
 def _check_raw(study: Any, wanted: set[str]) -> None:

@@ -40,13 +40,12 @@ from ..fields import (
     is_real_number,
     shorten,
 )
-from ..observables import Target
+from ..observables import Target, columns_of
 from ..progress import ProgressLine, each, show_duration, show_rate
 from ..store.cell_progress import ProgressWriter, is_finished
 from ..store.store import Store
 from ..studies import Cell, Study, load_study
 from ..studies.axes import listed
-from ..studies.validation import check_columns
 from ..syntax import read_count
 from . import executors
 from .batches import Batch, CellRun, Pace, run_batch, worst
@@ -527,6 +526,23 @@ def overridden(
         least = min(study.budget.min, budget) if changed.get("targets", study.targets) else budget
         changed["budget"] = replace(study.budget, min=least, max=budget, rank_rounds=float("inf"))
     return replace(study, **changed) if changed else study
+
+
+_MOST_READ = 256  # columns that are summed up
+
+
+def check_columns(study: Study) -> None:
+    """Raise where many columns would have to be summed up, which takes time by the square."""
+    for cell in study.cells():
+        if cell.limit <= cell.raw_limit or len(cell.columns) <= _MOST_READ:
+            continue
+        read = len(columns_of(study.measures(cell)))
+        if read > _MOST_READ:
+            raise ValueError(
+                f"realizations.raw_bytes must be at least {cell.limit * 8 * len(cell.columns)}, so "
+                f"that all realizations are kept: the observables read {read:,} columns, such as "
+                f"of each cycle; got {study.budget.raw_bytes} [at {cell.name}]"
+            )
 
 
 @contextlib.contextmanager
