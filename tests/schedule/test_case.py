@@ -363,13 +363,20 @@ def test_the_table_has_the_time_that_slowdowns_are_divided_by(folder, capsys):
     assert "2.09" not in table
 
 
-def test_a_store_keeps_its_schedule(folder):
+@pytest.mark.parametrize(
+    ("field", "name", "observable"),
+    [("schedule", "app.goal", "slowdown"), ("marks", "marks.txt", "cycle_slowdown")],
+)
+def test_a_store_keeps_its_files(field, name, observable, folder):
+    if field == "marks":
+        iterations()
+        marked(folder)
     load_study("study.toml").run(folder / "out")
     shutil.move(folder / "out", folder / "moved")
-    (folder / "app.goal").unlink()
+    (folder / name).unlink()
     store = Store.open(folder / "moved")
-    assert store.estimate(store.cells[0], "slowdown", "mean").value > 1
-    with pytest.raises(ValueError, match=r"schedule: app\.goal can not be read"):
+    assert store.estimate(store.cells[0], observable, "mean").value > 1
+    with pytest.raises(ValueError, match=f"{field}: {re.escape(name)} can not be read"):
         load_study("study.toml")
 
 
@@ -462,6 +469,11 @@ def iterations(cycles=6):
     return case
 
 
+def marked(folder):
+    """The study, with marks.txt as its marks."""
+    return changed(folder, ("[case]", '[case]\nmarks = "marks.txt"'))
+
+
 def test_cycles_are_those_of_the_same_collective(folder):
     """Marks divide the schedule of a collective's cycles as its case is."""
     collective = replace(iterations(), noise="period=1ms,duration=25us")
@@ -487,7 +499,7 @@ def test_what_is_observed_of_marks_by_itself(folder):
     iterations()
     lines = (folder / "marks.txt").read_text().splitlines(keepends=True)
     (folder / "marks.txt").write_text("".join(lines[:-8]))  # none at the end of the run
-    path = changed(folder, ("[case]", '[case]\nmarks = "marks.txt"'))
+    path = marked(folder)
     study = load_study(path)
     kinds = ["completion", "slowdown", "cycle_time", "cycle_slowdown"]
     assert list(study.observables) == kinds
@@ -502,20 +514,9 @@ def test_what_is_observed_of_marks_by_itself(folder):
     assert parse_study(study.to_toml()).cells() == study.cells()
 
 
-def test_a_store_keeps_its_marks(folder):
-    iterations()
-    load_study(changed(folder, ("[case]", '[case]\nmarks = "marks.txt"'))).run(folder / "out")
-    shutil.move(folder / "out", folder / "moved")
-    (folder / "marks.txt").unlink()
-    store = Store.open(folder / "moved")
-    assert store.estimate(store.cells[0], "cycle_slowdown", "mean").value > 1
-    with pytest.raises(ValueError, match=r"marks: marks\.txt can not be read"):
-        load_study("study.toml")
-
-
 def test_other_marks_do_not_go_on(folder):
     iterations()
-    path = changed(folder, ("[case]", '[case]\nmarks = "marks.txt"'))
+    path = marked(folder)
     load_study(path).run(folder / "out")
     marks = (folder / "marks.txt").read_text()
     (folder / "marks.txt").write_text(f"# the same, and another content\n{marks}")
@@ -546,7 +547,7 @@ def test_marks_are_of_one_schedule(folder):
 def test_a_study_runs_on_beside_its_results(folder):
     """The directory of results has all that the study names, wherever it is."""
     iterations()
-    load_study(changed(folder, ("[case]", '[case]\nmarks = "marks.txt"'))).run(folder / "out")
+    load_study(marked(folder)).run(folder / "out")
     for name in ("app.goal", "marks.txt", "study.toml"):
         (folder / name).unlink()
     shutil.move(folder / "out", folder / "moved")
@@ -597,7 +598,7 @@ def test_marks_in_another_order_than_they_are_reached(folder):
     iterations()
     lines = (folder / "marks.txt").read_text().splitlines(keepends=True)
     (folder / "marks.txt").write_text("".join(reversed(lines)))
-    path = changed(folder, ("[case]", '[case]\nmarks = "marks.txt"'))
+    path = marked(folder)
     with pytest.raises(ValueError, match="give marks in the order in which they are reached"):
         load_study(path)
 

@@ -5,7 +5,7 @@ computes a statistic by its name; `targets.decide` says when a cell has enough r
 """
 
 from .completion import Completion
-from .cycle_time import CycleGain, CycleSlowdown, CycleTime, OfCycles
+from .cycle_time import LEAST_CYCLES, CycleGain, CycleSlowdown, CycleTime, OfCycles
 from .gain import Gain
 from .measure import Column, Family, Form, Measure, Piece, Ticks
 from .observable import NOISE_FREE, OF_A_CYCLE, Observable, Select, read_observable
@@ -19,6 +19,7 @@ from .summary import MOST_COLUMNS, CellData, Summary, columns_of
 from .targets import Decision, Target, TargetState, decide, level_of
 
 __all__ = [
+    "LEAST_CYCLES",
     "LEAST_RAW",
     "MOST_COLUMNS",
     "NOISE_FREE",

@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 from ..results import Results
 from ..results.figures import kind_of, names_by_cycle, observables
 from ..results.main_numbers import MainNumbers
+from ..results.study_axes import evenly
 from . import series, style
 
 _MOST_PANELS = 6
 _MOST_BANDS = 3  # of more cells, bands over each other are one area
 _MOST_MARKED = 100  # cycles; markers and intervals of more would be one bar
-_FAR = 1.0  # times the range of the other cycles
 
 
 def draw_each_cycle(results: Results, observable: str | None = None) -> Figure:
@@ -24,8 +24,7 @@ def draw_each_cycle(results: Results, observable: str | None = None) -> Figure:
     by_cycle = names_by_cycle(observables(results.study), observable)
     names = list(by_cycle)[:_MOST_PANELS]
     known = [cell for cell in results.cells if cell.facts]
-    places = np.linspace(0, len(known) - 1, len(style.SERIES)).round().astype(int)
-    cells = [known[i] for i in np.unique(places)]
+    cells = evenly(known, len(style.SERIES))
     labels = [cell.name or results.study.name for cell in cells]
     looks = dict(zip(labels, style.SERIES, strict=False))
     crowded = max(len(by_cycle[name]) for name in names) > _MOST_MARKED
@@ -80,7 +79,7 @@ def _cut(panel: Axes, lines: Sequence[Sequence[MainNumbers | None]], banded: boo
     shown = [[float(fact.mean.value), *(fact.quantiles or ())] for fact in inner]
     values = np.concatenate(shown if banded else [one[:1] for one in shown])
     low, high = float(values.min()), float(values.max())
-    beyond = max(high - low, 0.05 * abs(high)) * _FAR
+    beyond = max(high - low, 0.05 * abs(high))
     outer = np.concatenate([_means([*facts[:1], *facts[-1:]]) for facts in there])
     if not ((outer < low - beyond) | (outer > high + beyond)).any():
         return False

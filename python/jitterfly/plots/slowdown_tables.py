@@ -14,6 +14,7 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from ..fields import counted
 from ..result_table import show_time
+from ..results.study_axes import evenly
 from ..simulate import Result
 from ..slowdown import SlowdownTable, in_words, repetition, show_ratio
 from ..stats import Estimate
@@ -206,7 +207,7 @@ def draw_samples(result: Result) -> Figure:
     Of more observations than there are colours, the first and the last and some between.
     """
     names = result.observations
-    chosen = np.unique(np.linspace(0, len(names) - 1, len(style.SERIES)).round().astype(int))
+    chosen = evenly(range(len(names)), len(style.SERIES))
     figure, axes = style.new_figure([2.2], 1)
     handles = [
         style.draw_later_share(axes[0, 0], result.samples[:, column], look, names[column])

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..noise_free import noise_free_ticks
-from ..observables import OfCycles
+from ..observables import LEAST_CYCLES, OfCycles
 from ..result_table import ends
 from ..schedule import ScheduleCase
 from ..store.metadata import situations
@@ -182,8 +182,8 @@ def _cycles(results: Results) -> list[str]:
     found = [(name, one) for name, one in _of_cycles(results) if one.cycle == "mean"]
     means = [name.replace("_", " ") for name, _ in found]
     read = [one.cycles_in(cell.cell.cases) for cell in results.cells for _, one in found]
-    counts = {one[0] for one in read if len(one) == 1}  # of two counts there is no mean
-    counts -= {1, 2}  # of which there is no mean
+    # Of two cases with different counts there is no mean, nor of fewer than three cycles.
+    counts = {one[0] for one in read if len(one) == 1 and one[0] >= LEAST_CYCLES}
     if not (means and counts):
         return []
     which = [f"2 to {count - 1:,} of {count:,}" for count in sorted(counts)]
