@@ -239,7 +239,8 @@ def test_machines_of_nodes_have_hierarchical_candidates():
     by_cell = {(cell.ranks, cell.message_bytes): cell for cell in found.cells}
     for cell in found.cells:
         names = {row.name for row in cell.ranking} | set(cell.left_out)
-        assert {"hierarchical", "hierarchical_4_leaders", "hierarchical_all_leaders"} <= names
+        assert {"hierarchical", "hierarchical_4_leaders", "hierarchical_all_leaders",
+                "hierarchical_rings"} <= names  # fmt: skip
     inside = by_cell[4, 8]
     assert inside.left_out["hierarchical"] == "4 ranks are in one node, of 4"
     large = by_cell[64, 2**18]
@@ -248,6 +249,8 @@ def test_machines_of_nodes_have_hierarchical_candidates():
     # All ranks of a node share what crosses the machine: a quarter of the vector for each.
     times = large.noise_free
     assert times["hierarchical_all_leaders"] < times["hierarchical"]
+    # A rank takes the bytes of its own block between nodes, and not those of each round.
+    assert times["hierarchical_rings"] < times["hierarchical_all_leaders"]
 
 
 @pytest.mark.parametrize(
@@ -258,8 +261,10 @@ def test_machines_of_nodes_have_hierarchical_candidates():
         (17, "all", "the last node has 1 rank, the others 8: there are as many leaders in each"),
         (17, 4, "the last node has 1 rank, the others 8, and there would be 4 leaders in each"),
         (16, 8, "a node has 8 ranks: all are leaders then"),
+        (12, "rings", "the last node has 4 of 8 ranks: rings of all nodes are of one length"),
         (12, 4, ""),
         (16, "all", ""),
+        (16, "rings", ""),
         (17, 1, ""),
     ],
 )
@@ -272,7 +277,8 @@ def test_leaders_of_nodes_that_are_not_even(ranks, leaders, words):
             make(ranks, machine, 8)
         return
     algorithm = make(ranks, machine, 8)
-    assert algorithm.leaders == (8 if leaders == "all" else leaders)
+    assert algorithm.leaders == {"all": 8, "rings": 1}.get(leaders, leaders)
+    assert (algorithm.within == "ring") == (leaders == "rings")
     jf.Case(ranks, network=machine, algorithm=algorithm)
 
 

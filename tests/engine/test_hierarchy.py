@@ -177,6 +177,13 @@ def test_what_knows_one_level_only_says_so():
     [
         ({"node_ranks": 0}, "node_ranks must be an integer from 1"),
         ({"node_ranks": 4, "leaders": 5}, "leaders must be an integer from 1 to 4"),
+        ({"within": "tre"}, "within must be one of 'tree', 'ring', got 'tre'"),
+        ({"within": "ring", "leaders": 2}, "leaders must be 1 with within = 'ring'"),
+        ({"between": "rings"}, "between: kind must be one of"),
+        ({"between": {"kind": "ring_allreduce", "radix": 3}}, "between: unknown key 'radix'"),
+        ({"between": "ring_allgather"}, "between must be an allreduce, got RingAllgather"),
+        ({"between": 3}, "between must be an allreduce, got 3"),
+        ({"between": jf.RingAllreduce(exchanges_after=1)}, "exchanges_after must be 0 between"),
     ],
 )
 def test_hierarchical_allreduces_that_are_refused(algorithm, words):
@@ -184,9 +191,43 @@ def test_hierarchical_allreduces_that_are_refused(algorithm, words):
         jf.HierarchicalAllreduce(**algorithm)
 
 
-def test_every_node_has_its_leaders():
-    with pytest.raises(ValueError, match="leaders must be from 1 to 2, the ranks of the smallest"):
-        jf.Case(10, algorithm=jf.HierarchicalAllreduce(4, leaders=3), network=FAR)
+@pytest.mark.parametrize(
+    ("algorithm", "words"),
+    [
+        ({"leaders": 3}, "leaders must be from 1 to 2, the ranks of the smallest"),
+        ({"within": "ring"}, "ranks must be a multiple of node_ranks where within is 'ring'"),
+        ({"between": "butterfly"}, "between must be an allreduce of messages, got Butterfly"),
+    ],
+)
+def test_hierarchical_allreduces_that_do_not_fit_the_ranks(algorithm, words):
+    with pytest.raises(ValueError, match=words):
+        jf.Case(10, algorithm=jf.HierarchicalAllreduce(4, **algorithm), network=FAR)
+
+
+def test_an_allreduce_between_nodes_is_written_in_any_way():
+    """As an algorithm, a table or a kind; and records of before the choice are still found."""
+    ring = jf.HierarchicalAllreduce(4, between=jf.RingAllreduce())
+    for between in ("ring", "ring_allreduce", {"kind": "ring_allreduce"}):
+        assert jf.HierarchicalAllreduce(4, between=between) == ring
+    assert jf.Algorithm.from_dict(ring.to_dict()) == ring
+    assert ring.identity()["between"] == jf.RingAllreduce().to_dict()
+    before = {"kind": "hierarchical_allreduce", "node_ranks": 8, "leaders": 1}
+    assert jf.HierarchicalAllreduce().identity() == before
+    assert jf.HierarchicalAllreduce(between="recursive_doubling").identity() == before
+
+
+def test_rings_of_nodes_are_those_of_one_ring_without_nodes():
+    """With one rank in a node, or all in one, it is the allreduce itself."""
+    for algorithm in (
+        jf.HierarchicalAllreduce(1, within="ring", between="ring"),
+        jf.HierarchicalAllreduce(12, within="ring"),
+    ):
+        cases = [
+            jf.Case(12, algorithm=one, network=FAR, noise=NOISE, message_bytes=5000)
+            for one in (algorithm, jf.RingAllreduce())
+        ]
+        first, second = (jf.simulate(case, 9, seed=1, backend="cpu").ticks for case in cases)
+        np.testing.assert_array_equal(first, second)
 
 
 def test_more_ranks_than_fit_are_refused_at_once():

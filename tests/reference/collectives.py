@@ -39,8 +39,7 @@ GOALS = {
 def random_options(rng, kind, ranks, n):
     """Parameters of an algorithm of its own; redundant exchanges are not among them."""
     if kind == "hierarchical_allreduce":
-        width = rng.randint(1, ranks)
-        return {"node_ranks": width, "leaders": rng.randint(1, ranks % width or width)}
+        return random_hierarchy(rng, ranks, n)
     if kind == "linear_alltoall":
         return {"window": rng.choice([1, 2, 3, 8, rng.randint(1, 50)])}
     if kind.startswith(("knomial", "recursive_multiplying")):
@@ -52,6 +51,22 @@ def random_options(rng, kind, ranks, n):
     if kind == "segmented_ring_allreduce":
         return {"segment_bytes": -(-textbook.cut(n, ranks) // rng.randint(1, 9))}
     return {}
+
+
+def random_hierarchy(rng, ranks, n):
+    """Trees or rings in nodes, and any allreduce between them, which may be hierarchical itself."""
+    width = rng.randint(1, ranks)
+    leaders = rng.randint(1, ranks % width or width)
+    options = {"node_ranks": width, "leaders": leaders}
+    if rng.random() < 0.5:
+        width = rng.choice([width for width in range(1, ranks + 1) if ranks % width == 0])
+        options, leaders = {"node_ranks": width, "within": "ring"}, width
+    if rng.random() < 0.7:
+        kind = rng.choice([kind for kind, goal in GOALS.items()
+                           if goal == "allreduce" and kind != "butterfly"])  # fmt: skip
+        nodes, part = textbook.cut(ranks, width), textbook.cut(n, leaders)
+        options["between"] = {"kind": kind} | random_options(rng, kind, nodes, part)
+    return options
 
 
 def random_pair(rng, jf, kind, *, levels=False):

@@ -9,10 +9,11 @@ Thakur, Rabenseifner & Gropp, IJHPCA 2005 (recursive doubling and halving, Raben
 trees, ring, pairwise exchange); Bruck et al., IEEE TPDS 1997; Hensgen, Finkel & Manber, IJPP 1988
 (dissemination); Bayatpour et al., SC 2017 (several leaders in a node); Pjesivac-Grbovic et al.,
 Cluster Computing 2007 (chain, binary tree, segments); Sanders, Speck & Träff, Parallel Computing
-2009 (two trees).
+2009 (two trees); Cho et al., MLSys 2019 (rings in nodes and between them).
 """
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from functools import cache
 
 FOLD_IN, FOLD_OUT = 62, 63  # numbers of their draws
@@ -514,69 +515,94 @@ def recursive_halving_reduce_scatter(me, size, n):
     yield from fold(me, size, "fold out", own, way_out=True)
 
 
-def hierarchical_allreduce(me, size, n, node_ranks=8, leaders=1):
-    """Up in each node, across by recursive doubling, down; part l of the vector over leader l."""
+def hierarchical_allreduce(me, size, n, node_ranks=8, leaders=1, within="tree", between=None):
+    """Up in each node, across by another algorithm, down; part l of the vector over leader l.
+
+    The blocks of an algorithm between nodes are of a part: (part, block).
+    """
     nodes = [range(size)[first : first + node_ranks] for first in range(0, size, node_ranks)]
     own = next(i for i, node in enumerate(nodes) if me in node)
-    part, height = cut(n, leaders), log2_up(min(node_ranks, size))
-    number = 0
-
-    def name(label, leader):
-        return f"{label}, part {leader + 1}" if leaders > 1 else label
-
-    def climb(leader, r, number, down):
-        node = list(nodes[own])
-        node = node[leader:] + node[:leader]  # the leader first
-        place, gap = node.index(me), 2**r
-        how = "take" if down else "combine"
-        if place % (2 * gap) == gap:
-            peer = node[place - gap]
-            return [Receive(peer, part, number, how) if down else
-                    Send(peer, (leader,), part, number)]  # fmt: skip
-        if place % (2 * gap) == 0 and place + gap < len(node):
-            peer = node[place + gap]
-            return [Send(peer, (leader,), part, number) if down else
-                    Receive(peer, part, number, how)]  # fmt: skip
-        return []
-
-    for leader in range(leaders):
-        for r in range(height):
-            yield name(f"up {r + 1}", leader), climb(leader, r, number, False)
-            number += 1
-    power, k = largest_power(len(nodes))
-    extras = len(nodes) > power
     mine = me - nodes[own][0]  # which leader I am, if any
-    across = [] if mine >= leaders else [mine]
+    written = json.dumps(between or {"kind": "recursive_doubling_allreduce"})
+    across, options = _as_written(written)
+    leaders = len(nodes[0]) if within == "ring" else leaders
+    length = cut(n, leaders)
+    numbers, blocks = _numbers_and_blocks(written, len(nodes), length)
+    stages = _up_and_down_a_ring if within == "ring" else _up_and_down_trees
+    up, down, height = stages(list(nodes[own]), me, length, leaders, blocks, len(nodes[0]))
+    yield from up
+    part = (mine + 1) % leaders if within == "ring" else mine
+    for i, (label, ops) in enumerate(across(own, len(nodes), length, **options)):
+        moved = []
+        for op in ops if mine < leaders else []:
+            there = nodes[op.peer][mine]
+            number = height + numbers[i, op.number]
+            if isinstance(op, Send):
+                sent = tuple((part, block) for block in op.blocks)
+                moved.append(Send(there, sent, op.bytes, number))
+            else:
+                moved.append(Receive(there, op.bytes, number, op.how))
+        plain = across is recursive_doubling_allreduce
+        yield label if plain else f"{label} between nodes", moved
+    for label, ops in down:
+        first = height + len(numbers)
+        yield label, [replace(op, number=first + op.number) for op in ops]
 
-    def leader_of(node):
-        return nodes[node][mine]
 
-    if extras:
-        ops = []
-        for block in across:
-            if own >= power:
-                ops.append(Send(leader_of(own - power), (block,), part, number))
-            elif own + power < len(nodes):
-                ops.append(Receive(leader_of(own + power), part, number, "combine"))
-        yield "fold in", ops
-        number += 1
-    for r in range(k):
-        ops = []
-        for block in across:
-            if own < power:
-                ops = exchange(leader_of(own ^ 2**r), [block], part, number, "combine")
-        yield f"round {r + 1}", ops
-        number += 1
-    if extras:
-        ops = []
-        for block in across:
-            if own >= power:
-                ops.append(Receive(leader_of(own - power), part, number, "take"))
-            elif own + power < len(nodes):
-                ops.append(Send(leader_of(own + power), (block,), part, number))
-        yield "fold out", ops
-        number += 1
+def _as_written(between):
+    options = json.loads(between)
+    return globals()[options.pop("kind")], options
+
+
+@cache
+def _numbers_and_blocks(between, size, n):
+    """Draws of all ranks one by one, in the order of their rounds; and all blocks."""
+    (algorithm, options), numbers, blocks = _as_written(between), set(), set()
+    for rank in range(size):
+        for i, (_, ops) in enumerate(algorithm(rank, size, n, **options)):
+            numbers |= {(i, op.number) for op in ops}
+            blocks |= {block for op in ops if isinstance(op, Send) for block in op.blocks}
+    return {draw: place for place, draw in enumerate(sorted(numbers))}, sorted(blocks) or [0]
+
+
+def _up_and_down_trees(node, me, length, leaders, blocks, width):
+    """Part by part, up a binomial tree to its leader; and the same way back."""
+    height = log2_up(width)
+    up, down = [], []
     for leader in range(leaders):
-        for r in reversed(range(height)):
-            yield name(f"down {height - r}", leader), climb(leader, r, number, True)
-            number += 1
+        places = node[leader:] + node[:leader]  # the leader first
+        place = places.index(me)
+        part = tuple((leader, block) for block in blocks)
+        name = f", part {leader + 1}" if leaders > 1 else ""
+        for r in range(height):
+            back = height - 1 - r
+            climbed, descended = [], []
+            for level, ops in ((r, climbed), (back, descended)):
+                gap, number = 2**level, leader * height + r
+                upper = place % (2 * gap) == 0 and place + gap < len(places)
+                lower = place % (2 * gap) == gap
+                if upper or lower:
+                    peer = places[place + gap if upper else place - gap]
+                    how = "combine" if ops is climbed else "take"
+                    sends = lower if ops is climbed else upper
+                    ops.append(Send(peer, part, length, number) if sends else
+                               Receive(peer, length, number, how))  # fmt: skip
+            up.append((f"up {r + 1}{name}", climbed))
+            down.append((f"down {r + 1}{name}", descended))
+    return up, down, leaders * height
+
+
+def _up_and_down_a_ring(node, me, length, leaders, blocks, width):
+    """As `ring_allreduce`, of which this is each half; a block is a part."""
+    found = []
+    for label, ops in ring_allreduce(node.index(me), width, length * width):
+        moved = []
+        for op in ops:
+            number, peer = op.number % (width - 1), node[op.peer]
+            if isinstance(op, Send):
+                part = tuple((op.blocks[0], block) for block in blocks)
+                moved.append(Send(peer, part, op.bytes, number))
+            else:
+                moved.append(Receive(peer, op.bytes, number, op.how))
+        found.append((f"{label} in nodes", moved))
+    return found[:1], found[1:], width - 1

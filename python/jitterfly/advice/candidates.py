@@ -199,7 +199,10 @@ def _forwarded(after: int | str) -> Maker:
 
 
 def _hierarchical(leaders: int | str) -> Maker:
-    """Two stages, whose nodes are those of the first level of the machine."""
+    """Two stages, whose nodes are those of the first level of the machine.
+
+    `leaders`: how many a node has, "all", or "rings", which all ranks of a node form.
+    """
 
     def make(ranks: int, network: Network, size: int) -> Algorithm:
         if not isinstance(network, Hierarchy) or not network.spans:
@@ -222,15 +225,18 @@ def _hierarchical(leaders: int | str) -> Maker:
             if smallest > 1
             else (f"the last node has 1 rank, the others {node}")
         )
+        table: dict[str, Any] = {"kind": "hierarchical_allreduce", "node_ranks": node}
+        if leaders == "rings":
+            if smallest < node:
+                raise ValueError(f"{has}: rings of all nodes are of one length")
+            return Algorithm.from_dict(table | {"within": "ring", "between": "ring"})
         if leaders == "all" and smallest < node:
             raise ValueError(f"{has}: there are as many leaders in each node")
         if smallest == node and leaders != "all" and int(leaders) >= node:
             raise ValueError(f"a node has {node} ranks: all are leaders then")
         if leaders != "all" and int(leaders) > smallest:
             raise ValueError(f"{has}, and there would be {leaders} leaders in each node")
-        count = node if leaders == "all" else leaders
-        table = {"kind": "hierarchical_allreduce", "node_ranks": node, "leaders": count}
-        return Algorithm.from_dict(table)
+        return Algorithm.from_dict(table | {"leaders": node if leaders == "all" else leaders})
 
     return make
 
@@ -315,6 +321,13 @@ _OTHER_ALLREDUCES = [
             (4, "_4_leaders", "a quarter of the vector between each of 4 leaders"),
             ("all", "_all_leaders", "a part of the vector between each of all ranks"),
         )
+    ),
+    Candidate(
+        "hierarchical_rings",
+        _hierarchical("rings"),
+        usual=False,
+        usual_on_levels=True,
+        summary="reduce-scatter around a ring in each node, rings between nodes, allgather in each",
     ),
     Candidate(  # MPICH's has a radix of its own, which a tuning file would have to name
         "recursive_multiplying",

@@ -1,50 +1,100 @@
-"""Hierarchical allreduce: within nodes, and between the leaders of nodes."""
+"""Hierarchical allreduce: within nodes by trees or rings, between nodes by any allreduce."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Literal
+
 import numpy as np
 
-from ..fields import Given, check_integer, frozen_dataclass
-from ..steps import Listed, PairArray, Range, Step, Xor, power_below, rounds_of
-from .algorithm import MOST_ROUNDS, Algorithm, block_bytes, check_ranks, collective, message
+from ..fields import Given, check_choice, check_integer, frozen_dataclass, shorten
+from ..steps import MESSAGE, OBSERVE, Listed, PairArray, Partners, Step, rounds_of
+from .algorithm import (
+    COLLECTIVES,
+    MOST_ROUNDS,
+    Algorithm,
+    Forwarding,
+    block_bytes,
+    check_ranks,
+    collective,
+    is_kind_of,
+    message,
+)
+from .recursive_doubling_allreduce import RecursiveDoublingAllreduce
+
+
+class _Between(Given[str | Mapping[str, Any] | Algorithm, Algorithm]):
+    """An allreduce of messages: itself, a table of it, or its kind, also without "_allreduce"."""
+
+    def __init__(self) -> None:
+        super().__init__("Algorithm | dict | str", RecursiveDoublingAllreduce())
+
+    def __set__(self, instance: object, value: str | Mapping[str, Any] | Algorithm) -> None:
+        name = self._name
+        if isinstance(value, str):
+            whole = f"{value}_allreduce"
+            value = {"kind": whole if whole in Algorithm.kinds() else value}
+        if isinstance(value, Mapping):
+            value = Algorithm.from_dict(value, name)
+        others = [one for one in COLLECTIVES if one != "allreduce"]
+        if not isinstance(value, Algorithm) or any(is_kind_of(value.kind, one) for one in others):
+            raise ValueError(f"{name} must be an allreduce, got {shorten(value)}")
+        if isinstance(value, Forwarding) and value.exchanges_after:
+            raise ValueError(
+                f"{name}: exchanges_after must be 0 between nodes, got {value.exchanges_after!r}"
+            )
+        instance.__dict__[name] = value
 
 
 @frozen_dataclass()
 class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
-    """Reduce within each node, allreduce between the nodes' leaders, broadcast within each node.
+    """Reduce within each node, allreduce between nodes, spread the result within each node.
 
-    `message_bytes` is the vector, n bytes. Within a node of m ranks the vector goes up a binomial
-    tree to the leader and down again, in log2(m) steps each, rounded up; leaders exchange it by
-    recursive doubling, as `RecursiveDoublingAllreduce`. With several leaders in a node, each has a
-    part of the vector: the parts go up one after the other, cross the machine side by side, and go
-    down one after the other.
+    `message_bytes` is the vector, n bytes. With ``within="tree"`` it goes up a binomial tree of a
+    node's m ranks to the node's leader and down again, in log2(m) steps each, rounded up. With
+    several leaders, each has a part of the vector: the parts go up one after the other, cross the
+    machine side by side, and go down one after the other.
+
+    With ``within="ring"`` the m ranks of a node reduce-scatter the vector around a ring, in m - 1
+    steps with blocks of n / m bytes, and allgather it around the ring in the end. So each rank
+    leads a block.
 
     Parameters
     ----------
     node_ranks : int
         Ranks of a node, which are consecutive: those of the first level of a `Hierarchy` with
-        block placement. The last node may have fewer.
+        block placement. The last node may have fewer, unless they form rings.
     leaders : int
         Leaders of a node, each for a part of ``n / leaders`` bytes, rounded up: the first ranks of
-        the node. From 1 to the ranks of the smallest node.
+        the node. From 1 to the ranks of the smallest node; 1 with ``within="ring"``, where all
+        lead.
+    within : str
+        "tree" or "ring".
+    between : Algorithm, dict or str
+        The allreduce of the leaders: those with the same number in their nodes take part in one.
+        A text is its kind, "ring" or "ring_allreduce". It can be hierarchical itself: its nodes
+        are then groups of nodes. It makes no redundant exchanges.
 
     Raises
     ------
     ValueError
-        A parameter out of range; `leaders` beyond those of the last node, or more than 2^22 ranks,
-        when the case is made.
+        A parameter out of range; `leaders` beyond those of the last node, rings in nodes of
+        different sizes, or more than 2^22 ranks, when the case is made.
 
     Notes
     -----
-    Open MPI's component han and MPICH's two-level algorithms have this shape. Only one rank of a
-    node sends between nodes at a time, or `leaders` of them; on a flat network it is no faster than
-    recursive doubling.
+    Open MPI's component han and MPICH's two-level algorithms have the shape of trees. Only one rank
+    of a node sends between nodes at a time, or `leaders` of them; on a flat network it is no faster
+    than recursive doubling. Rings within and between nodes suit the long vectors of training: a
+    link between nodes carries each rank's share only, and the ring between nodes is m times shorter
+    than one of all ranks.
 
     References
     ----------
     Luo et al., "HAN: a Hierarchical AutotuNed Collective Communication Framework", IEEE Cluster
     2020. Bayatpour et al., "Scalable Reduction Collectives with Data Partitioning-based
-    Multi-Leader Design", SC 2017.
+    Multi-Leader Design", SC 2017. Cho et al., "BlueConnect: Decomposing All-Reduce for Deep
+    Learning on Heterogeneous Network Hierarchy", MLSys 2019.
 
     Examples
     --------
@@ -52,47 +102,90 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
 
     >>> [level.tolist() for level in HierarchicalAllreduce(2).message_levels(4)]
     [[[1, 0], [3, 2]], [[0, 2], [2, 0]], [[0, 1], [2, 3]]]
+    >>> rings = HierarchicalAllreduce(2, within="ring", between="ring")
+    >>> [level.tolist() for level in rings.message_levels(4)][:2]
+    [[[0, 1], [1, 0], [2, 3], [3, 2]], [[0, 2], [2, 0], [1, 3], [3, 1]]]
     """
+
+    added = ("within", "between")
 
     node_ranks: Given[int, int] = Given("int", 8)
     leaders: Given[int, int] = Given("int", 1)
+    within: Literal["tree", "ring"] = "tree"
+    between: _Between = _Between()
 
     def __post_init__(self) -> None:
         most = 2**MOST_ROUNDS
         put = object.__setattr__
         put(self, "node_ranks", check_integer(self.node_ranks, "node_ranks", 1, most))
+        check_choice(self.within, "within", ("tree", "ring"))
         put(self, "leaders", check_integer(self.leaders, "leaders", 1, self.node_ranks))
+        if self.within == "ring" and self.leaders != 1:
+            raise ValueError(
+                "leaders must be 1 with within = 'ring', in which every rank leads a block, got "
+                f"{self.leaders}"
+            )
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_ranks(self, ranks)
         width = min(self.node_ranks, ranks)
         smallest = ranks % width or width
+        if self.within == "ring" and smallest < width:
+            raise ValueError(
+                "ranks must be a multiple of node_ranks where within is 'ring': a block of a "
+                f"smaller node would be another one, got {ranks} ranks, {width} in a node"
+            )
         if self.leaders > smallest:
             raise ValueError(
                 f"leaders must be from 1 to {smallest}, the ranks of the smallest node here "
                 f"({ranks} ranks, {width} in a node), got {self.leaders}"
             )
-        up, down = [], []
-        for leader in range(self.leaders):
-            part = f", part {leader + 1}" if self.leaders > 1 else ""
-            trees = [_within_nodes(ranks, width, leader, 1 << r) for r in range(rounds_of(width))]
-            up += [(tree, f"up {r}{part}", True) for r, tree in enumerate(trees, 1)]
-            trees = [tree[:, ::-1] for tree in trees[::-1]]
-            down += [(tree, f"down {r}{part}", False) for r, tree in enumerate(trees, 1)]
-        across = []
-        for nodes, label, combine in _recursive_doubling(-(-ranks // width)):
-            pairs = [nodes * width + leader for leader in range(self.leaders)]
-            across.append((np.concatenate(pairs), label, combine))
-        n = block_bytes(message_bytes, self.leaders)
-        return collective(
-            [
-                message(Listed(pairs), draw, n, label, combine=combine)
-                for draw, (pairs, label, combine) in enumerate([*up, *across, *down])
-            ]
-        )
+        leaders = width if self.within == "ring" else self.leaders
+        size = block_bytes(message_bytes, leaders)
+        if self.within == "ring":
+            up, down = _rings(ranks, width, size)
+        else:
+            up, down = _trees(ranks, width, leaders, size)
+        across = self._across(-(-ranks // width), width, leaders, size)
+        return collective(_numbered([up, across, down]))
+
+    def _across(self, nodes: int, width: int, leaders: int, size: int) -> list[Step]:
+        """The steps of `between` on as many ranks as there are nodes, done by all their leaders."""
+        steps = []
+        lists: dict[Partners, Listed] = {}  # a ring has one for all its steps
+        for step in self.between.steps(nodes, size):
+            if step.kind == OBSERVE:
+                continue
+            if step.kind != MESSAGE or step.partners is None:
+                raise ValueError(
+                    f"between must be an allreduce of messages, got {self.between!r}: its ranks "
+                    "exchange copies as well, or do so on links that are never busy"
+                )
+            if step.partners not in lists:
+                pairs = step.partners.pair_array(nodes) * width
+                every = np.concatenate([pairs + leader for leader in range(leaders)])
+                lists[step.partners] = Listed(every)
+            label = step.label
+            if label and self.between != RecursiveDoublingAllreduce():
+                label += " between nodes"  # else it could be one of the steps within them
+            steps.append(step._replace(partners=lists[step.partners], label=label, redundancy=None))
+        return steps
 
 
-def _within_nodes(ranks: int, width: int, leader: int, stride: int) -> PairArray:
+def _trees(ranks: int, width: int, leaders: int, size: int) -> tuple[list[Step], list[Step]]:
+    """The steps up to the leaders of all nodes, for one leader after the other; and down again."""
+    up, down = [], []
+    for leader in range(leaders):
+        part = f", part {leader + 1}" if leaders > 1 else ""
+        trees = [_tree_level(ranks, width, leader, 1 << r) for r in range(rounds_of(width))]
+        for r, tree in enumerate(trees, 1):
+            up.append(message(Listed(tree), len(up), size, f"up {r}{part}", combine=True))
+        for r, tree in enumerate(trees[::-1], 1):
+            down.append(message(Listed(tree[:, ::-1]), len(down), size, f"down {r}{part}"))
+    return up, down
+
+
+def _tree_level(ranks: int, width: int, leader: int, stride: int) -> PairArray:
     """A step up the binomial trees of all nodes, whose root is rank `leader` of its node.
 
     Places in a tree count from the root, around the node.
@@ -106,14 +199,33 @@ def _within_nodes(ranks: int, width: int, leader: int, stride: int) -> PairArray
     return np.stack([rank[sends], to[sends]], axis=1)
 
 
-def _recursive_doubling(nodes: int) -> list[tuple[PairArray, str, bool]]:
-    """Sending and receiving node of each message, step by step; and whether they combine."""
-    power = power_below(nodes)
-    steps = [
-        (Xor(1 << r, power).pair_array(nodes), f"round {r + 1}", True)
-        for r in range(power.bit_length() - 1)
-    ]
-    if nodes > power:
-        fold = Range(power, nodes, -power).pair_array(nodes)
-        steps = [(fold, "fold in", True), *steps, (fold[:, ::-1], "fold out", False)]
+def _rings(ranks: int, width: int, size: int) -> tuple[list[Step], list[Step]]:
+    """Reduce-scatter and allgather around the ring of each node: in the end rank i leads block
+    ``i + 1`` (modulo `width`), as in `RingAllreduce`.
+    """
+    if width == 1:
+        return [], []
+    rank = np.arange(ranks)
+    first = rank - rank % width
+    ring = Listed(np.stack([rank, first + (rank - first + 1) % width], axis=1))
+    turns = width - 1
+    up = message(ring, 0, size, "reduce-scatter in nodes", combine=True, repeat=turns)
+    return [up], [message(ring, 0, size, "allgather in nodes", repeat=turns)]
+
+
+def _numbered(stages: list[list[Step]]) -> list[Step]:
+    """Stages one after the other, with draws of their own, in the order in which they come up.
+
+    Steps of a stage that share draws, such as the halves of one, still do.
+    """
+    steps, used = [], 0
+    for stage in stages:
+        longest: dict[int, int] = {}
+        for step in stage:
+            longest[step.round] = max(longest.get(step.round, 0), step.repeat)
+        first = {}
+        for draw, count in longest.items():
+            first[draw] = used
+            used += count
+        steps += [step._replace(round=first[step.round]) for step in stage]
     return steps
