@@ -174,7 +174,8 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
 
 def _trees(ranks: int, width: int, leaders: int, size: int) -> tuple[list[Step], list[Step]]:
     """The steps up to the leaders of all nodes, for one leader after the other; and down again."""
-    up, down = [], []
+    up: list[Step] = []
+    down: list[Step] = []
     for leader in range(leaders):
         part = f", part {leader + 1}" if leaders > 1 else ""
         trees = [_tree_level(ranks, width, leader, 1 << r) for r in range(rounds_of(width))]
