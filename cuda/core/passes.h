@@ -2,6 +2,12 @@
 // host_program.cpp. A pass runs consecutive steps on tiles. A tile is a set of ranks that contains
 // the partners of its ranks in all steps of the pass, as in the passes of an FFT. Both engines
 // execute the same passes; only the size of a tile differs.
+//
+// Words of blocking, from large to small. A batch: realizations whose state fits a GPU's memory. A
+// pass: some steps of all ranks. A tile: ranks that go through a pass without the others. A segment
+// (core/segment.h): ranks whose copies may overtake lower levels. A panel: some steps of a part of
+// a segment. A chunk: ranks of a message pass whose state stays in the nearest cache. A block: what
+// goes through some steps in registers; or the threads of CUDA.
 #pragma once
 
 #include "core/steps.h"

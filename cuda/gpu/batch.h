@@ -1,6 +1,6 @@
 // GPU batches (chunks of realizations): how many fit the device's memory at a time, and its layout.
-// What is free is asked in engine.cu; where an allocation fails all the same, simulate_on() in
-// run.cuh halves the batches. Launches of a batch: in_launches() there, with the limits of
+// What is free is asked in engine.cu; where an allocation fails all the same, run_in_batches() of
+// resources.h halves the batches. Launches of a batch: in_launches() in run.cuh, with the limits of
 // resources.h.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Resource limits of a GPU run: device memory, and how long a kernel launch may take.
+// Limits of a GPU run: batches are halved where memory runs out; how long a kernel launch may take.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Draws a random delay of any distribution (exponential, Weibull, ...) from 64 random bits, u.
-// It is an inverse transform by integer tables (delay_tables.h). No library's logarithm decides a
+// Draws a random delay, gap or duration of any distribution from 64 random bits, u (inverse CDF).
+// The inverse transform is by integer tables (delay_tables.h). No library's logarithm decides a
 // bit. Small u are rare, long delays.
 //
 // Nearly always the high half of u is enough, and the low half need not be drawn. Probabilities

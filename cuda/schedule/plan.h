@@ -1,5 +1,5 @@
-// Plan of a schedule: order of execution, network costs, eager or rendezvous (more than S bytes).
-// And the interfaces to run and explain it.
+// Plan of a schedule: order of execution, network costs; which sends need a rendezvous (above S).
+// action_run.h waits for it. Here are also the interfaces to run and explain it.
 //
 // The order is that of the run without noise, as LogGOPSim executes it: messages and operations
 // take a CPU as they come. Every realization keeps it. So the order of a rank's operations, and

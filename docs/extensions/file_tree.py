@@ -134,6 +134,7 @@ MOST_LINES = 12
 # Of a word in a file's own name, in the line, in the rest of the head, in definitions, nowhere.
 WORTH = 13, 10, 7, 3, 0
 ENDINGS = re.compile(r"(?<=\w{3})(?:ations?|ings?|ers?|ed|es|s|e|n)$", re.IGNORECASE)
+LONGEST_ENDING = 4
 NAMED = re.compile(r"//(.*)|\b(?:struct|class|enum) (\w+)|\b([a-z]\w+)\(")
 
 
@@ -155,14 +156,26 @@ def texts_of(path: Path) -> tuple[str, str]:
 
 
 def begins_a_word(word: str) -> re.Pattern[str]:
-    """Finds a word without its ending: `parse` finds parsing, and `mpi` does not find compiled."""
-    return re.compile(rf"(?<![^\W_]){re.escape(ENDINGS.sub('', word))}", re.IGNORECASE)
+    """Finds a word without its ending: `parse` finds parsing, and `mpi` does not find compiled.
+
+    The group is what follows: `band` also finds bandwidth, which is another word.
+    """
+    letters = re.escape(ENDINGS.sub("", word))
+    return re.compile(rf"(?<![^\W_]){letters}([^\W_]*)", re.IGNORECASE)
 
 
 def place_of(word: re.Pattern[str], texts: Sequence[str]) -> int:
-    """The number of the first text that has a word; that of the last of `WORTH` if none has."""
-    places = (place for place, text in enumerate(texts) if word.search(text))
-    return next(places, len(WORTH) - 1)
+    """The number of the first text that has a word; that of the last of `WORTH` if none has.
+
+    A longer word that only begins with it counts as if it stood a text later.
+    """
+    nowhere = len(WORTH) - 1
+    places = [
+        min(place + (len(found[1]) > LONGEST_ENDING), nowhere)
+        for place, text in enumerate(texts)
+        for found in word.finditer(text)
+    ]
+    return min(places, default=nowhere)
 
 
 def search(words: Sequence[str]) -> tuple[list[str], list[str]]:

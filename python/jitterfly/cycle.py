@@ -1,9 +1,9 @@
-"""Lowering of a case to one cycle of engine steps: costs of messages on each level, timeline.
+"""Cycle of a case: its engine steps with the costs of messages on each level; its timeline.
 
-Checks, bounds, timelines and the program of a case all take the same cycle, which is made once.
-The timeline is that of a machine whose ranks are all alike, so that one rank stands for all. On a
-machine of several levels (`Hierarchy`), or with ranks of different `Speed`, the messages of one
-step may differ in their costs.
+`program` compiles it. Checks, bounds, timelines and the program of a case all take the same cycle,
+which is made once. The timeline is that of a machine whose ranks are all alike, so that one rank
+stands for all. On a machine of several levels (`Hierarchy`), or with ranks of different `Speed`,
+the messages of one step may differ in their costs.
 """
 
 from __future__ import annotations

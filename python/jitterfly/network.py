@@ -1,6 +1,7 @@
 """Network cost models: Hockney (alpha, beta, gamma), LogGOPS (L, o, g, G, O; up to S bytes).
 
-Each model is one class that makes `Costs` of them, in ticks.
+Each model is one class that makes `Costs` of them, in ticks. Collectives refuse messages of more
+than S bytes, whose rendezvous only schedules model.
 """
 
 from __future__ import annotations

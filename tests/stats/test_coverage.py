@@ -1,4 +1,4 @@
-"""Coverage of 95 % intervals in 1000 simulated studies (else 100), also under early stopping.
+"""Coverage of 95 % intervals in 1000 simulated studies (small: 100), also under early stopping.
 
 Truth is a closed form, or a run of the engine 70,000 times as long as a study. Seeds are fixed. A
 count of hits has to lie between the two-sided 99.9 % limits of its binomial distribution, so each

@@ -1,6 +1,7 @@
-"""Collective algorithms (allreduce, reduce-scatter, ...): one module each; where to add a new one.
+"""Collective algorithms (allreduce, allgather, ...): one module each; where to add a new one.
 
-A new one is a module beside these and a line here, which is also what registers its `kind`;
+There are those of allreduce, allgather, reduce-scatter, alltoall, broadcast, reduce and barrier. A
+new one is a module beside these and a line here, which is also what registers its `kind`;
 `jitterfly advise` considers it once it is in advice/candidates.py.
 """
 

@@ -1,6 +1,7 @@
 """Base class `Algorithm`; shared pieces: k-nomial trees, pipelines, fold of a non-power-of-two.
 
-At the end: pieces that schedules of messages have in common.
+At the end: pieces that schedules of messages have in common. An algorithm is registered by a line
+in `__init__.py`.
 """
 
 from __future__ import annotations

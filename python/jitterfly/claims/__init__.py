@@ -1,6 +1,6 @@
-"""Claims of the papers that are reproduced, each judged by the results of a study.
+"""Claims of the papers that are reproduced, judged by results of studies; where to add a new one.
 
-How one is added: see `verdicts`.
+A new one is a function in the module of its paper and an entry in `registry`.
 """
 
 from .claim import (

@@ -1,4 +1,4 @@
-"""Cells of a study as claims use them: blocks with simultaneous intervals, order, concordance."""
+"""Cells of a study for claims: whether a whole block holds (simultaneous intervals); order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`Claim`, `Finding`: parts of a claim; reproduced, differs or cannot tell, by its interval."""
+"""`Claim`, `Finding`: parts of a claim; reproduced, differs or cannot tell, by its interval.
+
+A number holds where its interval is on the right side of a limit, which is the tolerance.
+"""
 
 from __future__ import annotations
 

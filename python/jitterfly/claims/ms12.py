@@ -1,4 +1,4 @@
-"""Claims of paper MS12: slowdown, gain and optimal T of its heat maps and curves.
+"""Claims of paper MS12: its published values and limits for slowdown, gain and optimal T.
 
 MS12 gives a number for few of its words. Where it does, or where a word says an order ("better",
 "larger"), that is the limit. Where a word asks for a number that the paper does not give ("far",

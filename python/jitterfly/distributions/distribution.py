@@ -502,7 +502,7 @@ class Continuous(Distribution):
 
     @abstractmethod
     def _upper(self, scale: float, p: Any) -> Any:
-        """The time that is exceeded with probability p, in units of `scale`, without a cut."""
+        """The time that is exceeded with probability p, in the unit of `scale`, without a cut."""
 
     @abstractmethod
     def _lower(self, scale: float, p: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Main estimates of one observable in one cell: mean, quantiles, means of 30 runs, targets."""
+"""Estimates of an observable in a cell: mean, median, 5-95 % band, means of 30 runs, targets."""
 
 from __future__ import annotations
 

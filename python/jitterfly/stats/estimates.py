@@ -1,6 +1,7 @@
 """Means (Student's t) and quantiles (order statistics) with confidence intervals; means of 30 runs.
 
-A quantile such as p99 of too few samples has an interval without an end.
+A quantile (percentile) such as p99 of too few samples has an interval without an end. Which order
+statistics enclose it: `binomial_ranks` of `sampling_distributions`.
 """
 
 from __future__ import annotations

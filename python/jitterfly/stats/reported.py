@@ -1,6 +1,6 @@
-"""Intervals of a mean or quantile of which only the number and its iterations were printed.
+"""Intervals of printed benchmark results (OSU, IMB), of which only number and iterations are known.
 
-Benchmarks of collectives print a mean, but not how much its iterations spread. If they are like
+Benchmarks print a mean, but not how much its iterations spread. If they are like
 samples that are at hand (of a simulation), these tell how far the number may be off by chance.
 """
 

@@ -1,6 +1,7 @@
 """Sampling distributions: quantiles of normal, Student's t and binomial; Clopper-Pearson interval.
 
-They are for confidence intervals: which order statistics enclose a quantile, and of shares.
+They are for confidence intervals: the ranks of the order statistics that enclose a quantile, and
+shares.
 Distributions to draw from are in `jitterfly.distributions`.
 """
 

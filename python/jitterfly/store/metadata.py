@@ -1,4 +1,7 @@
-"""`store.json`: format, seed, versions of a run; which edits of a study allow to resume it."""
+"""`store.json`: format, seed, versions of a run; which edits of a study allow to resume it.
+
+The hash by which a case's records are found is another one: `hash_case` of `studies.grid`.
+"""
 
 from __future__ import annotations
 

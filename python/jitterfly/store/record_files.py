@@ -1,7 +1,7 @@
-"""Samples on disk: written to record files in the background, read; half-written ones are cut off.
+"""Record files: samples, written in the background; half-written ones (kill) are cut off at resume.
 
 A record is appended by `files.append_whole`. What a kill left half-written does not count when a
-run is resumed.
+run is resumed: each record is a checkpoint.
 
 Realizations that are there are spans (first, end) of whole numbers, which `covering_steps` goes
 through.

@@ -1,4 +1,4 @@
-"""Grid of a study: cells from the product of its axes, variants, hash (identity) of a case."""
+"""Grid of a study: cells from the product of its axes; the hash by which records are found."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from . import derived
 from .axes import Axis, AxisValue, Variant
 from .case_fields import Frozen, get_path, thaw
 
-#: Part of every case's hash: a change of the random streams or of the model makes new records.
+#: Part of every case's hash: a change of the random streams or of the model makes new records, and
+#: stores of another version are refused (`store.metadata`).
 STREAM_VERSION = 3
 
 

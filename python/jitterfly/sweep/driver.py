@@ -1,7 +1,9 @@
-"""`run` of a study: batches, shards (Slurm arrays), resume after a kill or Ctrl-C, progress line.
+"""`run` of a study: batches, failed cells, shards (Slurm arrays), resume after a kill or Ctrl-C.
 
-Batches are handed out to workers, which are processes or MPI ranks (mpirun), and again where one
-died. Their results are gathered here, and written by one process.
+Batches are handed out to workers, which are processes or MPI ranks (mpirun). Their results are
+gathered here, and written by one process. Where a worker raises an exception, its cell has failed,
+and `on_error` says whether the others go on. A process that died gets its batch again; an MPI rank
+that died ends the job, and the next run resumes it.
 
 A shard is a part of the cells, which one job of several runs by itself: one of a Slurm array
 (`Shard.from_slurm`), or a process of an MPI job (`launchers`). While a run goes on, a line says how
