@@ -1,6 +1,6 @@
 // Input of the congestion engines (HSL09): network, message levels of a collective, perturbing
-// traffic. Read routes.h and orders.h first. Rank r is on host order[r] of a random order of the
-// hosts. The collective runs on ranks 0 ... z - 1, the perturbing pattern on the others. Hosts
+// traffic. Read routes.h and permutations.h first. Rank r is on host order[r] of a random order of
+// the hosts. The collective runs on ranks 0 ... z - 1, the perturbing pattern on the others. Hosts
 // beyond the last rank are idle.
 #pragma once
 

@@ -12,8 +12,8 @@
 
 namespace jf::congestion {
 
-// A random order (orders.h): items are sorted by their keys, first into a bucket for each value of
-// the highest bits, with about one item in each, and then by insertion.
+// A random order (permutations.h): items are sorted by their keys, first into a bucket for each
+// value of the highest bits, with about one item in each, and then by insertion.
 class Order {
  public:
   Order(std::uint32_t max_items, const VectorLoops& vector)

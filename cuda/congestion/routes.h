@@ -3,7 +3,7 @@
 // and kernel.cuh on a GPU. noise/link_loads.h makes a delay of the count.
 #pragma once
 
-#include "congestion/orders.h"
+#include "congestion/permutations.h"
 
 namespace jf::congestion {
 

@@ -11,8 +11,8 @@
 
 #include <cstdint>
 
+#include "noise/interface.h"
 #include "noise/jitter.h"
-#include "noise/none.h"
 #include "noise/periodic.h"
 #include "noise/rank_delay.h"
 #include "noise/sources.h"

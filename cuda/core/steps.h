@@ -16,7 +16,7 @@ template <class T>
 struct Clock {
   T sent;  // departure of its original message of this level; after the butterfly: ready time
   T busy;  // when the CPU is free again; == sent unless a copy was sent after the original
-  T next;  // state of the noise source, see noise/none.h
+  T next;  // state of the noise source, see noise/interface.h
   T id;    // number of the rank
 };
 

@@ -1,5 +1,5 @@
 // Any list of noise sources at once: union of busy intervals, sums of step and message delays. They
-// stand behind the interfaces of none.h, as one noise of the CPU and one of the network. One
+// stand behind the interfaces of interface.h, as one noise of the CPU and one of the network. One
 // periodic source alone has its own, faster path (periodic.h).
 //
 // A new kind of interval goes into intervals.h. CONTRIBUTING.md lists what else a new source needs.

@@ -5,7 +5,7 @@
 #include "emulated_gpu.h"
 
 // First, as copies of the kernel use it.
-#include "removed.h"
+#include "mutants.h"
 // The kernel.
 #include "congestion/run.cuh"
 #include "read_congestion.h"

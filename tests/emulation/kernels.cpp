@@ -6,7 +6,7 @@
 #include "emulated_gpu.h"
 
 // First, as copies of the kernels use it.
-#include "removed.h"
+#include "mutants.h"
 // The kernels.
 #include "gpu/lean_kernel.cuh"
 #include "gpu/message_kernel.cuh"

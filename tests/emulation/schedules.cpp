@@ -7,7 +7,7 @@
 #include "emulated_gpu.h"
 
 // First, as copies of the kernel use it.
-#include "removed.h"
+#include "mutants.h"
 // The kernel.
 #include "read_case.h"
 #include "schedule/run.cuh"

@@ -238,7 +238,7 @@ def wrong_kernels(tmp_path_factory):
     for number, (name, old, new) in enumerate(errors().values()):
         change(copy, name, old, new.replace("REMOVED", str(number)))
     include = '#include "noise/node_size.h"\n'
-    change(copy, "noise/periodic.h", include, f'{include}#include "removed.h"\n')
+    change(copy, "noise/periodic.h", include, f'{include}#include "mutants.h"\n')
     change(copy, "gpu/lean.h", "latest.ticks() < kRelativeEnd", "latest.ticks() < relative_end()")
     return build(folder, copy)
 

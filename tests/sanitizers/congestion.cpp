@@ -3,7 +3,7 @@
 // and exclusive or of all numbers that came out, "cancelled", or "error: ...".
 #include <memory>
 
-#include "plants.h"
+#include "planted_faults.h"
 #include "read_congestion.h"
 
 namespace {

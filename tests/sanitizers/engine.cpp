@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "plants.h"
+#include "planted_faults.h"
 #include "read_case.h"
 
 namespace {

@@ -4,7 +4,7 @@ The engine's sources are compiled with the sanitizer into a program of their own
 of every kind of pass on every instruction set that this processor has; what it tells of the
 results must be what the installed extension gives. Congestion, schedules and the threads that
 all of them use have programs beside it. That faults in the engine would be found is tested on
-builds that misuse it: see JF_PLANT_* in sanitizers/plants.h.
+builds that misuse it: see JF_PLANT_* in sanitizers/planted_faults.h.
 """
 
 import functools
