@@ -181,15 +181,17 @@ def check_present(table: Mapping[str, Any], keys: Collection[str], where: str) -
 def did_you_mean(word: Any, allowed: Collection[str]) -> str:
     """``" (did you mean 'period'?)"``, or nothing when no word is close.
 
-    Words that have it as a part come first: those that begin with it, then the others.
+    Words that have it as a part come first: those that begin with it, then the others; short ones
+    before long ones.
     """
     if not isinstance(word, str):
         return ""
-    names, part = [str(name) for name in allowed][:1000], word[:40].lower()
+    names, part = list(dict.fromkeys(map(str, allowed)))[:1000], word[:40].lower()
     same = [name for name in names if name.lower() == part]
     whole = same or [name for name in names if len(part) >= _LEAST_PART and part in name.lower()]
     begin = [name for name in whole if name.lower().startswith(part)]
-    close = (begin or whole)[:_MOST_HINTS] or difflib.get_close_matches(word[:40], names, n=1)
+    close = sorted(begin or whole, key=len)[:_MOST_HINTS]
+    close = close or difflib.get_close_matches(word[:40], names, n=1)
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 
 

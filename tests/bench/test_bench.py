@@ -301,7 +301,8 @@ def test_every_algorithm_has_its_shape_measured():
     """Or another has the same one."""
     same = {"recursive_doubling_allgather", "recursive_doubling_barrier", "ring_allgather",
             "bruck_alltoall", "pairwise_alltoall", "linear_alltoall",
-            "segmented_ring_allreduce"}  # fmt: skip
+            "segmented_ring_allreduce", "ring_reduce_scatter",
+            "pairwise_reduce_scatter"}  # fmt: skip
     kinds = {algorithm.kind for algorithm in bench_collectives.SHAPES.values()}
     assert kinds | same == kinds_of(jf.algorithms.Algorithm)
 

@@ -453,8 +453,8 @@ def test_without_a_collective_a_short_name_is_an_allreduce(capsys, name, kind):
         (["--algorithm", "recursive_halving"],
          "--algorithm recursive_halving is there for reduce_scatter, not for allreduce, which "),
         (["--algorithm", "ring", "--collective", "barrier"],
-         "--algorithm ring is there for allreduce and for allgather, not for barrier, which has "
-         "dissemination, recursive_doubling, tree"),
+         "--algorithm ring is there for allreduce and for allgather and for reduce_scatter, not "
+         "for barrier, which has dissemination, recursive_doubling, tree"),
         (["--algorithm", "ring_allgather", "--collective", "barrier"],
          "--algorithm ring_allgather is not for barrier, which has dissemination_barrier, "),
         (["--algorithm", "ring", "--collective", "barier"],

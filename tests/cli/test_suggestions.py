@@ -36,7 +36,7 @@ def test_a_part_of_a_name_is_enough(capsys):
     """And the list of all kinds has no end."""
     told = error_of(capsys, "slowdown", "--noise=period=1ms,duration=1us", "--ranks=4",
                     "--algorithm=rin")  # fmt: skip
-    assert "(did you mean 'ring_allgather' or 'ring_allreduce' or 'ring'?)" in told
+    assert "(did you mean 'ring' or 'ring_allgather' or 'ring_allreduce'?)" in told
     assert all(kind in told for kind in jf.Algorithm.kinds())
 
 

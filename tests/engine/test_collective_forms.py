@@ -66,6 +66,8 @@ ANY = {
     "dissemination_barrier": lambda N, n: ceil(log2(N)) * (A + n * B),
     "bruck_allgather": lambda N, n: ceil(log2(N)) * A + (N - 1) * n * B,
     "ring_allgather": lambda N, n: (N - 1) * (A + n * B),
+    "ring_reduce_scatter": lambda N, n: (N - 1) * (A + Fraction(n, N) * (B + C)),
+    "pairwise_reduce_scatter": lambda N, n: (N - 1) * (A + Fraction(n, N) * (B + C)),
     "pairwise_alltoall": lambda N, n: (N - 1) * (A + n * B),
 }  # fmt: skip
 

@@ -44,6 +44,7 @@ FEWER = {
     "knomial_reduce": 2**20,
     "chain_broadcast": 2**12,
     "pairwise_alltoall": 2**12,
+    "pairwise_reduce_scatter": 2**12,
     "linear_alltoall": 2**12,
     "recursive_multiplying_allreduce": 2**20,
 }

@@ -30,6 +30,8 @@ GOALS = {
     "bruck_allgather": "allgather",
     "ring_allgather": "allgather",
     "recursive_halving_reduce_scatter": "reduce_scatter",
+    "ring_reduce_scatter": "reduce_scatter",
+    "pairwise_reduce_scatter": "reduce_scatter",
     "linear_alltoall": "alltoall",
     "pairwise_alltoall": "alltoall",
     "bruck_alltoall": "alltoall",

@@ -515,6 +515,25 @@ def recursive_halving_reduce_scatter(me, size, n):
     yield from fold(me, size, "fold out", own, way_out=True)
 
 
+def ring_reduce_scatter(me, size, n):
+    block, ops = cut(n, size), []
+    right, left = (me + 1) % size, (me - 1) % size
+    for step in range(size - 1):
+        ops.append(Send(right, ((me - step - 1) % size,), block, step))
+        ops.append(Receive(left, block, step, "combine"))
+    if ops:
+        yield "ring", ops
+
+
+def pairwise_reduce_scatter(me, size, n):
+    block, ops = cut(n, size), []
+    for d in range(1, size):
+        there, source = (me + d) % size, (me - d) % size
+        ops += [Send(there, (there,), block, d - 1), Receive(source, block, d - 1, "combine")]
+    if ops:
+        yield "pairwise", ops
+
+
 def hierarchical_allreduce(me, size, n, node_ranks=8, leaders=1, within="tree", between=None):
     """Up in each node, across by another algorithm, down; part l of the vector over leader l.
 

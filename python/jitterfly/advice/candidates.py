@@ -101,6 +101,14 @@ _PLAIN = {
             "the half that the other half of the group needs, halved each round",
             ("2 recursive_halving", "recursive_halving", ""),
         ),
+        "ring": (
+            "blocks around a ring, combined on the way: for long vectors",
+            ("3 ring", "", "Ring"),
+        ),
+        "pairwise": (
+            "its own block to each of i + 1, i + 2, ... (modulo N): for long vectors",
+            ("", "pairwise", ""),
+        ),
     },
     "alltoall": {
         "bruck": (

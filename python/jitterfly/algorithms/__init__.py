@@ -22,6 +22,7 @@ from .knomial_broadcast import KnomialBroadcast
 from .knomial_reduce import KnomialReduce
 from .linear_alltoall import LinearAlltoall
 from .pairwise_alltoall import PairwiseAlltoall
+from .pairwise_reduce_scatter import PairwiseReduceScatter
 from .rabenseifner_allreduce import RabenseifnerAllreduce
 from .recursive_doubling_allgather import RecursiveDoublingAllgather
 from .recursive_doubling_allreduce import RecursiveDoublingAllreduce
@@ -31,6 +32,7 @@ from .recursive_multiplying_allreduce import RecursiveMultiplyingAllreduce
 from .reduce_broadcast_allreduce import ReduceBroadcastAllreduce
 from .ring_allgather import RingAllgather
 from .ring_allreduce import RingAllreduce
+from .ring_reduce_scatter import RingReduceScatter
 from .scatter_allgather_broadcast import ScatterAllgatherBroadcast
 from .segmented_ring_allreduce import SegmentedRingAllreduce
 from .tree_barrier import TreeBarrier
@@ -51,6 +53,7 @@ __all__ = [
     "KnomialReduce",
     "LinearAlltoall",
     "PairwiseAlltoall",
+    "PairwiseReduceScatter",
     "RabenseifnerAllreduce",
     "RecursiveDoublingAllgather",
     "RecursiveDoublingAllreduce",
@@ -60,6 +63,7 @@ __all__ = [
     "ReduceBroadcastAllreduce",
     "RingAllgather",
     "RingAllreduce",
+    "RingReduceScatter",
     "ScatterAllgatherBroadcast",
     "SegmentedRingAllreduce",
     "TreeBarrier",

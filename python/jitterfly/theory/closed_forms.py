@@ -412,9 +412,13 @@ def _bruck(case: Case, blocks: Callable[[int, int], int]) -> int:
     return in_a_row([message(case, size) for size in sizes])
 
 
-def _ring(case: Case, size: int) -> int:
-    costs = message(case, size)
+def _ring(case: Case, size: int, combine: bool = False) -> int:
+    costs = message(case, size, combine=combine)
     return (case.ranks - 2) * max(costs.time, costs.gap) + costs.time
+
+
+def _ring_reduce_scatter(case: Case) -> int:
+    return _ring(case, block_bytes(case.message_bytes, case.ranks), combine=True)
 
 
 def _ring_allreduce(case: Case) -> int:
@@ -446,6 +450,7 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     "knomial_broadcast": _broadcast,
     "knomial_reduce": _reduce,
     "pairwise_alltoall": lambda case: _ring(case, case.message_bytes),
+    "pairwise_reduce_scatter": _ring_reduce_scatter,
     "rabenseifner_allreduce": _rabenseifner,
     "recursive_doubling_allgather": _allgather,
     "recursive_doubling_allreduce": _doubling,
@@ -454,6 +459,7 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     "reduce_broadcast_allreduce": partial(_reduce_and_broadcast, combine=True),
     "ring_allgather": lambda case: _ring(case, case.message_bytes),
     "ring_allreduce": _ring_allreduce,
+    "ring_reduce_scatter": _ring_reduce_scatter,
     "scatter_allgather_broadcast": _scatter_allgather,
     "segmented_ring_allreduce": _segmented_ring,
     "tree_barrier": partial(_reduce_and_broadcast, combine=False),

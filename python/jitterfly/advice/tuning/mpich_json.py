@@ -58,6 +58,7 @@ _CONDITIONS = {
     ("allgather", "recursive_doubling"): (_POWER_OF_TWO,),
     ("allreduce", "reduce_scatter_allgather"): (_BUILT_IN, _ENOUGH_ELEMENTS),
     ("allreduce", "ring"): (_COMMUTES,),
+    ("reduce_scatter", "pairwise"): (_COMMUTES,),
     ("reduce_scatter", "recursive_halving"): (_COMMUTES,),
 }
 _TREE = re.compile(rb'\{"collective=[^\0]{2,1000000}\}(?=\0)')
