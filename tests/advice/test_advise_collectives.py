@@ -278,7 +278,7 @@ def test_leaders_of_nodes_that_are_not_even(ranks, leaders, words):
         return
     algorithm = make(ranks, machine, 8)
     assert algorithm.leaders == {"all": 8, "rings": 1}.get(leaders, leaders)
-    assert (algorithm.within == "ring") == (leaders == "rings")
+    assert (algorithm.intra_node == "ring") == (leaders == "rings")
     jf.Case(ranks, network=machine, algorithm=algorithm)
 
 

@@ -177,13 +177,15 @@ def test_what_knows_one_level_only_says_so():
     [
         ({"node_ranks": 0}, "node_ranks must be an integer from 1"),
         ({"node_ranks": 4, "leaders": 5}, "leaders must be an integer from 1 to 4"),
-        ({"within": "tre"}, "within must be one of 'tree', 'ring', got 'tre'"),
-        ({"within": "ring", "leaders": 2}, "leaders must be 1 with within = 'ring'"),
-        ({"between": "rings"}, "between: kind must be one of"),
-        ({"between": {"kind": "ring_allreduce", "radix": 3}}, "between: unknown key 'radix'"),
-        ({"between": "ring_allgather"}, "between must be an allreduce, got RingAllgather"),
-        ({"between": 3}, "between must be an allreduce, got 3"),
-        ({"between": jf.RingAllreduce(exchanges_after=1)}, "exchanges_after must be 0 between"),
+        ({"intra_node": "tre"}, "intra_node must be one of 'tree', 'ring', got 'tre'"),
+        ({"intra_node": "ring", "leaders": 2}, "leaders must be 1 with intra_node = 'ring'"),
+        ({"inter_node": "rings"}, "inter_node: kind must be one of"),
+        ({"inter_node": {"kind": "ring_allreduce", "radix": 3}}, "inter_node: unknown key 'radix'"),
+        ({"inter_node": "ring"}, "inter_node: kind must be one of .* mean 'ring_allreduce'"),
+        ({"inter_node": "ring_allgather"}, "inter_node: kind must be one of 'double_binary_tree"),
+        ({"inter_node": jf.Butterfly()}, "inter_node must be an allreduce of messages such as"),
+        ({"inter_node": 3}, "inter_node must be an allreduce of messages such as RingAllreduce, g"),
+        ({"inter_node": jf.RingAllreduce(exchanges_after=1)}, "exchanges_after must be 0 between"),
     ],
 )
 def test_hierarchical_allreduces_that_are_refused(algorithm, words):
@@ -195,8 +197,14 @@ def test_hierarchical_allreduces_that_are_refused(algorithm, words):
     ("algorithm", "words"),
     [
         ({"leaders": 3}, "leaders must be from 1 to 2, the ranks of the smallest"),
-        ({"within": "ring"}, "ranks must be a multiple of node_ranks where within is 'ring'"),
-        ({"between": "butterfly"}, "between must be an allreduce of messages, got Butterfly"),
+        (
+            {"intra_node": "ring"},
+            "ranks must be a multiple of node_ranks where intra_node is 'ring'",
+        ),
+        (
+            {"inter_node": jf.HierarchicalAllreduce(2, intra_node="ring")},
+            "inter_node, whose ranks are the 3 nodes: ranks must be a multiple of node_ranks",
+        ),
     ],
 )
 def test_hierarchical_allreduces_that_do_not_fit_the_ranks(algorithm, words):
@@ -206,21 +214,21 @@ def test_hierarchical_allreduces_that_do_not_fit_the_ranks(algorithm, words):
 
 def test_an_allreduce_between_nodes_is_written_in_any_way():
     """As an algorithm, a table or a kind; and records of before the choice are still found."""
-    ring = jf.HierarchicalAllreduce(4, between=jf.RingAllreduce())
-    for between in ("ring", "ring_allreduce", {"kind": "ring_allreduce"}):
-        assert jf.HierarchicalAllreduce(4, between=between) == ring
+    ring = jf.HierarchicalAllreduce(4, inter_node=jf.RingAllreduce())
+    for between in ("ring_allreduce", {"kind": "ring_allreduce"}):
+        assert jf.HierarchicalAllreduce(4, inter_node=between) == ring
     assert jf.Algorithm.from_dict(ring.to_dict()) == ring
-    assert ring.identity()["between"] == jf.RingAllreduce().to_dict()
+    assert ring.identity()["inter_node"] == jf.RingAllreduce().to_dict()
     before = {"kind": "hierarchical_allreduce", "node_ranks": 8, "leaders": 1}
     assert jf.HierarchicalAllreduce().identity() == before
-    assert jf.HierarchicalAllreduce(between="recursive_doubling").identity() == before
+    assert jf.HierarchicalAllreduce(inter_node="recursive_doubling_allreduce").identity() == before
 
 
 def test_rings_of_nodes_are_those_of_one_ring_without_nodes():
     """With one rank in a node, or all in one, it is the allreduce itself."""
     for algorithm in (
-        jf.HierarchicalAllreduce(1, within="ring", between="ring"),
-        jf.HierarchicalAllreduce(12, within="ring"),
+        jf.HierarchicalAllreduce(1, intra_node="ring", inter_node="ring_allreduce"),
+        jf.HierarchicalAllreduce(12, intra_node="ring"),
     ):
         cases = [
             jf.Case(12, algorithm=one, network=FAR, noise=NOISE, message_bytes=5000)

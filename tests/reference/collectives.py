@@ -62,12 +62,12 @@ def random_hierarchy(rng, ranks, n):
     options = {"node_ranks": width, "leaders": leaders}
     if rng.random() < 0.5:
         width = rng.choice([width for width in range(1, ranks + 1) if ranks % width == 0])
-        options, leaders = {"node_ranks": width, "within": "ring"}, width
+        options, leaders = {"node_ranks": width, "intra_node": "ring"}, width
     if rng.random() < 0.7:
         kind = rng.choice([kind for kind, goal in GOALS.items()
                            if goal == "allreduce" and kind != "butterfly"])  # fmt: skip
         nodes, part = textbook.cut(ranks, width), textbook.cut(n, leaders)
-        options["between"] = {"kind": kind} | random_options(rng, kind, nodes, part)
+        options["inter_node"] = {"kind": kind} | random_options(rng, kind, nodes, part)
     return options
 
 

@@ -534,7 +534,9 @@ def pairwise_reduce_scatter(me, size, n):
         yield "pairwise", ops
 
 
-def hierarchical_allreduce(me, size, n, node_ranks=8, leaders=1, within="tree", between=None):
+def hierarchical_allreduce(
+    me, size, n, node_ranks=8, leaders=1, intra_node="tree", inter_node=None
+):
     """Up in each node, across by another algorithm, down; part l of the vector over leader l.
 
     The blocks of an algorithm between nodes are of a part: (part, block).
@@ -542,15 +544,15 @@ def hierarchical_allreduce(me, size, n, node_ranks=8, leaders=1, within="tree", 
     nodes = [range(size)[first : first + node_ranks] for first in range(0, size, node_ranks)]
     own = next(i for i, node in enumerate(nodes) if me in node)
     mine = me - nodes[own][0]  # which leader I am, if any
-    written = json.dumps(between or {"kind": "recursive_doubling_allreduce"})
+    written = json.dumps(inter_node or {"kind": "recursive_doubling_allreduce"})
     across, options = _as_written(written)
-    leaders = len(nodes[0]) if within == "ring" else leaders
+    leaders = len(nodes[0]) if intra_node == "ring" else leaders
     length = cut(n, leaders)
     numbers, blocks = _numbers_and_blocks(written, len(nodes), length)
-    stages = _up_and_down_a_ring if within == "ring" else _up_and_down_trees
+    stages = _up_and_down_a_ring if intra_node == "ring" else _up_and_down_trees
     up, down, height = stages(list(nodes[own]), me, length, leaders, blocks, len(nodes[0]))
     yield from up
-    part = (mine + 1) % leaders if within == "ring" else mine
+    part = (mine + 1) % leaders if intra_node == "ring" else mine
     for i, (label, ops) in enumerate(across(own, len(nodes), length, **options)):
         moved = []
         for op in ops if mine < leaders else []:
@@ -562,7 +564,7 @@ def hierarchical_allreduce(me, size, n, node_ranks=8, leaders=1, within="tree", 
             else:
                 moved.append(Receive(there, op.bytes, number, op.how))
         plain = across is recursive_doubling_allreduce
-        yield label if plain else f"{label} between nodes", moved
+        yield label if plain else f"inter-node {label}", moved
     for label, ops in down:
         first = height + len(numbers)
         yield label, [replace(op, number=first + op.number) for op in ops]
@@ -623,5 +625,5 @@ def _up_and_down_a_ring(node, me, length, leaders, blocks, width):
                 moved.append(Send(peer, part, op.bytes, number))
             else:
                 moved.append(Receive(peer, op.bytes, number, op.how))
-        found.append((f"{label} in nodes", moved))
+        found.append((f"intra-node {label}", moved))
     return found[:1], found[1:], width - 1

@@ -237,7 +237,9 @@ def _hierarchical(leaders: int | str) -> Maker:
         if leaders == "rings":
             if smallest < node:
                 raise ValueError(f"{has}: rings of all nodes are of one length")
-            return Algorithm.from_dict(table | {"within": "ring", "between": "ring"})
+            return Algorithm.from_dict(
+                table | {"intra_node": "ring", "inter_node": "ring_allreduce"}
+            )
         if leaders == "all" and smallest < node:
             raise ValueError(f"{has}: there are as many leaders in each node")
         if smallest == node and leaders != "all" and int(leaders) >= node:

@@ -1,4 +1,4 @@
-"""Hierarchical allreduce: within nodes by trees or rings, between nodes by any allreduce."""
+"""Hierarchical allreduce: trees or rings within nodes (intra-node), any allreduce between them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from .algorithm import (
 from .recursive_doubling_allreduce import RecursiveDoublingAllreduce
 
 
-class _Between(Given[str | Mapping[str, Any] | Algorithm, Algorithm]):
-    """An allreduce of messages: itself, a table of it, or its kind, also without "_allreduce"."""
+class _Allreduce(Given[str | Mapping[str, Any] | Algorithm, Algorithm]):
+    """An allreduce of messages: itself, a table of it, or its kind."""
 
     def __init__(self) -> None:
         super().__init__("Algorithm | dict | str", RecursiveDoublingAllreduce())
@@ -32,13 +32,16 @@ class _Between(Given[str | Mapping[str, Any] | Algorithm, Algorithm]):
     def __set__(self, instance: object, value: str | Mapping[str, Any] | Algorithm) -> None:
         name = self._name
         if isinstance(value, str):
-            whole = f"{value}_allreduce"
-            value = {"kind": whole if whole in Algorithm.kinds() else value}
+            value = {"kind": value}
         if isinstance(value, Mapping):
+            if "kind" in value:
+                check_choice(value["kind"], f"{name}: kind", _allreduces())
             value = Algorithm.from_dict(value, name)
-        others = [one for one in COLLECTIVES if one != "allreduce"]
-        if not isinstance(value, Algorithm) or any(is_kind_of(value.kind, one) for one in others):
-            raise ValueError(f"{name} must be an allreduce, got {shorten(value)}")
+        if not isinstance(value, Algorithm) or value.kind not in _allreduces():
+            raise ValueError(
+                f"{name} must be an allreduce of messages such as RingAllreduce, got "
+                f"{shorten(value)}"
+            )
         if isinstance(value, Forwarding) and value.exchanges_after:
             raise ValueError(
                 f"{name}: exchanges_after must be 0 between nodes, got {value.exchanges_after!r}"
@@ -46,34 +49,45 @@ class _Between(Given[str | Mapping[str, Any] | Algorithm, Algorithm]):
         instance.__dict__[name] = value
 
 
+def _allreduces() -> list[str]:
+    """Kinds of all that can be one: allreduces of messages, and what users made themselves."""
+    others = [one for one in COLLECTIVES if one != "allreduce"]
+    return [
+        kind
+        for kind in Algorithm.kinds()
+        if kind != "butterfly" and not any(is_kind_of(kind, one) for one in others)
+    ]
+
+
 @frozen_dataclass()
 class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
     """Reduce within each node, allreduce between nodes, spread the result within each node.
 
-    `message_bytes` is the vector, n bytes. With ``within="tree"`` it goes up a binomial tree of a
-    node's m ranks to the node's leader and down again, in log2(m) steps each, rounded up. With
+    `message_bytes` is the vector, n bytes. With ``intra_node="tree"`` it goes up a binomial tree of
+    a node's m ranks to the node's leader and down again, in log2(m) steps each, rounded up. With
     several leaders, each has a part of the vector: the parts go up one after the other, cross the
     machine side by side, and go down one after the other.
 
-    With ``within="ring"`` the m ranks of a node reduce-scatter the vector around a ring, in m - 1
-    steps with blocks of n / m bytes, and allgather it around the ring in the end. So each rank
+    With ``intra_node="ring"`` the m ranks of a node reduce-scatter the vector around a ring, in m -
+    1 steps with blocks of n / m bytes, and allgather it around the ring in the end. So each rank
     leads a block.
 
     Parameters
     ----------
     node_ranks : int
-        Ranks of a node, which are consecutive: those of the first level of a `Hierarchy` with
-        block placement. The last node may have fewer, unless they form rings.
+        Ranks of a node, which are consecutive. On a `Hierarchy` with block placement give those of
+        its first level: the network is not looked at. The last node may have fewer, unless they
+        form rings.
     leaders : int
         Leaders of a node, each for a part of ``n / leaders`` bytes, rounded up: the first ranks of
-        the node. From 1 to the ranks of the smallest node; 1 with ``within="ring"``, where all
+        the node. From 1 to the ranks of the smallest node; 1 with ``intra_node="ring"``, where all
         lead.
-    within : str
-        "tree" or "ring".
-    between : Algorithm, dict or str
+    intra_node : str
+        How the ranks of a node combine: "tree" or "ring".
+    inter_node : Algorithm, dict or str
         The allreduce of the leaders: those with the same number in their nodes take part in one.
-        A text is its kind, "ring" or "ring_allreduce". It can be hierarchical itself: its nodes
-        are then groups of nodes. It makes no redundant exchanges.
+        A text is its kind, such as "ring_allreduce". It can be hierarchical itself: its nodes are
+        then groups of nodes. It makes no redundant exchanges.
 
     Raises
     ------
@@ -102,37 +116,37 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
 
     >>> [level.tolist() for level in HierarchicalAllreduce(2).message_levels(4)]
     [[[1, 0], [3, 2]], [[0, 2], [2, 0]], [[0, 1], [2, 3]]]
-    >>> rings = HierarchicalAllreduce(2, within="ring", between="ring")
+    >>> rings = HierarchicalAllreduce(2, intra_node="ring", inter_node="ring_allreduce")
     >>> [level.tolist() for level in rings.message_levels(4)][:2]
     [[[0, 1], [1, 0], [2, 3], [3, 2]], [[0, 2], [2, 0], [1, 3], [3, 1]]]
     """
 
-    added = ("within", "between")
+    added = ("intra_node", "inter_node")
 
     node_ranks: Given[int, int] = Given("int", 8)
     leaders: Given[int, int] = Given("int", 1)
-    within: Literal["tree", "ring"] = "tree"
-    between: _Between = _Between()
+    intra_node: Literal["tree", "ring"] = "tree"
+    inter_node: _Allreduce = _Allreduce()
 
     def __post_init__(self) -> None:
         most = 2**MOST_ROUNDS
         put = object.__setattr__
         put(self, "node_ranks", check_integer(self.node_ranks, "node_ranks", 1, most))
-        check_choice(self.within, "within", ("tree", "ring"))
+        check_choice(self.intra_node, "intra_node", ("tree", "ring"))
         put(self, "leaders", check_integer(self.leaders, "leaders", 1, self.node_ranks))
-        if self.within == "ring" and self.leaders != 1:
+        if self.intra_node == "ring" and self.leaders != 1:
             raise ValueError(
-                "leaders must be 1 with within = 'ring', in which every rank leads a block, got "
-                f"{self.leaders}"
+                "leaders must be 1 with intra_node = 'ring', in which every rank leads a block, "
+                f"got {self.leaders}"
             )
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_ranks(self, ranks)
         width = min(self.node_ranks, ranks)
         smallest = ranks % width or width
-        if self.within == "ring" and smallest < width:
+        if self.intra_node == "ring" and smallest < width:
             raise ValueError(
-                "ranks must be a multiple of node_ranks where within is 'ring': a block of a "
+                "ranks must be a multiple of node_ranks where intra_node is 'ring': a block of a "
                 f"smaller node would be another one, got {ranks} ranks, {width} in a node"
             )
         if self.leaders > smallest:
@@ -140,9 +154,10 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
                 f"leaders must be from 1 to {smallest}, the ranks of the smallest node here "
                 f"({ranks} ranks, {width} in a node), got {self.leaders}"
             )
-        leaders = width if self.within == "ring" else self.leaders
+        ring = self.intra_node == "ring"
+        leaders = width if ring else self.leaders
         size = block_bytes(message_bytes, leaders)
-        if self.within == "ring":
+        if ring:
             up, down = _rings(ranks, width, size)
         else:
             up, down = _trees(ranks, width, leaders, size)
@@ -150,24 +165,28 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
         return collective(_numbered([up, across, down]))
 
     def _across(self, nodes: int, width: int, leaders: int, size: int) -> list[Step]:
-        """The steps of `between` on as many ranks as there are nodes, done by all their leaders."""
+        """The steps of `inter_node` on so many ranks, done by the leaders of as many nodes."""
+        try:
+            inside = self.inter_node.steps(nodes, size)
+        except ValueError as error:
+            raise ValueError(f"inter_node, whose ranks are the {nodes} nodes: {error}") from None
         steps = []
         lists: dict[Partners, Listed] = {}  # a ring has one for all its steps
-        for step in self.between.steps(nodes, size):
+        for step in inside:
             if step.kind == OBSERVE:
                 continue
             if step.kind != MESSAGE or step.partners is None:
                 raise ValueError(
-                    f"between must be an allreduce of messages, got {self.between!r}: its ranks "
-                    "exchange copies as well, or do so on links that are never busy"
+                    f"inter_node must be an allreduce of messages, got {self.inter_node!r}: it has "
+                    "other steps as well"
                 )
             if step.partners not in lists:
                 pairs = step.partners.pair_array(nodes) * width
                 every = np.concatenate([pairs + leader for leader in range(leaders)])
                 lists[step.partners] = Listed(every)
             label = step.label
-            if label and self.between != RecursiveDoublingAllreduce():
-                label += " between nodes"  # else it could be one of the steps within them
+            if label and self.inter_node != RecursiveDoublingAllreduce():
+                label = f"inter-node {label}"  # else it could be one of the steps within them
             steps.append(step._replace(partners=lists[step.partners], label=label, redundancy=None))
         return steps
 
@@ -210,8 +229,8 @@ def _rings(ranks: int, width: int, size: int) -> tuple[list[Step], list[Step]]:
     first = rank - rank % width
     ring = Listed(np.stack([rank, first + (rank - first + 1) % width], axis=1))
     turns = width - 1
-    up = message(ring, 0, size, "reduce-scatter in nodes", combine=True, repeat=turns)
-    return [up], [message(ring, 0, size, "allgather in nodes", repeat=turns)]
+    up = message(ring, 0, size, "intra-node reduce-scatter", combine=True, repeat=turns)
+    return [up], [message(ring, 0, size, "intra-node allgather", repeat=turns)]
 
 
 def _numbered(stages: list[list[Step]]) -> list[Step]:
