@@ -3,6 +3,7 @@
 import io
 import json
 import shutil
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -189,3 +190,15 @@ def test_there_and_back():
     ]  # fmt: skip
     assert stored["noise"][2]["delay"]["kind"] == "fixed"
     assert from_stored(stored) == case.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("family", "place"),
+    [(jf.Algorithm, "algorithm"), (jf.Noise, "noise"), (jf.Network, "network")],
+)
+def test_no_name_of_today_is_an_old_one(family, place):
+    """It would be taken for a new one where a store is read, which then could not be opened."""
+    for kind in family.kinds():
+        made = {"kind": kind, **{field.name: 1 for field in fields(family._kinds[kind])}}
+        case = {place: [made] if place == "noise" else made}
+        assert from_stored(case) == case

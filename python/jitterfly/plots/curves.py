@@ -46,7 +46,8 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
     """Arrange observables along the study's main axis.
 
     The lines of a panel are the observables of one kind, or, where there are two more axes (or
-    one of many values), the values of one of those.
+    one of many values), the values of one of those. Where panels of several kinds have a line for
+    each variant, a variant is one line in all of them.
     """
     panels = results.panels()
     others = _other_axes(results)
@@ -66,7 +67,8 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
         picked = _picked(results, group)
         if len(picked) < len(group):
             notes.append(f"{len(picked)} of {len(group)} observables of a kind")
-        rows.append([_cell(results, title, column, picked, by) for title, column in shown])
+        labels = _labels(results, picked, of_variants=len(groups) > 1)
+        rows.append([_cell(results, title, column, labels, by) for title, column in shown])
     units = [_unit(row) for row in rows]
     return Curves(list(groups), units, rows, "; ".join(dict.fromkeys(notes)))
 
@@ -79,6 +81,14 @@ def _picked(results: Results, group: list[str]) -> list[str]:
     room = MOST_LINES - len(targets)
     kept = {*targets, *(evenly(others, room) if room > 1 else others[:room])}
     return [name for name in group if name in kept]
+
+
+def _labels(results: Results, names: list[str], *, of_variants: bool) -> dict[str, str]:
+    """What the line of each observable is called: its variant, where no other has the same one."""
+    variants = [figures.variant_of(results.study, name) for name in names]
+    if of_variants and all(variants) and len(set(variants)) == len(variants):
+        return dict(zip(names, variants, strict=True))
+    return {name: name.replace("_", " ") for name in names}
 
 
 def _other_axes(results: Results) -> dict[str, list[object]]:
@@ -103,15 +113,14 @@ def _columns(results: Results, panels: list[Panel], by: str) -> list[tuple[str, 
 
 
 def _cell(
-    results: Results, title: str, panels: list[Panel], names: list[str], by: str
+    results: Results, title: str, panels: list[Panel], labels: dict[str, str], by: str
 ) -> CurvePanel:
     cells = panels[0].cells
     axis = results.axis
     values = [cell.coordinates[axis] for cell in cells] if axis else [""]
     lines = {}
     for panel in panels:
-        for name in names:
-            label = name.replace("_", " ")
+        for name, label in labels.items():
             if by:
                 label = study_axes.label_of(results.study, by, panel.labels[by])
             lines[label] = [cell.facts.get(name) for cell in panel.cells]
@@ -126,6 +135,7 @@ def _unit(row: list[CurvePanel]) -> str:
 _MOST_BANDS = 2  # over each other in a panel
 _BAR = 2.6  # points, of a range among others
 _SPREAD = 0.75  # of the distance of two ticks, that ranges side by side take
+_APART = 8.0  # points, between two of them at most: they belong to one tick
 
 
 def draw_curves(results: Results, observable: str | None = None) -> Figure:
@@ -191,8 +201,10 @@ def _panel(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], crowded: 
         is_set = any(f is not None and f.is_set for f in facts)
         if crowded:  # ranges side by side: bands over each other are one area
             step = max(step, float(np.ptp(x)) / (2 * len(x)))  # where a few are close together
-            bar = min(_BAR, 72 * 0.5 * style.inches_across(axes) / (len(x) * len(cell.lines)))
-            x = x + _SPREAD * step * ((number + 0.5) / len(cell.lines) - 0.5)
+            points = 72 * style.inches_across(axes)
+            bar = min(_BAR, 0.5 * points / (len(x) * len(cell.lines)))
+            apart = min(_SPREAD * step / len(cell.lines), _APART * float(np.ptp(x) or 1) / points)
+            x = x + apart * (number + 0.5 - 0.5 * len(cell.lines))
         elif is_set and len(cell.lines) > 1:  # whole numbers often fall onto each other
             x = x + looks[name].shift * step
         if is_set:

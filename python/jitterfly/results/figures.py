@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .. import stats
 from ..fields import check_choice
-from ..observables import OF_A_CYCLE
+from ..observables import OF_A_CYCLE, Observable, Target
 from ..stats import Estimate
 from ..studies import Study, axis_unit
 from ..studies.validation import FIGURES
@@ -101,15 +101,32 @@ def kind_of(study: Study, name: str) -> str:
 
     A target's column has the kind of its observable, but for a probability.
     """
-    target = next((target for target in study.targets if target.column == name), None)
+    target = _target_of(study, name)
     if target is not None and target.statistic == "win probability":
         return target.statistic
+    observable = _observable_of(study, name)
+    return "" if observable is None else str(observable.kind)
+
+
+def variant_of(study: Study, name: str) -> str:
+    """The one variant that a column is of; "" where it compares some, or the study has none."""
+    observable = _observable_of(study, name)
+    sides = () if observable is None else observable.sides().values()
+    return next(iter(sides)).variant if len(sides) == 1 else ""
+
+
+def _target_of(study: Study, name: str) -> Target | None:
+    return next((target for target in study.targets if target.column == name), None)
+
+
+def _observable_of(study: Study, name: str) -> Observable | None:
+    target = _target_of(study, name)
     name = name if target is None else target.observable
     known = study.observables
     for key in sorted(known, key=len, reverse=True):
         if name == key or name.startswith(f"{key}, "):
-            return str(known[key].kind)
-    return ""
+            return known[key]
+    return None
 
 
 def named(study: Study, kind: str) -> list[str]:

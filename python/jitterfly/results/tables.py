@@ -400,11 +400,15 @@ def _matrices(results: Results, width: int) -> list[Table]:
     own = set(results.columns) - set(results.names)  # targets that are no observable's mean
     names = dict.fromkeys([*results.most_columns(MOST_TABLES), *results.columns])
     for grid in grids(results, x, y, list(names)):
-        header = [corner, *(study_axes.without_formula(text) for text in grid.x_texts)]
+        columns, heads = (
+            [study_axes.without_formula(text) for text in texts]
+            for texts in (grid.x_texts, grid.y_texts)
+        )
+        header = [corner, *columns]
         for name, one in grid.maps.items():
-            rows = _matrix(grid.y_texts, one, name in own, 4)
+            rows = _matrix(heads, one, name in own, 4)
             if table_width(header, rows, range(len(header))) > width:
-                rows = _matrix(grid.y_texts, one, name in own, 3)
+                rows = _matrix(heads, one, name in own, 3)
             heading = one.title + ": ± the longer side of its interval" * (name in own)
             title = f"{heading}, {grid.label}" if grid.label else heading
             tables.append(Table(title, header, rows, alike=True))
