@@ -533,7 +533,7 @@ def show_ratio(estimate: Estimate) -> str:
 
 
 def in_words(part: Component) -> str:
-    """A network or a noise with the fields that were given, times with units; a file by its name.
+    """A part of a case with the fields that were given, times with units; a file by its name.
 
     Examples
     --------
@@ -568,6 +568,8 @@ def parts_in_words(part: Component) -> list[str]:
             shown = f"{value.value:g}" if isinstance(value, Constant) else summary(value)
         elif isinstance(value, Distribution):
             shown = value.name
+        elif isinstance(value, Component):
+            shown = f"({inside})" if "," in (inside := in_words(value)) else inside
         elif isinstance(value, np.ndarray) or (isinstance(value, tuple) and len(value) > _SHOWN):
             shown = f"{np.size(value):,} numbers from {np.min(value):g} to {np.max(value):g}"
         else:

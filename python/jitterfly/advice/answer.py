@@ -543,7 +543,9 @@ def candidates_list(collective: str, own: Sequence[str]) -> list[str]:
     rows: list[tuple[str, ...]] = [("candidate", "what it does", *LIBRARIES)]
     for name, candidate in known(collective).items():
         mark = "" if candidate.usual else " (only if named)"
-        mark = " (on a Hierarchy, else only if named)" if candidate.usual_on_levels else mark
+        if candidate.usual_on_levels is not None:
+            on_levels = " (on a Hierarchy, else only if named)"
+            mark = on_levels if candidate.usual_on_levels else " (not on a Hierarchy)"
         called = [candidate.called.get(library, "") for library in LIBRARIES]
         rows.append((name, candidate.summary + mark, *called))
     rows += [(name, "own, of this file", *[""] * len(LIBRARIES)) for name in own]

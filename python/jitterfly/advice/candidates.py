@@ -121,8 +121,12 @@ _PLAIN = {
         ),
     },
 }
-_OF_KIND = {"double_binary_tree_allreduce": "double_binary_tree"}
-"""Kinds that mean the candidate, where a command or a question names one: with its segments."""
+_OF_KIND = {
+    "double_binary_tree_allreduce": "double_binary_tree",
+    "hierarchical_allreduce": "hierarchical",
+}
+"""Kinds that mean the candidate, where a command or a question names one: with its segments, and
+with the nodes of the machine."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +141,8 @@ class Candidate:
         from the case, leaves the candidate out there, with the message as the reason.
     usual : bool
         Whether it is among those considered when none are named.
-    usual_on_levels : bool
-        Whether it is among them on a machine of several levels (`Hierarchy`) at least.
+    usual_on_levels : bool, optional
+        The same on a machine of several levels (`Hierarchy`); None: as `usual`.
     against_noise : bool
         Whether all that it adds to another one is help against noise: on a quiet machine it is
         considered only if it is named.
@@ -151,7 +155,7 @@ class Candidate:
     name: str
     make: Maker
     usual: bool = True
-    usual_on_levels: bool = False
+    usual_on_levels: bool | None = None
     against_noise: bool = False
     summary: str = ""
     called: Mapping[str, str] = field(default_factory=dict)
@@ -299,6 +303,7 @@ _OTHER_ALLREDUCES = [
         Candidate(
             f"butterfly_after_{after}",
             _forwarded(after),
+            usual_on_levels=False,  # the engine of the butterfly knows one level
             against_noise=True,
             summary=f"butterfly, then each rank forwards the result to {partners}",
         )
@@ -308,12 +313,14 @@ _OTHER_ALLREDUCES = [
     Candidate(
         "butterfly_within_all",
         _within,
+        usual_on_levels=False,
         against_noise=True,
         summary="butterfly; each message of a round goes to a second rank as well",
     ),
     Candidate(
         "butterfly_on_demand",
         _on_demand,
+        usual_on_levels=False,
         against_noise=True,
         summary="butterfly; a rank that waits as long as a message takes asks for a copy",
     ),
@@ -398,7 +405,8 @@ def algorithm_named(
     """The algorithm of a name: a kind, such as "ring_allreduce", or a candidate, such as "ring".
 
     Both mean the same: "double_binary_tree_allreduce" is in the candidate's segments of 512 KiB,
-    which are 8 KiB where a study or the class says nothing of them.
+    which are 8 KiB where a study or the class says nothing of them, and "hierarchical_allreduce"
+    has the nodes of a `Hierarchy`.
 
     Parameters
     ----------
@@ -429,7 +437,8 @@ def algorithm_named(
         if collective is not None and not is_kind_of(name, collective):
             others = ", ".join(kind for kind in kinds if is_kind_of(kind, collective))
             raise ValueError(f"algorithm {name} is not for {collective}, which has {others}")
-        if name not in _OF_KIND:
+        nodes = isinstance(network, Hierarchy) or name != "hierarchical_allreduce"
+        if name not in _OF_KIND or not nodes:
             return Algorithm.from_dict({"kind": name}, "algorithm")
         name = _OF_KIND[name]
     having = [one for one in COLLECTIVES if name in _REGISTERED[one]]
@@ -487,7 +496,11 @@ def choose_candidates(
         raise ValueError(f"own must be a table of names and algorithms, got {shorten(own)}")
     mine = {str(name): _own_candidate(collective, str(name), one) for name, one in own.items()}
     if names is None:
-        chosen = [one for one in there.values() if one.usual or (levels and one.usual_on_levels)]
+        chosen = [
+            one
+            for one in there.values()
+            if (one.usual_on_levels if levels and one.usual_on_levels is not None else one.usual)
+        ]
     else:
         every = mine | there
         by_kind = {f"{name}_{collective}": name for name in _PLAIN[collective]} | _OF_KIND

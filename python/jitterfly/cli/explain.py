@@ -76,7 +76,7 @@ def _run(chosen: argparse.Namespace) -> None:
         warnings.simplefilter("ignore", ScarceRecordingWarning)  # the notes have it as well
 
         def show(done: int, count: int) -> None:
-            phases(f"following {case.ranks:,} ranks", done, count)
+            phases(f"following {case.ranks:,} ranks in {count:,} realizations", done, count)
 
         explanation = explain(case, realizations, seed, threads=threads, progress=show)
     if not chosen.json:  # before the files, of which one may fail

@@ -270,7 +270,9 @@ def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
             row += _texts(cell.facts.get(name), len(_header(cells, name)), name in wanted)
         rows.append([*row, *(["no" if cell.unmet else "yes"] if targets else [])])
     header += ["target\nmet"] if targets else []
-    return Table(panel.label, header, rows, _spare(results, cells, names, 2 + bool(slow)))
+    several = bool(slow) and any(", " in row[2] for row in rows)
+    spare = _spare(results, cells, names, 2 + bool(slow), before_means=[2] * several)
+    return Table(panel.label, header, rows, spare)
 
 
 def _noise_free(cell: CellResults, slow: list[str]) -> str:
@@ -319,7 +321,11 @@ def _with_mark(index: str, marks: Sequence[str]) -> str:
 
 
 def _spare(
-    results: Results, cells: list[CellResults], names: list[str], first: int
+    results: Results,
+    cells: list[CellResults],
+    names: list[str],
+    first: int,
+    before_means: Sequence[int] = (),
 ) -> tuple[int, ...]:
     """Columns to leave out where there is no room: medians and ranges, then means, last ones first.
 
@@ -334,7 +340,8 @@ def _spare(
         spreads += range(at, at + count - 1)
         at += count
         (targets if name in wanted else means).append(at - 1)
-    return tuple(column for group in (spreads, means, targets) for column in reversed(group))
+    groups = (spreads, before_means, means, targets)
+    return tuple(column for group in groups for column in reversed(group))
 
 
 def _target_columns(results: Results) -> set[str]:

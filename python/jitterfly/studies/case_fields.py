@@ -95,7 +95,10 @@ def put(table: dict[str, Any], path: str, value: Any) -> None:
                 here.setdefault(key, {})
         else:
             where = ".".join(parts[:depth])
-            raise ValueError(f"path {shorten(path)}: {where} is a plain value and has no fields")
+            hint = f": write it as a table, {{ kind = {here!r} }}" if isinstance(here, str) else ""
+            raise ValueError(
+                f"path {shorten(path)}: {where} is a plain value and has no fields{hint}"
+            )
         if last:
             here[key] = thaw(value)
         else:
