@@ -282,6 +282,27 @@ def test_leaders_of_nodes_that_are_not_even(ranks, leaders, words):
     jf.Case(ranks, network=machine, algorithm=algorithm)
 
 
+def test_a_kind_that_is_named_has_the_nodes_of_the_machine():
+    for name in ("hierarchical", "hierarchical_allreduce"):
+        assert algorithm_named(name, None, [16], NODES, 8) == jf.HierarchicalAllreduce(4)
+    for flat in (jf.LogGOPS(L="1us", o="0.1us"), jf.Hierarchy([jf.LogGOPS(L="1us", o="0.1us")])):
+        found = algorithm_named("hierarchical_allreduce", None, [16], flat, 8)
+        assert found == jf.HierarchicalAllreduce()
+
+
+def test_what_knows_no_levels_is_left_out_there_without_a_word():
+    """Unless it is named."""
+    one_level = {one.name for one in Question([8], network=jf.LogGOPS(L="1us", o="0.1us")).chosen()}
+    levels = {one.name for one in Question([8], network=NODES).chosen()}
+    assert one_level - levels == {
+        "butterfly_after_1", "butterfly_after_4", "butterfly_after_all", "butterfly_within_all",
+        "butterfly_on_demand",
+    }  # fmt: skip
+    named = ["recursive_doubling", "butterfly_after_1"]
+    found = jf.advise([8], network=NODES, message_bytes=[8], candidates=named)
+    assert "on a Hierarchy" in found.cells[0].left_out["butterfly_after_1"]
+
+
 def test_elsewhere_hierarchical_candidates_are_only_named():
     """A flat machine has no nodes; ranks of a node must be consecutive."""
     flat = jf.LogGOPS(L="1us", o="0.1us")

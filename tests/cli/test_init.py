@@ -57,6 +57,13 @@ def test_options_are_in_the_study(elsewhere, capsys):
     assert main(["run", "sub/mine.toml", "--realizations", "10"]) == 0
 
 
+def test_nodes_are_those_of_the_machine(elsewhere):
+    network = "4: L=1us,o=100ns; L=3us,o=200ns"
+    assert init("--algorithm", "hierarchical_allreduce", "--network", network, "--ranks", "16") == 0
+    case = jf.load_study("study.toml").cells()[0].variants[0].case
+    assert case.algorithm == jf.HierarchicalAllreduce(4)
+
+
 def test_every_noise_is_in_the_study(elsewhere):
     (elsewhere / "node.noise").write_bytes(FILE.read_bytes())
     daemons = ["period=10ms,duration=50us", "node.noise", "kind=renewal,gap=1s,duration=2ms"]

@@ -227,6 +227,15 @@ def test_few_ranks_have_culprits_too():
     assert "hits rank 1 (100.0%)" in " ".join(jf.explain(case, 2).notes())
 
 
+def test_a_rank_that_is_hit_once_does_not_stand_out():
+    """Of few realizations each has a rank of its own."""
+    case = jf.Case(4096, network=NETWORK, noise=[jf.StepNoise(jf.Exponential("1us"))],
+                   algorithm=jf.DisseminationBarrier())  # fmt: skip
+    found = jf.explain(case, 3)
+    assert [share for _, share in found.culprits()] == [1 / 3] * 3
+    assert "no rank stands out" in " ".join(found.notes())
+
+
 def test_what_is_observed_does_not_matter():
     case = jf.Case(
         8, network=NETWORK, noise=[jf.StepNoise("1us")], algorithm=jf.BinomialBroadcast()

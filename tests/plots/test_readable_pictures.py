@@ -190,6 +190,27 @@ def test_curves_of_many_variants(tmp_path, count, name):
     assert all(box.x1 <= figure.bbox.width for box in boxes)
 
 
+def test_a_variant_is_one_line_in_all_panels(tmp_path):
+    """Of one colour and name; and lines side by side stay near the value that they are of."""
+    text = variants(3)
+    for kind in KINDS[:3]:
+        text += f'"slow {kind}" = {{ kind = "slowdown", variant = "{kind}" }}\n'
+    figure = drawn(
+        make(text.replace("log2 = [2, 5]", "values = [4, 32]"), tmp_path / "out"), "curves"
+    )
+    lines = [
+        [one for one in axes.get_lines() if len(one.get_xdata()) == 2 and one.get_marker() != "_"]
+        for axes in figure.axes
+    ]
+    first, second = ([(one.get_color(), one.get_marker()) for one in of] for of in lines)
+    assert first == second
+    assert len(set(first)) == 3
+    assert entries(figure)[:3] == list(KINDS[:3])
+    for axes in figure.axes:
+        places = np.concatenate([one.get_xdata() for one in axes.get_lines()])
+        assert np.abs(places - np.where(places < 3.5, 2, 5)).max() < 0.15
+
+
 @pytest.mark.parametrize(
     ("target", "told"),
     [

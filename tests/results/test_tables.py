@@ -59,6 +59,40 @@ def test_lines_are_no_longer_than_the_terminal(wide, width):
     assert "summary.csv has all" in text
 
 
+def test_means_stay_longer_than_a_list_of_times_without_noise(tmp_path):
+    """Of variants there are several, and no name in the list."""
+    text = WIDE.replace("completion_", "slowdown_").replace('"completion"', '"slowdown"')
+    study = parse_study(text.replace(", ".join(map(str, range(4, 49))), "4, 8"))
+    run(study, tmp_path / "out")
+    results = Results(Store.open(tmp_path / "out"))
+    narrow = tables.table(results, 80)
+    head = narrow.partition("\n---")[0]
+    assert "free" not in head
+    assert "mean" in head
+    assert "free" in tables.table(results, 2000)
+
+
+def test_heads_of_a_map_are_numbers(tmp_path):
+    """Of both axes, without the signs of a formula."""
+    study = parse_study("""
+name = "map"
+realizations = { max = 20 }
+[case]
+network = { kind = "loggops", L = "1us", o = "0.2us" }
+noise = [{ kind = "periodic", period = "100us", duration = "10us" }]
+algorithm = { kind = "hierarchical_allreduce" }
+[axes.m]
+path = "algorithm.node_ranks"
+values = [2, 4, 8]
+[axes.ranks]
+values = [16, 32]
+""")
+    run(study, tmp_path / "out")
+    text = tables.table(Results(Store.open(tmp_path / "out")), 100)
+    assert "$" not in text
+    assert {"2^1", "2^2", "2^3", "2^4", "2^5"} <= set(text.split())
+
+
 def test_a_target_is_the_last_to_go(wide):
     told = " ".join(tables.table(wide, 60).split())
     assert "p90 of completion" in told

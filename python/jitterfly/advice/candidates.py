@@ -437,8 +437,8 @@ def algorithm_named(
         if collective is not None and not is_kind_of(name, collective):
             others = ", ".join(kind for kind in kinds if is_kind_of(kind, collective))
             raise ValueError(f"algorithm {name} is not for {collective}, which has {others}")
-        nodes = isinstance(network, Hierarchy) or name != "hierarchical_allreduce"
-        if name not in _OF_KIND or not nodes:
+        has_nodes = isinstance(network, Hierarchy) and bool(network.spans)
+        if name not in _OF_KIND or (name == "hierarchical_allreduce" and not has_nodes):
             return Algorithm.from_dict({"kind": name}, "algorithm")
         name = _OF_KIND[name]
     having = [one for one in COLLECTIVES if name in _REGISTERED[one]]
