@@ -559,7 +559,7 @@ def parts_in_words(part: Component) -> list[str]:
         if one.name == "segment_bytes":  # a long message in many segments takes far longer
             parts.append(f"{one.name} = {show_size(value)}")
             continue
-        plain = isinstance(value, (str, int, float, tuple))  # of which one may be a copy
+        plain = isinstance(value, (str, int, float, tuple, Algorithm))  # of which one may be a copy
         usual = value is one.default or (plain and value == one.default)
         if one.name == "sha256" or value is None or (usual and one.name != "start"):
             continue  # what is usual; whether noise may be under way at the start is said always

@@ -285,6 +285,11 @@ def test_leaders_of_nodes_that_are_not_even(ranks, leaders, words):
 def test_a_kind_that_is_named_has_the_nodes_of_the_machine():
     for name in ("hierarchical", "hierarchical_allreduce"):
         assert algorithm_named(name, None, [16], NODES, 8) == jf.HierarchicalAllreduce(4)
+    found = algorithm_named("hierarchical_allreduce", None, [2, 16], NODES, 8)
+    assert found == jf.HierarchicalAllreduce(4)  # also of ranks of which advise would not say it
+    cyclic = jf.Hierarchy(NODES.levels, placement="cyclic")
+    with pytest.raises(ValueError, match="placement must be 'block'"):
+        algorithm_named("hierarchical_allreduce", None, [16], cyclic, 8)
     for flat in (jf.LogGOPS(L="1us", o="0.1us"), jf.Hierarchy([jf.LogGOPS(L="1us", o="0.1us")])):
         found = algorithm_named("hierarchical_allreduce", None, [16], flat, 8)
         assert found == jf.HierarchicalAllreduce()

@@ -3,7 +3,7 @@
 Exactness: test_collectives.py.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from support.scale import crossed
 
 import jitterfly as jf
 from jitterfly.goal import goal_schedule
+from jitterfly.studies import parse_study
 from jitterfly.theory import collective_completion, noise_free_completion
 
 NODE = jf.LogGOPS(L="300ns", o="100ns", G="0.05ns", gamma="0.1ns")
@@ -222,6 +223,36 @@ def test_an_allreduce_between_nodes_is_written_in_any_way():
     before = {"kind": "hierarchical_allreduce", "node_ranks": 8, "leaders": 1}
     assert jf.HierarchicalAllreduce().identity() == before
     assert jf.HierarchicalAllreduce(inter_node="recursive_doubling_allreduce").identity() == before
+
+
+def test_axes_reach_the_fields_of_an_allreduce_between_nodes_that_is_text():
+    study = parse_study("""
+name = "text"
+[case]
+ranks = 16
+network = "4: L=1us,o=100ns; L=3us,o=200ns"
+noise = "period=1ms,duration=10us"
+algorithm = { kind = "hierarchical_allreduce", node_ranks = 4, inter_node = "segmented_ring_allreduce" }
+[axes.segments]
+path = "algorithm.inter_node.segment_bytes"
+values = [1024, 4096]
+""")
+    found = [cell.variants[0].case.algorithm.inter_node for cell in study.cells()]
+    assert found == [jf.SegmentedRingAllreduce(segment_bytes=size) for size in (1024, 4096)]
+
+
+def test_an_own_allreduce_between_nodes_is_checked_as_any_other(monkeypatch):
+    monkeypatch.setattr(jf.Algorithm, "_kinds", dict(jf.Algorithm._kinds))
+
+    @dataclass(frozen=True)
+    class NoSteps(jf.Algorithm, kind="no_steps_of_its_own"):
+        def steps(self, ranks, message_bytes):
+            return None
+
+    with pytest.raises(
+        ValueError, match=r"inter_node, whose ranks are the 2 nodes: NoSteps\.steps"
+    ):
+        jf.Case(8, network=FAR, algorithm=jf.HierarchicalAllreduce(4, inter_node=NoSteps()))
 
 
 def test_rings_of_nodes_are_those_of_one_ring_without_nodes():

@@ -212,12 +212,8 @@ HOST, WITHOUT_PTX = EMULATION / "host.cpp", PTX / "absent.cpp"
 
 
 def compiled(cuda, arguments):
-    """Run the compiler with the flags of all programs of tests/emulation.
-
-    A tenth of the cases takes less time than the compiler's -O1.
-    """
-    level = [] if scale.FULL else ["-O0"]
-    command = [*compiler(), *FLAGS, *level, "-Wno-unknown-pragmas", "-DJF_ISA=portable",
+    """Run the compiler with the flags of all programs of tests/emulation."""
+    command = [*compiler(), *FLAGS, "-Wno-unknown-pragmas", "-DJF_ISA=portable",
                f"-I{EMULATION}", f"-I{cuda}", *map(str, arguments)]  # fmt: skip
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

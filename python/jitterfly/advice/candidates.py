@@ -210,6 +210,20 @@ def _forwarded(after: int | str) -> Maker:
     return make
 
 
+def _node_ranks(network: Network) -> int:
+    """Ranks of a node of the machine; ValueError where there are none, or not consecutive ones."""
+    if not isinstance(network, Hierarchy) or not network.spans:
+        raise ValueError(
+            "network must be a Hierarchy of two levels or more: elsewhere there are no nodes"
+        )
+    if network.placement != "block":
+        raise ValueError(
+            "placement must be 'block': the ranks of a node are consecutive in it, "
+            f"got {shorten(network.placement)}"
+        )
+    return network.spans[0]
+
+
 def _hierarchical(leaders: int | str) -> Maker:
     """Two stages, whose nodes are those of the first level of the machine.
 
@@ -217,16 +231,7 @@ def _hierarchical(leaders: int | str) -> Maker:
     """
 
     def make(ranks: int, network: Network, size: int) -> Algorithm:
-        if not isinstance(network, Hierarchy) or not network.spans:
-            raise ValueError(
-                "network must be a Hierarchy of two levels or more: elsewhere there are no nodes"
-            )
-        if network.placement != "block":
-            raise ValueError(
-                "placement must be 'block': the ranks of a node are consecutive in it, "
-                f"got {shorten(network.placement)}"
-            )
-        node = network.spans[0]
+        node = _node_ranks(network)
         if ranks <= node:
             raise ValueError(f"{ranks} ranks are in one node, of {node}")
         if node == 1:
@@ -437,9 +442,11 @@ def algorithm_named(
         if collective is not None and not is_kind_of(name, collective):
             others = ", ".join(kind for kind in kinds if is_kind_of(kind, collective))
             raise ValueError(f"algorithm {name} is not for {collective}, which has {others}")
-        has_nodes = isinstance(network, Hierarchy) and bool(network.spans)
-        if name not in _OF_KIND or (name == "hierarchical_allreduce" and not has_nodes):
-            return Algorithm.from_dict({"kind": name}, "algorithm")
+        table: dict[str, Any] = {"kind": name}
+        if name == "hierarchical_allreduce" and isinstance(network, Hierarchy) and network.spans:
+            table["node_ranks"] = _node_ranks(network)
+        if name != "double_binary_tree_allreduce":
+            return Algorithm.from_dict(table, "algorithm")
         name = _OF_KIND[name]
     having = [one for one in COLLECTIVES if name in _REGISTERED[one]]
     wanted = collective or "allreduce"

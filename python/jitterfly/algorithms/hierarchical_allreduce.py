@@ -16,6 +16,7 @@ from .algorithm import (
     Forwarding,
     block_bytes,
     check_ranks,
+    checked_steps,
     collective,
     is_kind_of,
     message,
@@ -98,10 +99,10 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
     Notes
     -----
     Open MPI's component han and MPICH's two-level algorithms have the shape of trees. Only one rank
-    of a node sends between nodes at a time, or `leaders` of them; on a flat network it is no faster
-    than recursive doubling. Rings within and between nodes suit the long vectors of training: a
-    link between nodes carries each rank's share only, and the ring between nodes is m times shorter
-    than one of all ranks.
+    of a node sends between nodes at a time, or `leaders` of them. With one leader and recursive
+    doubling between nodes it is no faster on a flat network than recursive doubling alone. Rings
+    within and between nodes suit the long vectors of training: a link between nodes carries each
+    rank's share only, and the ring between nodes is m times shorter than one of all ranks.
 
     References
     ----------
@@ -167,7 +168,7 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
     def _across(self, nodes: int, width: int, leaders: int, size: int) -> list[Step]:
         """The steps of `inter_node` on so many ranks, done by the leaders of as many nodes."""
         try:
-            inside = self.inter_node.steps(nodes, size)
+            inside = checked_steps(self.inter_node, nodes, size)
         except ValueError as error:
             raise ValueError(f"inter_node, whose ranks are the {nodes} nodes: {error}") from None
         steps = []

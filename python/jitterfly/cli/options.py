@@ -166,7 +166,7 @@ def add_algorithm(parser: argparse.ArgumentParser) -> None:
     add("--algorithm", metavar="NAME", help="a kind such as ring_allreduce or "
         "dissemination_barrier, or as `jitterfly advise` calls it: ring (default butterfly, an "
         "allreduce); double_binary_tree_allreduce is in segments of 512 KiB, as there, all others "
-        "with segments in 8 KiB")  # fmt: skip
+        "with segments in 8 KiB; hierarchical_allreduce has the nodes of --network")  # fmt: skip
     add("--collective", metavar="NAME", help="of an --algorithm such as ring: as of `jitterfly "
         "advise` (default allreduce)")  # fmt: skip
 

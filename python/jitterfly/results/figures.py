@@ -109,10 +109,13 @@ def kind_of(study: Study, name: str) -> str:
 
 
 def variant_of(study: Study, name: str) -> str:
-    """The one variant that a column is of; "" where it compares some, or the study has none."""
+    """The variant of a column of which all else is as usual; "" where there is no such one."""
     observable = _observable_of(study, name)
-    sides = () if observable is None else observable.sides().values()
-    return next(iter(sides)).variant if len(sides) == 1 else ""
+    variant = getattr(observable, "variant", "")
+    if observable is None or not variant:
+        return ""
+    usual = Observable.from_dict({"kind": observable.kind, "variant": variant})
+    return str(variant) if observable == usual else ""
 
 
 def _target_of(study: Study, name: str) -> Target | None:

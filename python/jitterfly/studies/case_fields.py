@@ -95,10 +95,7 @@ def put(table: dict[str, Any], path: str, value: Any) -> None:
                 here.setdefault(key, {})
         else:
             where = ".".join(parts[:depth])
-            hint = f": write it as a table, {{ kind = {here!r} }}" if isinstance(here, str) else ""
-            raise ValueError(
-                f"path {shorten(path)}: {where} is a plain value and has no fields{hint}"
-            )
+            raise ValueError(f"path {shorten(path)}: {where} is a plain value and has no fields")
         if last:
             here[key] = thaw(value)
         else:

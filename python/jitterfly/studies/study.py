@@ -428,8 +428,11 @@ def read_base(
 
 
 def _read_algorithm(value: Any) -> Any:
-    """The table of an algorithm from text; what is no text stays as it is."""
-    return {"kind": value.strip()} if isinstance(value, str) else value
+    """The table of an algorithm from text, also of one within; what is no text stays as it is."""
+    table = {"kind": value.strip()} if isinstance(value, str) else value
+    if isinstance(table, Mapping) and "inter_node" in table:
+        table = {**table, "inter_node": _read_algorithm(table["inter_node"])}
+    return table
 
 
 def _usual_of_replaced_kinds(given: Any, points: Iterable[AxisValue | Variant]) -> set[str]:
