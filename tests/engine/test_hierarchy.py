@@ -228,11 +228,15 @@ def test_an_allreduce_between_nodes_is_written_in_any_way():
 def test_axes_reach_the_fields_of_an_allreduce_between_nodes_that_is_text():
     study = parse_study("""
 name = "text"
+realizations = { max = 10 }
 [case]
 ranks = 16
 network = "4: L=1us,o=100ns; L=3us,o=200ns"
 noise = "period=1ms,duration=10us"
-algorithm = { kind = "hierarchical_allreduce", node_ranks = 4, inter_node = "segmented_ring_allreduce" }
+[case.algorithm]
+kind = "hierarchical_allreduce"
+node_ranks = 4
+inter_node = "segmented_ring_allreduce"
 [axes.segments]
 path = "algorithm.inter_node.segment_bytes"
 values = [1024, 4096]
