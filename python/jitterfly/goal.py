@@ -135,27 +135,28 @@ class RankOperations:
         self.parts: list[str] = []
         self.last: dict[int, range] = {}
         """The numbers of the operations that a CPU was given last."""
-        self._names: list[str] = []
+        self.labels: list[str] = []
 
     def add(
-        self, operations: list[str], cpu: int = 0, after: Iterable[int] = (), name: str = "o"
+        self, operations: list[str], cpu: int = 0, after: Sequence[int] = (), name: str = "o"
     ) -> None:
         """Operations that all wait for the ones before and those in `after`, not for each other."""
-        before = [self.label(one) for one in dict.fromkeys([*self.last.get(cpu, ()), *after])]
+        labels, last = self.labels, self.last.get(cpu, range(0))
+        before = labels[last.start : last.stop]
+        if after:
+            before = list(dict.fromkeys([*before, *(labels[number] for number in after)]))
         if len(before) * len(operations) > _MOST_LINES:
             self.add(["calc 0"], cpu, after, name)  # for which all wait, in place of each for each
-            before = [self.label(one) for one in self.last[cpu]]
-        where = f" cpu {cpu}" if cpu else ""
-        first = len(self._names)
+            before = labels[-1:]
+        where = f" cpu {cpu}\n" if cpu else "\n"
+        needs = [f" requires {one}\n" for one in before]
+        first = len(labels)
         for number, operation in enumerate(operations, first):
             label = f"{name}{number}"
-            needs = "".join(f"{label} requires {one}\n" for one in before)
-            self.parts.append(f"{label}: {operation}{where}\n{needs}")
-            self._names.append(name)
-        self.last[cpu] = range(first, len(self._names))
-
-    def label(self, number: int) -> str:
-        return f"{self._names[number]}{number}"
+            labels.append(label)
+            self.parts.append(f"{label}: {operation}{where}")
+            self.parts += [label + need for need in needs]
+        self.last[cpu] = range(first, len(labels))
 
 
 def goal_parts(ranks: Sequence[RankOperations]) -> Iterator[str]:
@@ -184,8 +185,13 @@ def step_operations(messages: Iterable[Message], step: Step) -> Iterator[tuple[i
     yield from combined
 
 
-def step_messages(case: Case, step: Step, tag: int, notes: list[str]) -> Iterator[Message]:
-    """The messages of one turn of a step; `notes` are told of what is rounded to whole ns."""
+def step_messages(
+    case: Case, step: Step, tag: int, notes: list[str], ranks: Sequence[int] | None = None
+) -> Iterator[Message]:
+    """The messages of one turn of a step; `notes` are told of what is rounded to whole ns.
+
+    `ranks`: the numbers of the case's ranks in a schedule, where they are a group of its own.
+    """
     if step.kind == EXCHANGE:
         step = step._replace(
             kind=MESSAGE, partners=Xor(1 << step.round, 1 << case.log2_ranks),
@@ -196,6 +202,8 @@ def step_messages(case: Case, step: Step, tag: int, notes: list[str]) -> Iterato
     ticks = case.network.costs(step.bytes).combine if step.combine else 0
     combine = whole_ns(ticks, "combining a message", notes)
     for sender, receiver in step.partners.pairs(case.ranks):
+        if ranks is not None:
+            sender, receiver = ranks[sender], ranks[receiver]
         yield Message(sender, receiver, tag, step.bytes, combine)
 
 

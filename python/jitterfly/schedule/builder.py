@@ -244,10 +244,7 @@ class ScheduleBuilder:
         taking_part: set[int] = set()
         for step in steps:
             for turn in range(step.repeat):
-                messages = (
-                    m._replace(sender=group[m.sender], receiver=group[m.receiver])
-                    for m in step_messages(case, step, self._tag + step.round + turn, [])
-                )
+                messages = step_messages(case, step, self._tag + step.round + turn, [], group)
                 for rank, texts in step_operations(messages, step):
                     self._of[rank].add(texts, cpu, waits.pop(rank, ()), label)
                     taking_part.add(rank)
@@ -315,7 +312,7 @@ class ScheduleBuilder:
         if marks is not None and Path(marks).resolve() == Path(path).resolve():
             raise ValueError(f"marks must be another file than the schedule, {path}")
         lines = [
-            f"{name} {rank} {self._of[rank].label(number)}\n"
+            f"{name} {rank} {self._of[rank].labels[number]}\n"
             for name, there in self._marks.items()
             for rank, number in there
         ]
