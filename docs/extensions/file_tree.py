@@ -170,12 +170,11 @@ def place_of(word: re.Pattern[str], texts: Sequence[str]) -> int:
     A longer word that only begins with it counts as if it stood a text later.
     """
     nowhere = len(WORTH) - 1
-    places = [
-        min(place + (len(found[1]) > LONGEST_ENDING), nowhere)
-        for place, text in enumerate(texts)
-        for found in word.finditer(text)
-    ]
-    return min(places, default=nowhere)
+    for place, text in enumerate(texts):
+        ends = [len(found[1]) for found in word.finditer(text)]
+        if ends:
+            return min(place + (min(ends) > LONGEST_ENDING), nowhere)
+    return nowhere
 
 
 def search(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -6,7 +6,7 @@ for an MPI library.
 """
 
 from .answer import DECIDED, Advice, candidates_list, certainty_lines
-from .candidates import COLLECTIVES, Candidate, algorithm_named, known, register
+from .candidates import COLLECTIVES, Candidate, algorithm_named, known, register, table_of_kind
 from .question import Question, load_question, own_names, read_question, setting_in_words
 from .ranking import AdviceCell, RankedCandidate
 from .search import Progress, advise, search
@@ -42,6 +42,7 @@ __all__ = [
     "register",
     "search",
     "setting_in_words",
+    "table_of_kind",
     "tuning_choices",
     "tuning_format",
     "write_tuning",

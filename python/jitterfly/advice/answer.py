@@ -538,14 +538,20 @@ def _short_verdict(cell: AdviceCell) -> str:
     return verdict(cell)
 
 
+_WHEN_USUAL = {
+    (True, True): "",
+    (True, False): " (not on a Hierarchy)",
+    (False, True): " (on a Hierarchy, else only if named)",
+    (False, False): " (only if named)",
+}
+"""By whether a candidate is considered on a machine of one level, and on one of several."""
+
+
 def candidates_list(collective: str, own: Sequence[str]) -> list[str]:
     """The candidates of a collective, a line for each; `own` are names of the user's."""
     rows: list[tuple[str, ...]] = [("candidate", "what it does", *LIBRARIES)]
     for name, candidate in known(collective).items():
-        mark = "" if candidate.usual else " (only if named)"
-        if candidate.usual_on_levels is not None:
-            on_levels = " (on a Hierarchy, else only if named)"
-            mark = on_levels if candidate.usual_on_levels else " (not on a Hierarchy)"
+        mark = _WHEN_USUAL[candidate.usual, candidate.is_usual(levels=True)]
         called = [candidate.called.get(library, "") for library in LIBRARIES]
         rows.append((name, candidate.summary + mark, *called))
     rows += [(name, "own, of this file", *[""] * len(LIBRARIES)) for name in own]

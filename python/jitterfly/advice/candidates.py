@@ -160,6 +160,11 @@ class Candidate:
     summary: str = ""
     called: Mapping[str, str] = field(default_factory=dict)
 
+    def is_usual(self, *, levels: bool) -> bool:
+        """Whether it is considered when none are named, on a machine of one level or of several."""
+        on_levels = self.usual if self.usual_on_levels is None else self.usual_on_levels
+        return on_levels if levels else self.usual
+
 
 def register(collective: str, candidate: Candidate) -> None:
     """Add a candidate of a collective; one of the same name is replaced.
@@ -222,6 +227,20 @@ def _node_ranks(network: Network) -> int:
             f"got {shorten(network.placement)}"
         )
     return network.spans[0]
+
+
+def table_of_kind(kind: str, network: Network) -> dict[str, Any]:
+    """What a kind means on a machine: `hierarchical_allreduce` has the nodes of a `Hierarchy`.
+
+    Raises
+    ------
+    ValueError
+        The ranks of a node are not consecutive there.
+    """
+    table: dict[str, Any] = {"kind": kind}
+    if kind == "hierarchical_allreduce" and isinstance(network, Hierarchy) and network.spans:
+        table["node_ranks"] = _node_ranks(network)
+    return table
 
 
 def _hierarchical(leaders: int | str) -> Maker:
@@ -442,11 +461,8 @@ def algorithm_named(
         if collective is not None and not is_kind_of(name, collective):
             others = ", ".join(kind for kind in kinds if is_kind_of(kind, collective))
             raise ValueError(f"algorithm {name} is not for {collective}, which has {others}")
-        table: dict[str, Any] = {"kind": name}
-        if name == "hierarchical_allreduce" and isinstance(network, Hierarchy) and network.spans:
-            table["node_ranks"] = _node_ranks(network)
         if name != "double_binary_tree_allreduce":
-            return Algorithm.from_dict(table, "algorithm")
+            return Algorithm.from_dict(table_of_kind(name, network), "algorithm")
         name = _OF_KIND[name]
     having = [one for one in COLLECTIVES if name in _REGISTERED[one]]
     wanted = collective or "allreduce"
@@ -503,11 +519,7 @@ def choose_candidates(
         raise ValueError(f"own must be a table of names and algorithms, got {shorten(own)}")
     mine = {str(name): _own_candidate(collective, str(name), one) for name, one in own.items()}
     if names is None:
-        chosen = [
-            one
-            for one in there.values()
-            if (one.usual_on_levels if levels and one.usual_on_levels is not None else one.usual)
-        ]
+        chosen = [one for one in there.values() if one.is_usual(levels=levels)]
     else:
         every = mine | there
         by_kind = {f"{name}_{collective}": name for name in _PLAIN[collective]} | _OF_KIND

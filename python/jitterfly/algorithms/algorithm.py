@@ -37,6 +37,7 @@ from ..steps import (
     PairArray,
     Partners,
     Range,
+    Shift,
     Step,
     power_below,
     rounds_of,
@@ -525,6 +526,21 @@ def knomial_steps(
             draw = number * (radix - 1) + child - 1
             steps.append(message(Listed(np.stack(ends, axis=1)), draw, size, label, combine=up))
     return steps
+
+
+def pairwise_steps(
+    algorithm: Algorithm, ranks: int, size: int, *, combine: bool = False
+) -> list[Step]:
+    """In step d rank i sends to ``i + d`` and receives from ``i - d`` (modulo N); d from 1.
+
+    Raises
+    ------
+    ValueError
+        More steps than are listed; it names the algorithm.
+    """
+    check_step_count(algorithm, ranks - 1, "ranks must be fewer")
+    steps = [message(Shift(d), d - 1, size, "", combine=combine) for d in range(1, ranks)]
+    return [*steps[:-1], *(step._replace(label="pairwise") for step in steps[-1:])]
 
 
 def pipelined(

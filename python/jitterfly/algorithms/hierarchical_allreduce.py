@@ -143,9 +143,9 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_ranks(self, ranks)
-        width = min(self.node_ranks, ranks)
+        width, ring = min(self.node_ranks, ranks), self.intra_node == "ring"
         smallest = ranks % width or width
-        if self.intra_node == "ring" and smallest < width:
+        if ring and smallest < width:
             raise ValueError(
                 "ranks must be a multiple of node_ranks where intra_node is 'ring': a block of a "
                 f"smaller node would be another one, got {ranks} ranks, {width} in a node"
@@ -155,7 +155,6 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
                 f"leaders must be from 1 to {smallest}, the ranks of the smallest node here "
                 f"({ranks} ranks, {width} in a node), got {self.leaders}"
             )
-        ring = self.intra_node == "ring"
         leaders = width if ring else self.leaders
         size = block_bytes(message_bytes, leaders)
         if ring:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..steps import Shift, Step
-from .algorithm import Algorithm, check_step_count, collective, message
+from ..steps import Step
+from .algorithm import Algorithm, collective, pairwise_steps
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,4 @@ class PairwiseAlltoall(Algorithm, kind="pairwise_alltoall"):
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        check_step_count(self, ranks - 1, "ranks must be fewer")
-        steps = [message(Shift(d), d - 1, message_bytes, "") for d in range(1, ranks)]
-        return collective([*steps[:-1], *(step._replace(label="pairwise") for step in steps[-1:])])
+        return collective(pairwise_steps(self, ranks, message_bytes))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..steps import Shift, Step
-from .algorithm import Algorithm, block_bytes, check_step_count, collective, message
+from ..steps import Step
+from .algorithm import Algorithm, block_bytes, collective, pairwise_steps
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,5 @@ class PairwiseReduceScatter(Algorithm, kind="pairwise_reduce_scatter"):
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        check_step_count(self, ranks - 1, "ranks must be fewer")
         block = block_bytes(message_bytes, ranks)
-        steps = [message(Shift(d), d - 1, block, "", combine=True) for d in range(1, ranks)]
-        return collective([*steps[:-1], *(step._replace(label="pairwise") for step in steps[-1:])])
+        return collective(pairwise_steps(self, ranks, block, combine=True))

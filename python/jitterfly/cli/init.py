@@ -285,18 +285,15 @@ def _study(path: Path, answers: dict[str, Any], schedule: Path | None) -> str:
 
 
 def _collective(answers: dict[str, Any], network: str, noise: str) -> str:
+    from ..advice import table_of_kind
     from ..algorithms import Algorithm
-    from ..hierarchy import Hierarchy
     from ..network import Network
 
-    kind = answers["algorithm"]
-    machine = Network.from_dict(answers["network"])
-    nodes = machine.spans[:1] if isinstance(machine, Hierarchy) else []
-    fields = {"node_ranks": nodes[0]} if nodes and kind == "hierarchical_allreduce" else {}
+    kind, machine = answers["algorithm"], Network.from_dict(answers["network"])
     others = sorted(set(Algorithm.kinds()) - {kind})
     return _COLLECTIVE.format(
         message_bytes=answers["bytes"],
-        algorithm=_inline({"kind": kind, **fields}),
+        algorithm=_inline(table_of_kind(kind, machine)),
         others=textwrap.fill(
             "Others: " + ", ".join(others), 100, initial_indent="# ", subsequent_indent="# "
         ),
