@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 _C = TypeVar("_C", bound="Component")
 _WORDS_SHOWN = 12
 _LETTERS_SHOWN = 200
-_ALL_SHOWN, _MOST_LETTERS = 30, 800  # kinds of algorithms are to be seen whole
+_ALL_SHOWN, _MOST_LETTERS = 30, 800  # of a list that is shown whole
 _LEAST_PART = 3  # letters of a word that begins or ends another
 _MOST_HINTS = 3
 

@@ -32,7 +32,7 @@ from jitterfly.advice.ranking import cell_of_race
             "network must look like key=value,key=value, such as L=1us,o=200ns; got 'fast'",
         ),
         ({"noise": [3]}, "noise must be a list of sources"),
-        ({"collective": "gather"}, "collective must be one of 'allreduce'"),
+        ({"collective": "shuffle"}, "collective must be one of 'allreduce'"),
         ({"statistic": "max"}, "statistic must be mean or a quantile such as p50"),
         ({"within": -0.1}, "within must be a share from 0 to below 1"),
         ({"confidence": 0.3}, "confidence must be a share from 0.5 to below 1 such as 0.95 or 95%"),

@@ -332,7 +332,7 @@ def test_the_list_has_the_names_of_libraries(capsys):
         ((*ARGUMENTS, "--seconds", "soon"), "--seconds must be a time from 0"),
         ((*ARGUMENTS, "--realizations", "many"), "realizations must be an integer"),
         ((*ARGUMENTS, "--threads", "0"), "--threads must be an integer from 1 to 1024"),
-        ((*ARGUMENTS, "--collective", "gather"), "--collective must be one of"),
+        ((*ARGUMENTS, "--collective", "shuffle"), "--collective must be one of"),
         (("nowhere.toml",), "nowhere.toml: No such file"),
         (("--rank", "8"), "unrecognized arguments: --rank"),
     ],

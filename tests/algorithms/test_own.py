@@ -133,7 +133,7 @@ def test_what_is_missing_is_named():
     ):
         check_collective(Sends(chain), 4, "broadcast")
     with pytest.raises(ValueError, match="collective must be one of"):
-        check_collective(once, 4, "gather")
+        check_collective(once, 4, "shuffle")
 
 
 @pytest.mark.parametrize(

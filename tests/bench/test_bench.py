@@ -302,7 +302,8 @@ def test_every_algorithm_has_its_shape_measured():
     same = {"recursive_doubling_allgather", "recursive_doubling_barrier", "ring_allgather",
             "bruck_alltoall", "pairwise_alltoall", "linear_alltoall",
             "segmented_ring_allreduce", "ring_reduce_scatter",
-            "pairwise_reduce_scatter"}  # fmt: skip
+            "pairwise_reduce_scatter", "binomial_gather", "binomial_scatter", "linear_gather",
+            "linear_scatter", "linear_scan", "recursive_doubling_scan"}  # fmt: skip
     kinds = {algorithm.kind for algorithm in bench_collectives.SHAPES.values()}
     assert kinds | same == kinds_of(jf.algorithms.Algorithm)
 

@@ -446,7 +446,8 @@ def test_without_a_collective_a_short_name_is_an_allreduce(capsys, name, kind):
     ("options", "words"),
     [
         (["--algorithm", "binomial"],
-         "--algorithm binomial is there for broadcast and for reduce, not for allreduce, which "),
+         "--algorithm binomial is there for broadcast and for reduce and for gather and for "
+         "scatter, not for allreduce, which "),
         (["--algorithm", "tree"],
          "hierarchical_rings, recursive_multiplying, double_binary_tree (did you mean "
          "'double_binary_tree'?); for it give --collective barrier"),

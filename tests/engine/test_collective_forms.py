@@ -57,6 +57,8 @@ POWERS = {
     "recursive_halving_reduce_scatter":
         lambda K, N, n: K * A + Fraction(N - 1, N) * n * (B + C),
     "bruck_alltoall": lambda K, N, n: K * A + Fraction(N, 2) * K * n * B,
+    "binomial_gather": lambda K, N, n: K * A + (N - 1) * n * B,
+    "binomial_scatter": lambda K, N, n: K * A + (N - 1) * n * B,
 }  # fmt: skip
 
 # The same for any N; n is a multiple of it.
@@ -69,6 +71,10 @@ ANY = {
     "ring_reduce_scatter": lambda N, n: (N - 1) * (A + Fraction(n, N) * (B + C)),
     "pairwise_reduce_scatter": lambda N, n: (N - 1) * (A + Fraction(n, N) * (B + C)),
     "pairwise_alltoall": lambda N, n: (N - 1) * (A + n * B),
+    "linear_gather": lambda N, n: A + (N - 1) * n * B if N > 1 else 0,
+    "linear_scatter": lambda N, n: A + (N - 1) * n * B if N > 1 else 0,
+    "linear_scan": lambda N, n: (N - 1) * (A + n * B + n * C),
+    "recursive_doubling_scan": lambda N, n: ceil(log2(N)) * (A + n * B + n * C),
 }  # fmt: skip
 
 

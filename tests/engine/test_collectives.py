@@ -32,7 +32,7 @@ def sent_by_textbook(kind, ranks, n, options):
                 if isinstance(op, textbook.Send):
                     sends[op.number, rank, op.peer, op.bytes, op.occupies] += 1
                 else:
-                    receives[op.number, op.peer, rank, op.bytes, op.how == "combine"] += 1
+                    receives[op.number, op.peer, rank, op.bytes, op.combines] += 1
     return sends, receives
 
 

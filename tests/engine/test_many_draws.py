@@ -46,6 +46,10 @@ FEWER = {
     "pairwise_alltoall": 2**12,
     "pairwise_reduce_scatter": 2**12,
     "linear_alltoall": 2**12,
+    "linear_gather": 2**12,
+    "linear_scatter": 2**12,
+    "linear_scan": 2**12,
+    "recursive_doubling_scan": 2**20,
     "recursive_multiplying_allreduce": 2**20,
 }
 

@@ -35,6 +35,12 @@ GOALS = {
     "linear_alltoall": "alltoall",
     "pairwise_alltoall": "alltoall",
     "bruck_alltoall": "alltoall",
+    "binomial_gather": "gather",
+    "linear_gather": "gather",
+    "binomial_scatter": "scatter",
+    "linear_scatter": "scatter",
+    "recursive_doubling_scan": "scan",
+    "linear_scan": "scan",
 }
 
 

@@ -88,12 +88,14 @@ class Process(Collective):
             if op.how == "combine":
                 assert block in self.held
                 assert mine.isdisjoint(ranks), "an input would be combined twice"
+            elif op.how == "put together":
+                assert not mine, "an input would be combined twice"
             elif op.how == "take":
                 assert mine <= ranks, "a message replaces data by less"
             self.held[block] = mine | ranks
         network = run.network.between(op.peer, self.rank)
         work = network.cpu(op.bytes)
-        work += run.slowed(self.rank, network.combine(op.bytes)) if op.how == "combine" else 0
+        work += run.slowed(self.rank, network.combine(op.bytes)) if op.combines else 0
         done = run.noise.receive(self.rank, now, work, self.cycle, op.number)
         run.at(done, 0, CPU, self._go_on)
 
@@ -208,7 +210,9 @@ class ProgramRun(ButterflyRun):
         blocks = self.blocks
         if self.goal == "broadcast":
             return dict.fromkeys(blocks, frozenset([0])) if rank == 0 else {}
-        if self.goal == "allgather":
+        if self.goal == "scatter":  # of what rank 0 has, block b is for rank b
+            return dict.fromkeys(range(self.ranks), frozenset([0])) if rank == 0 else {}
+        if self.goal in ("allgather", "gather", "scan"):
             return {rank: frozenset([rank])}
         if self.goal == "alltoall":  # block a N + b is from rank a for rank b
             mine = range(rank * self.ranks, (rank + 1) * self.ranks)
@@ -232,6 +236,12 @@ class ProgramRun(ButterflyRun):
                 return held == blocks
             case "allgather":
                 return held == {b: frozenset([b]) for b in range(self.ranks)}
+            case "gather":
+                return rank != 0 or held == {b: frozenset([b]) for b in range(self.ranks)}
+            case "scatter":
+                return held[rank] == frozenset([0])
+            case "scan":  # a rank may have those of higher ranks as well
+                return all(held[b] == frozenset([b]) for b in range(rank + 1))
             case "alltoall":
                 mine = range(rank, self.ranks**2, self.ranks)
                 return all(held[b] == frozenset([b // self.ranks]) for b in mine)

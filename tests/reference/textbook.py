@@ -32,13 +32,21 @@ class Send:
 
 @dataclass(frozen=True)
 class Receive:
-    """From rank `peer`. `how`: "combine" with what is held, "take" it, or "learn" (a barrier)."""
+    """From rank `peer`. `how`: "combine" with what is held, "take" it, or "learn" (a barrier).
+
+    "put together": combined, where a block is what one rank has put in (of a prefix reduction).
+    """
 
     peer: int
     bytes: int
     number: int
     how: str = "take"
     occupies: bool = True
+
+    @property
+    def combines(self):
+        """Whether its receiver computes."""
+        return self.how in ("combine", "put together")
 
 
 HYPERCUBE = "hypercube"  # instead of a list: the butterfly with its copies, of another machine
@@ -513,6 +521,70 @@ def recursive_halving_reduce_scatter(me, size, n):
         yield f"round {r + 1}", ops
     own = (lambda extra: (extra,)), block
     yield from fold(me, size, "fold out", own, way_out=True)
+
+
+def binomial_gather(me, size, n):
+    """The lowest bit of `me` that is set says to which rank it sends all that it has by then."""
+    for r in range(log2_up(size)):
+        stride, ops = 2**r, []
+        if me % (2 * stride) == stride:
+            blocks = tuple(range(me, min(me + stride, size)))
+            ops = [Send(me - stride, blocks, len(blocks) * n, r)]
+        elif me % (2 * stride) == 0 and me + stride < size:
+            ops = [Receive(me + stride, min(stride, size - me - stride) * n, r)]
+        yield f"gather {r + 1}", ops
+
+
+def binomial_scatter(me, size, n):
+    """The way back of a gather."""
+    rounds = log2_up(size)
+    for number, r in enumerate(reversed(range(rounds))):
+        stride, ops = 2**r, []
+        if me % (2 * stride) == stride:
+            ops = [Receive(me - stride, min(stride, size - me) * n, number)]
+        elif me % (2 * stride) == 0 and me + stride < size:
+            blocks = tuple(range(me + stride, min(me + 2 * stride, size)))
+            ops = [Send(me + stride, blocks, len(blocks) * n, number)]
+        yield f"scatter {number + 1}", ops
+
+
+def linear_gather(me, size, n):
+    if size > 1:
+        peers = range(1, size)
+        yield "linear", [Send(0, (me,), n, me - 1)] if me else \
+            [Receive(peer, n, peer - 1) for peer in peers]  # fmt: skip
+
+
+def linear_scatter(me, size, n):
+    if size > 1:
+        peers = range(1, size)
+        yield "linear", [Receive(0, n, me - 1)] if me else \
+            [Send(peer, (peer,), n, peer - 1) for peer in peers]  # fmt: skip
+
+
+def recursive_doubling_scan(me, size, n):
+    """Block r is rank r's vector: a message of n bytes is the combination of all that are held."""
+
+    def held(rank, r):
+        if r == 0:
+            return [rank]
+        peer = rank ^ 2 ** (r - 1)
+        return held(rank, r - 1) + (held(peer, r - 1) if peer < size else [])
+
+    for r in range(log2_up(size)):
+        peer = me ^ 2**r
+        ops = exchange(peer, held(me, r), n, r, "put together") if peer < size else []
+        yield f"round {r + 1}", ops
+
+
+def linear_scan(me, size, n):
+    ops = []
+    if me > 0:
+        ops.append(Receive(me - 1, n, me - 1, "put together"))
+    if me < size - 1:
+        ops.append(Send(me + 1, tuple(range(me + 1)), n, me))
+    if ops:
+        yield "chain", ops
 
 
 def ring_reduce_scatter(me, size, n):

@@ -29,6 +29,15 @@ def main(name, count):
         mpi.MPI_Reduce(given, result, count, byte, either, 0, world)
     elif name == "allgather":
         mpi.MPI_Allgather(given, count, byte, result, count, byte, world)
+    elif name == "reduce_scatter":
+        counts = (ctypes.c_int * ranks.value)(*[count // ranks.value] * ranks.value)
+        mpi.MPI_Reduce_scatter(given, result, counts, byte, either, world)
+    elif name == "gather":
+        mpi.MPI_Gather(given, count, byte, result, count, byte, 0, world)
+    elif name == "scatter":
+        mpi.MPI_Scatter(given, count, byte, result, count, byte, 0, world)
+    elif name == "scan":
+        mpi.MPI_Scan(given, result, count, byte, either, world)
     else:
         raise ValueError(name)
     mpi.MPI_Finalize()

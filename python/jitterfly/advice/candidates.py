@@ -120,6 +120,36 @@ _PLAIN = {
             ("2 pairwise", "", ""),
         ),
     },
+    "gather": {
+        "binomial": (
+            "up a binomial tree to rank 0, with all blocks from below: short messages",
+            ("2 binomial", "binomial", ""),
+        ),
+        "linear": (
+            "from each rank to rank 0, one after the other: long messages",
+            ("1 basic_linear", "", ""),
+        ),
+    },
+    "scatter": {
+        "binomial": (
+            "down a binomial tree from rank 0, with all blocks of those below: short messages",
+            ("2 binomial", "binomial", ""),
+        ),
+        "linear": (
+            "from rank 0 to each rank, one after the other: long messages",
+            ("1 basic_linear", "", ""),
+        ),
+    },
+    "scan": {
+        "recursive_doubling": (
+            "vectors of whole groups between i and i xor 1, 2, 4, ...: the fewest rounds",
+            ("2 recursive_doubling", "recursive_doubling", ""),
+        ),
+        "linear": (
+            "from rank to rank, combined on the way: the fewest messages",
+            ("1 linear", "", ""),
+        ),
+    },
 }
 _OF_KIND = {
     "double_binary_tree_allreduce": "double_binary_tree",

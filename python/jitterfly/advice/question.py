@@ -249,7 +249,8 @@ class Question:
     noise : list of Noise
         As in `Case`. Empty: a quiet machine.
     collective : str
-        "allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter" or "alltoall".
+        "allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall",
+        "gather", "scatter" or "scan".
     message_bytes : int, text or list
         As in `Case`; such as ``"8,1KiB,1MiB"``.
     statistic : str

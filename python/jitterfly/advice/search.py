@@ -159,7 +159,8 @@ def advise(
         As in `Case`, or text; several sources add up. Empty: a quiet machine, whose answer is
         exact.
     collective : str
-        "allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter" or "alltoall".
+        "allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall",
+        "gather", "scatter" or "scan".
     message_bytes : int, str or list of int
         Size of the message as in `Case`, bytes; text such as ``"8,1KiB,1MiB"`` or ``"8..1MiB"``.
         The cells are all pairs of `ranks` and `message_bytes`.

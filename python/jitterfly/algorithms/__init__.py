@@ -10,7 +10,9 @@ from .algorithm import Algorithm
 from .algorithm import is_kind_of as is_kind_of
 from .binary_tree_broadcast import BinaryTreeBroadcast
 from .binomial_broadcast import BinomialBroadcast
+from .binomial_gather import BinomialGather
 from .binomial_reduce import BinomialReduce
+from .binomial_scatter import BinomialScatter
 from .bruck_allgather import BruckAllgather
 from .bruck_alltoall import BruckAlltoall
 from .butterfly import Butterfly
@@ -21,12 +23,16 @@ from .hierarchical_allreduce import HierarchicalAllreduce
 from .knomial_broadcast import KnomialBroadcast
 from .knomial_reduce import KnomialReduce
 from .linear_alltoall import LinearAlltoall
+from .linear_gather import LinearGather
+from .linear_scan import LinearScan
+from .linear_scatter import LinearScatter
 from .pairwise_alltoall import PairwiseAlltoall
 from .pairwise_reduce_scatter import PairwiseReduceScatter
 from .rabenseifner_allreduce import RabenseifnerAllreduce
 from .recursive_doubling_allgather import RecursiveDoublingAllgather
 from .recursive_doubling_allreduce import RecursiveDoublingAllreduce
 from .recursive_doubling_barrier import RecursiveDoublingBarrier
+from .recursive_doubling_scan import RecursiveDoublingScan
 from .recursive_halving_reduce_scatter import RecursiveHalvingReduceScatter
 from .recursive_multiplying_allreduce import RecursiveMultiplyingAllreduce
 from .reduce_broadcast_allreduce import ReduceBroadcastAllreduce
@@ -41,7 +47,9 @@ __all__ = [
     "Algorithm",
     "BinaryTreeBroadcast",
     "BinomialBroadcast",
+    "BinomialGather",
     "BinomialReduce",
+    "BinomialScatter",
     "BruckAllgather",
     "BruckAlltoall",
     "Butterfly",
@@ -52,12 +60,16 @@ __all__ = [
     "KnomialBroadcast",
     "KnomialReduce",
     "LinearAlltoall",
+    "LinearGather",
+    "LinearScan",
+    "LinearScatter",
     "PairwiseAlltoall",
     "PairwiseReduceScatter",
     "RabenseifnerAllreduce",
     "RecursiveDoublingAllgather",
     "RecursiveDoublingAllreduce",
     "RecursiveDoublingBarrier",
+    "RecursiveDoublingScan",
     "RecursiveHalvingReduceScatter",
     "RecursiveMultiplyingAllreduce",
     "ReduceBroadcastAllreduce",

@@ -47,6 +47,7 @@ from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
 
 COLLECTIVES = (
     "allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall",
+    "gather", "scatter", "scan",
 )  # fmt: skip
 """What an algorithm can do, as `check_collective` and `advise` call it."""
 MessagePairs = npt.NDArray[np.uint32]
@@ -143,9 +144,12 @@ class Algorithm(Component, ABC):
 def is_kind_of(kind: str, collective: str) -> bool:
     """Whether algorithms of a kind are of a collective, such as "broadcast".
 
-    Kinds end in its name, but for one.
+    Kinds end in its name, but for one; a reduce_scatter is no scatter.
     """
-    return kind.endswith(f"_{collective}") or (kind, collective) == ("butterfly", "allreduce")
+    if kind == "butterfly":
+        return collective == "allreduce"
+    ends = [one for one in COLLECTIVES if kind.endswith(f"_{one}")]
+    return max(ends, key=len, default=None) == collective
 
 
 def checked_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[Step]:
@@ -498,6 +502,28 @@ def spread_down(ranks: int, size: int, *, first: int = 0) -> list[Step]:
     ]
 
 
+def blocks_over_tree(ranks: int, block: int, *, down: bool) -> list[Step]:
+    """A binomial tree with root 0, as a scatter down or a gather up: each rank has a block.
+
+    Over stride s go the blocks of s ranks, or of those that are left (a step of its own, of that
+    one pair). The strides are ..., 4, 2, 1 down, and 1, 2, 4, ... up (as MPICH).
+    """
+    strides = [1 << r for r in range(rounds_of(ranks))]
+    steps = []
+    for r, stride in enumerate(reversed(strides) if down else strides):
+        cut = ranks // (2 * stride) * (2 * stride)  # the subtree from here on is not whole
+        left = ranks - cut - stride
+        label, short = f"{'scatter' if down else 'gather'} {r + 1}", 0 < left < stride
+        if cut:
+            whole = BinomialTree(stride, cut, down=down)
+            steps.append(message(whole, r, stride * block, "" if short else label))
+        if short:  # the same draws: no rank is in both
+            first = cut if down else cut + stride
+            pair = Range(first, first + 1, stride if down else -stride)
+            steps.append(message(pair, r, left * block, label))
+    return steps
+
+
 def knomial_steps(
     algorithm: Algorithm, ranks: int, radix: int, size: int, *, up: bool
 ) -> list[Step]:
@@ -541,6 +567,22 @@ def pairwise_steps(
     check_step_count(algorithm, ranks - 1, "ranks must be fewer")
     steps = [message(Shift(d), d - 1, size, "", combine=combine) for d in range(1, ranks)]
     return [*steps[:-1], *(step._replace(label="pairwise") for step in steps[-1:])]
+
+
+def linear_steps(algorithm: Algorithm, ranks: int, size: int, *, to_root: bool) -> list[Step]:
+    """Messages between rank 0 and ranks 1, 2, 3, ..., one after the other.
+
+    Raises
+    ------
+    ValueError
+        More steps than are listed; it names the algorithm.
+    """
+    check_step_count(algorithm, ranks - 1, "ranks must be fewer")
+    steps = [
+        message(Range(r, r + 1, -r) if to_root else Range(0, 1, r), r - 1, size, "")
+        for r in range(1, ranks)
+    ]
+    return [*steps[:-1], *(step._replace(label="linear") for step in steps[-1:])]
 
 
 def pipelined(

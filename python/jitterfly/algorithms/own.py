@@ -70,7 +70,8 @@ def check_collective(
         Up to 4096. By default all numbers from 1 to 33.
     collective : str
         "allreduce", "barrier", "allgather", "alltoall" and "reduce_scatter": each rank ends with
-        something from every rank. "broadcast": from rank 0. "reduce": rank 0 from every rank.
+        something from every rank. "broadcast" and "scatter": from rank 0. "reduce" and "gather":
+        rank 0 from every rank. "scan": each rank from those up to itself.
     message_bytes : int
 
     Raises
@@ -93,10 +94,9 @@ def check_collective(
     for one in ranks if isinstance(ranks, Iterable) and as_integer(ranks) is None else [ranks]:
         count = check_integer(one, "ranks", 1, _MOST_RANKS)
         has = _spread(algorithm, count, message_bytes)
-        every = (1 << count) - 1
-        needed = 1 if collective == "broadcast" else every
-        for rank in range(1 if collective == "reduce" else count):
-            if missing := needed & ~has[rank]:
+        for rank in range(1 if collective in ("reduce", "gather") else count):
+            sources = {"broadcast": 1, "scatter": 1, "scan": rank + 1}.get(collective, count)
+            if missing := (1 << sources) - 1 & ~has[rank]:
                 names = [str(other) for other in range(count) if missing >> other & 1]
                 raise ValueError(
                     f"{type(algorithm).__name__} is no {collective} on {count} ranks: "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..steps import BinomialTree, Range, Shift, Step, rounds_of
-from .algorithm import Algorithm, block_bytes, collective, message
+from ..steps import Shift, Step, rounds_of
+from .algorithm import Algorithm, block_bytes, blocks_over_tree, collective, message
 
 
 @dataclass(frozen=True)
@@ -43,24 +43,8 @@ class ScatterAllgatherBroadcast(Algorithm, kind="scatter_allgather_broadcast"):
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         block = block_bytes(message_bytes, ranks)
-        messages, rounds = scatter_down(ranks, block), rounds_of(ranks)
+        messages, rounds = blocks_over_tree(ranks, block, down=True), rounds_of(ranks)
         if ranks > 1:
             ring = message(Shift(1), rounds, block, "allgather", repeat=ranks - 1)
             messages.append(ring)
         return collective(messages)
-
-
-def scatter_down(ranks: int, block: int) -> list[Step]:
-    """A binomial scatter from rank 0: over stride s go the blocks of s ranks, or of those left."""
-    rounds, steps = rounds_of(ranks), []
-    for r in range(rounds):
-        stride = 1 << (rounds - 1 - r)
-        cut = ranks // (2 * stride) * (2 * stride)  # the subtree from here on is not whole
-        left = ranks - cut - stride
-        label, short = f"scatter {r + 1}", 0 < left < stride
-        if cut:
-            whole = BinomialTree(stride, cut, down=True)
-            steps.append(message(whole, r, stride * block, "" if short else label))
-        if short:  # the same draws: no rank is in both
-            steps.append(message(Range(cut, cut + 1, stride), r, left * block, label))
-    return steps

@@ -70,7 +70,7 @@ def add_parser(commands: Any) -> None:
     add = parser.add_argument
     add("question", nargs="?", type=Path, metavar="QUESTION.toml")
     add("--collective", metavar="NAME", help="allreduce (default), barrier, broadcast, reduce, "
-        "allgather, reduce_scatter or alltoall")  # fmt: skip
+        "allgather, reduce_scatter, alltoall, gather, scatter or scan")  # fmt: skip
     add("--ranks", metavar="N,...", help="numbers or ranges")
     add("--bytes", metavar="N,...", help="message sizes or ranges (default 8)")
     add("--network", metavar="K=V,...", help="kind=loggops (default) or hockney, and its fields")

@@ -20,7 +20,7 @@ from ..case import Case, check_case
 from ..fields import check_integer, check_power_of_two, shorten
 from ..network import MOST_BYTES, LogGOPS
 from ..steps import power_below, rounds_of
-from ..units import exact, from_ticks, to_ticks
+from ..units import LONGEST_TICKS, exact, from_ticks, to_ticks
 
 
 def round_time(case: Case) -> float:
@@ -263,41 +263,81 @@ def folded(
     return max(crossing, max(answering, inside) + after.time)
 
 
-def _broadcast(case: Case) -> int:
-    """A parent sends to its children in a row, those with the largest subtrees first."""
-    radix, costs = _radix(case), message(case, case.message_bytes)
+_Levels = list[list[tuple[int, int]]]
+"""Of a tree, by level from the leaves up: how many children of its root, in a row, have subtrees of
+how many ranks."""
+
+
+def _down_a_tree(
+    ranks: int, costs: Callable[[int], Message], subtrees: Callable[[int], _Levels]
+) -> int:
+    """A parent sends to its children in a row, those with the largest subtrees first.
+
+    `costs`: of the message to the root of a subtree of so many ranks.
+    """
 
     @cache
     def last(size: int) -> int:
-        """When a subtree of so many ranks is done, whose root has the vector at 0."""
+        """When a subtree of so many ranks is done, whose root has its message at 0."""
         now = latest = 0
-        for below in reversed(_subtrees(size, radix)):
+        for below in reversed(subtrees(size)):
             # Of children with equal subtrees the last one is the last to be done.
-            for count, ranks in below:
-                now += count * costs.spacing
-                latest = max(latest, now - costs.spacing + costs.time + last(ranks))
+            for count, under in below:
+                this = costs(under)
+                now += count * this.spacing
+                latest = max(latest, now - this.spacing + this.time + last(under))
         return latest
 
-    return last(case.ranks)
+    return last(ranks)
 
 
-def _reduce(case: Case, combine: bool = True) -> int:
-    """A parent receives from its children in a row, those with the smallest subtrees first."""
-    radix, costs = _radix(case), message(case, case.message_bytes, combine=combine)
+def _up_a_tree(
+    ranks: int, costs: Callable[[int], Message], subtrees: Callable[[int], _Levels]
+) -> int:
+    """A parent receives from its children in a row, those with the smallest subtrees first.
+
+    `costs`: of the message from the root of a subtree of so many ranks.
+    """
 
     @cache
     def last(size: int) -> int:
         """When the root of a tree of so many ranks has everything."""
-        busy, there = 0, -costs.gap
-        for below in _subtrees(size, radix):
-            for count, ranks in below:
+        busy, there = 0, -LONGEST_TICKS
+        for below in subtrees(size):
+            for count, under in below:
                 # They send at once: the link and the CPU take one after the other.
-                first = max(last(ranks) + costs.send + costs.way, there + costs.gap)
-                there = first + (count - 1) * costs.gap
-                busy = max(max(busy, first) + count * costs.receive, there + costs.receive)
+                this = costs(under)
+                first = max(last(under) + this.send + this.way, there + this.gap)
+                there = first + (count - 1) * this.gap
+                busy = max(max(busy, first) + count * this.receive, there + this.receive)
         return busy
 
-    return last(case.ranks)
+    return last(ranks)
+
+
+def _knomial(size: int, radix: int = 2) -> _Levels:
+    levels, stride = [], 1
+    while stride < size:
+        whole = min(size // stride, radix) - 1
+        left = size - (whole + 1) * stride if whole + 1 < radix else 0
+        levels.append([pair for pair in ((whole, stride), (1, left)) if all(pair)])
+        stride *= radix
+    return levels
+
+
+def _star(size: int) -> _Levels:
+    """All ranks are children of the root."""
+    return [[(size - 1, 1)]] if size > 1 else []
+
+
+def _broadcast(case: Case) -> int:
+    costs = message(case, case.message_bytes)
+    return _down_a_tree(case.ranks, lambda _: costs, partial(_knomial, radix=_radix(case)))
+
+
+def _reduce(case: Case, combine: bool = True) -> int:
+    costs = message(case, case.message_bytes, combine=combine)
+    return _up_a_tree(case.ranks, lambda _: costs, partial(_knomial, radix=_radix(case)))
 
 
 def _radix(case: Case) -> int:
@@ -306,18 +346,14 @@ def _radix(case: Case) -> int:
     return algorithm.radix if isinstance(algorithm, (KnomialBroadcast, KnomialReduce)) else 2
 
 
-def _subtrees(size: int, radix: int) -> list[list[tuple[int, int]]]:
-    """How many children of the root of a k-nomial tree, in a row, have subtrees of how many ranks.
+def _scatter(case: Case, subtrees: Callable[[int], _Levels]) -> int:
+    """What the ranks of a subtree get goes to its root."""
+    return _down_a_tree(case.ranks, lambda n: message(case, n * case.message_bytes), subtrees)
 
-    By level, from the leaves up.
-    """
-    levels, stride = [], 1
-    while stride < size:
-        whole = min(size // stride, radix) - 1
-        left = size - (whole + 1) * stride if whole + 1 < radix else 0
-        levels.append([pair for pair in ((whole, stride), (1, left)) if all(pair)])
-        stride *= radix
-    return levels
+
+def _gather(case: Case, subtrees: Callable[[int], _Levels]) -> int:
+    """What the ranks of a subtree put in comes from its root."""
+    return _up_a_tree(case.ranks, lambda n: message(case, n * case.message_bytes), subtrees)
 
 
 def _chain(case: Case) -> int:
@@ -439,7 +475,9 @@ def _segmented_ring(case: Case) -> int:
 
 _FORMS: dict[str, Callable[[Case], int]] = {
     "binomial_broadcast": _broadcast,
+    "binomial_gather": partial(_gather, subtrees=_knomial),
     "binomial_reduce": _reduce,
+    "binomial_scatter": partial(_scatter, subtrees=_knomial),
     "bruck_allgather": lambda case: _bruck(case, lambda n, r: min(1 << r, n - (1 << r))),
     "bruck_alltoall": partial(_bruck, blocks=blocks_with_bit),
     "butterfly": _butterfly,
@@ -449,12 +487,20 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     ),
     "knomial_broadcast": _broadcast,
     "knomial_reduce": _reduce,
+    "linear_gather": partial(_gather, subtrees=_star),
+    "linear_scan": lambda case: (
+        (case.ranks - 1) * message(case, case.message_bytes, combine=True).time
+    ),
+    "linear_scatter": partial(_scatter, subtrees=_star),
     "pairwise_alltoall": lambda case: _ring(case, case.message_bytes),
     "pairwise_reduce_scatter": _ring_reduce_scatter,
     "rabenseifner_allreduce": _rabenseifner,
     "recursive_doubling_allgather": _allgather,
     "recursive_doubling_allreduce": _doubling,
     "recursive_doubling_barrier": partial(_doubling, combine=False),
+    "recursive_doubling_scan": lambda case: in_a_row(
+        [message(case, case.message_bytes, combine=True)] * rounds_of(case.ranks)
+    ),
     "recursive_halving_reduce_scatter": _reduce_scatter,
     "reduce_broadcast_allreduce": partial(_reduce_and_broadcast, combine=True),
     "ring_allgather": lambda case: _ring(case, case.message_bytes),

@@ -27,8 +27,10 @@ _COLLECTIVES = {
     "allreduce": "allreduce",
     "barrier": "barrier",
     "broadcast": "bcast",
+    "gather": "gather",
     "reduce": "reduce",
     "reduce_scatter": "reduce_scatter",
+    "scatter": "scatter",
 }
 
 

@@ -27,8 +27,10 @@ _COLLECTIVES = {
     "allreduce": (2, "MPI_Allreduce"),
     "barrier": (6, "MPI_Barrier"),
     "broadcast": (7, "MPI_Bcast"),
+    "gather": (9, "MPI_Gather"),
     "reduce": (11, "MPI_Reduce"),
     "reduce_scatter": (12, "MPI_Reduce_scatter"),
+    "scatter": (15, "MPI_Scatter"),
 }
 _DEFAULT = 0  # "ignore" among the algorithms: the library's own choice
 

@@ -85,8 +85,8 @@ class TuningTable:
         choices = [choice for choice in self.choices if choice.ranks == ranks]
         if self.collective == "barrier":
             return [SizeRange(0, None, choices[0])]  # alike at all sizes
-        # Libraries count what all ranks put into an allgather; we what one does.
-        times = ranks if self.collective == "allgather" else 1
+        # Libraries count the blocks of all ranks; we count one.
+        times = ranks if self.collective in ("allgather", "gather", "scatter") else 1
         sizes = [choice.message_bytes * times for choice in choices]
         lasts = [size - 1 for size in sizes[1:]] + sizes[-1:]
         return [SizeRange(*row) for row in zip(sizes, lasts, choices, strict=True)]
