@@ -156,9 +156,9 @@ FLOORS = (
     ("questions about one situation", "slowdown explain schedule"),
     ("from a case to samples", "simulate program noise_free rare_noise goal"),
     ("one situation", "case algorithms network hierarchy imbalance noise distributions congestion "
-     "measured noise_files steps cycle"),
+     "measured find_noise_files steps cycle"),
     ("estimates and intervals", "stats notebook result_table"),
-    ("the engine, as Python calls it", "engine info"),
+    ("the engine, as Python calls it", "backends info"),
     ("values and files", "fields units syntax renames files memory progress launchers special "
      "interrupts"),
 )  # fmt: skip

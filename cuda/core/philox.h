@@ -1,4 +1,4 @@
-// Random streams of a seed (RNG): Philox4x32-10 on CPU and GPU (cuRAND), for rank and realization.
+// Random number generator of all noise: Philox4x32-10 (cuRAND); a stream for rank and realization.
 // Counter-based, by Salmon et al., SC'11. A draw is a pure function of its purpose, number, rank
 // and realization. A stream is the draws of one purpose, rank and realization, a block the four
 // words of one evaluation. Below: integer operations, for registers in cpu/simd*.h.

@@ -1,8 +1,9 @@
 // Critical path of a collective's realization, by cause: why the last rank waited.
 //
 // The arithmetic is that of steps.h and messages.h, with a time that knows what it consists of. Of
-// two times the later one is kept, with all that it holds, and of two copies the earlier one. So
-// the last rank's time holds the causes along its critical path, which add up to it exactly.
+// two times the later one is kept, with all that it holds, and of two copies the earlier one (a
+// tie: `later` and `earlier` of core/ticks.h). So the last rank's time holds the causes along its
+// critical path, which add up to it exactly.
 #include <algorithm>
 #include <atomic>
 #include <memory>

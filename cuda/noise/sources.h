@@ -1,6 +1,6 @@
-// Any list of noise sources at once: union of busy intervals, sums of step and message delays. They
-// stand behind the interfaces of interface.h, as one noise of the CPU and one of the network. One
-// periodic source alone has its own, faster path (periodic.h).
+// Any list of noise sources at once: the union of intervals where they overlap; sums of delays.
+// They stand behind the interfaces of interface.h, as one noise of the CPU and one of the network.
+// One periodic source alone has its own, faster path (periodic.h).
 //
 // A new kind of interval goes into intervals.h. CONTRIBUTING.md lists what else a new source needs.
 #pragma once

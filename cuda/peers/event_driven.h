@@ -1,4 +1,4 @@
-// Event-driven butterfly simulator with a priority queue, a peer program for benchmarks. It
+// Benchmark only: event-driven butterfly simulator with a priority queue, as a peer program. It
 // simulates the conventional butterfly event by event, one message after another from a priority
 // queue, as the published studies do. It shares no code with the engine, so that their agreement is
 // evidence.

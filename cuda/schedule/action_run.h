@@ -1,5 +1,5 @@
 // Execution of a planned schedule, for CPU and GPU: CPUs, NICs, the wait of a rendezvous, marks.
-// A send of more than S bytes waits until its receive is posted (handshake).
+// A send of more than S bytes is done only when its receive is posted; its bytes leave at once.
 // arrival_order.cpp makes the plan. On the CPU it is executed for a register of realizations at
 // once (cpu/actions.h), on a GPU in each thread for one (schedule/kernel.cuh). What an action takes
 // is in actions.h; here are the places of its times, and which of them it waits for.

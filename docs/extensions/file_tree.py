@@ -135,6 +135,11 @@ MOST_LINES = 12
 WORTH = 13, 10, 7, 3, 0
 ENDINGS = re.compile(r"(?<=\w{3})(?:ations?|ings?|ers?|ed|es|s|e|n)$", re.IGNORECASE)
 LONGEST_ENDING = 4
+# Words of a question that are about nothing.
+SMALL = re.compile(
+    r"an?|and|at|by|do|does|for|how|i|in|is|it|of|on|or|the|to|wh(?:at|ere|ich)", re.I
+)
+TESTS = re.compile(r"tests/(?!reference/)")
 NAMED = re.compile(r"//(.*)|\b(?:struct|class|enum) (\w+)|\b([a-z]\w+)\(")
 
 
@@ -181,7 +186,7 @@ def search(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Lines of the files that have most to do with words, the best first; words that none has.
 
     A word may be in the line itself, in the rest of the head, or in what the file defines. Rare
-    words count for more, and tests for less than what they test.
+    words count for more, and tests for less than what they test or compare with.
     """
     wanted = [begins_a_word(word) for word in words]
     found: list[tuple[str, list[int]]] = []
@@ -197,7 +202,7 @@ def search(words: Sequence[str]) -> tuple[list[str], list[str]]:
     def worth(shown: str, places: list[int]) -> float:
         total = sum(rarity[i] * WORTH[place] for i, place in enumerate(places))
         there = sum(place < nowhere for place in places)
-        return math.sqrt(there) * total * (0.7 if shown.startswith("tests/") else 1)
+        return math.sqrt(there) * total * (0.7 if TESTS.match(shown) else 1)
 
     best = sorted(found, key=lambda one: -worth(*one))
     in_line = sum(max(places) <= 1 for _, places in found)
@@ -208,6 +213,7 @@ def search(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def main(arguments: Sequence[str]) -> int:
     """Print the lines of the whole tree, or those that a search for words finds; exit code."""
     words = re.findall(r"\w+", " ".join(arguments))  # `30-run` is found by `30 run`
+    words = [word for word in words if not SMALL.fullmatch(word)] or words
     if not words:
         print("\n".join(one_line(path, line) for path, line in everything()))
         return 0

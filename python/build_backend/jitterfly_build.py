@@ -1,4 +1,4 @@
-"""Build backend (PEP 517): scikit-build-core, plus nvcc from PyPI where the machine has none.
+"""Build backend (PEP 517): scikit-build-core, and nvcc from PyPI if there is none (JITTERFLY_CUDA).
 
 The requirements of a build can depend on the machine only through such a wrapper. Everything else
 is scikit-build-core's.

@@ -57,7 +57,7 @@ class ConfigurationError(ValueError):
 def driver_version() -> tuple[int, int] | None:
     """The newest CUDA that the installed driver supports, (12, 2) for 12.2; None: no driver.
 
-    As jitterfly.engine.driver_version, which is not there before the build.
+    As jitterfly.backends.driver_version, which is not there before the build.
     """
     version = ctypes.c_int()
     try:

@@ -22,6 +22,7 @@ from . import algorithms, congestion, distributions, imbalance, noise, stats, th
 from .advice import Advice, advise
 from .agreement import Agreement, compare_measured
 from .algorithms import *  # noqa: F403
+from .backends import BackendError, UnusedGPUWarning
 from .case import (
     Case,
     IneffectiveNoiseWarning,
@@ -30,7 +31,6 @@ from .case import (
     UnusedCostWarning,
 )
 from .distributions import *  # noqa: F403
-from .engine import BackendError, UnusedGPUWarning
 from .explain import Explanation, explain
 from .hierarchy import Hierarchy
 from .info import __version__, info

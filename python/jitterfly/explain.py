@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import memory, notebook, stats
+from .backends import core
 from .case import (
     Case,
     check_case,
@@ -33,7 +34,6 @@ from .case import (
     warn_of_misses,
     warn_of_unused_costs,
 )
-from .engine import core
 from .fields import MOST_THREADS
 from .noise import Noise
 from .noise.source import name_in_case

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import noise_files
+from . import find_noise_files
 from .fields import Component, Given, check_integer, check_numbers, frozen_dataclass, shorten
 from .files import read_text
-from .noise_files import FileName
+from .find_noise_files import FileName
 from .units import (
     LONGEST_TICKS,
     TICKS_PER_SECOND,
@@ -201,13 +201,13 @@ class FileArrival(Arrival, kind="file"):
     sha256: str | None = field(default=None)
 
     def __post_init__(self) -> None:
-        name, digest = noise_files.find(self.file, self.sha256)
+        name, digest = find_noise_files.find(self.file, self.sha256)
         object.__setattr__(self, "file", name)
         object.__setattr__(self, "sha256", digest)
         _read_table(name, digest)
 
     def delays(self, ranks: int, cycles: int) -> Ticks:
-        name, digest = noise_files.find(self.file, self.sha256)  # it may have changed since
+        name, digest = find_noise_files.find(self.file, self.sha256)  # it may have changed since
         return _fitting(_read_table(name, digest), ranks, cycles, f"file: {self.file}")
 
 

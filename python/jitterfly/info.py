@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from . import engine
-from .engine import core
+from . import backends
+from .backends import core
 from .memory import available_bytes, show_bytes
 
 try:
@@ -43,8 +43,8 @@ def info() -> dict[str, Any]:
         "processors": processors(),
         "memory": available_bytes(),
         "build": dict(core.build_info()),
-        "cuda": engine.gpu_problem(),
-        "devices": engine.gpu_devices(),
+        "cuda": backends.gpu_problem(),
+        "devices": backends.gpu_devices(),
     }
 
 

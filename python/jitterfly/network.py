@@ -1,4 +1,4 @@
-"""Network cost models: Hockney (alpha, beta, gamma), LogGOPS (L, o, g, G, O; up to S bytes).
+"""Network cost models: Hockney (alpha, beta, gamma), LogGOPS (L, o, g, G, O; an error above S).
 
 Each model is one class that makes `Costs` of them, in ticks. Collectives refuse messages of more
 than S bytes, whose rendezvous only schedules model.

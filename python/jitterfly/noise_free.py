@@ -9,9 +9,9 @@ from functools import lru_cache, singledispatch
 import numpy as np
 import numpy.typing as npt
 
+from .backends import core
 from .case import AnyCase, Case, delays, random_sources
 from .cycle import NEVER, is_symmetric, symmetric_timeline
-from .engine import core
 from .noise import SpeedNoise
 from .program import OVER_RANKS, compile_case, max_min_mean, ranks_of_rows, rows_of_steps
 from .steps import ASK, COPY

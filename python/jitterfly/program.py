@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .backends import core
 from .case import AnyCase, Case, check_case
 from .cycle import Cycle
-from .engine import core
 from .steps import (
     ENTER,
     EXCHANGE,

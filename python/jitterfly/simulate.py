@@ -1,4 +1,4 @@
-"""`simulate` (realizations, seed) and `Result` (an xarray Dataset: `to_xarray`); its noise.
+"""`simulate` and its `Result` (`to_xarray`); times and noise of one realization.
 
 `simulate` gives a `Result`. `ready_times`, `noise_phases` and `noise_intervals` show what one
 realization is made of, to check this program with another.
@@ -16,6 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from . import memory, notebook, stats
+from .backends import (
+    backend_named,
+    check_draw,
+    check_run,
+    choose_backend,
+    core,
+    reporting,
+)
 from .case import (
     AnyCase,
     Case,
@@ -25,14 +33,6 @@ from .case import (
     warn_of_doubts,
     warn_of_misses,
     warn_of_unused_costs,
-)
-from .engine import (
-    backend_named,
-    check_draw,
-    check_run,
-    choose_backend,
-    core,
-    reporting,
 )
 from .fields import (
     check_choice,

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .algorithms import Butterfly
+from .backends import core
 from .case import Case
-from .engine import core
 from .hierarchy import Hierarchy
 from .network import Network
 from .noise.source import engine_window, node_ranks

@@ -16,7 +16,7 @@ from support import sweep_cases
 
 import jitterfly as jf
 import jitterfly.congestion as jc
-from jitterfly import _core, engine
+from jitterfly import _core, backends
 from jitterfly.cli import main
 from jitterfly.info import info_lines
 from jitterfly.sweep import run
@@ -42,14 +42,14 @@ def machine(monkeypatch, tmp_path):
         status, driver, build = OLD, (12, 2), build()
 
     (tmp_path / "nvidia0").touch()
-    monkeypatch.setattr(engine, "_DEVICES", tmp_path)
-    monkeypatch.delenv(engine.VISIBLE_DEVICES, raising=False)
-    monkeypatch.setattr(engine, "driver_version", lambda: Machine.driver)
+    monkeypatch.setattr(backends, "_DEVICES", tmp_path)
+    monkeypatch.delenv(backends.VISIBLE_DEVICES, raising=False)
+    monkeypatch.setattr(backends, "driver_version", lambda: Machine.driver)
     monkeypatch.setattr(_core, "cuda_status", lambda: Machine.status)
     monkeypatch.setattr(_core, "devices", list)
     monkeypatch.setattr(_core, "build_info", lambda: _core_info | Machine.build)
     for name, value in {"asked": False, "started": False, "forked": False, "warned": set()}.items():
-        monkeypatch.setattr(engine._Process, name, value)
+        monkeypatch.setattr(backends._Process, name, value)
     return Machine
 
 
@@ -86,28 +86,30 @@ _core_info = dict(_core.build_info())
     ],
 )  # fmt: skip
 def test_what_mends_it(status, driver, made, told):
-    assert told in engine.gpu_remedy(status, made, driver)
+    assert told in backends.gpu_remedy(status, made, driver)
 
 
 def test_an_error_that_nobody_knows():
-    assert engine.gpu_remedy("no usable GPU: x (cudaErrorECCUncorrectable)", build(), (13, 0)) == ""
+    assert (
+        backends.gpu_remedy("no usable GPU: x (cudaErrorECCUncorrectable)", build(), (13, 0)) == ""
+    )
 
 
 def test_is_there_a_gpu(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "driver_version", lambda: None)
+    monkeypatch.setattr(backends, "driver_version", lambda: None)
     (tmp_path / "nvidiactl").touch()
     (tmp_path / "dxg").touch()
-    assert not engine.gpu_present(tmp_path, {})
-    monkeypatch.setattr(engine, "driver_version", lambda: (12, 2))
-    assert engine.gpu_present(tmp_path, {})  # Windows' Linux, with NVIDIA's driver
+    assert not backends.gpu_present(tmp_path, {})
+    monkeypatch.setattr(backends, "driver_version", lambda: (12, 2))
+    assert backends.gpu_present(tmp_path, {})  # Windows' Linux, with NVIDIA's driver
     (tmp_path / "dxg").unlink()
     (tmp_path / "nvidia1").touch()
-    assert engine.gpu_present(tmp_path, {})
+    assert backends.gpu_present(tmp_path, {})
     for hidden in ("", "-1", " -1,0", "NoDevFiles"):
-        assert not engine.gpu_present(tmp_path, {engine.VISIBLE_DEVICES: hidden})
-    assert engine.gpu_present(tmp_path, {engine.VISIBLE_DEVICES: "0,-1"})
+        assert not backends.gpu_present(tmp_path, {backends.VISIBLE_DEVICES: hidden})
+    assert backends.gpu_present(tmp_path, {backends.VISIBLE_DEVICES: "0,-1"})
     monkeypatch.setattr(os, "access", lambda *_: False)  # a job that did not ask for it
-    assert not engine.gpu_present(tmp_path, {})
+    assert not backends.gpu_present(tmp_path, {})
 
 
 def test_auto_warns_once(machine):
@@ -154,7 +156,7 @@ def test_who_asks_for_the_cpu_is_not_warned(machine, way):
 
 
 def test_who_hides_the_gpu_is_not_warned(machine, monkeypatch):
-    monkeypatch.setenv(engine.VISIBLE_DEVICES, "")
+    monkeypatch.setenv(backends.VISIBLE_DEVICES, "")
     assert jf.simulate(CASE, 1).backend == "cpu"
 
 
@@ -188,11 +190,11 @@ def test_ctrl_c_is_heard_while_the_driver_compiles(machine, monkeypatch):
     threading.Timer(0.2, lambda: os.kill(os.getpid(), 2)).start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            engine.gpu_problem()
+            backends.gpu_problem()
         assert time.monotonic() - begun < 30
     finally:
         compiled.set()
-    assert engine.gpu_problem() == ""
+    assert backends.gpu_problem() == ""
 
 
 FORK = """
@@ -201,13 +203,13 @@ import sys
 import warnings
 
 import jitterfly as jf
-from jitterfly import _core, engine
+from jitterfly import _core, backends
 
 device, case = sys.argv[1], jf.Case(ranks=16, network=jf.Hockney("1us", "1ns"))
-engine._DEVICES = engine.Path(device)
+backends._DEVICES = backends.Path(device)
 asked = []
 _core.cuda_status = lambda: asked.append(os.getpid()) or ""
-assert engine.gpu_problem() == ""
+assert backends.gpu_problem() == ""
 child = os.fork()
 if child:
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
@@ -235,7 +237,7 @@ def in_a_process(program, devices):
 
 
 def environment():
-    return {name: value for name, value in os.environ.items() if name != engine.VISIBLE_DEVICES}
+    return {name: value for name, value in os.environ.items() if name != backends.VISIBLE_DEVICES}
 
 
 def test_after_a_fork(tmp_path):
@@ -245,11 +247,11 @@ def test_after_a_fork(tmp_path):
 
 
 def test_a_fork_before_cuda_does_no_harm(tmp_path):
-    program = FORK.split("assert engine.gpu_problem()")[0] + (
+    program = FORK.split("assert backends.gpu_problem()")[0] + (
         "child = os.fork()\n"
         "if child:\n"
         "    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
-        "assert engine.gpu_problem() == ''\n"
+        "assert backends.gpu_problem() == ''\n"
         "assert asked == [os.getpid()]\n"
     )
     in_a_process(program, str(tmp_path))
@@ -264,10 +266,10 @@ import sys
 import warnings
 
 import jitterfly as jf
-from jitterfly import engine
+from jitterfly import backends
 
-engine._DEVICES = engine.Path(sys.argv[1])
-assert engine.driver_version() == (12, 2)
+backends._DEVICES = backends.Path(sys.argv[1])
+assert backends.driver_version() == (12, 2)
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     jf.simulate(jf.Case(ranks=16, network=jf.Hockney("1us", "1ns")), 1)

@@ -8,7 +8,7 @@ import pytest
 
 import jitterfly as jf
 from jitterfly import memory
-from jitterfly.engine import check_backend
+from jitterfly.backends import check_backend
 from jitterfly.program import row_labels
 from jitterfly.simulate import noise_phases
 from jitterfly.units import parse_seconds, show_ticks, to_ticks

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from reference.fat_tree_graph import FatTreeGraph
 
+from jitterfly.backends import core
 from jitterfly.bench import DisagreementError
 from jitterfly.congestion import (
     CongestionCase,
@@ -24,7 +25,6 @@ from jitterfly.congestion import (
     congestion_realization,
     simulate_congestion,
 )
-from jitterfly.engine import core
 
 GOAL_TIMES_AS_FAST = 50.0
 GOAL_HOSTS = 1152

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jitterfly.backends import core
 from jitterfly.bench.measure import (
     NOISES,
     NUMPY,
@@ -18,7 +19,6 @@ from jitterfly.bench.measure import (
     programs,
     vectorized,
 )
-from jitterfly.engine import core
 
 EVENTS = "C++, event-driven"
 REFERENCE_RANKS = 2**8

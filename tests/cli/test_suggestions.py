@@ -6,8 +6,8 @@ from support.commands import error_of
 import jitterfly as jf
 import jitterfly.congestion as jc
 from jitterfly import _core
+from jitterfly.backends import backend_named
 from jitterfly.cli import main
-from jitterfly.engine import backend_named
 
 
 @pytest.mark.parametrize(

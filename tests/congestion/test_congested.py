@@ -21,8 +21,8 @@ from support.scale import some
 import jitterfly as jf
 import jitterfly.congestion as jc
 from jitterfly import _core
+from jitterfly.backends import choose_backend
 from jitterfly.congestion import simulate_congestion
-from jitterfly.engine import choose_backend
 from jitterfly.program import compile_case, row_labels
 from jitterfly.studies import parse_study
 

@@ -10,8 +10,8 @@ from reference.fat_tree_graph import FatTreeGraph
 from support.scale import scaled, some
 
 import jitterfly.congestion as jc
+from jitterfly.backends import core
 from jitterfly.congestion.topology import NAMED
-from jitterfly.engine import core
 
 NO_EDGE = 2**32 - 1
 MESSAGES = scaled(100_000)

@@ -1,4 +1,4 @@
-"""Butterfly engine against the event-driven reference: every ready time, to the tick."""
+"""Butterfly engine against the event-driven reference: every ready time, to the picosecond."""
 
 import functools
 import random

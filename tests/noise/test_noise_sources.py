@@ -10,11 +10,11 @@ import pytest
 from support.scale import scaled
 
 import jitterfly as jf
-from jitterfly import noise_files
+from jitterfly import find_noise_files
 from jitterfly.case import longest_ticks
+from jitterfly.find_noise_files import copy_name
 from jitterfly.measured import Detours, Histogram, Measured, noisefile
 from jitterfly.noise import trace
-from jitterfly.noise_files import copy_name
 from jitterfly.simulate import noise_phases
 from jitterfly.trace import Replay
 
@@ -478,6 +478,6 @@ def test_another_content_is_another_run(tmp_path):
     # The first one is still what it was, here; a process that has to read the file anew refuses.
     first = study.cells()[0].variants[0].case
     jf.simulate(first, 1)
-    noise_files.read.cache_clear()
+    find_noise_files.read.cache_clear()
     trace._recordings_of_file.cache_clear()
     check(lambda: jf.simulate(first, 1), "has changed: its sha256 is", "must be")

@@ -62,7 +62,7 @@ def entered(tmp_path):
 
 def test_simulate_goes_through_few_files(entered):
     files = entered(SIMULATE)
-    assert {"simulate.py", "program.py", "engine.py"} <= files
+    assert {"simulate.py", "program.py", "backends.py"} <= files
     assert not any(name.startswith("algorithms/") for name in files)  # a case is lowered once
     assert "network.py" not in files
     assert len(files) <= 13

@@ -19,8 +19,8 @@ ROOT = Path(jitterfly.__file__).parent
 # From the lowest on; what stands later may import what stands before it. The face, `jitterfly`
 # itself, is above all but the command line.
 ORDER = """
-interrupts renames fields units launchers files memory progress special steps syntax engine info
-stats notebook result_table measured noise_files imbalance network hierarchy distributions
+interrupts renames fields units launchers files memory progress special steps syntax backends info
+stats notebook result_table measured find_noise_files imbalance network hierarchy distributions
 algorithms congestion
 noise cycle case program noise_free rare_noise simulate goal slowdown explain schedule agreement
 theory observables inference studies advice store sweep results claims trace bench plots report cli
@@ -143,7 +143,7 @@ def test_the_drawing_of_the_house_shows_these_layers():
 
 def test_the_compiled_module_is_imported_in_one_place():
     found = [name for name, others in imports().items() if "jitterfly._core" in others]
-    assert found == ["jitterfly.engine"]
+    assert found == ["jitterfly.backends"]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_circles_are_found(graph, expected):
 OPTION = re.compile(r"(?<![\\w-])--[a-z]")
 #: What is no option of ours: other programs' options, and style sheets.
 OTHERS = {
-    "engine": "(--gpus all, --nv)",
+    "backends": "(--gpus all, --nv)",
     "measured.formats.osu": "--tasks",
     "measured.formats.rtla_hist": "(without --no-header, --no-index)",
     "report.page": "--width: ",

@@ -34,11 +34,11 @@ from ..fields import (
     show_number,
 )
 from ..files import read_text
+from ..find_noise_files import files_from
 from ..hierarchy import Hierarchy
 from ..network import MOST_BYTES, Network, check_network
 from ..noise import Noise
 from ..noise.source import check_sources
-from ..noise_files import files_from
 from ..observables import quantile_share
 from ..slowdown import in_words
 from ..stats import ENOUGH_EVENTS, PairedQuantiles

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..backends import backend_named, check_backend
 from ..case import check_exposed
-from ..engine import backend_named, check_backend
 from ..fields import shorten
 from ..network import Network
 from ..noise import Noise

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-from ..engine import gpu_devices
+from ..backends import gpu_devices
 from ..info import info
 from ..measured import host
 from ..memory import available_bytes, check_memory

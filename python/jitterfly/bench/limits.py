@@ -19,8 +19,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from ..backends import core
 from ..case import Case
-from ..engine import core
 from ..memory import available_bytes
 from ..program import compile_case, rank_rounds
 from .measure import NOISES, SEED, programs

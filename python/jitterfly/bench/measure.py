@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..algorithms import Butterfly
+from ..backends import core, takes_gpu
 from ..case import Case
 from ..distributions import Bernoulli
-from ..engine import core, takes_gpu
 from ..fields import check_integer, check_power_of_two, shorten
 from ..info import processors
 from ..memory import available_bytes, check_memory

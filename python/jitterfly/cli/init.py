@@ -162,7 +162,7 @@ def _questions() -> list[_Question]:
 
 def _run(chosen: argparse.Namespace) -> None:
     from ..files import write_whole
-    from ..noise_files import files_from
+    from ..find_noise_files import files_from
     from ..studies import parse_study
     from ..studies.validation import check_name
     from .run import check_study

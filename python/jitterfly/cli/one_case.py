@@ -1,4 +1,4 @@
-"""The case of a command, from a file (cell of a study) or options; `trace` and `export-goal`."""
+"""Commands `trace` and `export-goal`; the case of a command, from a file or from options."""
 
 from __future__ import annotations
 

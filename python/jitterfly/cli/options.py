@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..algorithms import Algorithm
-from ..engine import BACKENDS, backend_named
+from ..backends import BACKENDS, backend_named
 from ..fields import check_integer, shorten
 from ..measured import FormatError
 from ..network import Network

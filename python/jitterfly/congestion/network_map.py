@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine import core
+from ..backends import core
 from ..fields import shorten
 from ..files import read_whole
 from . import dot, infiniband

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import memory, notebook, stats
-from ..engine import (
+from ..backends import (
     BackendError,
     backend_named,
     check_draw,

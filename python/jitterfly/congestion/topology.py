@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine import core
+from ..backends import core
 from ..fields import MOST_SEED, Component, check_choice, check_integer, shorten, show_bound
 
 MOST_HOSTS = 2**20

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..engine import core
+from ..backends import core
 from ..fields import NO_DEFAULT, Component, Given, check_numbers, is_number, shorten
 from ..syntax import share_of_text
 from ..units import (

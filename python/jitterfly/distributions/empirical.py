@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import noise_files
+from .. import find_noise_files
 from ..fields import FloatsLike, Given, shorten
 from ..units import (
     LONGEST_SECONDS,
@@ -85,7 +85,7 @@ class Empirical(Distribution, kind="empirical"):
             put("samples", _read_seconds(given, "samples"))
             self._keep_long("samples", given)
         elif self.file is not None:
-            name, sha256 = noise_files.find(self.file, self.sha256)
+            name, sha256 = find_noise_files.find(self.file, self.sha256)
             put("file", name)
             put("sha256", sha256)
         else:
@@ -147,9 +147,9 @@ class Empirical(Distribution, kind="empirical"):
 
     def make_table(self) -> distribution.DelayTable:
         if self.file is not None:
-            assert isinstance(self.file, noise_files.FileName)
-            measured = noise_files.read(self.file.path, str(self.sha256))
-            parts = noise_files.choose(measured, self.part, self.file, all_parts=True)
+            assert isinstance(self.file, find_noise_files.FileName)
+            measured = find_noise_files.read(self.file.path, str(self.sha256))
+            parts = find_noise_files.choose(measured, self.part, self.file, all_parts=True)
             return _table_of_parts(parts, self.file, self.longest)
         if self.samples is not None:
             return distribution.samples(_to_ticks(self.samples))

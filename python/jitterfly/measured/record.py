@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import launchers
-from ..engine import core
+from ..backends import core
 from ..fields import check_integer, counted, show_number
 from ..info import __version__
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds

@@ -9,7 +9,7 @@ distributions that they draw from are in `jitterfly.distributions`.
 
 from typing import TYPE_CHECKING, Any
 
-from ..noise_files import UntrustedNoiseWarning
+from ..find_noise_files import UntrustedNoiseWarning
 from ..renames import no_attribute
 from .arrival import LateArrival
 from .congestion import Congestion

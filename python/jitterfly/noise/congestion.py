@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from .. import noise_files
+from .. import find_noise_files
 from ..congestion import PERTURBATIONS, NetworkMap, Topology
 from ..congestion.case import check_ratio
 from ..congestion.topology import program_on
@@ -160,7 +160,7 @@ def _read_topology(value: Any) -> Topology:
         for number, (key, sha256) in enumerate(zip(("file", "tables"), expected, strict=True)):
             file = named[number]
             if file is not None:
-                name, found = noise_files.find(file, sha256)
+                name, found = find_noise_files.find(file, sha256)
                 table[key], named[number] = str(name.path), name
                 content.append(found)
             elif sha256 is not None:

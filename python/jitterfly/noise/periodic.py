@@ -1,4 +1,4 @@
-"""`PeriodicNoise`: periodic CPU interruptions (timer tick of the system), stationary start."""
+"""`PeriodicNoise`: a CPU interruption each period, of a shorter duration (timer tick); phases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`TraceNoise`: replay of recorded noise, from a random offset (HSL10, LogGOPSim).
+"""`TraceNoise`: replay of recorded noise from a random offset (HSL10), or its block bootstrap.
 
 The trace is a measurement of noise here. `jitterfly.trace` is of messages: those of a realization.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import noise_files
+from .. import find_noise_files
 from ..distributions.distribution import LARGEST
 from ..fields import (
     Array,
@@ -142,7 +142,7 @@ class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
         _check_ways(self, trace)
         self.check_fields()
         if self.file is not None:
-            name, sha256 = noise_files.find(self.file, self.sha256)
+            name, sha256 = find_noise_files.find(self.file, self.sha256)
             put("file", name)
             put("sha256", sha256)
         elif trace is not None:
@@ -166,7 +166,7 @@ class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
     def replayed(self) -> tuple[Recording, ...]:
         """The intervals of each recording that ranks replay, in ticks; touching ones are one."""
         if self.file is not None:
-            assert isinstance(self.file, noise_files.FileName)
+            assert isinstance(self.file, find_noise_files.FileName)
             which = self.file.path, str(self.sha256), self.part, self.file
             if self.resample is None:
                 return _recordings_of_file(*which)
@@ -294,8 +294,11 @@ class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
             return []
         from ..measured.measurements import LOAD_NOTE  # it is imported where a file is read
 
-        assert isinstance(self.file, noise_files.FileName)
-        name, measured = self.file.path.name, noise_files.read(self.file.path, str(self.sha256))
+        assert isinstance(self.file, find_noise_files.FileName)
+        name, measured = (
+            self.file.path.name,
+            find_noise_files.read(self.file.path, str(self.sha256)),
+        )
         traces = self.replayed()
         count = sum(len(trace.starts) for trace in traces)
         length = float(from_ticks(sum(trace.length for trace in traces)))
@@ -443,11 +446,13 @@ def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[
     """The detours in a part of a file, or in each of its parts, of which some may have none."""
     from ..measured import Detours
 
-    measured = noise_files.read(path, sha256)
+    measured = find_noise_files.read(path, sha256)
     each = isinstance(part, str) and part == "each"
     if not isinstance(measured.parts[0], Detours):  # before anybody chooses one of several
         raise ValueError(_no_detours(measured.parts, file))
-    chosen = list(measured.parts) if each else noise_files.choose(measured, part, file, each=True)
+    chosen = (
+        list(measured.parts) if each else find_noise_files.choose(measured, part, file, each=True)
+    )
     traces = []
     for number, one in enumerate(chosen):
         assert isinstance(one, Detours)  # as all parts of a file

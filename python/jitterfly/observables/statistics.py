@@ -1,4 +1,4 @@
-"""Statistics of an observable by name (mean, median, quantiles, ...), with confidence intervals."""
+"""Statistics of a study's observable by name ("mean", "p99", ...), with confidence intervals."""
 
 from __future__ import annotations
 

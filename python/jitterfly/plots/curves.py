@@ -1,4 +1,4 @@
-"""Figure `curves`: any study along a numeric axis, means with intervals, medians, 5-95 % bands.
+"""Figure `curves`: any study along a numeric axis, means with intervals, medians, spread.
 
 The module `series` draws each of them.
 """

@@ -1,4 +1,4 @@
-"""Draws a series in a line plot: 5-95 % band (shaded), error bars, median, thin bars of 30 runs."""
+"""Draws a line of a plot: 5-95 % band (shaded), error bars, median, thin bars of 30 runs."""
 
 from __future__ import annotations
 

@@ -16,16 +16,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import noise_files
+from .. import find_noise_files
+from ..backends import backend_named, check_run, core
 from ..case import doubts, exposed, place_noise, read_parts, why_speed_is_idle
-from ..engine import backend_named, check_run, core
 from ..fields import Given, check_choice, check_keys, check_present, frozen_dataclass
+from ..find_noise_files import FileName
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks, check_speed
 from ..network import LogGOPS
 from ..noise import Noise, TraceNoise
 from ..noise.source import ExposedWork, Exposure
-from ..noise_files import FileName
 from ..noise_free import Poll, noise_free_ticks, noise_only_delays
 from ..program import (
     CompletionRow,
@@ -258,7 +258,7 @@ def _find(file: Any, sha256: str | None, what: str) -> tuple[FileName, str]:
             "by `ScheduleBuilder.write(path, marks=...)`"
         )
     try:
-        return noise_files.find(file, sha256)
+        return find_noise_files.find(file, sha256)
     except ValueError as error:
         raise ValueError(f"{what}: {str(error).removeprefix('file: ')}") from None
 

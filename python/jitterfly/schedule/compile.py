@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..backends import core
 from ..case import place_noise
-from ..engine import core
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
+from ..backends import core
 from ..case import doubts_of, place_noise
-from ..engine import core
 from ..fields import stacklevel_of_user
 from ..hierarchy import Hierarchy
 from ..network import LogGOPS

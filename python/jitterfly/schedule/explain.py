@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import memory, notebook
-from ..engine import core, reporting
+from ..backends import core, reporting
 from ..explain import (
     HEAD,
     OF_RANKS,

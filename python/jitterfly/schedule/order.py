@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..engine import core
+from ..backends import core
 from ..progress import each
 from ..units import TICKS_PER_SECOND, show_seconds
 from .compile import CompiledSchedule

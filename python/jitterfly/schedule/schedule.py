@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..engine import core
+from ..backends import core
 from ..files import TEMPORARY, check_replaceable, compression, open_input
 
 _LINE = re.compile(r"line (?P<line>[0-9]+): (?P<what>.*)", re.DOTALL)

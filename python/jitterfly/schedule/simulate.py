@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import memory
+from ..backends import backend_named, check_device_memory, check_run, core, reporting
 from ..case import warn_of_doubts, warn_of_idle_sources, warn_of_idle_speed
-from ..engine import backend_named, check_device_memory, check_run, core, reporting
 from ..fields import check_choice, check_integer, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks, check_speed

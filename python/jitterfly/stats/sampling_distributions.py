@@ -1,7 +1,6 @@
-"""Sampling distributions: quantiles of normal, Student's t and binomial; Clopper-Pearson interval.
+"""Order statistics that enclose a quantile; critical values (Student's t, normal); Clopper-Pearson.
 
-They are for confidence intervals: the ranks of the order statistics that enclose a quantile, and
-shares.
+Sampling distributions, for confidence intervals of means, quantiles and shares.
 Distributions to draw from are in `jitterfly.distributions`.
 """
 

@@ -1,4 +1,4 @@
-"""Directory of a run: lock (flock) of its one writer, refusal of another study's, cached files.
+"""Directory of a run: refusal of another or edited study (`force`), lock (flock), cached files.
 
 Beside its records a run writes down what need not be computed again. All of it follows from the
 records, and may be deleted. It counts as long as these, the study and the versions are those that
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..files import TEMPORARY, write_whole
-from ..noise_files import COPIES, STORED_STUDY
+from ..find_noise_files import COPIES, STORED_STUDY
 from ..studies import Study
 from .metadata import META, changed_fields, differences, joined, read_meta, versions
 from .record_format import RAW, read_head

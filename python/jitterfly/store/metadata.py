@@ -1,4 +1,6 @@
-"""`store.json`: format, seed, versions of a run; which edits of a study allow to resume it.
+"""`store.json`: format, seed, versions of a run; which edited studies can be resumed.
+
+What is done with one that can not: `directory`.
 
 The hash by which a case's records are found is another one: `hash_case` of `studies.grid`.
 """
@@ -18,8 +20,8 @@ import numpy as np
 
 from ..fields import MOST_SEED, counted, shorten
 from ..files import read_text, read_whole, write_whole
+from ..find_noise_files import COPIES, STORED_STUDY, copy_name, files_from, files_of
 from ..info import __version__
-from ..noise_files import COPIES, STORED_STUDY, copy_name, files_from, files_of
 from ..observables import Target
 from ..studies import STREAM_VERSION, BaseReplaced, RealizationBudget, Study, parse_study
 from ..studies.case_fields import get_path, leaves

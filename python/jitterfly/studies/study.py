@@ -16,9 +16,9 @@ from .. import notebook
 from ..case import Case
 from ..distributions.distribution import Drawn
 from ..fields import MOST_SEED, Component, Given, is_real_number, shorten
+from ..find_noise_files import current_folders, files_from
 from ..hierarchy import Level
 from ..network import Network
-from ..noise_files import current_folders, files_from
 from ..observables import Decision, Family, Measure, Observable, Target
 from ..renames import names_old_attributes
 from ..schedule import ScheduleCase

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ..case import Case
 from ..fields import check_keys, did_you_mean, shorten
 from ..files import read_text
-from ..noise_files import COPIES, STORED_STUDY, files_from
+from ..find_noise_files import COPIES, STORED_STUDY, files_from
 from ..renames import figure_from_study, study_from_stored
 from .axes import Axis
 from .realization_budget import RealizationBudget

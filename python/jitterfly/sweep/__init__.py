@@ -1,4 +1,7 @@
-"""Running of studies (sweep): batches, worker processes, MPI, GPUs, shards, resume."""
+"""Running of studies (sweep): batches, worker processes, MPI, GPUs, shards, resume.
+
+`driver` deals out the work, to the workers of `executors`; `batches` says how much of it at once.
+"""
 
 from .driver import CellsFailed, Shard, Stopped, run
 

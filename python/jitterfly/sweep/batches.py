@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import launchers
-from ..engine import BackendError, takes_gpu
+from ..backends import BackendError, takes_gpu
 from ..info import processors
 from ..observables import Decision, Measure, Summary, Ticks
 from ..schedule import ScheduleCase

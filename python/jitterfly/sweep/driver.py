@@ -1,4 +1,4 @@
-"""`run` of a study: batches, failed cells, shards (Slurm arrays), resume after a kill or Ctrl-C.
+"""`run`: which worker or MPI rank computes which cell; batches, shards (Slurm), failures, resume.
 
 Batches are handed out to workers, which are processes or MPI ranks (mpirun). Their results are
 gathered here, and written by one process. Where a worker raises an exception, its cell has failed,
@@ -31,8 +31,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from ..backends import BACKENDS, BackendError, backend_named, check_backend
 from ..case import doubts, warn_of_doubts
-from ..engine import BACKENDS, BackendError, backend_named, check_backend
 from ..fields import (
     MOST_REALIZATIONS,
     MOST_THREADS,

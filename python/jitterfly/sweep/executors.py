@@ -15,8 +15,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from .. import engine, launchers
-from ..engine import VISIBLE_DEVICES
+from .. import backends, launchers
+from ..backends import VISIBLE_DEVICES
 from ..fields import check_integer, shorten
 
 # Spawned: a forked one would share the threads and the CUDA context of this process.
@@ -210,12 +210,12 @@ def _leave_with_the_driver() -> None:
         os._exit(1)
 
 
-_COUNT = "from jitterfly.engine import core; print(len(core.devices()))"
+_COUNT = "from jitterfly.backends import core; print(len(core.devices()))"
 
 
 def count_devices() -> int:
     """GPUs that a new process would see; asked of one, so that this one stays free to choose."""
-    if not engine.gpu_present():
+    if not backends.gpu_present():
         return 0
     done = subprocess.run([sys.executable, "-c", _COUNT], capture_output=True, text=True)
     return int(done.stdout) if done.returncode == 0 else 0
@@ -292,7 +292,7 @@ def check_workers(workers: str | int | None, backend: str, threads: int | None) 
             raise ValueError("workers 'gpus' can not be used with backend 'cpu'")
         if threads is not None:
             raise ValueError("threads must be None with workers 'gpus': they are the CPU's")
-        if problem := engine.gpu_problem():
+        if problem := backends.gpu_problem():
             raise ValueError(f"workers 'gpus' can not be used here: {problem}")
     elif workers != "mpi" and backend == "cuda":
         raise ValueError(f"workers {workers!r} are for the CPU; backend 'cuda' needs 'gpus'")
@@ -308,7 +308,7 @@ def open_executor(workers: str | int | None, threads: int | None) -> Executor:
 
         return MPIPoolExecutor(initializer=_leave_signals)
     if workers == "gpus":
-        return Pool(bind_gpu, range(len(engine.gpu_devices())))
+        return Pool(bind_gpu, range(len(backends.gpu_devices())))
     groups = sockets() if workers == "sockets" else shares(int(workers))
     return Pool(_stay, [None if threads else group for group in groups])
 
