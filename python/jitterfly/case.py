@@ -19,13 +19,15 @@ import numpy.typing as npt
 from .algorithms import Algorithm, Butterfly
 from .algorithms.algorithm import MOST_ROUNDS
 from .cycle import Cycle, lower_cycle, symmetric_timeline
-from .distributions.distribution import LARGEST
+from .distributions.distribution import LARGEST, Distribution
 from .fields import (
+    Component,
     Given,
     check_choice,
     check_keys,
     check_present,
     frozen_dataclass,
+    own_components,
     shorten,
     stacklevel_of_user,
 )
@@ -42,7 +44,7 @@ from .noise.source import (
     names_level,
 )
 from .renames import to_stored
-from .steps import ASK, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs, Step
+from .steps import ASK, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs, Step, digest_of_steps
 from .syntax import read_count, read_network, read_noises, read_size
 from .units import (
     LONGEST_SECONDS,
@@ -102,6 +104,27 @@ class AnyCase(Protocol):
 
     def identity(self) -> dict[str, Any]:
         """What of it decides the results, as plain values: files by their content, not by name."""
+
+
+def own_parts(case: AnyCase) -> list[Component]:
+    """Algorithms and distributions of a case whose classes are a user's."""
+    return list(own_components((getattr(case, "algorithm", None), case.placed_noise, case.speed)))
+
+
+def content_of_own(case: AnyCase) -> dict[str, dict[str, str]]:
+    """What a user's classes in a case do, for its identity; nothing where it has none.
+
+    Kind and fields do not tell it: its author may have changed a method. Of an algorithm it is a
+    digest of the steps, of a distribution one of the table.
+    """
+    found = {}
+    for one in own_parts(case):
+        if isinstance(one, Algorithm):
+            assert isinstance(case, Case)
+            found[one.kind] = digest_of_steps(case.cycle_steps())
+        elif isinstance(one, Distribution):
+            found[repr(one)] = one.integers().digest()
+    return {"own": found} if found else {}
 
 
 @frozen_dataclass()
@@ -284,7 +307,7 @@ class Case:
         }
         if self.arrival is not None:
             values["arrival"] = content_of(self.arrival.to_dict())
-        return to_stored(values)
+        return to_stored(values) | content_of_own(self)
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Case:

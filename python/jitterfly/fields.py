@@ -11,7 +11,7 @@ import json
 import operator
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, get_origin
 
 import numpy as np
@@ -169,6 +169,18 @@ def check_keys(
             raise ValueError(
                 f"{where}: unknown key {shorten(key)}{hint}; allowed keys: {', '.join(allowed)}"
             )
+
+
+def own_components(value: Any) -> Iterator[Component]:
+    """Members of a family whose class is a user's, in a value or in the fields of what it holds."""
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            yield from own_components(one)
+    elif dataclasses.is_dataclass(value):
+        if isinstance(value, Component) and type(value).__module__.split(".")[0] != "jitterfly":
+            yield value
+        for field in dataclasses.fields(value):
+            yield from own_components(getattr(value, field.name))
 
 
 def check_present(table: Mapping[str, Any], keys: Collection[str], where: str) -> None:

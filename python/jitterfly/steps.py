@@ -9,6 +9,7 @@ The numbers here, and those of each partner map's `code`, are those of ``cuda/co
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -269,6 +270,20 @@ class Step(NamedTuple):
     def receives(self) -> bool:
         """Whether they are received in it."""
         return not self.flags & SENDS_ONLY
+
+
+def digest_of_steps(steps: Sequence[Step]) -> str:
+    """Hexadecimal digits that identify steps: all that they say."""
+    found, of_partners = hashlib.sha256(), dict[int, bytes]()
+    for step in steps:
+        partners = step.partners
+        if id(partners) not in of_partners:  # many steps have the same list
+            said = repr(partners).encode()
+            if isinstance(partners, Listed):
+                said = partners.messages.tobytes()
+            of_partners[id(partners)] = hashlib.sha256(said).digest()
+        found.update(repr(step._replace(partners=None)).encode() + of_partners[id(partners)])
+    return found.hexdigest()[:16]
 
 
 class Asking(NamedTuple):

@@ -8,6 +8,7 @@ bit of a library's log or gamma function decides nothing. How one is added: see 
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -104,6 +105,13 @@ class DelayTable:
         chance = (self.last + 1) / TWO_64
         times, above = np.append(times, 0.0), np.append(above, 1.0)
         return np.asarray(times, dtype=np.float64), above * chance
+
+    def digest(self) -> str:
+        """Hexadecimal digits that identify what is drawn."""
+        found = hashlib.sha256(f"{self.kind} {self.last}".encode())
+        for array in self.arrays:
+            found.update(np.asarray(array).tobytes())
+        return found.hexdigest()[:16]
 
     def mean(self) -> float:
         """Mean of the table, in ticks."""

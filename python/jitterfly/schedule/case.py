@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from .. import find_noise_files
 from ..backends import backend_named, check_run, core
-from ..case import doubts, exposed, place_noise, read_parts, why_speed_is_idle
+from ..case import content_of_own, doubts, exposed, place_noise, read_parts, why_speed_is_idle
 from ..fields import Given, check_choice, check_keys, check_present, frozen_dataclass
 from ..find_noise_files import FileName
 from ..hierarchy import Hierarchy
@@ -228,6 +228,7 @@ class ScheduleCase:
                 "noise": [noise.identity() for noise in self.placed_noise],
                 "observe": self.observe,
             }
+            | content_of_own(self)
         )
 
     @classmethod

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..case import own_parts
 from ..fields import MOST_SEED, counted, shorten
 from ..files import read_text, read_whole, write_whole
 from ..find_noise_files import COPIES, STORED_STUDY, copy_name, files_from, files_of
@@ -181,8 +182,16 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{file} and {META} do not fit ({error}); run the study again") from None
     if not situations(study) <= set(meta["cells"]):
-        raise ValueError(f"{file} is not what was run last; run it again")
+        own = f", or {what}" if (what := _own_classes(study)) else ""
+        raise ValueError(f"{file} is not what was run last{own}; run it again")
     return study
+
+
+def _own_classes(study: Study) -> str:
+    """That a study has classes of the user's, which may be others than when it was run."""
+    cases = [variant.case for cell in study.cells() for variant in cell.variants]
+    names = sorted({type(one).__name__ for case in cases for one in own_parts(case)})
+    return f"{' or '.join(names)}, of your own, does something else than then" if names else ""
 
 
 def _has_full(text: str) -> bool:
@@ -215,7 +224,7 @@ def changed_fields(path: Path, old: Mapping[str, Any], study: Study) -> str:
     try:
         before = read_study(path, old)
     except (OSError, ValueError):
-        return ""
+        return f"perhaps {own}" if (own := _own_classes(study)) else ""
     there = {(cell.name, one.label): one for cell in before.cells() for one in cell.variants}
     both = [
         (cell.name, there[cell.name, one.label].case, one.case)
