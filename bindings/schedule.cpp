@@ -75,7 +75,7 @@ std::unique_ptr<PlannedSchedule> make_plan(
     const Schedule& s, const Program& program, const Ticks& wire, const Ticks& cpu,
     const Array<std::uint64_t>& largest_eager, const Array<std::uint32_t>& slots,
     const Array<std::uint32_t>& spans, const Array<std::uint64_t>& factors,
-    const Array<std::uint32_t>& mark_of, std::uint32_t marks) {
+    const Array<std::uint32_t>& mark_of, std::uint32_t marks, bool equally_fast) {
   if (wire.size() != cpu.size())
     throw std::invalid_argument(
         "wire and cpu must have an entry for each level and size of messages");
@@ -88,8 +88,8 @@ std::unique_ptr<PlannedSchedule> make_plan(
   schedule::Marks kept{marks, to_vector<std::uint32_t>(mark_of)};
   schedule::Factors slow = to_vector<std::uint64_t>(factors);
   without_gil([&] {
-    made->plan =
-        schedule::make_plan(s, program, made->network, std::move(slow), std::move(kept), poll);
+    made->plan = schedule::make_plan(s, program, made->network, std::move(slow), equally_fast,
+                                     std::move(kept), poll);
   });
   return made;
 }
@@ -221,10 +221,10 @@ void bind_schedule(py::module_& m) {
            py::arg("spans") = Array<std::uint32_t>(py::ssize_t{0}),
            py::arg("factors") = Array<std::uint64_t>(py::ssize_t{0}),
            py::arg("mark_of") = Array<std::uint32_t>(py::ssize_t{0}), py::arg("marks") = 0,
-           py::keep_alive<1, 2>(),
+           py::arg("equally_fast") = true, py::keep_alive<1, 2>(),
            "wire, cpu: of each level of the machine and size of messages, ticks; largest_eager: of "
            "each level. slots, spans: see Levels of cuda/schedule/plan.h. factors: of each rank, "
-           "in units of 2^-32; or empty.")
+           "in units of 2^-32; or empty. equally_fast: the factors do not count in the order.")
       .def_property_readonly("reached", [](const PlannedSchedule& p) { return p.plan.reached; })
       .def_property_readonly("actions",
                              [](const PlannedSchedule& p) { return p.plan.actions.size(); })

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <queue>
 #include <unordered_map>
+#include <utility>
 
 namespace jf::schedule {
 namespace {
 
 constexpr std::uint64_t kEventsBetweenPolls = 1 << 16;
+constexpr const char* kTooLong = "the schedule takes more than 2^62 ps (53 days)";
 
 std::string named(const Operation& o, std::uint32_t rank) {
   const std::string who = "rank " + std::to_string(rank);
@@ -455,8 +457,7 @@ class ArrivalRun {
   }
   // Without noise. Under noise the caller sees that the last CPU is free at kLatest.
   static void check(Tick t) {
-    if (kRecords && t >= kLatest)
-      throw Malformed(0, "the schedule takes more than 2^62 ps (53 days)");
+    if (kRecords && t >= kLatest) throw Malformed(0, kTooLong);
   }
 
   // That everything was executed, and all messages received.
@@ -685,6 +686,39 @@ void check_factors(const Schedule& schedule, const Program& program, const Facto
     throw std::invalid_argument("a calculation takes too long at its rank's speed");
 }
 
+// Gives ranks their speed in a plan whose order is known, and finds when what is done there.
+void slow_down(Plan& plan, Factors factors, const ProgramView& view, const Network& network,
+               const PollActions& poll) {
+  plan.factors = std::move(factors);
+  plan.compute = 0;
+  for (Action& action : plan.actions)
+    if (action.kind == kDoCalculate) {
+      action.work = times_factor(action.work, plan.factors[action.rank]);
+      plan.compute += static_cast<double>(action.work);
+    }
+  std::vector<Tick> processors(2 * std::size_t{plan.ranks} * plan.cpus);
+  std::vector<Tick> ways(2 * std::size_t{plan.ranks} * plan.nics), slots(plan.slots);
+  const NoNoise quiet;
+  const NoJitter direct;
+  const PlanView all = plan.view(network.bytes);
+  const ActionRun<Tick, NoNoise, NoJitter, true, std::uint32_t> run(
+      view, all, quiet, direct, 0, view.seed, {processors.data(), ways.data(), slots.data()});
+  run.begin();
+  const Action *a = all.actions, *const end = a + all.action_count;
+  for (const std::uint32_t* words = all.words; a < end;) {
+    const Action* const until = a + std::min<std::int64_t>(end - a, kEventsBetweenPolls);
+    words = run.execute(a, until, words);
+    a = until;
+    if (poll) poll();
+  }
+  std::vector<Tick> found(2 + plan.marks.count);
+  run.finish(1, found.data());
+  plan.completion = found[0];
+  plan.last_rank = static_cast<std::uint32_t>(found[1]);
+  plan.reached.assign(found.begin() + 2, found.end());
+  if (plan.completion >= kLatest) throw Malformed(0, kTooLong);
+}
+
 }  // namespace
 
 void check_end(Tick end) {
@@ -701,7 +735,7 @@ ProgramView view_of(const Program& program, std::uint64_t seed) {
 }
 
 Plan make_plan(const Schedule& schedule, const Program& program, const Network& network,
-               Factors factors, Marks marks, const PollActions& poll) {
+               Factors factors, bool equally_fast, Marks marks, const PollActions& poll) {
   check_costs(schedule, program, network);
   check_factors(schedule, program, factors);
   if (!marks.of.empty() && marks.of.size() != schedule.operations())
@@ -710,7 +744,7 @@ Plan make_plan(const Schedule& schedule, const Program& program, const Network& 
     if (mark != kNoMark && mark >= marks.count)
       throw std::invalid_argument("there are fewer marks than an operation names");
   Plan plan;
-  plan.factors = std::move(factors);
+  if (!equally_fast) plan.factors = std::exchange(factors, {});
   plan.marks = std::move(marks);
   plan.ranks = schedule.ranks();
   plan.cpus = schedule.cpus();
@@ -730,6 +764,7 @@ Plan make_plan(const Schedule& schedule, const Program& program, const Network& 
   ArrivalRun<NoNoise, NoJitter, true>(schedule, view, network, quiet, direct, 0, &plan, nullptr,
                                       plan.reached.data(), nullptr, poll)
       .run();
+  if (!factors.empty()) slow_down(plan, std::move(factors), view, network, poll);
   return plan;
 }
 

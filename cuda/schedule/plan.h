@@ -1,11 +1,11 @@
 // Plan of a schedule: order of execution, network costs; which sends need a rendezvous (above S).
 // action_run.h waits for it. Here are also the interfaces to run and explain it.
 //
-// The order is that of the run without noise, as LogGOPSim executes it: messages and operations
-// take a CPU as they come. Every realization keeps it. So the order of a rank's operations, and
-// which message a receive takes, do not depend on the noise, and one pass over the list of actions
-// does for as many realizations as there are lanes. run_in_arrival_order() lets noise change the
-// order, in one realization.
+// The order is that of the run without noise on ranks that are equally fast, as LogGOPSim executes
+// it: messages and operations take a CPU as they come. Every realization keeps it. So the order of
+// a rank's operations, and which message a receive takes, do not depend on the noise, and one pass
+// over the list of actions does for as many realizations as there are lanes. run_in_arrival_order()
+// lets noise change the order, in one realization.
 #pragma once
 
 #include <functional>
@@ -102,9 +102,10 @@ struct Plan {
 
 using PollActions = std::function<void()>;  // called now and then; what it throws ends the run
 
-// Throws Malformed where operations are left that never can be executed.
+// equally_fast: the factors do not count in the order. Else it is LogGOPSim's for these
+// calculations. Throws Malformed where operations are left that never can be executed.
 Plan make_plan(const Schedule& schedule, const Program& program, const Network& network,
-               Factors factors, Marks marks, const PollActions& poll);
+               Factors factors, bool equally_fast, Marks marks, const PollActions& poll);
 
 // When the last CPU of all is free, and its rank.
 struct Ended {

@@ -172,6 +172,7 @@ class SchedulePlan:
         factors: npt.NDArray[np.uint64] = ...,
         mark_of: npt.NDArray[np.uint32] = ...,
         marks: int = 0,
+        equally_fast: bool = True,
     ) -> None: ...
     @property
     def reached(self) -> list[int]: ...

@@ -42,7 +42,7 @@ void run_case() {
   const auto mark_of = read_many<std::uint32_t>();
   const auto marks = read<std::uint32_t>();
   const jf::schedule::Plan plan =
-      jf::schedule::make_plan(schedule, program, network, factors, {marks, mark_of}, {});
+      jf::schedule::make_plan(schedule, program, network, factors, true, {marks, mark_of}, {});
 
   const auto batch = read<std::int64_t>(), launch = read<std::int64_t>();
   const auto order = jf_emu::kAllOrders.at(read<std::size_t>());

@@ -54,7 +54,7 @@ void run(const schedule::Schedule& s) {
   program.add_step(HostDelay::constant(1000), true, {});
   program.add_message(HostDelay::constant(500), {});
   program.add_rank_speed(HostDelay::constant(1'500'000'000'000), 1);
-  const schedule::Plan plan = make_plan(s, program, network, factors, {}, nullptr);
+  const schedule::Plan plan = make_plan(s, program, network, factors, true, {}, nullptr);
   constexpr int kRealizations = 11;
   std::vector<Tick> out(2 * kRealizations), times(2 * s.operations());
   schedule::simulate(s, program, network, plan, {7, 3, kRealizations, false, 2}, false, out.data(),

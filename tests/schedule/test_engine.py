@@ -15,6 +15,7 @@ from reference.schedules import ArrivalOrder, Costs, InOrder, Operation, as_text
 from support.scale import at_most, scaled
 from support.schedule_cases import OPTIONS, Case, check_deadlock, times_of
 
+import jitterfly as jf
 from jitterfly import _core
 
 SIMULATOR = os.environ.get("JITTERFLY_LOGGOPSIM", "")
@@ -31,13 +32,17 @@ def test_without_noise_it_is_the_order_of_coming(kind, number, tmp_path):
     if quiet is None:
         check_deadlock(case)
         return
-    compiled = case.compiled()
-    expected = times_of(quiet, case.schedule)
-    assert compiled.plan.completion == quiet.last
-    np.testing.assert_array_equal(case.times(compiled), expected)
-    np.testing.assert_array_equal(case.times(compiled, arrival_order=True), expected)
-    raw = _core.simulate_schedule(*compiled, case.seed, case.realization, 1)
-    assert raw[0, 0] == quiet.last
+    kept, arrived = InOrder(quiet), case.in_order_of_arrival()
+    assert kept.execute() == quiet.last
+    if case.speed is None:  # both orders are LogGOPSim's
+        np.testing.assert_array_equal(*(times_of(run, case.schedule) for run in (kept, arrived)))
+    for order, run, last in (("noise-free", kept, quiet.last), ("arrival", arrived, arrived.last)):
+        compiled, options = case.compiled(order=order), {"arrival_order": order == "arrival"}
+        assert compiled.plan.completion == last
+        found = case.times(compiled, **options)
+        np.testing.assert_array_equal(found, times_of(run, case.schedule))
+        raw = _core.simulate_schedule(*compiled, case.seed, case.realization, 1, **options)
+        assert raw[0, 0] == last
 
 
 @pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
@@ -70,6 +75,21 @@ def test_under_noise(kind, number, tmp_path):
     np.testing.assert_array_equal(found, times_of(free, case.schedule))
     raw = _core.simulate_schedule(*compiled, case.seed, case.realization, 1, arrival_order=True)
     assert raw[0, 0] == last
+
+
+@pytest.mark.parametrize("number", range(scaled(100)))
+def test_given_speeds_keep_the_order_as_drawn_ones_do(number, tmp_path):
+    """All ranks twice as slow, always: given, or by noise that is sure."""
+    rng = random.Random(f"twice as slow {number}")
+    case = Case(rng, tmp_path, noisy=False, **OPTIONS[rng.choice(["one CPU", "CPUs"])])
+    if case.quiet() is None:
+        return
+    case.written = [jf.SpeedNoise(2)]
+    drawn = case.times(case.compiled())
+    case.written, case.speed = [], jf.imbalance.GivenSpeed([2] * len(case.ranks))
+    given = case.compiled()
+    np.testing.assert_array_equal(case.times(given), drawn)
+    assert given.plan.completion == drawn.max(initial=0)
 
 
 def times_of_loggopsim(ranks, costs, folder):

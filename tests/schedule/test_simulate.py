@@ -126,6 +126,24 @@ def test_a_collective_s_schedule_on_a_machine_of_levels(kind, tmp_path):
     assert round(found.noise_free * 1e12) == quiet.ticks[0, -1]
 
 
+def test_a_slow_rank_of_a_ring_does_not_slow_its_messages():
+    """It sends, then takes what has come meanwhile; in the order of arrival it is the other way."""
+    building = jf.ScheduleBuilder(16)
+    building.collective("ring_allreduce", "25MB", after=building.calc("10ms"))
+    app = building.build()
+    network, slow = "L=3us,o=1us,G=25GB/s", jf.imbalance.SlowRanks(1.05, ranks=[13])
+    even = jf.simulate_schedule(app, network, realizations=1)
+    found = jf.simulate_schedule(app, network, realizations=10, speed=slow)
+    assert even.noise_free < found.noise_free <= even.noise_free + 0.5e-3 + 1e-9
+    arrival = jf.simulate_schedule(app, network, realizations=1, speed=slow, order="arrival")
+    assert arrival.noise_free > found.noise_free + 0.5e-3
+    np.testing.assert_array_equal(arrival.samples, arrival.noise_free)
+    assert found.order_check.largest_difference == pytest.approx(
+        arrival.noise_free - found.noise_free, rel=1e-9
+    )
+    assert any("the order of competing operations matters here" in note for note in found.notes())
+
+
 def test_one_level_is_the_network_alone(tmp_path):
     schedule = schedule_of(APP, tmp_path)
     levels = [(4, "L=1us,o=200ns,S=100"), "L=1us,o=200ns,S=100"]

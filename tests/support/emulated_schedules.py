@@ -32,7 +32,8 @@ class ProgramRecorder(Recorder):
 class PlanRecorder:
     """In place of `_core.SchedulePlan`."""
 
-    def __init__(self, schedule, program, *arrays):
+    def __init__(self, schedule, program, *arrays, equally_fast):
+        assert equally_fast
         *arrays, marks = arrays
         self.words = [word for array in arrays for word in counted(array)] + [marks]
 

@@ -8,7 +8,7 @@ import pytest
 from reference.collectives import random_placement
 from reference.public_delays import seconds
 from reference.public_noise import random_sources
-from reference.schedules import ArrivalOrder, Costs, Machine, as_text, random_schedule
+from reference.schedules import ArrivalOrder, Costs, InOrder, Machine, as_text, random_schedule
 from reference.uneven import random_drawn_speed, random_speed
 
 import jitterfly as jf
@@ -78,16 +78,30 @@ class Case:
         self.seed, self.realization = rng.getrandbits(64), rng.getrandbits(32)
 
     def quiet(self):
-        """The run without noise, or None where the schedule can not be executed."""
-        run = ArrivalOrder(self.ranks, self.machine)
+        """The run without noise on ranks that are equally fast, whose order `InOrder` keeps.
+
+        `last`: when it ends at their own speeds. None where the schedule can not be executed.
+        """
+        run = self.in_order_of_arrival(equally_fast=True)
+        if run is not None and self.speed is not None:
+            run.machine = self.machine
+            run.last = InOrder(run).execute()
+        return run
+
+    def in_order_of_arrival(self, *, equally_fast=False):
+        """The run without noise, as LogGOPSim has it."""
+        even = equally_fast and self.speed is not None
+        run = ArrivalOrder(
+            self.ranks, replace(self.machine, factors=None) if even else self.machine
+        )
         try:
             run.last = run.execute()
         except AssertionError:
             return None
         return run
 
-    def compiled(self, marks=None):
-        return compile_schedule(self.schedule, self.network, self.written, marks, self.speed)
+    def compiled(self, marks=None, order="noise-free"):
+        return compile_schedule(self.schedule, self.network, self.written, marks, self.speed, order)
 
     def times(self, compiled, **options):
         return _core.operation_times(self.schedule._mapped, *compiled, self.seed, self.realization,

@@ -228,6 +228,8 @@ class ScheduleCase:
                 "noise": [noise.identity() for noise in self.placed_noise],
                 "observe": self.observe,
             }
+            # Before, speeds counted in the order: other records.
+            | ({} if self.speed is None or self.order == "arrival" else {"equally_fast": True})
             | content_of_own(self)
         )
 
@@ -314,7 +316,8 @@ def _without_noise(case: ScheduleCase) -> ScheduleCase:
     """
     quiet = copy.copy(case)  # nothing to check again
     object.__setattr__(quiet, "noise", ())
-    object.__setattr__(quiet, "order", "noise-free")
+    if case.speed is None:  # without which the order of arrival is no other one
+        object.__setattr__(quiet, "order", "noise-free")
     return quiet
 
 
@@ -327,7 +330,10 @@ def _plan(quiet: ScheduleCase) -> core.SchedulePlan:
     plan = _plans.pop(quiet, None)
     if plan is None:
         schedule = quiet.read()
-        plan = put_in_order(schedule, quiet.network, (), schedule.marks, quiet.speed).plan
+        compiled = put_in_order(
+            schedule, quiet.network, (), schedule.marks, quiet.speed, quiet.order
+        )
+        plan = compiled.plan
         if parent_process() is None:  # workers repeat nothing
             warn_of_short_receives(schedule, plan)
     _plans[quiet] = plan

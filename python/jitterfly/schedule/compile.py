@@ -58,8 +58,11 @@ def compile_schedule(
     noise: Sequence[Noise],
     marks: Marks | None = None,
     speed: Speed | None = None,
+    order: str = "noise-free",
 ) -> CompiledSchedule:
     """The plan of a schedule, and the program with the costs of its messages and the noise.
+
+    `order`: of competing operations, "noise-free" or "arrival".
 
     Raises
     ------
@@ -68,7 +71,8 @@ def compile_schedule(
     """
     levels = costs_of_levels(schedule, network)
     program = compile_program(schedule, network, levels, noise, speed)
-    return CompiledSchedule(compile_plan(schedule, network, levels, program, marks, speed), program)
+    plan = compile_plan(schedule, network, levels, program, marks, speed, order)
+    return CompiledSchedule(plan, program)
 
 
 def costs_of_levels(schedule: Schedule, network: LogGOPS | Hierarchy) -> list[LevelCosts]:
@@ -124,10 +128,12 @@ def compile_plan(
     program: core.Program,
     marks: Marks | None = None,
     speed: Speed | None = None,
+    order: str = "noise-free",
 ) -> core.SchedulePlan:
-    """The order of a schedule's operations without noise.
+    """The order of a schedule's operations without noise, and their times in it.
 
-    Of `program` only the costs count, so that one plan serves programs with any noise.
+    Of `program` only the costs count, so that one plan serves programs with any noise. In the order
+    of arrival `speed` counts, as everything does; else the order is that of equally fast ranks.
 
     Raises
     ------
@@ -144,7 +150,7 @@ def compile_plan(
     try:
         return core.SchedulePlan(
             schedule._mapped, program, wire, cpu, eager, *_places(network, ranks),
-            _factors(speed, ranks), *_marked(marks),
+            _factors(speed, ranks), *_marked(marks), equally_fast=order != "arrival",
         )  # fmt: skip
     except ValueError as error:
         raise ValueError(in_file(schedule.name, error)) from None

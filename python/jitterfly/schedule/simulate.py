@@ -65,6 +65,7 @@ def prepare(
     first_realization: int,
     marks: str | Path | None = None,
     speed: Speed | None = None,
+    order: str = "noise-free",
     backend: str = "cpu",
 ) -> Prepared:
     """Check the arguments of `simulate_schedule`, and plan its schedule; errors as there."""
@@ -85,7 +86,7 @@ def prepare(
         realizations, seed, backend, threads, progress, first_realization
     )
     kept = schedule.marks if marks is None else read_marks(schedule, marks)
-    compiled = put_in_order(schedule, network, sources, kept, speed, results=realizations)
+    compiled = put_in_order(schedule, network, sources, kept, speed, order, results=realizations)
     plan = compiled.plan
     for source in sources:
         source.check_length(plan.completion)
@@ -105,6 +106,7 @@ def put_in_order(
     sources: tuple[Noise, ...],
     marks: Marks | None,
     speed: Speed | None,
+    order: str = "noise-free",
     *,
     results: int = 0,
 ) -> CompiledSchedule:
@@ -123,7 +125,7 @@ def put_in_order(
         what += f", and {len(marks.names):,} marks"
         needed += 24 * schedule.operations + 8 * (2 * results + 32) * len(marks.names)
     memory.check_memory(needed, what, memory.available_bytes())
-    compiled = compile_schedule(schedule, network, sources, marks, speed)
+    compiled = compile_schedule(schedule, network, sources, marks, speed, order)
     completion = compiled.plan.completion
     if completion > LONGEST_TICKS:
         raise ValueError(
@@ -268,9 +270,10 @@ def simulate_schedule(
 
     Where several operations or messages compete for a CPU, LogGOPSim executes them in the order of
     arrival; of one instant, sends before receives before calculations, then as they stand in the
-    schedule. So does the run without noise. By default every realization keeps the order of that
-    run. Then many are executed at once; but a message that noise delays holds up what was behind it
-    in that order, also where the rank could go on without it. How much that changes,
+    schedule. So does the run without noise on ranks that are equally fast. By default every
+    realization keeps the order of that run, at whatever `speed`. Then many are executed at once;
+    but a message that is delayed holds up what was behind it in that order, also where the rank
+    could go on without it. How much that changes,
     `ScheduleResult.order_check` says. With ``order="arrival"`` each realization has its own order.
     Which message a receive takes is that of the run without noise in any case.
 
@@ -304,13 +307,15 @@ def simulate_schedule(
     check_order_on(requested, order)
     prepared = prepare(
         schedule, network, noise, realizations, seed, threads, progress, first_realization, marks,
-        speed, requested,
+        speed, order, requested,
     )  # fmt: skip
     schedule, network, sources, realizations, seed, first_realization, compiled, *_ = prepared
     plan = compiled.plan
     if order_checks is None:
         order_checks = usual_checks(schedule.operations)
-    checks = min(order_checks, realizations) if sources and order == "noise-free" else 0
+    can_differ = order == "noise-free" and (sources or speed is not None)
+    different = realizations if sources else 1  # without noise all are alike
+    checks = min(order_checks, different) if can_differ else 0
     available = memory.available_bytes()  # of which the plan has taken some
     needed = bytes_to_check(schedule, len(sources))
     unchecked = bool(checks) and available is not None and needed > available
