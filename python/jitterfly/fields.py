@@ -432,6 +432,17 @@ class Component(Dataclass):
                 values[field.name] = _plain(value)
         return values
 
+    def short_dict(self) -> dict[str, Any]:
+        """As `to_dict`, without fields that have their defaults; of what it holds as well."""
+        values = self.to_dict()
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, np.ndarray) and value == field.default:
+                values.pop(field.name, None)
+            elif isinstance(value, Component):
+                values[field.name] = value.short_dict()
+        return values
+
     @classmethod
     def from_dict(cls: type[_C], table: Mapping[str, Any], where: str | None = None) -> _C:
         """Build the member of this family that ``table["kind"]`` names.

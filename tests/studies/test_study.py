@@ -92,6 +92,51 @@ def test_axes_over_a_level_of_the_network_have_its_units():
     assert shown_labels(study, study.cells()[0]) == ("1 µs", "1 ns/B", "4")
 
 
+LABELS = [
+    (
+        "algorithm",
+        [jf.RingAllreduce(), jf.SegmentedRingAllreduce(segment_bytes=4096),
+         jf.HierarchicalAllreduce(8, inter_node="ring_allreduce")],
+        ["ring_allreduce", "segmented_ring_allreduce segment_bytes 4096",
+         "hierarchical_allreduce inter_node ring_allreduce"],
+    ),
+    (
+        "network",
+        [jf.LogGOPS("1us", "200ns"),
+         jf.Hierarchy([(8, jf.LogGOPS("1us", 0)), jf.Hockney("2us", 0)])],
+        ["loggops L 1e-06 o 2e-07",
+         "hierarchy levels [loggops size 8 L 1e-06 o 0.0 hockney alpha 2e-06 beta 0.0]"],
+    ),
+    (
+        "noise",
+        [[jf.PeriodicNoise("1ms", "25us")],
+         [jf.PeriodicNoise("1ms", "25us", start="stationary"), jf.StepNoise("1us")]],
+        ["[periodic period 0.001 duration 2.5e-05]",
+         "[periodic period 0.001 duration 2.5e-05 start stationary "
+         "step delay constant value 1e-06]"],
+    ),
+    (
+        "speed",
+        [jf.imbalance.GivenSpeed([1.0] * 63 + [last]) for last in (2.0, 3.0)],
+        ["given factors 64 numbers #1", "given factors 64 numbers #2"],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
+@pytest.mark.parametrize(("path", "values", "labels"), LABELS)
+def test_labels_of_objects_are_short(path, values, labels):
+    """And a study that is written and read again has them, and the same values."""
+    axis = Axis(path, values)
+    assert [value.label for value in axis.values] == labels
+    case = jf.Case(64, network=jf.LogGOPS("1us", "200ns"), compute_time="1us")
+    study = Study("labels", case=case, axes=[axis], budget=RealizationBudget(max=1))
+    again = parse_study(study.text)
+    assert [value.label for value in again.axes[0].values] == labels
+    fields = [getattr(cell.variants[0].case, path) for cell in again.cells()]
+    assert fields == [tuple(one) if isinstance(one, list) else one for one in values]
+
+
 def test_components_are_values():
     networks = [jf.Hockney(1e-6, 1e-9, 1e-10), LOGGOPS]
     study = mine(axes=[Axis("network", networks)], case={"ranks": 8, "noise": NOISE})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -63,6 +65,7 @@ def listed(values: Any, where: str) -> list[Any]:
 
 
 _MOST_DIGITS = 16  # with the dot: what is longer is a rounding error
+_MOST_LISTED = 8  # numbers of a list, in a label
 
 
 def label_of(value: Any) -> str:
@@ -73,6 +76,8 @@ def label_of(value: Any) -> str:
         )
         return " ".join(str(part) for part in (value.get("kind", ""), fields) if part)
     if isinstance(value, tuple):
+        if len(value) > _MOST_LISTED and all(map(is_real_number, value)):
+            return f"{len(value)} numbers"
         return f"[{' '.join(map(label_of, value))}]"
     if isinstance(value, float) and len(repr(value)) > _MOST_DIGITS:
         return str(float(f"{value:.12g}"))  # 2e-05 of 1.9999999999999998e-05, as linspace has it
@@ -92,7 +97,7 @@ def zip_points(columns: Any, where: str) -> list[AxisValue]:
     if len({len(column) for column in lists.values()}) != 1:
         lengths = ", ".join(f"{path}: {len(column)}" for path, column in lists.items())
         raise ValueError(f"{where} must hold lists of one length, got {lengths}")
-    rows = [freeze(row, where) for row in zip(*lists.values(), strict=True)]
+    rows = [freeze(row, where, short=True) for row in zip(*lists.values(), strict=True)]
     return [
         AxisValue(", ".join(map(label_of, row)), Frozen(zip(lists, row, strict=True)))
         for row in rows
@@ -114,6 +119,9 @@ def _values_of(path: str, values: Sequence[Any]) -> list[AxisValue]:
     labels = [label_of(value) for value in values]
     if len(set(labels)) < len(labels):  # numbers that differ in their last digits only
         labels = [str(v) if isinstance(v, float) else label_of(v) for v in values]
+    if len(set(values)) == len(values):  # lists of as many numbers
+        places = {one: itertools.count(1) for one, count in Counter(labels).items() if count > 1}
+        labels = [f"{one} #{next(places[one])}" if one in places else one for one in labels]
     both = zip(labels, values, strict=True)
     return [AxisValue(label, Frozen({path: value})) for label, value in both]
 
@@ -191,7 +199,7 @@ class Axis:
                 listed_values = log2_values(log2, where)
             else:
                 listed_values = listed(read_values(values, path, where), key)
-            listed_values = freeze(listed_values, key)
+            listed_values = freeze(listed_values, key, short=True)
             made = _values_of(path, listed_values)
         self._put(name, made, path=path or "")
 

@@ -27,10 +27,11 @@ class Frozen(dict):  # type: ignore[type-arg]
         return Frozen, (dict(self),)
 
 
-def freeze(value: Any, where: str) -> Any:
+def freeze(value: Any, where: str, *, short: bool = False) -> Any:
     """A value of our own that nobody changes, made of what TOML knows.
 
-    Components become tables, numpy's numbers and arrays Python's, lists tuples.
+    Components become tables, where `short` without fields that have their defaults, numpy's numbers
+    and arrays Python's, lists tuples.
 
     Raises
     ------
@@ -40,18 +41,19 @@ def freeze(value: Any, where: str) -> Any:
     if isinstance(value, (bool, int, float, str)):
         return value.item() if isinstance(value, np.generic) else value
     if isinstance(value, Component):
-        value = value.to_dict()
+        value = value.short_dict() if short else value.to_dict()
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
-        return freeze(value, where)
+        return freeze(value, where, short=short)
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise ValueError(f"{where} must have names as keys, got {shorten(value)}")
-        return Frozen({key: freeze(entry, f"{where}.{key}") for key, entry in value.items()})
+        entries = value.items()
+        return Frozen({key: freeze(one, f"{where}.{key}", short=short) for key, one in entries})
     if isinstance(value, (list, tuple, range)):
-        return tuple(freeze(entry, f"{where}.{i}") for i, entry in enumerate(value))
+        return tuple(freeze(one, f"{where}.{i}", short=short) for i, one in enumerate(value))
     raise ValueError(
         f"{where} must be a number, text, true or false, a list or a table, got {shorten(value)}"
     )
