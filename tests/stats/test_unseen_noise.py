@@ -5,6 +5,7 @@ program falls below 0.93 for one seed in fifty, of 5000 for less than one in a m
 """
 
 import io
+import json
 import re
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from support.scale import at_most, full_scale
 
 import jitterfly as jf
+from jitterfly.cli import main
 from jitterfly.observables import CellData, Column, Family, Form, Measure, Target, Ticks, decide
 from jitterfly.rare_noise import expected_hits
 from jitterfly.results import Results, tables
@@ -87,6 +89,34 @@ def test_a_budget_that_is_too_small_says_so(tmp_path):
     assert "lack what rare noise adds" in tables.table(Results(store))
     assert told in (tmp_path / "progress.json").read_text()
     assert told in " ".join(status(Store.open(tmp_path)).split())
+
+
+def test_a_study_without_a_target_says_what_its_means_may_lack(tmp_path, capsys):
+    """Below its table, and below the comparison of its variants; of means that rest on it alone."""
+    rare = jf.StepNoise(RARE, probability=HITS / 384)
+    study = jf.Study(
+        "rare",
+        case={"network": NETWORK},
+        variants={"without": {"noise": case_with().noise}, "with": {"noise": case_with(rare).noise}},
+        axes=[jf.Axis("ranks", [16, 64])],
+        observables={name: jf.Completion(variant=name) for name in ("with", "without")},
+        budget=jf.RealizationBudget(max=1000),
+    )
+    store = study.run(tmp_path / "run", threads=1, stream=io.StringIO())
+    table = " ".join(store.summary().split())
+    assert table.count("may lack") == 1
+    assert (
+        "The mean of with may lack what rare noise adds: hits as long as those of noise.1 (step) "
+        "are expected 0.05 times in 1,000 realizations, and add up to 50 ns to a completion at "
+        "ranks=16, and so in 2 of 2 cells." in table
+    )
+    sides = [f"{tmp_path / 'run'}:{name}" for name in ("without", "with")]
+    assert main(["compare", *sides]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "The mean of B may lack what rare noise adds: hits as long as" in out
+    assert "The mean of A may lack" not in out
+    assert main(["compare", *sides, "--json"]) == 0
+    assert "The mean of B may lack" in json.loads(capsys.readouterr().out)["notes"][0]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from .output import add_json, print_json
 from .run import RUN_FILES, check_study, contents, show
 
 if TYPE_CHECKING:
+    from ..results.compare import Verdict
     from ..store import Store
     from ..store.cell_progress import RunProgress
 
@@ -171,6 +174,7 @@ def _compare(chosen: argparse.Namespace) -> None:
     from ..results.compare import Side, compare
     from ..results.text_table import aligned_table, telling
     from ..store import Store
+    from .output import terminal_width
 
     sides = []
     for text in (chosen.a, chosen.b):
@@ -186,6 +190,7 @@ def _compare(chosen: argparse.Namespace) -> None:
     axes = [axis.name for axis in sides[0].store.study.axes]
     header = [*axes, "realizations", "mean A", "mean B", "B / A", "P(B faster)", "winner"]
     unit = comparison[0].family.unit
+    notes = _unseen(comparison, axes)
     if chosen.json:
         records = [
             {"cell": dict(zip(axes, verdict.labels, strict=True)), "unit": unit,
@@ -193,7 +198,7 @@ def _compare(chosen: argparse.Namespace) -> None:
              "ratio": verdict.ratio, "b_wins": verdict.b_wins, "winner": verdict.faster or None}
             for verdict in comparison
         ]  # fmt: skip
-        print_json("compare", a=chosen.a, b=chosen.b, rows=records)
+        print_json("compare", a=chosen.a, b=chosen.b, rows=records, notes=notes)
         return
     rows = [
         [
@@ -218,6 +223,22 @@ def _compare(chosen: argparse.Namespace) -> None:
         "\nThe intervals of B / A hold for all rows together with 95 %; a winner has one without 1."
         "\nP(B faster) counts ties as half."
     )
+    for note in notes:
+        print(textwrap.fill(note, terminal_width()))
+
+
+def _unseen(comparison: Sequence[Verdict], axes: Sequence[str]) -> list[str]:
+    """A line for each side whose mean may lack what rare noise adds."""
+    lines = []
+    for side, name in enumerate("AB"):
+        found = [verdict for verdict in comparison if verdict.unseen[side]]
+        if found:
+            first = found[0]
+            at = ", ".join(map("=".join, zip(axes, first.labels, strict=True)))
+            more = f", and so in {len(found)} of {len(comparison)} rows" * (len(found) > 1)
+            lines.append(f"The mean of {name} may lack what rare noise adds: {first.unseen[side]}"
+                         f"{at and f' at {at}'}{more}.")  # fmt: skip
+    return lines
 
 
 def _values(a: float, b: float, unit: str) -> tuple[str, str]:

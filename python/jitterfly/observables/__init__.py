@@ -16,7 +16,7 @@ from .since_arrival import SinceArrival
 from .slowdown import Slowdown
 from .statistics import LEAST_RAW, STATISTICS, Observed, check_statistic, quantile_share
 from .summary import MOST_COLUMNS, CellData, Summary, columns_of
-from .targets import Decision, Target, TargetState, decide, level_of
+from .targets import Decision, Target, TargetState, decide, level_of, unseen_noise
 
 __all__ = [
     "LEAST_CYCLES",
@@ -56,4 +56,5 @@ __all__ = [
     "level_of",
     "quantile_share",
     "read_observable",
+    "unseen_noise",
 ]

@@ -17,7 +17,7 @@ from ..fields import is_real_number, shorten
 from ..rare_noise import SourceHits, expectation, expected_hits, hidden
 from ..stats import Estimate, sequential
 from ..stats.estimates import ENOUGH_EVENTS
-from ..units import parse_seconds, show_seconds
+from ..units import TICKS_PER_SECOND, parse_seconds, show_seconds
 from .measure import Family, Form
 from .statistics import WITH_INTERVAL, Observed, check_statistic, quantile_share
 from .summary import CellData
@@ -352,12 +352,36 @@ def _wants_events(target: Target, observed: Observed, noisy: bool) -> bool:
 def _sources_not_met(
     target: Target, observed: Observed, cases: Mapping[str, AnyCase], noisy: bool
 ) -> list[SourceHits]:
+    """The sources that may move the mean of a target, of which too few hits are expected."""
+    if not (cases and _wants_events(target, observed, noisy)):
+        return []
+    value = abs(float(observed.unwidened_mean().value))
+    wanted = _wanted_half_width(target) * (1.0 if target.relative is None else value)
+    return _sources_that_move(observed, cases, wanted)
+
+
+def unseen_noise(observed: Observed, cases: Mapping[str, AnyCase], half_width: float) -> str:
+    """What a mean whose interval has that half width may lack, in words; "" where nothing.
+
+    Where the width is infinite, the interval says itself that too little was met.
+    """
+    if observed.is_set or not math.isfinite(half_width):
+        return ""
+    unmet = _sources_that_move(observed, cases, half_width)
+    if not unmet:
+        return ""
+    rarest = min(unmet, key=lambda source: source.as_long)
+    most = show_seconds(max(source.most for source in unmet) / TICKS_PER_SECOND)
+    return f"{expectation(rarest, observed.realizations)}, and add up to {most} to a completion"
+
+
+def _sources_that_move(
+    observed: Observed, cases: Mapping[str, AnyCase], half_width: float
+) -> list[SourceHits]:
     """The sources that may move a mean, and of which so few realizations expect too few hits.
 
     A source's hits add to a completion; what they add to a measure follows from its coefficients.
     """
-    if not (cases and _wants_events(target, observed, noisy)):
-        return []
     measure, columns = observed.measure, observed.measure.columns
     times = observed.mean_ticks(columns)
     acting: list[SourceHits] = []
@@ -372,7 +396,6 @@ def _sources_not_met(
     if not suspected:
         return []
     value = abs(float(observed.unwidened_mean().value))
-    wanted = _wanted_half_width(target) * (1.0 if target.relative is None else value)
     below = measure.denominator
     if isinstance(below, Form):
         vector = below.vector(columns)
@@ -386,7 +409,7 @@ def _sources_not_met(
         weight = float(_weight(measure.numerator, variant))
         if isinstance(below, Form):
             weight += value * _weight(below, variant)
-        if weight and source.is_unmet(observed.realizations, wanted * size / weight):
+        if weight and source.is_unmet(observed.realizations, half_width * size / weight):
             found.append(source)
     return found
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import stats
-from ..observables import Completion, Family, Observed, level_of
+from ..observables import Completion, Family, Observed, level_of, unseen_noise
 from ..store import Store
 from ..studies import Cell, shown_labels
+from .main_numbers import half_of
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class Side:
 class Verdict:
     """One cell: `ratio` is mean(B) / mean(A), with its interval; `faster` is "A", "B" or "".
 
-    `labels` are those that users are shown, and `family` is what of A was compared.
+    `labels` are those that users are shown, and `family` is what of A was compared. `unseen` is
+    what rare noise the means of A and B may lack, in words ("" where none).
     """
 
     labels: tuple[str, ...]
@@ -80,6 +82,7 @@ class Verdict:
     ratio: stats.Estimate
     b_wins: stats.Estimate
     faster: str
+    unseen: tuple[str, str]
 
 
 def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
@@ -117,8 +120,8 @@ def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
     return found
 
 
-def _samples(side: Side, cell: Cell) -> tuple[np.ndarray, float | None]:
-    """And what no realization can lie below."""
+def _observed(side: Side, cell: Cell) -> tuple[Observed, np.ndarray]:
+    """What is compared, and its samples."""
     data = side.store.data(cell, side.store.available(cell))
     observed = Observed(side.family(cell), data)
     samples = observed.samples
@@ -127,11 +130,11 @@ def _samples(side: Side, cell: Cell) -> tuple[np.ndarray, float | None]:
             f"{side.store.path}: no single samples are kept at {cell.name}; "
             "raise realizations.raw_bytes of the study"
         )
-    return np.asarray(samples), observed.measure.lower_bound
+    return observed, np.asarray(samples)
 
 
 def _verdict(a: Side, b: Side, cell: Cell, other: Cell, confidence: float, level: float) -> Verdict:
-    (x, least), (y, least_of_y) = _samples(a, cell), _samples(b, other)
+    (of_a, x), (of_b, y) = _observed(a, cell), _observed(b, other)
     count = min(len(x), len(y))
     x, y = x[:count], y[:count]
     noisy = any(s.varies(side.family(s)) for side, s in ((a, cell), (b, other)))
@@ -139,15 +142,21 @@ def _verdict(a: Side, b: Side, cell: Cell, other: Cell, confidence: float, level
     winner = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
     if winner and x.mean() < 0:  # an overhead over a slower one: the larger quotient is the faster
         winner = "A" if winner == "B" else "B"
+    means = [
+        stats.mean(samples, confidence, noisy=noisy, lower_bound=of.measure.lower_bound)
+        for samples, of in ((x, of_a), (y, of_b))
+    ]
+    unseen = (unseen_noise(of_a, cell.cases, half_of(means[0])),
+              unseen_noise(of_b, other.cases, half_of(means[1])))  # fmt: skip
     return Verdict(
         shown_labels(a.store.study, cell),
         a.family(cell),
         count,
-        stats.mean(x, confidence, noisy=noisy, lower_bound=least),
-        stats.mean(y, confidence, noisy=noisy, lower_bound=least_of_y),
+        *means,
         ratio,
         stats.win_probability(
             int((y < x).sum()), int((y == x).sum()), int((y > x).sum()), confidence
         ),
         winner,
+        unseen,
     )

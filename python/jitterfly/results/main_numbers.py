@@ -38,6 +38,12 @@ def few_run_mean(samples: npt.NDArray[np.float64], runs: int = RUNS) -> Estimate
 Samples = Callable[[], "npt.NDArray[np.float64] | None"]
 
 
+def half_of(estimate: Estimate) -> float:
+    """The longer side of an interval."""
+    value, low, high = map(float, ends(estimate))
+    return max(high - value, value - low)
+
+
 @dataclass(frozen=True)
 class MainNumbers:
     """Mean with interval; median and 5-95 % range; a 30-run mean with the range of such means.
@@ -46,6 +52,8 @@ class MainNumbers:
     T), and `few` where no samples are kept. `T` is the one that was chosen by the data; with
     `is_set` the observable is the best T itself. `bound` is the largest recovery that any
     redundancy can reach, where theory knows it.
+
+    `unseen` is what the mean may lack, in words: noise that too few realizations met.
 
     Of another statistic that is a target, `mean` is that statistic, and its interval has the
     target's confidence.
@@ -62,6 +70,7 @@ class MainNumbers:
     bound: float | None = None
     samples: Samples = field(default=lambda: None, repr=False, compare=False)
     statistic: str = "mean"
+    unseen: str = ""
 
     @cached_property
     def few(self) -> Estimate | None:
@@ -77,8 +86,7 @@ class MainNumbers:
     @property
     def half(self) -> float:
         """The longer side of the mean's interval."""
-        value, low, high = map(float, ends(self.mean))
-        return max(high - value, value - low)
+        return half_of(self.mean)
 
     @property
     def relative(self) -> float:
@@ -88,7 +96,9 @@ class MainNumbers:
         return half / value if value > 0 and math.isfinite(half) else math.inf
 
 
-def facts_of(observed: Observed, mean: Estimate, samples: Samples) -> MainNumbers:
+def facts_of(
+    observed: Observed, mean: Estimate, samples: Samples, unseen: str = ""
+) -> MainNumbers:
     """The numbers of an observable, beside an interval of its mean that allows for early looks.
 
     Parameters
@@ -107,6 +117,7 @@ def facts_of(observed: Observed, mean: Estimate, samples: Samples) -> MainNumber
         observed.is_set,
         _bound(observed),
         samples,
+        unseen=unseen,
     )
 
 

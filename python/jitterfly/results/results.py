@@ -15,11 +15,11 @@ import numpy.typing as npt
 from .. import stats
 from ..case import AnyCase, Case
 from ..noise import Congestion
-from ..observables import Decision, Family, Form, Measure, Observed, Target
+from ..observables import Decision, Family, Form, Measure, Observed, Target, unseen_noise
 from ..store import Store
 from ..studies import Cell, Study, axis_unit
 from . import study_axes
-from .main_numbers import MainNumbers, facts_of, facts_of_target
+from .main_numbers import MainNumbers, facts_of, facts_of_target, half_of
 
 _MOST = 4  # values of one thing that are told
 
@@ -145,9 +145,11 @@ class CellResults:
         level = self.decision.level()
         numbers = {}
         for name, family in self.families.items():
-            observed = Observed(family, data, self.cell.varies(family))
+            noisy = self.cell.varies(family)
+            observed = Observed(family, data, noisy)
             mean = replace(observed.mean(level), confidence=0.95)
-            numbers[name] = facts_of(observed, mean, partial(self._samples, name))
+            unseen = unseen_noise(observed, self.cell.cases, half_of(mean)) if noisy else ""
+            numbers[name] = facts_of(observed, mean, partial(self._samples, name), unseen)
             for target in self.targets:
                 if target.observable == name != target.column:
                     own = self.decision.level(target.confidence)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from ..fields import first_few
 from ..noise_free import noise_free_ticks
 from ..observables import LEAST_CYCLES, OfCycles
 from ..result_table import ends
@@ -208,24 +209,38 @@ def _swapped(results: Results) -> list[str]:
     return []
 
 
+_MOST_SOURCES = 4  # of rare noise, or groups of observables
+
+
 def _unseen(results: Results) -> list[str]:
     """A line on means that may lack what rare noise adds."""
     found = [
-        (cell, state)
+        (cell, state.target.observable, state.unseen)
         for cell in results.cells
         if cell.complete
         for state in cell.decision.states
         if state.unseen
     ]
-    if not found:
-        return []
-    cell, state = found[0]
-    count = len({cell.name for cell, _ in found})
-    more = f", and so in {count:,} of {len(results.cells):,} cells" if count > 1 else ""
-    where = f" at {cell.name}" if cell.labels else ""
+    asked = results.cells[:MOST_OF_ALL]  # of a large study, as many as the tables show
+    found += [
+        (cell, name, facts.unseen)
+        for cell in asked
+        for name, facts in cell.facts.items()
+        if facts.unseen
+    ]
+    of: dict[str, dict[str, str]] = {}  # what is said of each observable, by cell
+    for cell, name, unseen in found:
+        where = f" at {cell.name}" if cell.labels else ""
+        of.setdefault(name, {}).setdefault(cell.name, f"{unseen}{where}")
+    least = "at least " * (len(asked) < len(results.cells))
+    names: dict[str, list[str]] = {}
+    for name, told in of.items():
+        count = len(told)
+        more = f", and so in {least}{count:,} of {len(results.cells):,} cells" if count > 1 else ""
+        names.setdefault(f"{next(iter(told.values()))}{more}", []).append(_title(name))
     return [
-        f"The mean of {state.target.observable} may lack what rare noise adds: {state.unseen}"
-        f"{where}{more}."
+        f"The mean of {first_few(alike, 3)} may lack what rare noise adds: {told}."
+        for told, alike in islice(names.items(), _MOST_SOURCES)
     ]
 
 
