@@ -342,7 +342,7 @@ def _remarks_on_table(
     enough = _ENOUGH * sum(row.measured.realizations for row in means)
     unmet = any(row.verdict == LOW and row.simulated.realizations < enough for row in means)
     if unmet and any(random_sources(case)):
-        more = f"realizations = {enough:,} tell more"
+        more = f"`realizations` = {enough} tell more"
         if enough > MOST_REALIZATIONS:
             more = "compare fewer rows (`message_bytes`), and take more realizations"
         remarks.append(

@@ -144,7 +144,14 @@ class SlowdownTable(ResultTable):
         if first.p99.too_small and drawn:
             least = stats.realizations_needed(0.99, first.p99.confidence)
             text.append(f"too few realizations for an interval of p99: it takes {least}")
-        unseen = [row.ranks for row in self.rows if row.mean.too_small]
+        late = [row.ranks for row in self.rows
+                if all(_begins_after(one, row.noise_free) for one in self.case.noise)]  # fmt: skip
+        if late:
+            text.append(
+                f"on {show_ranks(late)} all is over when the noise begins, so that it can hit "
+                "nothing: give an earlier begin"
+            )
+        unseen = [row.ranks for row in self.rows if row.mean.too_small and row.ranks not in late]
         if unseen:
             text.append(
                 f"on {show_ranks(unseen)} no realization was delayed: a mean that rests on "
@@ -472,12 +479,13 @@ def steady_notes(case: Case, simulated: float) -> list[str]:
 
     `simulated` is the time of all cycles without noise, seconds.
     """
-    longest = max([0.0, *(one.longest_under_way() for one in case.noise)])
+    longest = max([0.0, *(one.longest_under_way() for one in case.noise
+                          if not _begins_after(one, simulated))])  # fmt: skip
     if not simulated or longest <= simulated / _LONG_RUN:
         return []
     needed = math.ceil(_LONG_RUN * longest / (simulated / case.cycles))
     count = counted(case.cycles, "cycle")
-    remedy = f"take `cycles` = {needed:,} or more"
+    remedy = f"take `cycles` = {needed} or more"
     if needed > MOST_CYCLES:
         which = "a longer `compute_time`" if case.compute_time else "the `compute_time`"
         remedy = f"give {which} between collectives, and more cycles"
@@ -486,6 +494,12 @@ def steady_notes(case: Case, simulated: float) -> list[str]:
         f"lasts {show_seconds(longest, 3)} can be under way at its start, which counts for more "
         f"than in a long run; for that {remedy}"
     ]
+
+
+def _begins_after(noise: Noise, seconds: float) -> bool:
+    """Whether it has a `begin`, and that is not before so long a time has passed."""
+    begin = getattr(noise, "begin", 0.0)
+    return bool(begin) and begin >= seconds
 
 
 def repetition(case: Case) -> str:

@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import sys
+from dataclasses import replace
 
 import pytest
 from support.paths import EXAMPLES
@@ -189,7 +190,7 @@ def test_a_short_run_of_a_machine_that_has_been_running_says_so():
     assert all(part in told for part in words)
     # As many as 5.6 µs, what 16 ranks take, fit into 20 ms; into 2 s fit more than a case may have.
     (told,) = [note for note in table(long, compute_time=0).notes() if "simulated: " in note]
-    assert told.endswith("for that take `cycles` = 3,570 or more")
+    assert told.endswith("for that take `cycles` = 3570 or more")
     longer = jf.PeriodicNoise("1s", "200ms", start="stationary")
     (told,) = [note for note in table(longer, compute_time=0).notes() if "simulated: " in note]
     assert told.endswith("for that give the `compute_time` between collectives, and more cycles")
@@ -204,6 +205,19 @@ def test_a_short_run_of_a_machine_that_has_been_running_says_so():
     ]
     for found in silent:
         assert not any(note.startswith("simulated: ") for note in found.notes())
+
+
+def test_noise_that_begins_when_all_is_over_says_so():
+    late = jf.PeriodicNoise("10s", "20ms", start="stationary", begin="5s")
+    notes = jf.slowdown(late, [2, 64], realizations=20).notes()
+    (told,) = [note for note in notes if "all is over when the noise begins" in note]
+    assert told.startswith("on 2, 64 ranks")
+    assert not any("simulated: " in note or "was delayed" in note for note in notes)
+    # Beside noise that is there from the start nothing but that can be under way then.
+    both = jf.slowdown([late, jf.PeriodicNoise("1ms", "1us")], 64, realizations=20).notes()
+    assert not any("all is over" in note or "simulated: " in note for note in both)
+    within = jf.slowdown(replace(late, begin="1us"), 64, realizations=20).notes()
+    assert any(note.startswith("simulated: ") for note in within)
 
 
 def test_the_answer_says_what_was_simulated():

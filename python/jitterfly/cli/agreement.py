@@ -22,7 +22,7 @@ from .output import (
     write_files,
 )
 
-_IN_NOTES = ("iterations",)  # parameters that notes name
+_IN_NOTES = ("iterations", "realizations", "bytes")  # parameters that notes name
 _WRITERS = {"picture": partial(draw_picture, options=_IN_NOTES)}
 
 
