@@ -283,6 +283,10 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
             )
             for size in ("0", "1e30", "1kb")
         ),
+        (
+            ["slowdown", "--ranks=4", "--noise", "period=1ms,duration=1us", "--bytes", "8,1MiB"],
+            "--bytes must be one size, without a comma, got '8,1MiB': for several sizes run the",
+        ),
         (["trace", "STUDY", "--ranks", "4"], "--ranks and FILE.toml both"),
         (["trace", "STUDY", "--at", "rank=4"], "AXIS one of ranks"),
         (["trace", "STUDY", "--at", "ranks=64"], "--at ranks must be one of 4, 8, 16"),
