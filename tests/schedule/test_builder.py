@@ -62,7 +62,7 @@ def test_after_waits_for_all_that_it_names_and_for_nothing_else():
     app.mark("alone", app.calc("1us", cpu=3))
     app.mark("one", app.calc("1us", after=parts[1], cpu=4))
     app.mark("all", app.calc("1us", after=parts, cpu=5))
-    assert run(app).marks_noise_free.tolist() == [2_000_000, 21_000_000, 31_000_000]
+    assert run(app).mark_ticks_noise_free.tolist() == [2_000_000, 21_000_000, 31_000_000]
 
 
 def test_a_group_has_the_times_of_a_machine_of_its_own():
@@ -82,7 +82,7 @@ def test_a_collective_of_one_rank_waits_all_the_same():
     before = app.calc("1ms")
     app.mark("sum", alone := app.collective("ring_allreduce", 1024, after=before, cpu=1))
     app.mark("end", app.calc("1ms", after=alone, cpu=2))
-    assert run(app).marks_noise_free.tolist() == [10**9, 2 * 10**9]
+    assert run(app).mark_ticks_noise_free.tolist() == [10**9, 2 * 10**9]
 
 
 def test_many_messages_that_wait_for_many_are_said_in_few_lines():
@@ -110,7 +110,7 @@ def test_each_rank_may_have_its_own_time():
     app = jf.ScheduleBuilder(3)
     app.mark("0", app.calc(["5us", 1e-5, 0], ranks=[2, 0, 1]))
     assert app.text().count("calc 5000\n") == app.text().count("calc 10000\n") == 1
-    assert run(app).marks_noise_free.tolist() == [10_000_000]
+    assert run(app).mark_ticks_noise_free.tolist() == [10_000_000]
     with pytest.raises(ValueError, match="one for each of 3 ranks, got 2"):
         app.calc(["1us", "2us"])
 

@@ -106,7 +106,7 @@ def write_marks(rng, case):
             found = jf.simulate_schedule(
                 schedule, case.network, (), 1, order_checks=0, speed=case.speed, marks="marks.txt"
             )
-            reached[line] = int(found.marks_noise_free[0])
+            reached[line] = int(found.mark_ticks_noise_free[0])
     lines = sorted(reached, key=reached.__getitem__)
     Path("marks.txt").write_text("".join(f"m{i} {line}\n" for i, line in enumerate(lines)))
     return "marks.txt" if lines else None

@@ -160,7 +160,7 @@ def test_a_file_and_a_tag_say_the_same(ring):
              ("marks.txt", "tag=7,kind=recv", "tag=7,every=2")]  # fmt: skip
     for one in found:
         assert one.mark_ticks.shape == (1000, 2)
-        assert one.marks_noise_free.tolist() == [2_000_000, 9_000_000]
+        assert one.mark_ticks_noise_free.tolist() == [2_000_000, 9_000_000]
         np.testing.assert_array_equal(one.iteration_ticks[0], [2_000_000, 7_000_000])
 
 
@@ -277,7 +277,7 @@ def test_a_translated_schedule_has_no_labels(ring):
     with pytest.raises(ValueError, match=r"ring\.jf is no text and has no labels"):
         jf.simulate_schedule("ring.jf", "L=1us,o=0", marks="marks.txt")
     found = jf.simulate_schedule("ring.jf", "L=1us,o=0", marks="tag=7,every=2")
-    assert found.marks_noise_free.tolist() == [2_000_000, 9_000_000]
+    assert found.mark_ticks_noise_free.tolist() == [2_000_000, 9_000_000]
 
 
 def test_command(ring, tmp_path, capsys):

@@ -66,7 +66,7 @@ def _draw_iterations(panel: Axes, result: ScheduleResult) -> list[Any]:
     )  # fmt: skip
     (mean,) = panel.step(edges, stairs(times.mean(axis=0)), where="post", color=look.color,
                          label="its mean")  # fmt: skip
-    quiet = np.diff(from_ticks(result.marks_noise_free), prepend=0.0)
+    quiet = np.diff(from_ticks(result.mark_ticks_noise_free), prepend=0.0)
     panel.step(edges, stairs(quiet), where="post", color=style.GREY, linewidth=0.8)  # fmt: skip
     panel.set_xlim(edges[0], edges[-1])
     numbers = tuple(str(i + 1) for i in range(len(result.marks)))

@@ -61,8 +61,8 @@ class ScheduleResult(ResultTable):
         The names of the marks, in their order.
     mark_ticks : int64 array, shape (realizations, marks)
         When each mark was reached, in ticks.
-    marks_noise_free : int64 array, shape (marks,)
-        The same without noise.
+    mark_ticks_noise_free : int64 array, shape (marks,)
+        The same without noise, in ticks.
     backend : "cpu" or "cuda"
         That was used. Results do not depend on it.
     doubts : tuple of str
@@ -85,7 +85,7 @@ class ScheduleResult(ResultTable):
     mark_ticks: npt.NDArray[np.int64] = dataclasses.field(
         default_factory=lambda: np.zeros((0, 0), dtype=np.int64)
     )
-    marks_noise_free: npt.NDArray[np.int64] = dataclasses.field(
+    mark_ticks_noise_free: npt.NDArray[np.int64] = dataclasses.field(
         default_factory=lambda: np.zeros(0, dtype=np.int64)
     )
     speed: Speed | None = None
@@ -161,7 +161,7 @@ class ScheduleResult(ResultTable):
         """A row for each mark."""
         noisy = any(one.random for one in self.noise)
         times, since = from_ticks(self.mark_ticks), from_ticks(self.iteration_ticks)
-        quiet = from_ticks(self.marks_noise_free)
+        quiet = from_ticks(self.mark_ticks_noise_free)
         steps = np.diff(quiet, prepend=0.0)
         rows = []
         for i, name in enumerate(self.marks):
@@ -211,7 +211,7 @@ class ScheduleResult(ResultTable):
         """Of all iterations together; the slowest on average."""
         if not self.marks:
             return []
-        reached, quiet = from_ticks(self.mark_ticks), from_ticks(self.marks_noise_free)
+        reached, quiet = from_ticks(self.mark_ticks), from_ticks(self.mark_ticks_noise_free)
         first, last = (self._mean(reached[:, i], float(quiet[i])) for i in (0, -1))
         count = len(self.marks)
         rows = [("marks", f"{count:,}, the last one ({self.marks[-1]}) at {show_time(last)}")]
@@ -368,7 +368,7 @@ class ScheduleResult(ResultTable):
         coordinates = {"realization": ("realization", numbers, {"long_name": "realization"})}
         if self.marks:
             reached = "time at which a mark is reached"
-            times, quiet = from_ticks(self.mark_ticks), from_ticks(self.marks_noise_free)
+            times, quiet = from_ticks(self.mark_ticks), from_ticks(self.mark_ticks_noise_free)
             data["mark_time"] = (("realization", "mark"), times, _in_seconds(reached))
             data["mark_noise_free"] = ("mark", quiet, _in_seconds(f"{reached}, without noise"))
             coordinates["mark"] = ("mark", np.array(self.marks), {"long_name": "mark"})

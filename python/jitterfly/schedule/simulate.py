@@ -340,7 +340,7 @@ def simulate_schedule(
         unchecked=memory.show_bytes(needed) if unchecked else "",
         marks=prepared.marks,
         mark_ticks=np.ascontiguousarray(raw[:, 2:]),
-        marks_noise_free=np.array(plan.reached, dtype=np.int64),
+        mark_ticks_noise_free=np.array(plan.reached, dtype=np.int64),
         speed=speed,
         backend=engine,
         doubts=prepared.doubts,
