@@ -377,7 +377,11 @@ def test_derived_axes_with_others(extra, message):
             "axes.ranks must have one of .*; got log2 and val",
         ),
         (lambda: Axis("ranks", " "), "axes.ranks.values must be a list, got ' '"),
-        (lambda: Axis("ranks", [None]), "axes.ranks.values.0 must be a number, text, .*got None"),
+        (
+            lambda: Axis("ranks", [None]),
+            "axes.ranks.values.0 must be a number, text, .*got None; to leave "
+            "a field as it is, give points= with an empty table",
+        ),
         (lambda: Axis("", [4]), "the name of an axis must be"),
         (lambda: Axis.derived("T_comm / D", 3, [1]), "by must be a list, got 3"),
         (

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..case import own_parts
+from ..case import AnyCase, own_parts
 from ..fields import MOST_SEED, counted, shorten
 from ..files import read_text, read_whole, write_whole
 from ..find_noise_files import COPIES, STORED_STUDY, copy_name, files_from, files_of
@@ -74,13 +74,13 @@ def describe(study: Study) -> dict[str, Any]:
 
 def situations(study: Study) -> set[str]:
     """Hashes of the cases of a study's cells, whatever is observed of them."""
-    hashes = set()
-    for cell in study.cells():
-        for variant in cell.variants:
-            table = variant.case.identity()
-            table.pop("observe")
-            hashes.add(digest(table))
-    return hashes
+    return {_situation(variant.case) for cell in study.cells() for variant in cell.variants}
+
+
+def _situation(case: AnyCase) -> str:
+    table = case.identity()
+    table.pop("observe")
+    return digest(table)
 
 
 def digest(value: Any) -> str:
@@ -233,7 +233,7 @@ def changed_fields(path: Path, old: Mapping[str, Any], study: Study) -> str:
         if (cell.name, one.label) in there
     ][:_PAIRS]
     if not both:
-        return ""
+        return _cells_left_out(before, old, study)
     tables = [[_leaves(case.to_dict()) for case in pair] for _, *pair in both]
     where, parts = "in all cells ", []
     for name in dict.fromkeys(key for pair in tables for one in pair for key in one):
@@ -250,7 +250,24 @@ def changed_fields(path: Path, old: Mapping[str, Any], study: Study) -> str:
                     parts.append(f"{name} was {was}, is {is_now} [at {cell}]")
         parts = list(dict.fromkeys(parts))  # variants of a cell have changed alike
     more = f", and {len(parts) - _MOST_FIELDS} more fields" if len(parts) > _MOST_FIELDS else ""
-    return where + ", ".join(parts[:_MOST_FIELDS]) + more if parts else ""
+    if not parts:
+        return _cells_left_out(before, old, study)
+    return where + ", ".join(parts[:_MOST_FIELDS]) + more
+
+
+def _cells_left_out(before: Study, old: Mapping[str, Any], study: Study) -> str:
+    """Why a study that lacks a stored case, and has others, is refused; "" where it is not so."""
+    stored, now = set(old["cells"]), situations(study)
+    if stored <= now or now <= stored:
+        return ""
+    gone = [
+        ", ".join(filter(None, [cell.name, one.label]))
+        for cell in before.cells()
+        for one in cell.variants
+        if _situation(one.case) not in now
+    ]
+    such = f"such as {gone[0]}; " if gone else ""
+    return f"{such}a study may have more cases than are stored, or fewer, not both"
 
 
 _MOST_FIELDS = 4

@@ -54,8 +54,10 @@ def freeze(value: Any, where: str, *, short: bool = False) -> Any:
         return Frozen({key: freeze(one, f"{where}.{key}", short=short) for key, one in entries})
     if isinstance(value, (list, tuple, range)):
         return tuple(freeze(one, f"{where}.{i}", short=short) for i, one in enumerate(value))
+    points = value is None and where.startswith("axes.")
     raise ValueError(
         f"{where} must be a number, text, true or false, a list or a table, got {shorten(value)}"
+        + "; to leave a field as it is, give points= with an empty table" * points
     )
 
 
