@@ -43,6 +43,11 @@ __all__ = [
     "Speed",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 MOST_RANKS = 2**24
 """Ranks of a case whose ranks are not alike: something is kept of each."""
 _MOST_TIMES = 2**27  # 1 GB

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cached_property, singledispatch
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -56,6 +57,7 @@ from .program import (
     row_count,
 )
 from .renames import names_old_arguments
+from .result_table import csv_text, kept
 from .units import (
     LONGEST_SECONDS,
     LONGEST_TICKS,
@@ -139,6 +141,15 @@ class Result:
         )
         frame.index.name = "realization"
         return frame
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each realization: its number, and each observation in seconds.
+
+        Also written to `path`, where it is given.
+        """
+        numbers = range(self.first_realization, self.first_realization + len(self.ticks))
+        rows = ([number, *row] for number, row in zip(numbers, self.samples.tolist(), strict=True))
+        return kept(csv_text(chain([("realization", *self.observations)], rows)), path)
 
     def to_xarray(self) -> xarray.Dataset:
         """The samples over realizations, cycles, and what else the case has.

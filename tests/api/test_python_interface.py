@@ -49,6 +49,7 @@ KINDS = ["Result", "Store", "Advice", "Fit", "Budget", "CongestionResult"]
 
 def test_dir_has_what_is_public_only():
     assert dir(jf) == sorted(jf.__all__)
+    assert dir(jf.imbalance) == sorted(jf.imbalance.__all__)
     assert not {"fields", "units", "cycle", "_core", "noise_free", "timeline"} & set(dir(jf))
 
 
@@ -143,6 +144,9 @@ def test_html_is_escaped():
 def test_a_result_as_a_table_of_pandas(results):
     pytest.importorskip("pandas")
     frame = results["Result"].to_pandas()
+    rows = [line.split(",") for line in results["Result"].to_csv().splitlines()]
+    assert rows[0] == ["realization", *frame.columns]
+    assert [list(map(float, row[1:])) for row in rows[1:]] == frame.to_numpy().tolist()
     assert list(frame.columns) == ["T=0", "T=1"]
     assert list(frame.index) == list(range(3, 53))
     np.testing.assert_array_equal(frame.to_numpy(), results["Result"].samples)
