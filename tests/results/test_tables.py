@@ -9,6 +9,7 @@ import shutil
 import pytest
 from support.scale import some
 
+import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.cli.output import terminal_width
 from jitterfly.results import Results, tables
@@ -246,3 +247,17 @@ def test_long_headers_are_broken_and_stand_over_their_columns():
         "-----  ------  -----------  -----\n"
         "    2    1.25  1.30 ± 0.01      7"
     )
+
+
+def test_a_range_below_zero_has_no_two_dashes():
+    noise = [jf.PeriodicNoise(period="100us", duration="10us", start="stationary")]
+    study = jf.Study(
+        "differences",
+        case={"ranks": 16, "network": "L=1us,o=200ns", "noise": noise},
+        variants={"rd": {}, "ring": {"algorithm": jf.RingAllreduce()}},
+        observables={"less": jf.Overhead(variant="rd", over="ring")},
+        budget=jf.RealizationBudget(max=40),
+    )
+    summary = study.run().summary()
+    assert re.search(r" -[0-9.]+ to -[0-9.]+ ", summary)
+    assert "--" not in re.sub("---+", "", summary)

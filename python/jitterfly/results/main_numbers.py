@@ -96,9 +96,7 @@ class MainNumbers:
         return half / value if value > 0 and math.isfinite(half) else math.inf
 
 
-def facts_of(
-    observed: Observed, mean: Estimate, samples: Samples, unseen: str = ""
-) -> MainNumbers:
+def facts_of(observed: Observed, mean: Estimate, samples: Samples, unseen: str = "") -> MainNumbers:
     """The numbers of an observable, beside an interval of its mean that allows for early looks.
 
     Parameters

@@ -403,7 +403,8 @@ def _texts(facts: MainNumbers | None, columns: int, wanted: bool = False) -> lis
             return [f"{value:.0f}" + (f" [{low:.0f}, {high:.0f}]" if wanted else "")]
         return [plus_minus(value, scale * facts.half)]
     first, middle, last = (show_number(scale * q) for q in facts.quantiles)
-    return [middle, f"{first}-{last}", plus_minus(value, scale * facts.half)]
+    to = " to " if first.startswith("-") else "-"
+    return [middle, f"{first}{to}{last}", plus_minus(value, scale * facts.half)]
 
 
 def _position(results: Results, cell: CellResults) -> str:
