@@ -257,7 +257,10 @@ def test_the_command(capsys, tmp_path):
     ("arguments", "message"),
     [
         (["--noise", TICK], "got no --at-most"),
-        (["--noise", "period=1ms,duration=1us", "--at-most", "2"], "got no such noise; `jitterfly budget"),
+        (
+            ["--noise", "period=1ms,duration=1us", "--at-most", "2"],
+            "got no such noise; `jitterfly budget",
+        ),
         (["--noise", TICK, "--at-most", "1"], "--at-most must be above 1, got 1"),
         (
             ["--noise", TICK, "--at-most", "5%"],

@@ -97,7 +97,10 @@ def test_a_study_without_a_target_says_what_its_means_may_lack(tmp_path, capsys)
     study = jf.Study(
         "rare",
         case={"network": NETWORK},
-        variants={"without": {"noise": case_with().noise}, "with": {"noise": case_with(rare).noise}},
+        variants={
+            "without": {"noise": case_with().noise},
+            "with": {"noise": case_with(rare).noise},
+        },
         axes=[jf.Axis("ranks", [16, 64])],
         observables={name: jf.Completion(variant=name) for name in ("with", "without")},
         budget=jf.RealizationBudget(max=1000),

@@ -210,7 +210,9 @@ def _at_most(chosen: argparse.Namespace, unknown: bool) -> float | None:
     """The slowdown after `--at-most`; `unknown` is whether a noise has what it is to find."""
     at_most = None if chosen.at_most is None else number(chosen.at_most, "at-most")
     if unknown != (at_most is not None):
-        recorded = "; `jitterfly budget --noise FILE` says how much rarer recorded noise must become"
+        recorded = (
+            "; `jitterfly budget --noise FILE` says how much rarer recorded noise must become"
+        )
         got = "no --at-most" if unknown else f"no such noise{recorded}"
         raise ValueError(
             "--at-most X and one --noise with duration=max or period=min go together: the largest "
