@@ -142,21 +142,23 @@ def _verdict(a: Side, b: Side, cell: Cell, other: Cell, confidence: float, level
     winner = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
     if winner and x.mean() < 0:  # an overhead over a slower one: the larger quotient is the faster
         winner = "A" if winner == "B" else "B"
-    means = [
+    mean_a, mean_b = (
         stats.mean(samples, confidence, noisy=noisy, lower_bound=of.measure.lower_bound)
         for samples, of in ((x, of_a), (y, of_b))
-    ]
-    unseen = (unseen_noise(of_a, cell.cases, half_of(means[0])),
-              unseen_noise(of_b, other.cases, half_of(means[1])))  # fmt: skip
+    )
     return Verdict(
         shown_labels(a.store.study, cell),
         a.family(cell),
         count,
-        *means,
+        mean_a,
+        mean_b,
         ratio,
         stats.win_probability(
             int((y < x).sum()), int((y == x).sum()), int((y > x).sum()), confidence
         ),
         winner,
-        unseen,
+        (
+            unseen_noise(of_a, cell.cases, half_of(mean_a)),
+            unseen_noise(of_b, other.cases, half_of(mean_b)),
+        ),
     )
