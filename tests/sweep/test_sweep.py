@@ -310,6 +310,27 @@ def test_nothing_to_do_is_said(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_progress_is_told_in_cells(tmp_path, capsys):
+    """Never back, and to the end, also of a run that has nothing to do; Ctrl-C works from it."""
+    told = []
+    for executor in (InProcess(), None):
+        study = sweep_cases.study()
+        study.run(tmp_path / "out", executor=executor, progress=lambda *how: told.append(how))
+        dones, cells = zip(*told, strict=True)
+        assert list(dones) == sorted(dones)
+        assert (dones[-1], set(cells)) == (4, {4})
+    assert dones[0] < 1
+    assert capsys.readouterr().err == ""
+    with pytest.raises(ValueError, match="progress must be None or callable, got 3"):
+        sweep_cases.study().run(progress=3)
+
+    def interrupt(done, cells):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="of 4 cells are finished, and what was run"):
+        run(sweep_cases.study(), tmp_path / "stopped", progress=interrupt)
+
+
 def test_the_bar_never_goes_back():
     class Terminal(io.StringIO):
         def isatty(self):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, lru_cache, partial
 from itertools import chain
@@ -33,6 +33,8 @@ from .realization_budget import RealizationBudget
 from .validation import check_observables_and_targets, covered, read_observables
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     import pandas
     import xarray
     from matplotlib.figure import Figure
@@ -238,6 +240,7 @@ class Study:
         self,
         out: str | Path | None = None,
         *,
+        executor: Executor | None = None,
         workers: str | int | None = None,
         backend: str = "auto",
         threads: int | None = None,
@@ -246,6 +249,7 @@ class Study:
         targets: Sequence[Target | str] | None = None,
         force: bool = False,
         stream: TextIO | None = None,
+        progress: Callable[[float, int], object] | None = None,
     ) -> StudyResult:
         """Run what is not done yet of this study.
 
@@ -256,6 +260,8 @@ class Study:
         out : path, optional
             A directory for the samples: the same call goes on from what is there. Without it they
             are in a temporary directory, which is removed with the result.
+        executor : Executor, optional
+            Where batches run, in place of workers; the caller shuts it down.
         workers : str or int, optional
             "gpus" (a process for each GPU), "sockets" or a number (processes that share the
             processors), "mpi". Without it this process alone.
@@ -270,6 +276,9 @@ class Study:
         stream : text file, optional
             Where progress goes. Left out: standard error, and nothing of a run that ends before
             the first report (10 s).
+        progress : callable, optional
+            Called now and then as ``progress(done, cells)``, in this thread; `done` holds the parts
+            of cells that are under way. Nothing is printed then, unless there is a `stream`.
 
         Returns
         -------
@@ -304,8 +313,9 @@ class Study:
         ([16, 64], True)
         """
         found: StudyResult = notebook.run_study(
-            self, out, workers=workers, backend=backend, threads=threads, realizations=realizations,
-            seed=seed, targets=targets, force=force, stream=stream,
+            self, out, executor=executor, workers=workers, backend=backend, threads=threads,
+            realizations=realizations, seed=seed, targets=targets, force=force, stream=stream,
+            progress=progress,
         )  # fmt: skip
         return found
 

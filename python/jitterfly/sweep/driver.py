@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import math
 import os
 import queue
@@ -135,11 +136,18 @@ class RunProgressLine(ProgressLine):
     time for more than their work.
 
     The variants of a cell are looked at together. `stream` is stderr if not given; a run that ends
-    before the first report says nothing there.
+    before the first report says nothing there. `report` is told the cells that are done, with the
+    part of those under way, and all.
     """
 
-    def __init__(self, runs: Sequence[CellRun], stream: TextIO | None = None):
+    def __init__(
+        self,
+        runs: Sequence[CellRun],
+        stream: TextIO | None = None,
+        report: Callable[[float, int], object] | None = None,
+    ):
         super().__init__(stream or sys.stderr, keep=True)
+        self.report, self.reported = report, 0.0
         self.asked = stream is not None
         self.runs = runs
         self.cells = len(runs)
@@ -178,6 +186,10 @@ class RunProgressLine(ProgressLine):
         if run.done and cell.index not in self.finished:
             self.finished.add(cell.index)
             self.cells_done += 1
+        if self.report is not None:
+            done = self.cells - self.cells_asked + self.cells_worth
+            self.reported = max(self.reported, min(done, self.cells - 0.001))
+            self.report(self.cells if self.cells_done == self.cells else self.reported, self.cells)
         if self.due():
             self._show()
 
@@ -360,6 +372,7 @@ def run(
     force: bool = False,
     on_error: str = "stop",
     stream: TextIO | None = None,
+    progress: Callable[[float, int], object] | None = None,
     finish: Callable[[Store], object] | None = None,
     batch_seconds: float = 1.0,
 ) -> Store:
@@ -395,6 +408,9 @@ def run(
     stream : text file, optional
         Where progress goes; by default stderr, and nothing of a run that ends before the first
         report (10 s).
+    progress : callable, optional
+        Called now and then as ``progress(done, cells)``, in this thread; `done` holds the parts of
+        cells that are under way. Nothing is printed then, unless there is a `stream`.
     finish : callable, optional
         Called when every cell is there, while no other run may write into `out`.
     batch_seconds : float
@@ -424,6 +440,8 @@ def run(
         shard = Shard.parse(shard)
     if not is_real_number(batch_seconds) or not 0 < batch_seconds < math.inf:
         raise ValueError(f"batch_seconds must be a number above 0, got {shorten(batch_seconds)}")
+    if progress is not None and not callable(progress):
+        raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
     if isinstance(study, (str, Path)):
         study = load_study(study)
     if not isinstance(study, Study):
@@ -444,6 +462,8 @@ def run(
             if shard is None and is_finished(store):
                 if stream is not None:
                     print(f"{len(cells)}/{len(cells)} cells, nothing to do", file=stream)
+                if progress is not None:
+                    progress(len(cells), len(cells))
                 if finish is not None:
                     finish(store)
                 return store
@@ -457,8 +477,10 @@ def run(
                 ProgressWriter(store, [one.decision for one in runs]) if shard is None else None
             )
             try:
-                with store.writing(), RunProgressLine(runs, stream) as progress:
-                    feed = Feed(store, runs, progress, on_error, writer)
+                if progress is not None and stream is None:
+                    stream = io.StringIO()
+                with store.writing(), RunProgressLine(runs, stream, progress) as line:
+                    feed = Feed(store, runs, line, on_error, writer)
                     if not all(one.done for one in runs):
                         with _opened(executor, workers, threads) as chosen:
                             feed.run(chosen, executors.backend_of(workers, backend), threads)
