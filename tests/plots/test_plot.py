@@ -150,6 +150,9 @@ def test_maps(tmp_path):
         ([1.0, 1.0], "slowdown", (1, 1.01), " (colours span 1 %)"),
         ([1e-3, 1.1e-3], "other", (1e-3, 1.1e-3), " (colours span 10 %)"),
         ([1.0, 1.5], "slowdown", (1, 1.5), ""),
+        ([-2.6, 0.4], "other", (-2.6, 0.4), ""),
+        ([-3e-4, -4e-5], "other", (-3e-4, 0), ""),
+        ([0.0, 0.0], "other", (0, 1), ""),
     ],
 )
 def test_colours_of_a_map_span_its_values(values, kind, ends, told):
@@ -162,6 +165,22 @@ def test_colours_of_a_map_span_its_values(values, kind, ends, told):
     axes = maps.Figure().add_subplot()
     maps._panel(axes, grid, "a", norm, (3.0, 2.0))
     assert axes.get_title() == f"it{told}"
+    assert not np.ma.getmaskarray(norm(numbers)).any()  # every value has a colour
+
+
+def test_numbers_on_what_has_no_colour_are_black():
+    axes = maps.Figure().add_subplot()
+    maps.draw_map(axes, [[-1.0, 1.0]], maps.LogNorm(1, 10))
+    assert [text.get_color() for text in axes.texts] == ["white", "black"]
+
+
+def test_differences_below_0_have_a_unit():
+    """Of the largest, whatever its sign."""
+    none = np.zeros((1, 2), dtype=bool)
+    values = np.array([[-3.6e-4, 4e-5]])
+    one = figures.GridMap("over", "other", values, 0 * values, none, none, "s")
+    figures._rescale([one])
+    assert (one.title, list(one.values[0])) == ("over, µs", pytest.approx([-360, 40]))
 
 
 def test_an_unfinished_run_is_drawn_and_says_so(tmp_path):

@@ -63,10 +63,12 @@ def draw_map(
     none = np.zeros(values.shape, dtype=bool)
     hatched, marked = (none if some is None else some for some in (hatched, marked))
     ramp = mpl.colormaps[colours]
-    axes.imshow(np.ma.masked_invalid(values), norm=norm, cmap=ramp, origin="lower",
+    colour = np.ma.masked_invalid(values)
+    axes.imshow(colour, norm=norm, cmap=ramp, origin="lower",
                 aspect="auto", interpolation="nearest")  # fmt: skip
     style.bare(axes)
-    shades = ramp(norm(np.nan_to_num(values)))[..., :3]
+    shades = ramp(norm(colour))
+    shades = np.where(shades[..., 3:] > 0, shades[..., :3], 1.0)  # what has no colour is white
     dark = shades @ (0.2126, 0.7152, 0.0722) < 0.45
     known = np.isfinite(values)
     for ink, where in (("white", known & dark), ("black", known & ~dark)):
@@ -103,7 +105,7 @@ def colour_bar(axes: Axes, norm: Normalize, height: float, *, colours: str = COL
     if isinstance(norm, LogNorm):
         low, high = (float(end or 1.0) for end in (norm.vmin, norm.vmax))
         bar.locator = FixedLocator(style.bar_ticks(low, high, 0.9 * height))
-    else:  # of T, whole numbers
+    else:  # of T, whole numbers; so are others where there are enough of them
         bar.locator = MaxNLocator(max(1, min(int(height / 0.25), 8)), integer=True)
     digits = 4 if _span(norm) < _NARROW else 3
     bar.formatter = FuncFormatter(lambda v, _: f"{v:.{digits}g}")
@@ -212,12 +214,15 @@ def _span(norm: Normalize) -> float:
 
 
 def _norm(values: list[np.ndarray], kind: str) -> Normalize:
-    """Colours shared by all maps of one observable; ratios start at 1."""
+    """Colours shared by all maps of one observable; ratios start at 1.
+
+    They are linear, and their ends hold 0, for T and where a value is at or below 0.
+    """
     known = np.concatenate([one[np.isfinite(one)] for one in values])
-    if kind == "T":
-        return Normalize(0, max(known, default=1))
-    known = known[known > 0]
     low, high = (known.min(), known.max()) if len(known) else (1.0, 10.0)
+    if kind == "T" or low <= 0:
+        low, high = min(low, 0), max(high, 0)
+        return Normalize(low, high if high > low else 1)
     if kind in ("slowdown", "gain"):
         low = min(low, 1.0)
     return LogNorm(low, max(high, (1 + _LEAST_SPAN) * low))

@@ -262,8 +262,8 @@ def grids(results: Results, x: str, y: str, names: list[str]) -> list[Grid]:
 
 
 def _rescale(maps: list[GridMap]) -> None:
-    """Times in the unit of the longest, the same in all maps of an observable."""
-    longest = max(np.nanmax(one.values, initial=0.0) for one in maps)
+    """Times in the unit of the longest (of either sign), the same in all maps of an observable."""
+    longest = max(np.nanmax(np.abs(one.values), initial=0.0) for one in maps)
     if longest <= 0 or all(one.unit != "s" for one in maps):
         return
     unit = show_seconds(longest).split()[1]
