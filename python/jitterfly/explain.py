@@ -40,7 +40,7 @@ from .noise.source import name_in_case
 from .program import compile_case
 from .result_table import ResultTable, aligned, csv_text, ends, kept
 from .simulate import check_run, check_times, no_memory, reporting
-from .slowdown import in_words, parts_in_words, repetition
+from .slowdown import given_in_words, in_words, parts_in_words, repetition
 from .stats import Estimate
 from .steps import ASK, COPY
 from .units import from_ticks, show_seconds, show_size
@@ -431,12 +431,8 @@ class Explanation(DelayByCause):
         case = self.case
         told = [
             f"{in_words(case.algorithm)}, {show_size(case.message_bytes)}{repetition(case)}",
-            f"network: {in_words(case.network)}",
+            *given_in_words(case),
         ]
-        if case.arrival is not None:
-            told.append(f"arrival: {in_words(case.arrival)}")
-        if case.speed is not None:
-            told.append(f"speed of the ranks: {in_words(case.speed)}")
         noise = [f"noise.{i}: {in_words(one)}" for i, one in enumerate(case.noise)]
         return [*told, *(noise or ["noise: none"])]
 

@@ -557,6 +557,16 @@ def in_words(part: Component) -> str:
     return ", ".join(parts_in_words(part))
 
 
+def given_in_words(case: Case) -> list[str]:
+    """Network, arrival and speed of the ranks: what times depend on beside algorithm and noise."""
+    given = {
+        "network": case.network,
+        "arrival": case.arrival,
+        "speed of the ranks": case.speed,
+    }
+    return [f"{name}: {in_words(part)}" for name, part in given.items() if part is not None]
+
+
 def parts_in_words(part: Component) -> list[str]:
     """The kind, and each field that was given, in words."""
     if isinstance(part, Hierarchy):

@@ -137,3 +137,18 @@ def test_every_value_is_within_its_panel_and_unknown_intervals_are_marked():
     assert found.rows[0].mean.too_small
     (legend,) = figure.legends
     assert "no interval is known" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_samples_say_which_ranks_are_late_or_slow_and_are_of_one_kind():
+    """Of more observations than there are colours, the maxima over the ranks."""
+    case = jf.Case(16, network="L=1us,o=200ns", noise=NOISE, cycles=3, compute_time="10us",
+                   observe="arrival", arrival=jf.imbalance.OneLate("1ms", rank=2),
+                   speed=jf.imbalance.SlowRanks(3, ranks=[1]))  # fmt: skip
+    figure = jf.simulate(case, 20).plot()
+    told = text_of(figure)
+    assert "network: loggops, L = 1 µs, o = 200 ns; arrival: one_late, delay = 1 ms, rank = 2" in told
+    assert "speed of the ranks: slow_ranks, factor = 3" in told
+    *lines, quiet = (text.get_text() for text in figure.legends[0].get_texts())
+    assert len(lines) == 6
+    assert all(line.endswith(": max") for line in lines)
+    assert quiet == "without noise"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..fields import counted
 from ..result_table import show_time
 from ..results.study_axes import evenly
 from ..simulate import Result
-from ..slowdown import SlowdownTable, in_words, repetition, show_ratio
+from ..slowdown import SlowdownTable, given_in_words, in_words, repetition, show_ratio
 from ..stats import Estimate
 from ..units import show_seconds, show_size
 from . import style
@@ -204,10 +205,14 @@ def _bins(times: npt.NDArray[np.float64]) -> int:
 def draw_samples(result: Result) -> Figure:
     """The share of realizations that is later than a time, a line for each observation.
 
-    Of more observations than there are colours, the first and the last and some between.
+    Of more observations than there are colours, the maxima over the ranks, or the first and the
+    last and some between.
     """
     names = result.observations
-    chosen = evenly(range(len(names)), len(style.SERIES))
+    columns: Sequence[int] = range(len(names))
+    if len(names) > len(style.SERIES):
+        columns = [i for i in columns if names[i].endswith(": max")] or columns
+    chosen = evenly(columns, len(style.SERIES))
     figure, axes = style.new_figure([2.2], 1)
     handles = [
         style.draw_later_share(axes[0, 0], result.samples[:, column], look, names[column])
@@ -229,6 +234,6 @@ def draw_samples(result: Result) -> Figure:
     size = show_size(case.message_bytes)
     title = f"{case.algorithm.kind} of {size} on {case.ranks:,} ranks{repetition(case)}"
     noise = "; ".join(map(in_words, case.noise)) or "none"
-    details = [f"network: {in_words(case.network)}", f"noise: {noise}", *subtitle]
+    details = [*given_in_words(case), f"noise: {noise}", *subtitle]
     style.finish(figure, title, details, handles)
     return figure
