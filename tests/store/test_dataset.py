@@ -378,6 +378,15 @@ def test_csv_needs_no_package(out, monkeypatch):
     export(make(out), out.with_suffix(".csv"))
 
 
+@pytest.mark.parametrize("path", ["algorithm", "algorithm.kind"])
+def test_the_base_case_has_no_algorithm_that_an_axis_sets(path):
+    case = jf.Case(8, network="L=1us,o=200ns", algorithm=jf.RingAllreduce())
+    kinds = ["ring_allreduce", "recursive_doubling_allreduce"]
+    budget = jf.RealizationBudget(max=1)
+    store = jf.Study("kinds", case=case, axes=[jf.Axis(path, kinds)], budget=budget).run()
+    assert "kind" not in json.loads(store.to_xarray().attrs["case"]).get("algorithm", {})
+
+
 def test_files_say_how_to_get_their_numbers_again(out, tmp_path):
     """Seed and version in each row of tables; the base case in the attributes of a dataset."""
     store = make(out)

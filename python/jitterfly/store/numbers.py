@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -281,7 +281,10 @@ class Numbers:
 def _about(store: Readable, confidence: float) -> dict[str, Any]:
     study, meta, names = store.study, store.meta, axis_names(store)
     base: Any = study.case  # a table, once it is read
-    usual = {} if store.cells[0].of_schedules else {"algorithm": {"kind": Butterfly.kind}}
+    points = [*chain(*(axis.values for axis in study.axes)), *study.variants]
+    paths = {path for point in points for path in point.settings}
+    given = store.cells[0].of_schedules or not paths.isdisjoint({"algorithm", "algorithm.kind"})
+    usual = {} if given else {"algorithm": {"kind": Butterfly.kind}}
     coordinates_of_labels: list[dict[str, Any]] = [
         {cell.labels[name]: cell.coordinates[name] for cell in store.cells} for name in names
     ]
