@@ -9,6 +9,7 @@ from support import plotted_studies
 from support.plotted_studies import CS14, CYCLES, MAPS, MS12, drawn
 from support.scale import full_scale, some
 
+import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.results import Results, tables
 from jitterfly.results.status import status
@@ -197,3 +198,16 @@ def test_it_can_be_drawn_alone(results, tmp_path, capsys):
     alone[1] = "tail"
     assert main(["plot", str(results.store.path), *alone]) == 2
     assert "single realizations have a value" in capsys.readouterr().err
+
+
+def test_a_table_says_why_a_narrow_interval_does_not_meet_its_target():
+    case = jf.Case(64, network="L=1us,o=200ns", noise=jf.StepNoise("1us", 0.008))
+    store = jf.Study("few", case=case, axes=[jf.Axis("ranks", [4, 64])],
+                     budget=jf.RealizationBudget(max=100), targets=["mean of completion ± 50 %"]
+                     ).run()  # fmt: skip
+    few, _ = (store.decision(cell).states[0] for cell in store.cells)
+    assert few.narrow_enough
+    assert not few.met
+    told = " ".join(store.summary().split())
+    why = f"The mean of completion may lack what rare noise adds: {few.why} at ranks=4"
+    assert why in told

@@ -180,6 +180,11 @@ class TargetState:
     why: str
     unseen: str = ""
 
+    @property
+    def narrow_enough(self) -> bool:
+        """Whether the interval is as narrow as wanted, met or not."""
+        return self.error <= _wanted_half_width(self.target)
+
 
 @dataclass(frozen=True)
 class Decision:

@@ -213,13 +213,13 @@ _MOST_SOURCES = 4  # of rare noise, or groups of observables
 
 
 def _unseen(results: Results) -> list[str]:
-    """A line on means that may lack what rare noise adds."""
+    """A line on means that may lack what rare noise adds, however narrow their intervals are."""
     found = [
-        (cell, state.target.observable, state.unseen)
+        (cell, state.target.observable, state.unseen or state.why)
         for cell in results.cells
         if cell.complete
         for state in cell.decision.states
-        if state.unseen
+        if state.unseen or (state.why and state.narrow_enough)
     ]
     asked = results.cells[:MOST_OF_ALL]  # of a large study, as many as the tables show
     found += [
