@@ -651,3 +651,16 @@ def test_intervals_and_medians_are_not_hidden(many_settings):
 
 
 _DARK = {look.dark for look in style.SERIES}
+
+
+@pytest.mark.parametrize("kind", ["curves", "family"])
+def test_a_value_without_an_interval_has_a_ring_and_the_legend_says_so(kind):
+    noise = jf.StepNoise("1us", 1e-6)
+    study = jf.Study("rare", case=jf.Case(4, network="L=1us,o=200ns", noise=noise),
+                     axes=[jf.Axis("ranks", [4, 8])],
+                     budget=jf.RealizationBudget(max=20))  # fmt: skip
+    figure = study.run().plot(kind=kind)
+    words = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert words.count("no interval is known") == 1
+    rings = [line for axes in figure.axes for line in axes.lines if line.get_fillstyle() == "none"]
+    assert len(rings) == 4  # completion and slowdown

@@ -146,7 +146,9 @@ def test_samples_say_which_ranks_are_late_or_slow_and_are_of_one_kind():
                    speed=jf.imbalance.SlowRanks(3, ranks=[1]))  # fmt: skip
     figure = jf.simulate(case, 20).plot()
     told = text_of(figure)
-    assert "network: loggops, L = 1 µs, o = 200 ns; arrival: one_late, delay = 1 ms, rank = 2" in told
+    assert (
+        "network: loggops, L = 1 µs, o = 200 ns; arrival: one_late, delay = 1 ms, rank = 2" in told
+    )
     assert "speed of the ranks: slow_ranks, factor = 3" in told
     *lines, quiet = (text.get_text() for text in figure.legends[0].get_texts())
     assert len(lines) == 6

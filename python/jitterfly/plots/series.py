@@ -15,7 +15,7 @@ from ..fields import FloatsLike
 from ..results import CellResults, Results
 from ..results.main_numbers import RUNS, MainNumbers
 from ..stats import Estimate
-from .style import GREY, INK, Look, reach
+from .style import GREY, INK, Look, mark_no_interval, reach
 
 MEDIAN: dict[str, Any] = {"linewidth": 1.3, "linestyle": (0, (1, 1.2))}
 _PALE = 0.4
@@ -80,7 +80,7 @@ def draw_series(
 
 
 def draw_means(axes: Axes, x: FloatsLike, means: Sequence[Estimate | None], **options: Any) -> None:
-    """Values joined by a line, with error bars; over the whole height where one has no ends.
+    """Values joined by a line, with error bars; a ring around one that has no ends.
 
     An arrow stands for the end that is not known where the other one is.
     """
@@ -95,9 +95,8 @@ def draw_means(axes: Axes, x: FloatsLike, means: Sequence[Estimate | None], **op
                           textcoords="offset points", annotation_clip=True,
                           arrowprops={"arrowstyle": "<-", "color": options.get("color"),
                                       "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0})  # fmt: skip
-        else:
-            axes.plot([at, at], [0, 1], transform=axes.get_xaxis_transform(), linewidth=0.8,
-                      color=options.get("color"), linestyle=(0, (2, 2)))  # fmt: skip
+        elif np.isfinite(estimate.value):
+            mark_no_interval(axes, at, float(estimate.value), color=options.get("color"))
 
 
 def is_open(estimate: Estimate) -> bool:

@@ -49,9 +49,9 @@ def draw_table(found: SlowdownTable) -> Figure:
     for panel, name in ((top, "mean"), (bottom, "slowdown")):
         values = [getattr(row, name) for row in found.rows]
         for count, one in zip(ranks, values, strict=True):
-            if not math.isfinite(one.low) or not math.isfinite(one.high):  # no end is known
-                panel.plot([count], [one.value], marker="o", markersize=9, fillstyle="none",
-                           color=mean.color, linewidth=0, clip_on=False)  # fmt: skip
+            if not math.isfinite(one.low) or not math.isfinite(one.high):
+                style.mark_no_interval(panel, count, float(one.value), color=mean.color,
+                                       clip_on=False)  # fmt: skip
         panel.errorbar(ranks, [one.value for one in values], style.reach(values), color=mean.color,
                        marker=mean.marker, markersize=4, capsize=2)  # fmt: skip
         panel.set_xscale("log")
@@ -77,9 +77,6 @@ def draw_table(found: SlowdownTable) -> Figure:
         Line2D([], [], **tail.marked, label="p99"),
         Line2D([], [], color=style.GREY, linestyle=":", label="without noise"),
     ]
-    if any(not math.isfinite(end) for row in found.rows for end in (row.mean.low, row.mean.high)):
-        handles.append(Line2D([], [], color=mean.color, marker="o", markersize=9, linewidth=0,
-                              fillstyle="none", label="no interval is known"))  # fmt: skip
     style.finish(figure, found.title(), found.notes(), handles)
     return figure
 

@@ -449,6 +449,20 @@ def panel_title(axes: Axes, label: str) -> None:
     axes.set_title(wrapped(label, 0.85 * width, 9), fontsize=9, parse_math=False)
 
 
+_NO_INTERVAL: dict[str, Any] = {
+    "marker": "o",
+    "markersize": 9,
+    "fillstyle": "none",
+    "linestyle": "none",
+    "label": "no interval is known",
+}
+
+
+def mark_no_interval(axes: Axes, x: float, y: float, **options: Any) -> None:
+    """A ring around a value of which no interval is known; `finish` says so in the legend."""
+    axes.plot([x], [y], **_NO_INTERVAL, **options)
+
+
 def left_out(shown: int, count: int, what: str) -> str:
     """For a subtitle: `6 of 42 cells`; empty where all are shown."""
     return f"{shown:,} of {count:,} {what}" if shown < count else ""
@@ -469,6 +483,9 @@ def finish(figure: Figure, title: str, subtitle: Sequence[str], handles: Sequenc
     """Title above the axes, one legend below them; what is empty of the subtitle is left out."""
     asked = _OPTIONS.get()
     width, height = asked.size or figure.get_size_inches()
+    lines_drawn = (line for axes in figure.axes for line in axes.lines)
+    if any(line.get_label() == _NO_INTERVAL["label"] for line in lines_drawn):
+        handles = [*handles, Line2D([], [], color=GREY, **_NO_INTERVAL)]
     title = title if asked.title is None else asked.title
     columns = max(1, min(3 if width > 9 else 2 if width > 5 else 1, len(handles)))
     for handle in handles:
