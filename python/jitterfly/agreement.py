@@ -156,8 +156,8 @@ class Agreement(ResultTable):
                          _show(row.simulated), f"{row.ratio:.3g}", row.verdict))  # fmt: skip
         return aligned(rows)
 
-    def notes(self) -> list[str]:
-        """The distance, what is off the most, and what the intervals are."""
+    def subtitle(self) -> list[str]:
+        """For pictures: the distance, what is off the most, and what the intervals are."""
         told = []
         if self.distance is not None:
             d = self.distance
@@ -176,7 +176,11 @@ class Agreement(ResultTable):
         told.append(
             f"{100 * self.confidence:g} % intervals, of all rows together; seed {self.seed}"
         )
-        return [*told, *self.remarks]
+        return told
+
+    def notes(self) -> list[str]:
+        """The subtitle of pictures, and what else has to be said."""
+        return [*self.subtitle(), *self.remarks]
 
     def to_csv(self) -> str:
         """A line for each row."""

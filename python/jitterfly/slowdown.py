@@ -123,15 +123,19 @@ class SlowdownTable(ResultTable):
                          p99, show_ratio(row.slowdown)))  # fmt: skip
         return aligned(rows)
 
-    def notes(self) -> list[str]:
-        """Network and realizations, and what the intervals are."""
+    def subtitle(self) -> list[str]:
+        """What pictures say below their title: network and realizations, what the intervals are."""
         first = self.rows[0]
-        text = [
+        return [
             f"network: {in_words(self.case.network)}",
             f"{first.mean.realizations:,} realizations for each number of ranks, seed {self.seed}; "
             f"{100 * first.mean.confidence:g} % intervals of mean and slowdown",
-            *self._recording_notes(),
         ]
+
+    def notes(self) -> list[str]:
+        """The subtitle of pictures, and what else has to be said about the table."""
+        first = self.rows[0]
+        text = [*self.subtitle(), *self._recording_notes()]
         drawn = any(random_sources(self.case))
         if not drawn:
             text.append("no noise that acts here is drawn: all realizations are the same")

@@ -328,7 +328,9 @@ def test_resampled_recordings(capsys, tmp_path):
         assert words in err
 
 
-def test_the_picture_names_options_where_the_command_draws_it(capsys, tmp_path, monkeypatch):
+def test_what_to_do_stands_in_the_text_and_the_json_and_in_no_picture(
+    capsys, tmp_path, monkeypatch
+):
     pytest.importorskip("matplotlib")
     told = []
 
@@ -338,16 +340,18 @@ def test_the_picture_names_options_where_the_command_draws_it(capsys, tmp_path, 
     monkeypatch.setattr("jitterfly.plots.draw.save", keep)
     given = ("--noise", FILE, "--realizations", 20, "--picture", tmp_path / "a.png")
     for ranks in ("4", "4..8"):
-        assert run(capsys, *given, "--ranks", ranks)[0] == 0
-        assert "for that take --resamples 20" in told[-1]
-    jf.slowdown(FILE, 4, realizations=20).plot(tmp_path / "a.png")
-    assert "for that take `resamples` = 20" in told[-1]
+        code, out, _ = run(capsys, *given, "--ranks", ranks, "--json")
+        assert code == 0
+        assert any("for that take --resamples 20" in note for note in json.loads(out)["notes"])
+        assert "20 realizations" in told[-1]
+        assert "take" not in told[-1]
     file = tmp_path / "osu.txt"
     file.write_text("# OSU MPI Allreduce Latency Test v7.3\n# Size  Avg Latency(us)\n8  20.0\n")
     words = ["compare-measured", file, "--ranks=4", "--noise=period=1ms,duration=25us"]
     words += ["--realizations=50", "--picture", tmp_path / "a.png"]
     assert main([str(word) for word in words]) == 0
-    assert "give --iterations" in told[-1]
+    assert "give --iterations" in capsys.readouterr().out
+    assert "give" not in told[-1]
 
 
 def interrupted(monkeypatch, after):

@@ -80,6 +80,7 @@ def test_title_units_and_legend():
     assert "butterfly, 8 B on 64 ranks, under noise: periodic, period = 1 ms" in told
     assert f"slowdown (mean) {found.rows[0].slowdown:.3g}" in told
     assert "bars and brackets: 95 % intervals" in told
+    assert "network: loggops, L = 1 µs, o = 200 ns; 1,000 realizations" in told
     _, panel = figure.axes
     assert panel.get_xlabel() == "completion"
     assert panel.get_ylabel() == "realizations"
@@ -135,6 +136,8 @@ def test_every_value_is_within_its_panel_and_unknown_intervals_are_marked():
     for row in found.rows:
         assert low < min(row.noise_free, row.p50.value) <= row.p99.value < high
     assert found.rows[0].mean.too_small
+    assert "no realization was delayed" in " ".join(found.notes())
+    assert "no realization was delayed" not in text_of(figure)  # what to do is for the text
     (legend,) = figure.legends
     assert "no interval is known" in [text.get_text() for text in legend.get_texts()]
 
@@ -154,3 +157,14 @@ def test_samples_say_which_ranks_are_late_or_slow_and_are_of_one_kind():
     assert len(lines) == 6
     assert all(line.endswith(": max") for line in lines)
     assert quiet == "without noise"
+
+
+def test_counts_within_a_decade_are_plain_numbers():
+    found = jf.slowdown(NOISE, 64, realizations=12, network="L=1us,o=200ns")
+    _, panel = found.plot().axes
+    panel.figure.canvas.draw()
+    texts = [
+        tick.get_text() for minor in (False, True) for tick in panel.get_yticklabels(minor=minor)
+    ]
+    assert {"1", "2", "6"} <= set(texts)
+    assert not any("10^" in text or "times" in text for text in texts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,9 @@ from ..syntax import read_count
 from .one_case import add_case, add_case_options, case_of
 from .options import add_backend, integer, size
 from .output import (
+    PICTURE,
     add_json,
     check_files,
-    draw_picture,
     in_options,
     print_json,
     show_phases,
@@ -23,7 +22,6 @@ from .output import (
 )
 
 _IN_NOTES = ("iterations", "realizations", "bytes")  # parameters that notes name
-_WRITERS = {"picture": partial(draw_picture, options=_IN_NOTES)}
 
 
 def add_parser(commands: Any) -> None:
@@ -72,7 +70,7 @@ def _run(chosen: argparse.Namespace) -> None:
     from ..agreement import MOST_ITERATIONS, USUAL_REALIZATIONS, compare_measured
 
     started = time.monotonic()
-    check_files(chosen, _WRITERS)
+    check_files(chosen, PICTURE)
     collective, ranks, bytes_ = _choices(chosen)
     case, seed, where = case_of(chosen)
     with show_phases(begun=started) as phases:
@@ -91,7 +89,7 @@ def _run(chosen: argparse.Namespace) -> None:
             threads=integer(chosen.threads, "threads", 1, MOST_THREADS),
             progress=lambda done, count: phases("simulating", done, count),
         )
-    written = write_files(chosen, found, _WRITERS)
+    written = write_files(chosen, found, PICTURE)
     if chosen.json:
         print_json(
             "compare-measured",

@@ -297,14 +297,6 @@ Writers = Mapping[str, Callable[[Any, Path], object]]
 PICTURE: Writers = {"picture": lambda answer, path: answer.plot(path)}
 
 
-def draw_picture(answer: Any, path: Path, options: Collection[str]) -> None:
-    """Draw an answer whose notes name parameters: `options` become those of the command."""
-    from ..plots.style import figure_options
-
-    with figure_options(subtitle=lambda text: in_options(text, options)):
-        answer.plot(path)
-
-
 def check_files(chosen: argparse.Namespace, writers: Writers) -> None:
     """Raise ValueError where a file that an option asks for can not be written: before the work."""
     from ..plots import draw

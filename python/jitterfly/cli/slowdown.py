@@ -30,7 +30,6 @@ from .output import (
     add_json,
     check_files,
     check_force,
-    draw_picture,
     in_options,
     plain,
     prepare_out,
@@ -156,7 +155,8 @@ def _run(chosen: argparse.Namespace) -> int:
     if not chosen.json:
         print(in_options("\n".join(answer.report()), _IN_NOTES), flush=True)
     content = {**question.fields(), "stopped": answer.stopped,
-               "rows": list(map(_row, answer.rows))}  # fmt: skip
+               "rows": list(map(_row, answer.rows)),
+               "notes": [in_options(note, _IN_NOTES) for note in answer.notes()]}  # fmt: skip
     if isinstance(answer, SlowdownTable) and question.resamples:
         content["resampled"] = answer.resampled
     written: list[Path] = []
@@ -286,7 +286,7 @@ def _write(
         pictures += [chosen.out / f"{name}.png"] if draw.can_draw() else []
     if getattr(answer, "drawn", True):
         for path in pictures:
-            draw_picture(answer, path, _IN_NOTES)
+            answer.plot(path)
         written += pictures
     elif pictures:
         tell("jitterfly: no picture: no number of ranks has a value")

@@ -168,14 +168,17 @@ class NoiseLimitTable(ResultTable):
             rows.append((f"{row.ranks:,}", show_seconds(row.noise_free), self.cell(row), share))
         return aligned(rows)
 
-    def notes(self) -> list[str]:
-        """Network and realizations, and what the intervals are."""
-        text = [
+    def subtitle(self) -> list[str]:
+        """What pictures say below their title: network and realizations, what the intervals are."""
+        return [
             f"network: {in_words(self.case.network)}",
             f"{self.realizations:,} realizations for each value that was tried, seed {self.seed}; "
             f"{100 * self.confidence:g} % intervals of the Monte Carlo error",
         ]
-        text += self._steady_notes()
+
+    def notes(self) -> list[str]:
+        """The subtitle of pictures, and what else has to be said about the table."""
+        text = [*self.subtitle(), *self._steady_notes()]
         text += doubts(self.case)
         names = [in_words(noise) for noise in self.case.noise]
         names[0] = self.noise.split("; ", 1)[0]  # what is looked for, with its question mark

@@ -17,7 +17,7 @@ def draw(found: Agreement) -> Figure:
     figure, axes = style.new_figure([2.6], 1)
     rows = _ratios if found.measured is None else _quantiles
     handles = rows(axes[0, 0], found)
-    style.finish(figure, found.title(), found.notes(), handles)
+    style.finish(figure, found.title(), found.subtitle(), handles)
     return figure
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+from matplotlib.ticker import FixedLocator, LogFormatter, NullLocator, StrMethodFormatter
 
 from ..fields import counted
 from ..result_table import show_time
@@ -77,7 +77,7 @@ def draw_table(found: SlowdownTable) -> Figure:
         Line2D([], [], **tail.marked, label="p99"),
         Line2D([], [], color=style.GREY, linestyle=":", label="without noise"),
     ]
-    style.finish(figure, found.title(), found.notes(), handles)
+    style.finish(figure, found.title(), found.subtitle(), handles)
     return figure
 
 
@@ -117,6 +117,7 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
     panel.set_yscale("log")
     panel.set_ylim(bottom=0.7)
     panel.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    panel.yaxis.set_minor_formatter(LogFormatter())  # within a decade, plain as well
     panel.set_ylabel("realizations")
     panel.set_xlabel("completion")
     panel.set_xlim(left, right)
@@ -126,7 +127,7 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
         style.value_axis(panel, "s", linear=True)
     told = [
         f"slowdown (mean) {show_ratio(row.slowdown)}",
-        *found.notes(),
+        *found.subtitle(),
         f"bars and brackets: {100 * row.mean.confidence:g} % intervals",
         "arrows: no end is known" if any(not math.isfinite(end) for end in ends) else "",
     ]
@@ -182,7 +183,7 @@ def draw_limits(found: NoiseLimitTable) -> Figure:
     _mark_ranks(panel, ranks)
     said = [f"on {row.ranks:,} ranks: {found.cell(row)}" for row in found.rows
             if row not in rows]  # fmt: skip
-    style.finish(figure, found.title(), [*found.notes(), *said], [])
+    style.finish(figure, found.title(), [*found.subtitle(), *said], [])
     return figure
 
 

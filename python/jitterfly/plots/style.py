@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -386,14 +386,10 @@ _PANEL = 1.2, 0.65  # inches, of the least panel with its ticks
 
 @dataclass(frozen=True)
 class FigureOptions:
-    """What a user asked for in place of a figure's own size (inches) and title.
-
-    `subtitle` makes of the text below the title what is shown.
-    """
+    """What a user asked for in place of a figure's own size (inches) and title."""
 
     size: tuple[float, float] | None = None
     title: str | None = None
-    subtitle: Callable[[str], str] = str
 
 
 _OPTIONS: ContextVar[FigureOptions] = ContextVar(
@@ -403,12 +399,10 @@ _OPTIONS: ContextVar[FigureOptions] = ContextVar(
 
 
 @contextmanager
-def figure_options(
-    size: Any = None, title: str | None = None, subtitle: Callable[[str], str] = str
-) -> Iterator[None]:
+def figure_options(size: Any = None, title: str | None = None) -> Iterator[None]:
     """Draw with these `FigureOptions` within the block; ValueError for what is no size."""
     size = None if size is None else check_size(size)
-    token = _OPTIONS.set(FigureOptions(size, title, subtitle))
+    token = _OPTIONS.set(FigureOptions(size, title))
     try:
         yield
     finally:
@@ -493,7 +487,7 @@ def finish(figure: Figure, title: str, subtitle: Sequence[str], handles: Sequenc
     legend = _legend_height([lines_of(handle.get_label()) for handle in handles], columns)
     usual = 0.17 * -(-len(handles) // columns)
     heading = wrapped(title, 0.97 * width, 12, 4)  # bold letters are wider
-    lines = _lines(asked.subtitle("; ".join(filter(None, subtitle))), round(14 * width))
+    lines = _lines("; ".join(filter(None, subtitle)), round(14 * width))
     # Lines that most pictures lack do not take from the room of the axes.
     if asked.size is None:
         height += 0.17 * (lines_of(heading) - 1) + 0.15 * _title_lines(figure)
