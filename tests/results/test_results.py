@@ -110,6 +110,10 @@ def test_compare_asks_for_a_variant(tmp_path, capsys):
     assert "compared: completion of the last rank, last cycle, with all" in capsys.readouterr().out
     assert main(["compare", f"{out}:one", out, "--observable", "completion"]) == 0
     assert "compared: completion\n" in capsys.readouterr().out
+    alone = str(tmp_path / "alone")  # a single variant is meant
+    run(replace(study, variants={"one": {}}), alone)
+    assert main(["compare", alone, f"{out}:two"]) == 0
+    assert "no winner" in capsys.readouterr().out
     # An observable says of which variant it is: it is not applied to another one.
     assert main(["compare", f"{out}:one", f"{out}:two", "--observable", "completion"]) == 2
     assert "completion is of variant 'one': leave :two out" in capsys.readouterr().err

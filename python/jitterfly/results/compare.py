@@ -55,14 +55,15 @@ class Side:
 
     def _completion(self, cell: Cell) -> Family:
         cases = cell.cases
-        if self.variant not in cases:
+        variant = self.variant or (next(iter(cases)) if len(cases) == 1 else "")
+        if variant not in cases:
             variants = ", ".join(name for name in cases if name)
             if not self.variant:
                 ways = " or ".join(f"{self.store.path}:{name}" for name in cases)
                 raise ValueError(f"choose a variant: {ways}")
             hint = f"choose one as DIR:VARIANT, from {variants}" if variants else "it has none"
             raise ValueError(f"{self.store.path}: no variant {self.variant!r}; {hint}")
-        (family,) = Completion(variant=self.variant).resolve("completion", cases)
+        (family,) = Completion(variant=variant).resolve("completion", cases)
         return family
 
 
