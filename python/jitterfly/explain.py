@@ -33,6 +33,7 @@ from .case import (
     warn_of_doubts,
     warn_of_misses,
     warn_of_unused_costs,
+    why_speed_is_idle,
 )
 from .fields import MOST_THREADS
 from .noise import Noise
@@ -195,10 +196,11 @@ class DelayByCause(ResultTable):
         """A row for each cause.
 
         A mean delay is certain where the noise can not make it differ. A source that few or no
-        realizations met has an interval that says so.
+        realizations met has an interval that says so. A delay that is the same in all of them, by
+        what is given or by the only source, met all of them: its interval allows for others.
         """
         varies, delaying = self._varies(), self._delaying()
-        alone = set(self.causes) - {ARRIVAL, SPEED, PATH} if len(self._noise()) == 1 else set()
+        alone = set(self.causes) - {PATH} if len(self._noise()) == 1 else {ARRIVAL, SPEED}
         means = [
             stats.mean(
                 from_ticks(own),
@@ -263,8 +265,7 @@ class DelayByCause(ResultTable):
         for row in [*self.rows(), *parts]:
             low, high = (show_seconds(float(end)) if np.isfinite(end) else "?"
                          for end in (row.mean.low, row.mean.high))  # fmt: skip
-            share, largest = ("-" if np.isnan(part) else f"{part:.1%}"
-                              for part in (row.share, row.largest))  # fmt: skip
+            share, largest = show_share(row.share), show_share(row.largest)
             part = row in parts
             rows.append((f"  {row.cause}" if part else row.cause,
                          show_seconds(float(row.mean.value)), f"[{low}, {high}]", share,
@@ -398,6 +399,7 @@ class Explanation(DelayByCause):
             name: delays(one, self.case)
             for name, one in zip(names_of(self.case.noise), self.case.noise, strict=True)
         }
+        acts[SPEED] = not why_speed_is_idle(self.case)
         return {cause: drawn and acts.get(cause, True) for cause in self.causes}
 
     def _noise(self) -> tuple[Noise, ...]:
@@ -438,6 +440,17 @@ class Explanation(DelayByCause):
 
     def _realizations_in_words(self) -> str:
         return f"{len(self.ticks):,} realizations, seed {self.seed}"
+
+
+def show_share(share: float) -> str:
+    """A share in percent, without a sign where it rounds to 0; NaN is `-`.
+
+    Examples
+    --------
+    >>> show_share(0.9954), show_share(-0.0004), show_share(float("nan"))
+    ('99.5%', '0.0%', '-')
+    """
+    return "-" if np.isnan(share) else f"{round(share, 3) + 0.0:.1%}"
 
 
 def names_of(noise: Sequence[Noise]) -> list[str]:

@@ -258,6 +258,18 @@ def test_a_slow_rank_is_a_cause():
     assert not found.path_ticks.any()
 
 
+@pytest.mark.filterwarnings("ignore::jitterfly.IneffectiveSpeedWarning")
+@pytest.mark.parametrize(("work", "low", "high"), [("1ms", 480e-6, 520e-6), (0, 0, 0)])
+def test_a_given_delay_has_an_interval(work, low, high):
+    """The same in all realizations: it met all of them, though noise is drawn, or can meet none."""
+    case = jf.Case(64, network=NETWORK, compute_time=work, algorithm=jf.DisseminationBarrier(),
+                   noise=[jf.StepNoise("1us", 0.1)],
+                   speed=imbalance.SlowRanks(1.5, [3]))  # fmt: skip
+    speed, *_ = jf.explain(case, 100).rows()
+    assert speed.mean.value == pytest.approx((low + high) / 2)
+    assert low <= speed.mean.low <= speed.mean.value <= speed.mean.high <= high
+
+
 def test_the_path_is_split_into_what_it_is_made_of():
     """A rank that combines slowly; and a path by other levels of the machine."""
     case = jf.Case(2, network=jf.Hockney("1us", 0, gamma="1ns"), message_bytes=1000,
@@ -397,7 +409,10 @@ def test_tables_and_picture(tmp_path):
         "noise.1: arrival, delay = exponential, mean 20 µs, probability = 0.01",
     ]  # fmt: skip
     assert "of ranks: means" not in " ".join(found.subtitle())  # which explains the table
-    found.plot(tmp_path / "causes.png")
+    figure = found.plot(tmp_path / "causes.png")
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend[0] == f"{rows[0].cause}: {rows[0].share:.1%}"
+    assert figure.axes[0].dataLim.y1 < figure.axes[0].get_ylim()[1]
     assert (tmp_path / "causes.png").stat().st_size > 10_000
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from ..explain import PATH, DelayByCause, RankRow
+from ..explain import PATH, DelayByCause, RankRow, show_share
 from ..units import from_ticks
 from . import style
 
@@ -52,6 +52,7 @@ def draw(found: DelayByCause) -> Figure:
     panel.plot(middle, delays, color=style.INK, marker=".", markersize=4, linewidth=0.8)
     panel.axhline(0, color=style.INK, linewidth=0.8)
     panel.set_xlim(0, 100)
+    panel.set_ylim(top=1.05 * max(above.max(), *delays) or None)  # also where a cause adds nothing
     panel.set_xlabel("realizations, by their delay (%)")
     panel.set_ylabel("delay on the critical path")
     style.unit_axis(panel, "s")
@@ -89,4 +90,4 @@ def _draw_ranks(panel: Axes, found: DelayByCause) -> list[Patch]:
 def _in_words(found: DelayByCause, cause: str, number: int) -> str:
     share = found.rows()[number].share
     name = "the path itself" if cause == PATH else cause
-    return name if np.isnan(share) else f"{name}: {share:.0%}"
+    return name if np.isnan(share) else f"{name}: {show_share(share)}"
