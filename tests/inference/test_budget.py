@@ -302,8 +302,9 @@ def test_longer_delays_allow_less():
 
 
 def noise_file(tmp_path, durations):
-    starts = np.arange(len(durations), dtype=np.int64) * 10**9
-    part = Detours(starts, np.asarray(durations, dtype=np.int64), int(len(durations) * 10**9))
+    durations = np.asarray(durations, dtype=np.int64)
+    ends = np.cumsum(np.maximum(durations, 10**9))  # of the time from one to the next: 1 ms or more
+    part = Detours(np.append(0, ends[:-1]), durations, int(ends[-1]))
     path = tmp_path / "some.noise"
     noisefile.write(Measured((part,), "test"), path)
     return path
@@ -347,6 +348,24 @@ def test_measured_noise_without_room(tmp_path):
     assert share.probability.low < exact < share.probability.high
     with pytest.raises(ValueError, match="precision must be from"):
         thinned(path, 64, "40us", STEP, precision=7.0)
+
+
+@pytest.mark.parametrize(("rank", "steps"), [("last", 2048 * 11), ("mean", 2047)])
+def test_long_detours_too_rare_to_be_simulated_have_exact_bounds(tmp_path, rank, steps):
+    """18 of 20 ms among 100,000 of 5 us carry 42 % of the noise: no seed decides the answer."""
+    durations = np.array([5e6] * 100_000 + [2e10] * 18)
+    path = noise_file(tmp_path, durations)
+    found = thinned(path, 2048, "16.95us", "1.4us", rank)
+    assert (found.realizations, found.state) == (0, "at most")
+    low, high = found.probability.low, found.probability.high
+    sum_of_hits = steps * low * durations.mean() / 1e12
+    rare, any_hit = (-math.expm1(steps * math.log1p(-high * part)) for part in (18 / 100_018, 1))
+    longest = any_hit * 5e-6 + rare * (2e-2 - 5e-6)
+    assert (sum_of_hits, longest) == pytest.approx((1.55e-6, 1.55e-6), rel=5e-3)
+    assert low < found.probability.value < high < 1.15 * low
+    text = "\n".join(found.lines())
+    assert "exact bounds, no simulation" in text
+    assert "the mean of its detours rests on about 18 long detours" in text
 
 
 def test_measured_noise_always_and_never(tmp_path):

@@ -4,6 +4,10 @@ A step that takes L meets a detour of the measured rate r with probability 1 - e
 then delayed by one of the measured durations. The question is for which smaller (or larger)
 probability the limit is just kept; that many times rarer the detours must become, if they stay as
 long as they are.
+
+The mean delay lies between two that are exact: it is at most the sum of all hits, and at least the
+longest of them. Where the long detours that carry much of the noise are too rare to be simulated
+often enough, these two give the interval, and nothing is simulated.
 """
 
 from __future__ import annotations
@@ -15,9 +19,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..distributions import Empirical
+import numpy as np
+
+from ..distributions import Distribution, Empirical
+from ..fields import counted
 from ..measured import Detours, FormatError, Histogram, load
-from ..stats import realizations_needed
+from ..stats import ENOUGH_EVENTS, realizations_needed
 from ..stats.sampling_distributions import clopper_pearson, student_t
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, to_ticks
 from .budget import (
@@ -36,6 +43,7 @@ from .worst_path import UNIT, SearchProgress, simulated_extra
 
 _PILOT = 100  # realizations that plan the rest
 _MOST_STEPS = 2e9
+_LEVELS = 20_001  # of probability, each 0.12 % below the last
 _HALF_A_TICK = 0.5 / TICKS_PER_SECOND
 _STEP = 0.3  # of ln p, over which the pilot tells the slope
 
@@ -44,7 +52,8 @@ _STEP = 0.3  # of ln p, over which the pilot tells the slope
 class Thinned:
     """The answer: p at most, the measured p, and their ratio.
 
-    `events` are the detours measured, `rate` per second of a CPU.
+    `events` are the detours measured, `rate` per second of a CPU; their mean is as skewed as that
+    of `long_events` equal ones among them. Without `realizations` the interval is of exact bounds.
     """
 
     question: BudgetQuestion
@@ -52,6 +61,7 @@ class Thinned:
     state: str
     probability: Bounds
     events: int
+    long_events: float
     rate: float
     realizations: int
     confidence: float
@@ -97,10 +107,23 @@ class Thinned:
             met = "met as it is" if most < 1 else "about at the limit"
             message = (f"{met}: detours may become {often[0]:.3g} [{often[1]:.3g}, "
                     f"{often[2]:.3g}] times as frequent")  # fmt: skip
-        how = (f"{100 * self.confidence:g} % interval of the Monte Carlo error, "
-               f"{self.realizations:,} realizations; not of the measurement")  # fmt: skip
+        if self.realizations:
+            how = (f"{100 * self.confidence:g} % interval of the Monte Carlo error, "
+                   f"{self.realizations:,} realizations; not of the measurement")  # fmt: skip
+        else:
+            how = (
+                "exact bounds, no simulation: the mean delay is at most the sum of all hits and at "
+                "least the longest; not of the measurement"
+            )
+        few = []
+        if self.long_events < ENOUGH_EVENTS:
+            about = counted(max(round(self.long_events), 1), "long detour")
+            few = [
+                f"{self.file}: the mean of its detours rests on about {about}, and no interval "
+                "tells how rare such are; record longer or on more CPUs"
+            ]
         under_way = under_way_note(self.question)
-        return [*lines, message, how, *under_way, f"{ASSUMED} they may be more frequent"]
+        return [*lines, message, how, *few, *under_way, f"{ASSUMED} they may be more frequent"]
 
 
 def thinned(
@@ -135,12 +158,26 @@ def thinned(
         raise ValueError("statistic must be mean for measured noise with rank 'mean'")
     left = to_ticks(float(question.latency)) - question.rounds * to_ticks(float(question.step))
     room = left / TICKS_PER_SECOND
+    bounds, long_share = _mean_bounds(delay)
 
     def answer(state: str, p: Bounds, count: int = 0) -> Thinned:
-        return Thinned(question, path.name, state, p, events, rate, count, confidence)
+        known = (events, long_share * events, rate)
+        return Thinned(question, path.name, state, p, *known, count, confidence)
 
     if question.state == NEVER:
         return answer(NEVER, Bounds(0.0, 0.0, 0.0))
+    # Steps on paths to one rank, which are a tree, or to the last one.
+    steps = ranks - 1 if rank == "mean" else ranks * question.rounds
+    affordable = max(int(_MOST_STEPS / (question.rounds * ranks)), _PILOT)
+    needed = 0
+    if share is None:
+        rarest = room / bounds(1.0, steps)[1]
+        if rarest >= 1:
+            return answer(ALWAYS, Bounds(1.0, 1.0, 1.0))
+        often = crossing(lambda p: bounds(p, steps)[0] - room, rarest, room, rarest / 2, aim / 8)
+        needed = math.ceil(ENOUGH_EVENTS / (steps * rarest * long_share))
+        if often <= rarest * (1 + aim) or needed > affordable:
+            return answer(AT_MOST, Bounds(math.sqrt(rarest * often), rarest, often))
 
     def evaluated(count: int, first: int) -> Callable[[float], tuple[float, float, float]]:
         numbered = SearchProgress("" if first else "pilot, ")
@@ -151,7 +188,11 @@ def thinned(
                 sample = UNIT * simulated_extra(
                     ranks, delay, p, count, rank=rank, seed=seed, first_realization=first
                 )
-            return _statistic(sample, room, share, confidence)
+            found = _statistic(sample, room, share, confidence)
+            if share is not None:
+                return found
+            value, low, high = np.clip(found, *bounds(p, steps)).tolist()
+            return value, low, high
 
         return statistic_at
 
@@ -168,14 +209,36 @@ def thinned(
     ends = [rough(min(guess * math.exp(x), 1.0)) for x in (-_STEP, _STEP)]
     slope = max((ends[1][0] - ends[0][0]) / (2 * _STEP), 1e-3 * scale)
     wide = (rough(guess)[2] - rough(guess)[1]) / 2 / slope
-    steps = math.log2(ranks) * ranks
-    count = int(min(max(pilot * (wide / aim) ** 2, pilot), max(_MOST_STEPS / steps, pilot)))
+    count = int(min(max(pilot * (wide / aim) ** 2, pilot, needed), max(affordable, pilot)))
     final = evaluated(count, pilot)  # fresh: the pilot decided how many
     value, least, most = (
         crossing(lambda p, i=i: final(p)[i] - limit, guess, slope, low, aim / 4)  # type: ignore[misc]
         for i in (0, 2, 1)
     )
     return answer(AT_MOST, Bounds(value, min(least, value), max(most, value)), count)
+
+
+def _mean_bounds(
+    delay: Distribution,
+) -> tuple[Callable[[float, int], tuple[float, float]], float]:
+    """Bounds of the mean delay, seconds, for p and a number of steps; and the share of long hits.
+
+    With n steps the longest hit exceeds t with 1 - (1 - p P(X > t))^n, whose integral is its mean.
+    A sum of k hits is as skewed as that of k (E X^2)^3 / (E X^3)^2 equal ones
+    (`stats.effective_events`).
+    """
+    above = np.geomspace(1, 1e-10, _LEVELS)
+    times = np.asarray(delay.quantile(1 - above))
+    gaps, weights = np.diff(times, prepend=0.0), -np.diff(above)
+    squares, cubes = (float(weights @ (times[1:] / times[-1]) ** k) for k in (2, 3))
+    mean = float(delay.expected())
+
+    def bounds(p: float, steps: int) -> tuple[float, float]:
+        with np.errstate(divide="ignore"):
+            longest = float(gaps @ -np.expm1(steps * np.log1p(-p * above)))
+        return min(longest, steps * p * mean), steps * p * mean
+
+    return bounds, squares**3 / cubes**2
 
 
 def _statistic(
