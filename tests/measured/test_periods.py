@@ -91,6 +91,20 @@ def test_few_long_detours_have_a_period(random):
     assert found[1].occupied == pytest.approx(1, abs=0.05)
 
 
+@pytest.mark.parametrize(("period", "own"), [(10, False), (9.99737, False), (0.5, True)])
+def test_a_daemon_at_multiples_of_the_tick_is_not_the_tick(period, own):
+    """It keeps to a phase of the tick's period, but lasts a thousand times longer."""
+    ticks, daemon = train(0.001, 60), 3.0007 + train(period, 56, 0)
+    after = ticks - daemon[np.maximum(np.searchsorted(daemon, ticks) - 1, 0)]
+    ticks = ticks[(after < 0) | (after > 0.02)]
+    starts = np.concatenate([ticks, daemon])
+    lengths = np.array([5e-6] * len(ticks) + [0.02] * len(daemon))
+    tick, *others = dominant_periods(of_lengths(starts, lengths, 60))
+    assert tick.seconds == pytest.approx(0.001)
+    assert tick.time_share == pytest.approx(5e-6 * len(ticks) / lengths.sum(), rel=1e-3)
+    assert [round(other.seconds, 6) for other in others] == [period] * own
+
+
 def test_bursts_are_no_period():
     """Interrupts that come in groups raise the power at all frequencies."""
     random = np.random.default_rng(2)

@@ -50,6 +50,7 @@ _LEAST_SHARE = 0.005  # what explains less of the events is not dominant,
 _LEAST_TIME = 0.05  # unless it explains so much of their time
 _LOOKS = (1.0, 0.5, 0.1)  # at the longest of what is left, which take so much of its time
 _SAME_FREQUENCY = 0.01  # relative, of frequencies
+_FAR_LONGER = 10  # times all but 5 % of a period's: what lasts so long is only there by its phase
 _ONE_PERIOD = 1e-3  # relative: two timers of the same period, whose clocks differ a little
 
 
@@ -360,6 +361,16 @@ class Trains:
             self.of[chosen] = number
             self.regular[chosen], self.chance[chosen] = regular[better], chance[better]
 
+    def drop_far_longer(self, number: int, durations: npt.NDArray[np.int64]) -> None:
+        """Take out of a train what lasts far longer than nearly all of it.
+
+        A daemon whose period is a multiple of the tick's keeps to the tick's phase.
+        """
+        mine = np.flatnonzero(self.of == number)
+        if len(mine):
+            far = durations[mine] > _FAR_LONGER * np.quantile(durations[mine], 0.95)
+            self.of[mine[far]], self.regular[mine[far]] = -1, 0.0
+
     def _fold(self, among: npt.NDArray[np.int64], frequency: float) -> tuple[Any, Floats, Floats]:
         """Those of some detours that stand out at a phase; how regularly, how many by chance."""
         phase = (self.starts[among] * frequency) % 1.0
@@ -396,7 +407,8 @@ class Period:
     events : int
         Detours that keep to this period, beyond those that do so by chance. A detour that fits
         several periods counts for the one that is kept most regularly. What a tick sets off, such
-        as a softirq at the same distance after each, keeps to its period, too.
+        as a softirq at the same distance after each, keeps to its period, too; what lasts over 10
+        times as long as 95 % of them does not.
     share : float
         Of all detours. Where several come in each period (`occupied`), it is that many times the
         share of the ticks themselves.
@@ -485,10 +497,12 @@ def dominant_periods(
                 break
             for line in new:
                 trains.add(line.frequency, len(lines), among=long)
+                trains.drop_far_longer(len(lines), detours.durations)
                 lines.append(line)
     for i, line in enumerate(lines):  # what comes now and then, but only with a tick
         if (trains.of == i).any():
             trains.add(line.frequency, i, seldom=True)
+            trains.drop_far_longer(i, detours.durations)
     found = [_period(detours, trains, i, line) for i, line in enumerate(lines)]
     kept: list[Period] = []
     for period in sorted(found, key=lambda period: -period.events):
