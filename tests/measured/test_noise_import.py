@@ -259,6 +259,24 @@ def test_ftq_in_cycles():
         load_bytes(text.replace("1000600000", "1000000000").encode(), format="ftq", clock_hz=2e9)
 
 
+def test_times_and_counts_are_asked_for():
+    """Two columns of numbers may be FTQ's or a table of detours; a wrong guess is wrong noise."""
+    text = "".join(f"{k * 1_000_000 + k % 3} {1987 - 900 * (k == 7)}\n" for k in range(100))
+    with pytest.raises(FormatError, match="give `format`, ftq where these are counts, or csv"):
+        load_bytes(text.encode(), unit="ns")
+    (lost,) = load_bytes(text.encode(), format="ftq", unit="ns").parts
+    assert lost == load_bytes(f"# FTQ\n{text}".encode(), unit="ns").parts[0]
+    assert lost.starts.tolist() == [7 * MS + 1 * NS]
+    assert len(load_bytes(text.encode(), format="csv", unit="ns").parts[0].starts) == 100
+    with pytest.raises(FormatError, match="give `format` ftq in place of `quantum`"):
+        load_bytes(text.encode(), quantum=1e-3)
+    # Counts with a tail above look like FWQ's durations; only FTQ has a quantum.
+    counts = "".join(f"{500 + 500 * (k == 50)}\n" for k in range(100)).encode()
+    assert load_bytes(counts, quantum=1e-3).format == "ftq"
+    with pytest.raises(FormatError, match="fwq does not take quantum"):
+        load_bytes(b"# fwq\n" + counts, quantum=1e-3)
+
+
 def test_netgauge_ftq():
     text = "# Compute-Cycle Duration: 500 usec\n# Fixed Time Quantum Benchmark\n"
     text += "".join(f" {k}                {count}\n" for k, count in enumerate([50, 50, 40, 50]))

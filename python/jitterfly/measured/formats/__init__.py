@@ -54,19 +54,27 @@ def formats() -> dict[str, Any]:
     return {module.NAME: module for module in modules}
 
 
-def find(text: Text) -> str:
-    """The name of the format of a file.
+def find(text: Text, options: Options | None = None) -> str:
+    """The name of the format of a file; numbers for which `quantum` is given are FTQ's.
 
     Raises
     ------
     FormatError
-        None of them.
+        None of them, or FTQ's or a table of detours alike.
     """
     if not text.data.strip():
         raise text.error(None, "is empty")
     known = formats()
     for name, module in known.items():
         if module.recognise(text.head):
+            if text.data.lstrip()[:1].isdigit() and options and options.quantum is not None:
+                return "ftq"
+            if name == "csv" and module.may_be_ftq(text.head):
+                raise text.error(
+                    None,
+                    "has times that are equally far apart, and numbers beside them: give `format`, "
+                    "ftq where these are counts, or csv where they are durations of detours",
+                )
             return name
     if is_trace(text.head):
         raise text.error(
@@ -101,8 +109,9 @@ def read(text: Text, name: str | None = None, options: Options | None = None) ->
         An unknown format, or an option that it does not take.
     """
     known = formats()
-    chosen = known[find(text) if name is None else check_choice(name, "format", list(known))]
     options = options or Options()
+    name = find(text, options) if name is None else check_choice(name, "format", list(known))
+    chosen = known[name]
     for option in options.given():
         if option not in chosen.OPTIONS:
             takes = ", ".join(chosen.OPTIONS) or "none"

@@ -43,10 +43,23 @@ _COLUMN_NAMES = {
 _COLUMN = re.compile(r"([a-z]{1,20})(?:[ _]?time)?[ _]?[\[(/]? ?(s|ms|us|µs|ns|ps|cycles)?[\])]?")
 _SEPARATORS = (";", "\t", ",", None)
 _LINES_LOOKED_AT = 50
+_LEAST_EQUIDISTANT = 10  # rows
 
 
 def recognise(head: str) -> bool:
     return _layout_of(head) is not None
+
+
+def may_be_ftq(head: str) -> bool:
+    """Whether it is two columns without names whose starts are equally far apart, as of quanta."""
+    layout = _layout_of(head)
+    if layout is None or layout.header:
+        return False
+    lines = [line for line in whole_lines(head) if line[:1] != "#"][:_LINES_LOOKED_AT]
+    starts = [_cells_of(line, layout.separator)[0].replace(",", ".") for line in lines]
+    gaps = np.diff(np.array(starts, dtype=float))
+    near = np.abs(gaps / np.median(gaps) - 1) < 0.1
+    return len(starts) >= _LEAST_EQUIDISTANT and bool(near.mean() > 0.9)
 
 
 def read(text: Text, options: Options) -> Measured:

@@ -33,7 +33,8 @@ _GRAIN = 2  # iterations: what is lost less than these may be rounding
 
 
 def recognise(head: str) -> bool:
-    if _NETGAUGE in head or _OCTAVE.search(head[:8192]):
+    named = re.search(r"^#.{0,80}\bftq\b", head[:4096], re.IGNORECASE | re.MULTILINE)
+    if named or _NETGAUGE in head or _OCTAVE.search(head[:8192]):
         return True
     values = single_column(head)
     return len(values) >= 100 and bool(2 * np.median(values) > values.min() + values.max())
@@ -53,7 +54,7 @@ def read(text: Text, options: Options) -> Measured:
     timed = width == 2 and not netgauge
     if timed:
         if options.quantum is not None:
-            raise text.error(None, "says when each quantum began; leave out `quantum`")
+            raise text.error(None, "is FTQ with the time of each quantum: give `format` ftq in place of `quantum`")
         scales[0] = _time_scale(text, options)
     what = "a time and a count" if timed else "a number and a count" if netgauge else "a count"
     columns = integer_columns(text, ranges, scales, what)
