@@ -259,6 +259,14 @@ def test_ftq_in_cycles():
         load_bytes(text.replace("1000600000", "1000000000").encode(), format="ftq", clock_hz=2e9)
 
 
+def test_a_detour_of_several_quanta_is_one():
+    counts = [1000, 700, 0, 0, 400, 900, 1000, 0, 1000, 0]
+    text = "".join(f"{count}\n" for count in counts).encode()
+    (part,) = load_bytes(text, format="ftq", quantum=1e-3).parts
+    assert part.starts.tolist() == [1700 * US, 5 * MS, 7 * MS, 9 * MS]
+    assert part.durations.tolist() == [2900 * US, 100 * US, MS, MS]
+
+
 def test_times_and_counts_are_asked_for():
     """Two columns of numbers may be FTQ's or a table of detours; a wrong guess is wrong noise."""
     text = "".join(f"{k * 1_000_000 + k % 3} {1987 - 900 * (k == 7)}\n" for k in range(100))

@@ -82,10 +82,16 @@ def _measured(text: Text, begins: Ticks, counts: Ticks, netgauge: bool) -> Measu
         raise text.error(None, "has no quantum with a count above 0")
     lost = np.clip(np.rint(lengths - counts * iteration), 0, lengths).astype(np.int64)
     kept = lost >= max(1.0, _GRAIN * iteration)
+    # What fills a quantum began at the end of the one before, and ends at the start of the next.
+    before_full = np.append(lost[1:] == lengths[1:], [False])
+    starts = begins[:-1] + np.where(before_full, lengths - lost, 0)
+    starts, ends = starts[kept], (starts + lost)[kept]
+    first = starts != np.append(-1, ends)[:-1]
+    last = np.append(first[1:], [True])[: len(first)]
     thread = _CORE.search(text.head) or _THREAD.search(PurePath(text.name).name)
     detours = Detours(
-        begins[:-1][kept],
-        lost[kept],
+        starts[first],
+        ends[last] - starts[first],
         int(begins[-1]),
         threshold=int(_GRAIN * iteration),
         cpu=thread[1] if thread else "",
@@ -94,10 +100,11 @@ def _measured(text: Text, begins: Ticks, counts: Ticks, netgauge: bool) -> Measu
     quantum = show_seconds(float(np.median(lengths)) / TICKS_PER_SECOND)
     notes = (
         f"the best quantum did an iteration in {one}; what others lack is taken for lost, so a "
-        "clock that slows down counts as noise",
+        "clock that slows down counts as noise, and what is in every quantum does not",
         f"less than {_GRAIN} iterations is rounding, and left out",
         "where in its quantum time was lost is not known (it is put at the beginning), and several "
-        "detours in one are one; the quantum and its fractions are not looked for as periods",
+        "detours in one are one; whole quanta that were lost are one with their neighbours; the "
+        "quantum and its fractions are not looked for as periods",
     )
     source = {"tool": "Netgauge FTQ" if netgauge else "FTQ", "quantum": quantum}
     return Measured((detours,), NAME, source, notes)
