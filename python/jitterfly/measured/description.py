@@ -394,7 +394,7 @@ def _in_full(facts: Facts, name: str) -> list[str]:
         sure = _shown_interval(facts["mean_interval"])
         if facts["count"] < LEAST_EVENTS:
             sure = f"too few events for an interval ({LEAST_EVENTS} would do)"
-        elif 0 < facts["mean_events"] < ENOUGH_EVENTS:
+        elif 0 < facts["mean_events"] < ENOUGH_EVENTS and _has_longer_tail(facts):
             few = f"{counted(max(round(facts['mean_events']), 1), 'long event')}"
             sure = f"{sure:<24} rests on about {few}: the interval is too narrow"
         text.append(f"  mean   {_shown_value(facts['mean']):<20} {sure}")
@@ -416,6 +416,12 @@ def _in_full(facts: Facts, name: str) -> list[str]:
         f"{'':24} {counted(facts['largest_events'], 'event')}; a longer run finds longer ones"
     )
     return text + _period_lines(facts)
+
+
+def _has_longer_tail(facts: Facts) -> bool:
+    """Whether rare events are longer than the others, not shorter: the mean is above the median."""
+    median = facts["quantiles"][0]["value"]
+    return bool(np.mean(facts["mean"]) > np.mean(median))
 
 
 def _what_it_holds(facts: Facts) -> str:
