@@ -54,10 +54,21 @@ def test_rtla_options():
         sample("rtla_osnoise_hist.txt", ranks=4)
 
 
+def test_some_cpus():
+    rows = "".join(f"{cpu},{cpu + 1},1\n" for cpu in range(13))
+    table = f"cpu,start_ms,duration_us\n{rows}".encode()
+    for chosen, cpus in (("2", [2]), ("1, 9-11,4", [1, 4, 9, 10, 11]), ("0-12", range(13))):
+        parts = load_bytes(table, length=1.0, cpu=chosen).parts
+        assert sorted(int(part.cpu) for part in parts) == list(cpus)
+    for wrong in ("13", "11-13", "3-1", "1,", "all"):
+        with pytest.raises(ValueError, match=r"names \(0-12\), such as 3 or 0,4-7, got"):
+            load_bytes(table, length=1.0, cpu=wrong)
+
+
 def test_one_cpu():
     (part,) = sample("rtla_osnoise_hist.txt", cpu="3").parts
     assert part.cpu == "3"
-    with pytest.raises(ValueError, match="0, 3"):
+    with pytest.raises(ValueError, match="0,3"):
         sample("rtla_osnoise_hist.txt", cpu="1")
 
 

@@ -353,7 +353,7 @@ def test_csv_with_decimal_commas_and_cpus():
     )
     assert one == Detours([3 * US, 2_003_250 * NS], [800 * NS, 800 * NS], 2_004_050 * NS, cpu="1")
     assert sample("detours.csv", cpu="1").parts == (one,)
-    with pytest.raises(ValueError, match=r"names \(0, 1\), got '2'"):
+    with pytest.raises(ValueError, match=r"names \(0-1\), such as 3 or 0,4-7, got '2'"):
         sample("detours.csv", cpu="2")
 
 
@@ -594,7 +594,7 @@ def test_options_of_the_command(tmp_path, monkeypatch, capsys):
         (["x.txt", "--quantum", "0"], "--quantum must be a time above 0"),
         (["x.txt", "--colour"], "unrecognized arguments: --colour"),
         ([], "the following arguments are required: FILE"),
-        (["x.noise", "--cpu", "7"], "cpu must be one that the file names (it names none), got '7'"),
+        (["x.noise", "--cpu", "7"], "cpu must be of those that the file names (it names none), such"),
         (["x.noise", "--unit", "ns"], "x.noise: a noise file does not take unit"),
         (["y.csv", "--out", "y.csv", "--force"], "--out must not be the file that is read"),
     ],

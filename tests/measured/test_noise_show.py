@@ -224,7 +224,7 @@ BAD = {
     ("none.noise",): "none.noise: No such file",
     ("x.noise", "--out", "x.doc"): "a picture's name must end in .png, .pdf or .svg",
     ("x.noise", "--out", "no/x.png"): "the directory no does not exist",
-    ("x.noise", "--cpu", "7"): "cpu must be one that the file names (0, 3)",
+    ("x.noise", "--cpu", "7"): "cpu must be of those that the file names (0,3), such",
     ("x.noise", "--format", "selfish"): "format must be one of",
     (): "required: FILE",
 }

@@ -57,7 +57,7 @@ Each process of srun, mpirun or mpiexec writes a file of its own, such as node_r
 def _add_reading_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how a file of measurements is read."""
     parser.add_argument("--format", metavar="NAME", help="of FILE, where it is not recognised")
-    parser.add_argument("--cpu", metavar="CPU", help="only this one, of a file of several")
+    parser.add_argument("--cpu", metavar="CPUS", help="only these of a file, such as 3 or 0,4-7")
     for name, (metavar, text) in _READING_OPTIONS.items():
         parser.add_argument(f"--{name}", metavar=metavar, help=text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from ..fields import shorten
 from . import noisefile
 from .formats import Options, Text, open_text, read
+from .host import show_cpus
 from .measurements import Measured
 
 
@@ -24,7 +26,7 @@ def load(
     format : str, optional
         Name of the format, where it is not recognised; see `measured.formats`.
     cpu : str, optional
-        Only the parts of this CPU, where the file tells them apart.
+        Only the parts of these CPUs, such as "3" or "0,4-7", where the file tells them apart.
     **options
         Fields of `formats.Options` that the format takes, such as clock_hz, unit, quantum.
 
@@ -62,15 +64,23 @@ def _load(
         measured = read(text, format, Options(**options))
         source = {"file": name, "sha256": text.sha256}
         measured = replace(measured, source={**measured.source, **source})
-    return measured if cpu is None else _select_cpu(measured, cpu, text.name)
+    return measured if cpu is None else _select_cpus(measured, cpu, text.name)
 
 
-def _select_cpu(measured: Measured, cpu: str, name: str) -> Measured:
-    parts = tuple(part for part in measured.parts if getattr(part, "cpu", "") == cpu)
-    if not parts:
-        named = sorted({getattr(part, "cpu", "") for part in measured.parts} - {""})
+def _select_cpus(measured: Measured, cpus: str, name: str) -> Measured:
+    named = {getattr(part, "cpu", ""): None for part in measured.parts}
+    wanted: list[str] = []
+    for word in [cpus] if cpus in named else map(str.strip, cpus.split(",")):
+        span = None if word in named else re.fullmatch(r"([0-9]{1,5})-([0-9]{1,5})", word)
+        wanted += map(str, range(int(span[1]), int(span[2]) + 1)) if span else [word]
+    missing = [cpu for cpu in wanted if not cpu or cpu not in named]
+    if missing or not wanted:
+        known = [cpu for cpu in named if cpu]
+        decimal = all(map(str.isdecimal, known))
+        shown = show_cpus(map(int, known)) if decimal else ", ".join(known)
         raise ValueError(
-            f"{name}: cpu must be one that the file names ({', '.join(named) or 'it names none'}), "
-            f"got {shorten(cpu)}"
+            f"{name}: cpu must be of those that the file names ({shown or 'it names none'}), such "
+            f"as 3 or 0,4-7, got {shorten(cpus)}"
         )
+    parts = tuple(part for part in measured.parts if getattr(part, "cpu", "") in wanted)
     return replace(measured, parts=parts)
