@@ -594,7 +594,10 @@ def test_options_of_the_command(tmp_path, monkeypatch, capsys):
         (["x.txt", "--quantum", "0"], "--quantum must be a time above 0"),
         (["x.txt", "--colour"], "unrecognized arguments: --colour"),
         ([], "the following arguments are required: FILE"),
-        (["x.noise", "--cpu", "7"], "cpu must be of those that the file names (it names none), such"),
+        (
+            ["x.noise", "--cpu", "7"],
+            "cpu must be of those that the file names (it names none), such",
+        ),
         (["x.noise", "--unit", "ns"], "x.noise: a noise file does not take unit"),
         (["y.csv", "--out", "y.csv", "--force"], "--out must not be the file that is read"),
     ],

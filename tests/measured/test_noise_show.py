@@ -152,6 +152,17 @@ def test_points_are_within_common_limits():
         assert high > part.durations.max() / 1e12
 
 
+def test_labels_of_a_common_axis_are_of_its_range():
+    """A quiet CPU as the last panel: ticks of 2 to 8 us would be 25 from 2 us to 9 ms."""
+    starts = np.arange(200) * 10**10
+    lengths = np.linspace(2e6, 8e6, 200).astype(np.int64)
+    long = np.where(starts == 10**12, 9 * 10**9, lengths)
+    figure = drawn([Detours(starts, one, 2 * 10**12) for one in (long, lengths)])
+    for axes in figure.axes[:2]:
+        low, high = axes.get_ylim()
+        assert 3 <= sum(low <= tick <= high for tick in axes.get_yticks()) <= 6
+
+
 @pytest.mark.slow
 @pytest.mark.full_scale
 def test_a_million_is_drawn_as_fast(tmp_path):

@@ -152,6 +152,8 @@ def _join(axes: Any, column: int, limits: list[tuple[float, float]]) -> None:
             limits[row] = min(low, bottom), max(high, top)
         if np.isfinite(limits[row][0]):
             axis.set_ylim(*limits[row])
+            if row == 0:  # its ticks are of the range of all panels
+                style.log_axis(axis, "s")
         if column:
             axis.set_ylabel("")
 

@@ -54,7 +54,10 @@ def read(text: Text, options: Options) -> Measured:
     timed = width == 2 and not netgauge
     if timed:
         if options.quantum is not None:
-            raise text.error(None, "is FTQ with the time of each quantum: give `format` ftq in place of `quantum`")
+            raise text.error(
+                None,
+                "is FTQ with the time of each quantum: give `format` ftq in place of `quantum`",
+            )
         scales[0] = _time_scale(text, options)
     what = "a time and a count" if timed else "a number and a count" if netgauge else "a count"
     columns = integer_columns(text, ranges, scales, what)
