@@ -539,7 +539,7 @@ class IneffectiveNoiseWarning(UserWarning):
 
 
 class ScarceRecordingWarning(UserWarning):
-    """Measured noise of which a few detours decide, or that may be the load of a busy machine."""
+    """Measured noise of which few detours decide, that may be load, or does not fit the nodes."""
 
 
 class IneffectiveSpeedWarning(UserWarning):
@@ -711,7 +711,12 @@ def _(case: Case) -> list[str]:
     work = _exposed_in_collective(case)
     parts = {"compute": work.compute, "communication": work.communication}
     whole = {phase: float(case.cycles * ticks) for phase, ticks in parts.items()}
-    return doubts_of(case.placed_noise, case.ranks, whole)
+    node, network = 1, case.network
+    if isinstance(network, Hierarchy) and network.placement == "block":
+        node = next(iter(network.spans), 1)
+    traces = (one for one in case.placed_noise if isinstance(one, TraceNoise))
+    misfits = filter(None, (one.misfit(node, case.ranks) for one in traces))
+    return [*misfits, *doubts_of(case.placed_noise, case.ranks, whole)]
 
 
 def doubts_of(noise: Iterable[Noise], ranks: int, work: Mapping[str, float]) -> list[str]:

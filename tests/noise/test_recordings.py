@@ -14,6 +14,7 @@ from support.message_cases import MESSAGE_PROGRAMS, make_messages
 
 import jitterfly as jf
 from jitterfly import _core
+from jitterfly.case import doubts
 from jitterfly.measured import Detours, Measured, noisefile
 from jitterfly.measured.measurements import LOAD_NOTE
 
@@ -218,6 +219,19 @@ def test_parts_that_no_rank_replays_are_said(three):
     assert any(words in note for note in jf.slowdown(noise, [2, 4], realizations=10).notes())
     jf.simulate(jf.Case(5, network=NETWORK, noise=[noise]), 10)
     assert not any("parts" in note for note in jf.slowdown(noise, 5, realizations=10).notes())
+
+
+@pytest.mark.parametrize(
+    ("node", "options", "fits"),
+    [(2, {}, False), (3, {}, True), (6, {}, True), (2, {"ranks_per_part": 2}, True),
+     (1, {"shared": 4}, False), (1, {"shared": 3}, True), (8, {}, True)],
+)  # fmt: skip
+def test_parts_that_do_not_fit_the_nodes_are_said(three, node, options, fits):
+    """Eight ranks: a file with a core more than nodes have ranks wanders through the nodes."""
+    noise = jf.TraceNoise(file=three, part="each", **options)
+    network = NETWORK if node == 1 else jf.Hierarchy([(node, NETWORK), NETWORK])
+    told = doubts(jf.Case(8, network=network, noise=[noise]))
+    assert any("each node meets a part on another of its ranks" in line for line in told) != fits
 
 
 @pytest.mark.filterwarnings("default::jitterfly.ScarceRecordingWarning")

@@ -241,6 +241,21 @@ class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
             f"its {parts} parts, and a merged file has a part for each CPU"
         )
 
+    def misfit(self, node: int, ranks: int) -> str:
+        """A line where the parts do not fit nodes of so many ranks, or those that share offsets."""
+        if self.part != "each" or (parts := len(self.replayed())) == 1:
+            return ""
+        period = parts * (self.ranks_per_part or 1)
+        shared = self.shared if isinstance(self.shared, int) else 1
+        for size in (node, int(shared)):
+            if 1 < size < ranks and size % period and period % size:
+                return (
+                    f"{self.file}: its {parts} parts are replayed by {period} consecutive ranks, "
+                    f"and nodes have {size}: each node meets a part on another of its ranks; "
+                    "`jitterfly noise import --cpu LIST` makes a file of those that have ranks"
+                )
+        return ""
+
     @property
     def random(self) -> bool:
         return isinstance(self.offset, str)  # "random"
