@@ -356,6 +356,17 @@ def test_below_the_quiet_time():
     assert "below K L" in told(found)
 
 
+def test_time_on_the_wire_is_the_likely_reason_of_no_fit():
+    """A barrier with L = 1 us, o = 0.2 us under ticks of 5 us at 1 kHz."""
+    ranks = [16, 64, 256, 1024, 2048]
+    latency = [6.19215e-6, 10.8219e-6, 16.5668e-6, 21.6584e-6, 24.1212e-6]
+    found = fit(Curve(ranks, latency, [2.357e-8, 3.74e-8, 2.378e-8, 2.179e-8, 1.964e-8]))
+    assert found.verdict == "no fit"
+    assert "a likely reason is that L is mostly time on the wire" in told(found)
+    assert "`jitterfly slowdown` with your network" in told(found)
+    assert "all of L is taken to follow" not in told(found)
+
+
 # --- files
 
 

@@ -434,6 +434,14 @@ def _verdict_line(fitted: Fit) -> str:
 def _explanations(fitted: Fit) -> list[str]:
     """What the intervals are, what the curve can not tell, what does not fit and what could."""
     lines = _about_no_fit(fitted) if fitted.verdict == NO_FIT else _about_intervals(fitted)
+    if not lines:
+        return [
+            "no L, D and p of this model give a curve of this shape: it takes all of L to follow a "
+            "delay, as CPU time does",
+            "a likely reason is that L is mostly time on the wire, during which delays pass: "
+            "`jitterfly slowdown` with your network and a noise that you suppose has that",
+            *fitted.curve.notes,
+        ]
     larger = "p" if fitted.delay.fixed and fitted.model.free else "D"
     return [*lines, f"{ASSUMED} {larger} is larger than this", *fitted.curve.notes]
 
@@ -471,7 +479,7 @@ def _about_no_fit(fitted: Fit) -> list[str]:
         least = show_seconds(float(curve.rounds[at]) * step, 4)
         lines.append(f"at {curve.ranks[at]:,} ranks it is below K L = {least}, the time without "
                      "noise")  # fmt: skip
-    return lines or ["no L, D and p of this model give a curve of this shape"]
+    return lines
 
 
 def _beyond_saturation(fitted: Fit) -> list[str]:
