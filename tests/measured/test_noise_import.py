@@ -623,6 +623,19 @@ def test_a_noise_file_can_be_imported_again(tmp_path, monkeypatch, capsys):
     assert noisefile.read("one.noise").parts == sample("detours.csv", cpu="1").parts
 
 
+@pytest.mark.parametrize(
+    ("options", "told"), [([], "part=each"), (["--length", "10s"], "part=each,shared=2")]
+)
+def test_cpus_that_were_observed_as_long_were_recorded_together(
+    tmp_path, monkeypatch, capsys, options, told
+):
+    monkeypatch.chdir(tmp_path)
+    assert run(NOISE_SAMPLES / "detours.csv", *options) == 0
+    printed = capsys.readouterr().out
+    assert f"--noise detours.noise,{told}\n" in printed
+    assert ("\n  shared = 2  # recorded together" in printed) == ("shared" in told)
+
+
 @pytest.mark.parametrize("name", ["netgauge_selfish.out", "rtla_osnoise_hist.txt", "sysjitter.3"])
 def test_the_study_that_is_told_runs(tmp_path, monkeypatch, capsys, name):
     monkeypatch.chdir(tmp_path)

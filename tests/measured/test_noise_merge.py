@@ -85,13 +85,25 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert not Path("y.noise").exists()
 
 
-def test_a_merged_file_is_used_as_is_said(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("cpus", "shared"),
+    [((1, 1), ""), ((2, 2), ",shared=2"), ((1, 3), "")],
+)
+def test_a_merged_file_is_used_as_is_said(tmp_path, monkeypatch, capsys, cpus, shared):
+    """The CPUs of a node were recorded together, and its ranks begin at the same instant."""
     monkeypatch.chdir(tmp_path)
-    for i in range(2):
-        noisefile.write(recording(f"n{i}", first=10 + i), f"x_rank{i}.noise")
+    for i, count in enumerate(cpus):
+        names = tuple(map(str, range(count)))
+        noisefile.write(recording(f"n{i}", names, first=10 + i), f"x_rank{i}.noise")
     assert main(["noise", "merge", "all.noise", "x_rank0.noise", "x_rank1.noise"]) == 0
     words = capsys.readouterr().out.splitlines()[-1].split()
-    assert words[:5] == ["next:", "jitterfly", "slowdown", "--noise", "all.noise,part=each"]
+    assert words[:5] == [
+        "next:",
+        "jitterfly",
+        "slowdown",
+        "--noise",
+        f"all.noise,part=each{shared}",
+    ]
     few = ["--ranks", "4", "--realizations", "10"]
     assert main([*words[2:5], *few]) == 0
     capsys.readouterr()

@@ -10,6 +10,8 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -38,6 +40,7 @@ _READING_OPTIONS = {
 }
 _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 _SUFFIXES = (".out", ".txt", ".csv", ".tsv", ".dat", ".log", ".noise")
+_SAME_LENGTH = 1e-6  # relative: CPUs that were recorded at once
 _RECORD_FACTS = ("machine", "kernel", "counter", "calibration", "iteration", "quantum", "overhead")
 _RECORD_HELP = """\
 Nothing else should run meanwhile. A CPU is kept busy by a loop that reads its time-stamp counter;
@@ -243,7 +246,7 @@ def _print_next_steps(measured: Measured, out: Path) -> None:
         print("no noise source takes it: lateness of a timer does not hold up a running program")
         return
     file = f'file = "{out.name}"'
-    option = _noise_option(first, which, count, out)
+    option = _noise_option(first, which, measured, out)
     print(f"on the command line: --noise {shlex.quote(option)}")
     if which is not None:
         events = "of all parts" if which == "all" else "of part 0 alone"
@@ -254,6 +257,8 @@ def _print_next_steps(measured: Measured, out: Path) -> None:
         print(f'  kind = "trace"\n  {file}')
         if count > 1:
             print(f"  part = 'each'  # rank by rank; or one of 0 to {count - 1}")
+        if (together := _recorded_together(measured)) > 1:
+            print(f"  shared = {together}  # recorded together: so many ranks begin at one instant")
         return
     part = "" if which is None else f", part = {which!r}"
     more = ""
@@ -265,12 +270,35 @@ def _print_next_steps(measured: Measured, out: Path) -> None:
     print(f"  gap = {_gap_in_toml(first)}")
 
 
-def _noise_option(first: Any, which: int | str | None, count: int, out: Path) -> str:
+def _recorded_together(measured: Measured) -> int:
+    """How many consecutive parts are the CPUs of a node, recorded at once; 1 if it is not known."""
+    parts: Any = measured.parts
+    nodes = [part.cpu.rpartition(":")[0] for part in parts]  # merged ones are NODE:CPU
+    groups = [list(group) for _, group in groupby(zip(nodes, parts, strict=True), itemgetter(0))]
+    files = measured.source["files"].split(", ") if "nodes" in measured.source else [""]
+    count = len(parts) // len(files)
+    if len(groups) != len(files) or not all(part.cpu for part in parts):
+        return 1
+    for group in groups:
+        lengths = [part.length for _, part in group]
+        if len(group) != count or max(lengths) - min(lengths) > _SAME_LENGTH * max(lengths):
+            return 1
+    return count
+
+
+def _each_part(measured: Measured) -> str:
+    """The options of `--noise` with which every rank replays a part, or nothing for one part."""
+    together = _recorded_together(measured)
+    shared = f",shared={together}" if together > 1 else ""
+    return f",part=each{shared}" if len(measured.parts) > 1 else ""
+
+
+def _noise_option(first: Any, which: int | str | None, measured: Measured, out: Path) -> str:
     """What `--noise` takes: the file, or a renewal with the durations of a histogram."""
     from ..measured import Detours
 
     if isinstance(first, Detours):
-        return f"{out}{',part=each' if count > 1 else ''}"
+        return f"{out}{_each_part(measured)}"
     part = "" if which is None else f",part={which}"
     if first.overflow:
         part += f",longest={_twice_the_last_bin(first).replace(' ', '').replace('µ', 'u')}"
@@ -450,7 +478,8 @@ def _run_merge(chosen: argparse.Namespace) -> None:
     count, nodes = len(merged.parts), len(merged.source["nodes"].split(", "))
     print(f"written: {out}: {count} parts of {nodes} node{'s' * (nodes != 1)}")
     _print_description(merged)
-    print(f"next: jitterfly slowdown --noise {shlex.quote(str(out))},part=each --ranks 64..8192")
+    option = shlex.quote(f"{out}{_each_part(merged)}")
+    print(f"next: jitterfly slowdown --noise {option} --ranks 64..8192")
 
 
 def _add_show(commands: Any) -> None:

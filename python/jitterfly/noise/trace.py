@@ -88,7 +88,7 @@ class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
         the length.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which ranks share a drawn offset: none, all, or nodes of so many consecutive ranks (the last
-        one may have fewer).
+        one may have fewer). So the parts of CPUs that were recorded together stay in step.
     during : "all", "compute" or "communication"
         The phase of the cycle whose CPU work is exposed.
     begin, end : float or str
