@@ -252,7 +252,7 @@ class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
                 return (
                     f"{self.file}: its {parts} parts are replayed by {period} consecutive ranks, "
                     f"and nodes have {size}: each node meets a part on another of its ranks; "
-                    "`jitterfly noise import --cpu LIST` makes a file of those that have ranks"
+                    "`jitterfly noise import` makes a file of those CPUs that have ranks"
                 )
         return ""
 
