@@ -150,10 +150,10 @@ class Case:
         CPU is away in the union of their intervals; delays of steps and messages add up. Empty: no
         noise. Also as text (`jitterfly.syntax`): a noise file, or ``"period=1ms,duration=10us"``.
     message_bytes : int or str
-        Bytes, from 0 (LogGOPS: from 1): the vector of an allreduce, reduce, broadcast or
-        reduce-scatter, what each rank contributes to an allgather, the block of one rank for one
-        other in an all-to-all, the messages of a barrier. As text with a unit: ``"8K"``,
-        ``"1KiB"``, ``"4MB"``.
+        Bytes, from 0 (LogGOPS: from 1): the vector of an allreduce, reduce, broadcast,
+        reduce-scatter or scan, what each rank contributes to an allgather or a gather, or gets of a
+        scatter, the block of one rank for one other in an all-to-all, the messages of a barrier. As
+        text with a unit: ``"8K"``, ``"1KiB"``, ``"4MB"``.
     cycles : int
         From 1 to 100,000.
     compute_time : float or str
@@ -711,21 +711,21 @@ def _(case: Case) -> list[str]:
     work = _exposed_in_collective(case)
     parts = {"compute": work.compute, "communication": work.communication}
     whole = {phase: float(case.cycles * ticks) for phase, ticks in parts.items()}
-    node, network = 1, case.network
+    return doubts_of(case.placed_noise, case.network, case.ranks, whole)
+
+
+def doubts_of(
+    noise: Iterable[Noise], network: Network, ranks: int, work: Mapping[str, float]
+) -> list[str]:
+    """What measured sources leave open, in words, of a rank's work by phase, in ticks."""
+    node = 1
     if isinstance(network, Hierarchy) and network.placement == "block":
         node = next(iter(network.spans), 1)
-    traces = (one for one in case.placed_noise if isinstance(one, TraceNoise))
-    misfits = filter(None, (one.misfit(node, case.ranks) for one in traces))
-    return [*misfits, *doubts_of(case.placed_noise, case.ranks, whole)]
-
-
-def doubts_of(noise: Iterable[Noise], ranks: int, work: Mapping[str, float]) -> list[str]:
-    """What measured sources leave open, in words, of a rank's work by phase, in ticks."""
-    text: list[str] = []
-    for one in noise:
-        if isinstance(one, TraceNoise):
-            met = sum(ticks for phase, ticks in work.items() if one.during in ("all", phase))
-            text += one.doubts(ranks, met / TICKS_PER_SECOND)
+    traces = [one for one in noise if isinstance(one, TraceNoise)]
+    text = [told for one in traces if (told := one.misfit(node, ranks))]
+    for one in traces:
+        met = sum(ticks for phase, ticks in work.items() if one.during in ("all", phase))
+        text += one.doubts(ranks, met / TICKS_PER_SECOND)
     return text
 
 

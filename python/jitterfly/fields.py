@@ -175,7 +175,8 @@ def own_components(value: Any) -> Iterator[Component]:
     """Members of a family whose class is a user's, in a value or in the fields of what it holds."""
     if isinstance(value, (list, tuple)):
         for one in value:
-            yield from own_components(one)
+            if not isinstance(one, (int, float)):  # of which there may be millions
+                yield from own_components(one)
     elif dataclasses.is_dataclass(value):
         if isinstance(value, Component) and type(value).__module__.split(".")[0] != "jitterfly":
             yield value
@@ -435,13 +436,17 @@ class Component(Dataclass):
     def short_dict(self) -> dict[str, Any]:
         """As `to_dict`, without fields that have their defaults; of what it holds as well."""
         values = self.to_dict()
+        self.leave_out_defaults(values)
+        return values
+
+    def leave_out_defaults(self, values: dict[str, Any]) -> None:
+        """Take fields that have their defaults out of its `to_dict`, or a table that has it."""
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if not isinstance(value, np.ndarray) and value == field.default:
                 values.pop(field.name, None)
             elif isinstance(value, Component):
-                values[field.name] = value.short_dict()
-        return values
+                value.leave_out_defaults(values[field.name])
 
     @classmethod
     def from_dict(cls: type[_C], table: Mapping[str, Any], where: str | None = None) -> _C:

@@ -246,19 +246,19 @@ class Hierarchy(Network, kind="hierarchy"):
         return level
 
     def to_dict(self) -> dict[str, Any]:
+        levels = [
+            ({} if size is None else {"size": size})
+            | ({"name": name} if name else {})
+            | network.to_dict()
+            for size, network, name in self.levels
+        ]
         placement = self.placement if isinstance(self.placement, str) else list(self.placement)
-        levels = self._tables([network.to_dict() for network in self.networks])
         return {"kind": self.kind, "levels": levels, "placement": placement}
 
-    def short_dict(self) -> dict[str, Any]:
-        levels = self._tables([network.short_dict() for network in self.networks])
-        return super().short_dict() | {"levels": levels}
-
-    def _tables(self, networks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [
-            ({} if size is None else {"size": size}) | ({"name": name} if name else {}) | network
-            for (size, _, name), network in zip(self.levels, networks, strict=True)
-        ]
+    def leave_out_defaults(self, values: dict[str, Any]) -> None:
+        super().leave_out_defaults(values)
+        for network, table in zip(self.networks, values["levels"], strict=True):
+            network.leave_out_defaults(table)
 
     def identity(self) -> dict[str, Any]:
         """What of it decides the results, as plain values: not how levels are called."""

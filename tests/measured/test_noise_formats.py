@@ -60,7 +60,7 @@ def test_some_cpus():
     for chosen, cpus in (("2", [2]), ("1, 9-11,4", [1, 4, 9, 10, 11]), ("0-12", range(13))):
         parts = load_bytes(table, length=1.0, cpu=chosen).parts
         assert sorted(int(part.cpu) for part in parts) == list(cpus)
-    for wrong in ("13", "11-13", "3-1", "1,", "all"):
+    for wrong in ("13", "11-13", "3-1", "4,3-1", "1,", "all"):
         with pytest.raises(ValueError, match=r"names \(0-12\), such as 3 or 0,4-7, got"):
             load_bytes(table, length=1.0, cpu=wrong)
 

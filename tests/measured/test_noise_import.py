@@ -281,6 +281,8 @@ def test_times_and_counts_are_asked_for():
     # Counts with a tail above look like FWQ's durations; only FTQ has a quantum.
     counts = "".join(f"{500 + 500 * (k == 50)}\n" for k in range(100)).encode()
     assert load_bytes(counts, quantum=1e-3).format == "ftq"
+    few = counts.split(b"\n")[:50]  # too few to be known for anything
+    assert load_bytes(b"\n".join(few), quantum=1e-3).format == "ftq"
     with pytest.raises(FormatError, match="fwq does not take quantum"):
         load_bytes(b"# fwq\n" + counts, quantum=1e-3)
 

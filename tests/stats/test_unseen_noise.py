@@ -7,6 +7,7 @@ program falls below 0.93 for one seed in fifty, of 5000 for less than one in a m
 import io
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -120,6 +121,11 @@ def test_a_study_without_a_target_says_what_its_means_may_lack(tmp_path, capsys)
     assert "The mean of A may lack" not in out
     assert main(["compare", *sides, "--json"]) == 0
     assert "The mean of B may lack" in json.loads(capsys.readouterr().out)["notes"][0]
+    more = replace(study, budget=jf.RealizationBudget(max=600_000))
+    more.run(tmp_path / "more", threads=1, stream=io.StringIO())
+    sides = [f"{tmp_path / name}:with" for name in ("more", "run")]
+    assert main(["compare", *sides, "--json"]) == 0  # of the 1,000 that both have
+    assert len(json.loads(capsys.readouterr().out)["notes"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,30 @@ def test_labels_of_objects_are_short(path, values, labels):
     assert fields == [tuple(one) if isinstance(one, list) else one for one in values]
 
 
+def test_rows_of_an_axis_with_long_lists_are_told_apart():
+    fast, slow = (jf.imbalance.GivenSpeed([1.0] * 15 + [last]) for last in (1.0, 2.0))
+    axis = Axis("x", zip={"speed": [fast, slow], "compute_time": ["1ms", "1ms"]})
+    assert [value.label for value in axis.values] == [
+        "given factors 16 numbers, 1ms #1", "given factors 16 numbers, 1ms #2",
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="the value 'given factors 16 numbers, 1ms' twice"):
+        Axis("x", zip={"speed": [fast, fast], "compute_time": ["1ms", "1ms"]})
+
+
+def test_a_map_on_an_axis_is_known_by_its_content(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    star = "digraph star {\n" + "".join(
+        f'H{i} -> S [comment="*"];\nS -> H{i} [comment="H{i}"];\n' for i in range(4)
+    ) + "}\n"  # fmt: skip
+    (tmp_path / "star.dot").write_text(star)
+    network = {"kind": "map", "file": "star.dot"}
+    noise = [jf.Congestion(network), jf.Congestion(network, ratio=0.5)]
+    case = jf.Case(2, algorithm="ring_allreduce", network=jf.LogGOPS("1us", "200ns", G="1ns"))
+    study = Study("maps", case=case, axes=[Axis("noise", [[one] for one in noise])], budget=BUDGET)
+    assert study.text.count("sha256") == 2
+    assert 'file = "star.dot"' in study.text
+
+
 def test_components_are_values():
     networks = [jf.Hockney(1e-6, 1e-9, 1e-10), LOGGOPS]
     study = mine(axes=[Axis("network", networks)], case={"ranks": 8, "noise": NOISE})

@@ -320,6 +320,11 @@ def test_progress_is_told_in_cells(tmp_path, capsys):
         assert list(dones) == sorted(dones)
         assert (dones[-1], set(cells)) == (4, {4})
     assert dones[0] < 1
+    for shard, times in (("1/2", 2), ("2/2", 1)):
+        for _ in range(times):
+            told.clear()
+            run(study, tmp_path / shard[0], shard=shard, progress=lambda *how: told.append(how))
+            assert told[-1] == (2, 2)
     assert capsys.readouterr().err == ""
     with pytest.raises(ValueError, match="progress must be None or callable, got 3"):
         sweep_cases.study().run(progress=3)

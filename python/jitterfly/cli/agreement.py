@@ -99,7 +99,7 @@ def _run(chosen: argparse.Namespace) -> None:
             distance=None if found.distance is None else found.distance._asdict(),
             rows=[row._asdict() for row in found.rows],
             effective_samples=found.effective_samples,
-            notes=found.notes(),
+            notes=[in_options(note, _IN_NOTES) for note in found.notes()],
             written=written,
         )
         return

@@ -436,8 +436,8 @@ def _explanations(fitted: Fit) -> list[str]:
     lines = _about_no_fit(fitted) if fitted.verdict == NO_FIT else _about_intervals(fitted)
     if not lines:
         return [
-            "no L, D and p of this model give a curve of this shape: it takes all of L to follow a "
-            "delay, as CPU time does",
+            "no L, D and p of this model give a curve of this shape: in the model a delay holds up "
+            "all of L, as if L were CPU time",
             "a likely reason is that L is mostly time on the wire, during which delays pass: "
             "`jitterfly slowdown` with your network and a noise that you suppose has that",
             *fitted.curve.notes,

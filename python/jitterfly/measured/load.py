@@ -72,9 +72,9 @@ def _select_cpus(measured: Measured, cpus: str, name: str) -> Measured:
     wanted: list[str] = []
     for word in [cpus] if cpus in named else map(str.strip, cpus.split(",")):
         span = None if word in named else re.fullmatch(r"([0-9]{1,5})-([0-9]{1,5})", word)
-        wanted += map(str, range(int(span[1]), int(span[2]) + 1)) if span else [word]
-    missing = [cpu for cpu in wanted if not cpu or cpu not in named]
-    if missing or not wanted:
+        numbers = range(int(span[1]), int(span[2]) + 1) if span else ()
+        wanted += map(str, numbers) if numbers else [word]  # 3-1 is no CPU
+    if any(not cpu or cpu not in named for cpu in wanted):
         known = [cpu for cpu in named if cpu]
         decimal = all(map(str.isdecimal, known))
         shown = show_cpus(map(int, known)) if decimal else ", ".join(known)

@@ -147,6 +147,10 @@ def _verdict(a: Side, b: Side, cell: Cell, other: Cell, confidence: float, level
         stats.mean(samples, confidence, noisy=noisy, lower_bound=of.measure.lower_bound)
         for samples, of in ((x, of_a), (y, of_b))
     )
+    unseen_a, unseen_b = (  # of the realizations that are compared
+        unseen_noise(Observed(side.family(s), side.store.data(s, count)), s.cases, half_of(mean))
+        for side, s, mean in ((a, cell, mean_a), (b, other, mean_b))
+    )
     return Verdict(
         shown_labels(a.store.study, cell),
         a.family(cell),
@@ -158,8 +162,5 @@ def _verdict(a: Side, b: Side, cell: Cell, other: Cell, confidence: float, level
             int((y < x).sum()), int((y == x).sum()), int((y > x).sum()), confidence
         ),
         winner,
-        (
-            unseen_noise(of_a, cell.cases, half_of(mean_a)),
-            unseen_noise(of_b, other.cases, half_of(mean_b)),
-        ),
+        (unseen_a, unseen_b),
     )

@@ -24,11 +24,11 @@ def doubts(
     noise: Sequence[Noise],
     plan: core.SchedulePlan,
 ) -> tuple[str, ...]:
-    """What measured noise leaves open, in words: see `TraceNoise.doubts`."""
+    """What measured noise leaves open, in words: see `TraceNoise.doubts` and `misfit`."""
     placed = place_noise(tuple(noise), network, schedule.ranks)
     times = zip(("compute", "communication"), plan.cpu_time, strict=True)
     work = {phase: ticks / schedule.ranks for phase, ticks in times}
-    return tuple(doubts_of(placed, schedule.ranks, work))
+    return tuple(doubts_of(placed, network, schedule.ranks, work))
 
 
 def warn_of_short_receives(schedule: Schedule, plan: core.SchedulePlan) -> None:

@@ -632,8 +632,11 @@ def explain_schedule(
     for source in sources:
         source.check_length(int(found[0][:, 0].max()))
     check = None
-    if sources and (available is None or bytes_to_check(schedule, len(sources)) <= available):
-        checks = min(usual_checks(schedule.operations), count)
+    if (sources or speed is not None) and (
+        available is None or bytes_to_check(schedule, len(sources)) <= available
+    ):
+        different = count if sources else 1  # without noise all are alike
+        checks = min(usual_checks(schedule.operations), different)
         chosen, fair = realizations_to_check(found[0][:, 0], checks)
         check = check_order(schedule, compiled, seed, numbers[chosen].tolist(), fair)
     return _explanation(prepared, numbers, fast or count, found, quiet, check)

@@ -72,14 +72,14 @@ class OrderCheck(NamedTuple):
         if not self.matters(mean):
             return []
         told = (
-            "the order of competing operations matters here: to the first "
-            f"{self.first} realizations noise adds {_added(self.mean_added)} in the order without "
-            f"noise, which is executed, and {_added(self.mean_added + self.mean_difference)} as "
+            f"the order of competing operations matters here: the first {self.first} realizations "
+            f"take {_added(self.mean_added)} more than the run time without noise in the order "
+            f"that is executed, and {_added(self.mean_added + self.mean_difference)} more as "
             "operations arrive"
         )
         if self.first < self.realizations:
             told += (
-                f" (to the {self.realizations - self.first} longest {_added(self.longest_added)} "
+                f" (the {self.realizations - self.first} longest {_added(self.longest_added)} "
                 f"and {_added(self.longest_added + self.longest_difference)})"
             )
         return [f"{told}; {advice}"]

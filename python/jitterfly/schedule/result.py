@@ -303,7 +303,7 @@ class ScheduleResult(ResultTable):
         check = self.order_check
         if self.order == "arrival":
             return ["order of competing operations: that of arrival"]
-        if not self.noise:
+        if not self.noise and self.speed is None:
             return []
         told = "order of competing operations: that without noise"
         if self.unchecked:
@@ -311,7 +311,7 @@ class ScheduleResult(ResultTable):
                     f"{self.unchecked} of memory"]  # fmt: skip
         if check is None:
             return [f"{told}; whether that matters was not checked (`order_checks`)"]
-        return [f"{told}; {check.in_words(len(self.ticks))}"]
+        return [f"{told}; {check.in_words(len(self.ticks) if self.noise else 1)}"]
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """A line for each realization: its number, run time in seconds, and last rank.

@@ -98,9 +98,10 @@ def zip_points(columns: Any, where: str) -> list[AxisValue]:
         lengths = ", ".join(f"{path}: {len(column)}" for path, column in lists.items())
         raise ValueError(f"{where} must hold lists of one length, got {lengths}")
     rows = [freeze(row, where, short=True) for row in zip(*lists.values(), strict=True)]
+    labels = _told_apart([", ".join(map(label_of, row)) for row in rows], rows)
     return [
-        AxisValue(", ".join(map(label_of, row)), Frozen(zip(lists, row, strict=True)))
-        for row in rows
+        AxisValue(label, Frozen(zip(lists, row, strict=True)))
+        for label, row in zip(labels, rows, strict=True)
     ]
 
 
@@ -115,14 +116,19 @@ def log2_values(bounds: Any, where: str) -> list[int]:
     return [1 << int(exponent) for exponent in range(whole[0], whole[1] + 1)]
 
 
+def _told_apart(labels: list[str], values: Sequence[Any]) -> list[str]:
+    """The labels; equal ones of different values (lists of as many numbers) are numbered."""
+    if len(set(values)) < len(values):
+        return labels
+    places = {one: itertools.count(1) for one, count in Counter(labels).items() if count > 1}
+    return [f"{one} #{next(places[one])}" if one in places else one for one in labels]
+
+
 def _values_of(path: str, values: Sequence[Any]) -> list[AxisValue]:
     labels = [label_of(value) for value in values]
     if len(set(labels)) < len(labels):  # numbers that differ in their last digits only
         labels = [str(v) if isinstance(v, float) else label_of(v) for v in values]
-    if len(set(values)) == len(values):  # lists of as many numbers
-        places = {one: itertools.count(1) for one, count in Counter(labels).items() if count > 1}
-        labels = [f"{one} #{next(places[one])}" if one in places else one for one in labels]
-    both = zip(labels, values, strict=True)
+    both = zip(_told_apart(labels, values), values, strict=True)
     return [AxisValue(label, Frozen({path: value})) for label, value in both]
 
 

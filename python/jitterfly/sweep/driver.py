@@ -484,6 +484,8 @@ def run(
                     if not all(one.done for one in runs):
                         with _opened(executor, workers, threads) as chosen:
                             feed.run(chosen, executors.backend_of(workers, backend), threads)
+                    elif progress is not None:
+                        progress(len(cells), len(cells))
             finally:
                 if writer is not None:
                     writer.write()

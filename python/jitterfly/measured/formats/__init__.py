@@ -60,15 +60,15 @@ def find(text: Text, options: Options | None = None) -> str:
     Raises
     ------
     FormatError
-        None of them, or FTQ's or a table of detours alike.
+        It is none of them, or may be both FTQ's and a table of detours.
     """
     if not text.data.strip():
         raise text.error(None, "is empty")
+    if text.data.lstrip()[:1].isdigit() and options and options.quantum is not None:
+        return "ftq"
     known = formats()
     for name, module in known.items():
         if module.recognise(text.head):
-            if text.data.lstrip()[:1].isdigit() and options and options.quantum is not None:
-                return "ftq"
             if name == "csv" and module.may_be_ftq(text.head):
                 raise text.error(
                     None,
