@@ -105,6 +105,15 @@ def test_a_daemon_at_multiples_of_the_tick_is_not_the_tick(period, own):
     assert [round(other.seconds, 6) for other in others] == [period] * own
 
 
+def test_a_long_tail_of_a_tick_is_the_tick():
+    """Durations up to hundreds of times the median, of one distribution."""
+    rng = np.random.default_rng(11)
+    lengths = np.minimum(rng.lognormal(np.log(3e-6), 1.2, 60_000), 5e-4)
+    assert lengths.max() > 10 * np.quantile(lengths, 0.95)
+    (tick,) = dominant_periods(of_lengths(train(0.001, 60), lengths, 60))
+    assert tick.time_share == pytest.approx(1, abs=1e-9)
+
+
 def test_bursts_are_no_period():
     """Interrupts that come in groups raise the power at all frequencies."""
     random = np.random.default_rng(2)

@@ -51,6 +51,7 @@ _LEAST_TIME = 0.05  # unless it explains so much of their time
 _LOOKS = (1.0, 0.5, 0.1)  # at the longest of what is left, which take so much of its time
 _SAME_FREQUENCY = 0.01  # relative, of frequencies
 _FAR_LONGER = 10  # times all but 5 % of a period's: what lasts so long is only there by its phase
+_GAP = 2  # times the longest of the others, at least
 _ONE_PERIOD = 1e-3  # relative: two timers of the same period, whose clocks differ a little
 
 
@@ -362,13 +363,15 @@ class Trains:
             self.regular[chosen], self.chance[chosen] = regular[better], chance[better]
 
     def drop_far_longer(self, number: int, durations: npt.NDArray[np.int64]) -> None:
-        """Take out of a train what lasts far longer than nearly all of it.
+        """Take out of a train what lasts far longer than nearly all of it, with none in between.
 
-        A daemon whose period is a multiple of the tick's keeps to the tick's phase.
+        A daemon whose period is a multiple of the tick's keeps to the tick's phase. A long tail of
+        the train's own durations has no such gap.
         """
         mine = np.flatnonzero(self.of == number)
-        if len(mine):
-            far = durations[mine] > _FAR_LONGER * np.quantile(durations[mine], 0.95)
+        lasting = durations[mine]
+        far = lasting > _FAR_LONGER * np.quantile(lasting, 0.95) if len(mine) else lasting > 0
+        if far.any() and lasting[far].min() > _GAP * lasting[~far].max():
             self.of[mine[far]], self.regular[mine[far]] = -1, 0.0
 
     def _fold(self, among: npt.NDArray[np.int64], frequency: float) -> tuple[Any, Floats, Floats]:
