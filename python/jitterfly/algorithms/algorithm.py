@@ -554,6 +554,11 @@ def knomial_steps(
     return steps
 
 
+def in_one_row(steps: list[Step], label: str) -> list[Step]:
+    """Steps without labels, of which the last, if there is one, has the row of all of them."""
+    return [*steps[:-1], *(step._replace(label=label) for step in steps[-1:])]
+
+
 def pairwise_steps(
     algorithm: Algorithm, ranks: int, size: int, *, combine: bool = False
 ) -> list[Step]:
@@ -566,7 +571,7 @@ def pairwise_steps(
     """
     check_step_count(algorithm, ranks - 1, "ranks must be fewer")
     steps = [message(Shift(d), d - 1, size, "", combine=combine) for d in range(1, ranks)]
-    return [*steps[:-1], *(step._replace(label="pairwise") for step in steps[-1:])]
+    return in_one_row(steps, "pairwise")
 
 
 def linear_steps(algorithm: Algorithm, ranks: int, size: int, *, to_root: bool) -> list[Step]:
@@ -582,7 +587,7 @@ def linear_steps(algorithm: Algorithm, ranks: int, size: int, *, to_root: bool) 
         message(Range(r, r + 1, -r) if to_root else Range(0, 1, r), r - 1, size, "")
         for r in range(1, ranks)
     ]
-    return [*steps[:-1], *(step._replace(label="linear") for step in steps[-1:])]
+    return in_one_row(steps, "linear")
 
 
 def pipelined(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..fields import Given, check_integer, frozen_dataclass
 from ..steps import MOST_WINDOW, Shift, Step
-from .algorithm import Algorithm, all_sent_first, check_step_count, collective, message
+from .algorithm import Algorithm, all_sent_first, check_step_count, collective, in_one_row, message
 
 
 @frozen_dataclass()
@@ -56,7 +56,7 @@ class LinearAlltoall(Algorithm, kind="linear_alltoall"):
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_step_count(self, 2 * (ranks - 1), "ranks must be fewer")
         every = [message(Shift(d), d - 1, message_bytes, "") for d in range(1, ranks)]
-        every[-1:] = [step._replace(label="linear") for step in every[-1:]]
+        every = in_one_row(every, "linear")
         steps: list[Step] = []
         for first in range(0, len(every), self.window):
             steps += all_sent_first(every[first : first + self.window])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..steps import Range, Step
-from .algorithm import Algorithm, check_step_count, collective, message
+from .algorithm import Algorithm, check_step_count, collective, in_one_row, message
 
 
 @dataclass(frozen=True)
@@ -36,4 +36,4 @@ class LinearScan(Algorithm, kind="linear_scan"):
             message(Range(r, r + 1, 1), r, message_bytes, "", combine=True)
             for r in range(ranks - 1)
         ]
-        return collective([*steps[:-1], *(step._replace(label="chain") for step in steps[-1:])])
+        return collective(in_one_row(steps, "chain"))
