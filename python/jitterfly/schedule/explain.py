@@ -43,7 +43,14 @@ from ..stats import Estimate
 from ..stats.sampling_distributions import clopper_pearson
 from ..units import from_ticks, show_seconds
 from .compile import CompiledSchedule, compile_schedule
-from .order import OrderCheck, bytes_to_check, check_order, realizations_to_check, usual_checks
+from .order import (
+    OrderCheck,
+    bytes_to_check,
+    check_order,
+    different_realizations,
+    realizations_to_check,
+    usual_checks,
+)
 from .result import machine_in_words
 from .schedule import Schedule
 from .simulate import prepare
@@ -632,10 +639,8 @@ def explain_schedule(
     for source in sources:
         source.check_length(int(found[0][:, 0].max()))
     check = None
-    if (sources or speed is not None) and (
-        available is None or bytes_to_check(schedule, len(sources)) <= available
-    ):
-        different = count if sources else 1  # without noise all are alike
+    different = different_realizations(count, sources, speed)
+    if different and (available is None or bytes_to_check(schedule, len(sources)) <= available):
         checks = min(usual_checks(schedule.operations), different)
         chosen, fair = realizations_to_check(found[0][:, 0], checks)
         check = check_order(schedule, compiled, seed, numbers[chosen].tolist(), fair)

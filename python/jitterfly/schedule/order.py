@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backends import core
+from ..imbalance import Speed
+from ..noise import Noise
 from ..progress import each
 from ..units import TICKS_PER_SECOND, show_seconds
 from .compile import CompiledSchedule
@@ -106,6 +108,11 @@ class OrderCheck(NamedTuple):
 def usual_checks(operations: int) -> int:
     """How many realizations are checked where nobody says it: more of a short schedule."""
     return min(max(_CHECKED_OPERATIONS // max(operations, 1), FEWEST_CHECKS), MOST_CHECKS)
+
+
+def different_realizations(realizations: int, sources: Sequence[Noise], speed: Speed | None) -> int:
+    """How many are worth two orders: without noise one, with equally fast ranks besides none."""
+    return realizations if sources else int(speed is not None)
 
 
 def realizations_to_check(ticks: npt.NDArray[np.int64], count: int) -> tuple[list[int], int]:

@@ -28,6 +28,7 @@ from .order import (
     arrival_bytes,
     bytes_to_check,
     check_order,
+    different_realizations,
     realizations_to_check,
     usual_checks,
     waiting_bytes,
@@ -313,9 +314,8 @@ def simulate_schedule(
     plan = compiled.plan
     if order_checks is None:
         order_checks = usual_checks(schedule.operations)
-    can_differ = order == "noise-free" and (sources or speed is not None)
-    different = realizations if sources else 1  # without noise all are alike
-    checks = min(order_checks, different) if can_differ else 0
+    different = different_realizations(realizations, sources, speed)
+    checks = min(order_checks, different) if order == "noise-free" else 0
     available = memory.available_bytes()  # of which the plan has taken some
     needed = bytes_to_check(schedule, len(sources))
     unchecked = bool(checks) and available is not None and needed > available
