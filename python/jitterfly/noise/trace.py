@@ -310,10 +310,8 @@ class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
         from ..measured.measurements import LOAD_NOTE  # it is imported where a file is read
 
         assert isinstance(self.file, find_noise_files.FileName)
-        name, measured = (
-            self.file.path.name,
-            find_noise_files.read(self.file.path, str(self.sha256)),
-        )
+        name = self.file.path.name
+        measured = find_noise_files.read(self.file.path, str(self.sha256))
         traces = self.replayed()
         count = sum(len(trace.starts) for trace in traces)
         length = float(from_ticks(sum(trace.length for trace in traces)))

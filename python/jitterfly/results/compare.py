@@ -147,10 +147,11 @@ def _verdict(a: Side, b: Side, cell: Cell, other: Cell, confidence: float, level
         stats.mean(samples, confidence, noisy=noisy, lower_bound=of.measure.lower_bound)
         for samples, of in ((x, of_a), (y, of_b))
     )
-    unseen_a, unseen_b = (  # of the realizations that are compared
-        unseen_noise(Observed(side.family(s), side.store.data(s, count)), s.cases, half_of(mean))
-        for side, s, mean in ((a, cell, mean_a), (b, other, mean_b))
-    )
+    unseen = []  # of the realizations that are compared, of which one side may have more
+    for side, s, of, mean in ((a, cell, of_a, mean_a), (b, other, of_b, mean_b)):
+        if of.realizations > count:
+            of = Observed(side.family(s), side.store.data(s, count))
+        unseen.append(unseen_noise(of, s.cases, half_of(mean)))
     return Verdict(
         shown_labels(a.store.study, cell),
         a.family(cell),
@@ -162,5 +163,5 @@ def _verdict(a: Side, b: Side, cell: Cell, other: Cell, confidence: float, level
             int((y < x).sum()), int((y == x).sum()), int((y > x).sum()), confidence
         ),
         winner,
-        (unseen_a, unseen_b),
+        (unseen[0], unseen[1]),
     )
