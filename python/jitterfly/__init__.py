@@ -50,6 +50,7 @@ from .observables import (
     Target,
 )
 from .renames import no_attribute
+from .results.compare import Comparison, compare
 from .schedule import (
     CriticalPath,
     Schedule,
@@ -77,6 +78,7 @@ __all__ = [
     "Axis",
     "BackendError",
     "Case",
+    "Comparison",
     "Completion",
     "CriticalPath",
     "CycleGain",
@@ -116,6 +118,7 @@ __all__ = [
     "__version__",
     "advise",
     "algorithms",
+    "compare",
     "compare_measured",
     "congestion",
     "distributions",

@@ -189,8 +189,16 @@ def test_compare(study, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert printed.count("no winner") == 3
     assert run("compare", a, b) == 0
-    rows = [line for line in capsys.readouterr().out.splitlines() if line.endswith(" A")]
-    assert len(rows) == 3
+    printed = capsys.readouterr().out
+    assert sum(line.endswith(" A") for line in printed.splitlines()) == 3
+    compared = jf.compare(a, jf.Store.open(b))
+    assert printed.split() == " ".join(compared.report()).split()
+    assert repr(compared) == "Comparison(3 rows: A wins 3, B wins 0)"
+    table = compared.to_pandas()
+    assert (table.mean_a < table.mean_b).all()
+    assert table.winner.tolist() == ["A"] * 3
+    with pytest.raises(ValueError, match="no variant 'x'"):
+        jf.compare((jf.Store.open(a), "x"), b)
     assert "no variant 'x'" in error_of(capsys, "compare", f"{a}:x", b)
     assert "no observable 'x'" in error_of(capsys, "compare", a, b, "--observable", "x")
     assert "must be a time" in error_of(capsys, "compare", a, b, "--observable", "gain")

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from support.small_study import STUDY
 
+import jitterfly as jf
 from jitterfly import Axis, Butterfly, stats
 from jitterfly.cli import main
 from jitterfly.observables import Completion, Overhead
 from jitterfly.results import Results
-from jitterfly.results.compare import Side, compare
 from jitterfly.results.tables import notes, tables
 from jitterfly.results.text_table import telling
 from jitterfly.store import Store
@@ -35,14 +35,14 @@ def test_the_faster_of_two_overheads_below_zero_is_the_lower_one(tmp_path, swapp
             figure="",
             observables={"saved": Overhead(T=T, over={"T": 0})},
         )
-        sides.append(Side(run(study, tmp_path / str(T)), "", "saved"))
+        sides.append(run(study, tmp_path / str(T)))
     if swapped:
         sides.reverse()
-    (verdict,) = compare(*sides)
-    assert verdict.a.value < 0
-    assert verdict.b.value < 0
-    lower = "A" if verdict.a.value < verdict.b.value else "B"
-    assert verdict.faster == lower == ("A" if swapped else "B")
+    (row,) = jf.compare(*sides, observable="saved").rows
+    assert row.mean_a.value < 0
+    assert row.mean_b.value < 0
+    lower = "A" if row.mean_a.value < row.mean_b.value else "B"
+    assert row.winner == lower == ("A" if swapped else "B")
 
 
 TARGETED = STUDY.replace(

@@ -16,7 +16,6 @@ from jitterfly.advice.question import Statistic
 from jitterfly.noise_free import noise_only_delays
 from jitterfly.observables import Completion, Overhead, Slowdown
 from jitterfly.results import Results
-from jitterfly.results.compare import Side, compare
 from jitterfly.studies import RealizationBudget, Study
 
 NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns")
@@ -168,8 +167,8 @@ def test_studies(chance, tmp_path):
             for mean in (cell.facts[name].mean, cell.estimate(name)):
                 assert mean.too_small or bound <= mean.low <= mean.value
             below += reached(cell.observed(name).samples, bound)
-            (verdict,) = compare(Side(store, "", name), Side(store, "", name))
-            for mean in (verdict.a, verdict.b):
+            (row,) = jf.compare(store, store, name).rows
+            for mean in (row.mean_a, row.mean_b):
                 assert mean.too_small or bound <= mean.low <= mean.value
     assert below or chance > 0.1
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import textwrap
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,6 @@ from .output import add_json, print_json
 from .run import RUN_FILES, check_study, contents, show
 
 if TYPE_CHECKING:
-    from ..results.compare import Verdict
     from ..store import Store
     from ..store.cell_progress import RunProgress
 
@@ -171,12 +168,9 @@ def _size(text: str | None) -> tuple[float, float] | None:
 
 
 def _compare(chosen: argparse.Namespace) -> None:
-    from ..results.compare import Side, compare
-    from ..results.text_table import aligned_table, telling
-    from ..store import Store
+    from ..results.compare import compare
     from .output import terminal_width
 
-    sides = []
     for text in (chosen.a, chosen.b):
         if Path(text).is_file():
             raise ValueError(
@@ -184,79 +178,19 @@ def _compare(chosen: argparse.Namespace) -> None:
                 "compared by `jitterfly noise show FILE FILE`, by `jitterfly slowdown --noise "
                 "FILE` of each, or by a study with a variant for each"
             )
-        folder, _, variant = (text, "", "") if Path(text).is_dir() else text.rpartition(":")
-        sides.append(Side(Store.open(Path(folder or text)), variant, chosen.observable or ""))
-    comparison = compare(sides[0], sides[1])
-    axes = [axis.name for axis in sides[0].store.study.axes]
-    header = [*axes, "realizations", "mean A", "mean B", "B / A", "P(B faster)", "winner"]
-    unit = comparison[0].family.unit
-    notes = _unseen(comparison, axes)
+    found = compare(chosen.a, chosen.b, chosen.observable or "")
     if chosen.json:
         records = [
-            {"cell": dict(zip(axes, verdict.labels, strict=True)), "unit": unit,
-             "realizations": verdict.realizations, "mean_a": verdict.a, "mean_b": verdict.b,
-             "ratio": verdict.ratio, "b_wins": verdict.b_wins, "winner": verdict.faster or None}
-            for verdict in comparison
+            {"cell": dict(zip(found.axes, row.labels, strict=True)), "unit": row.unit,
+             "realizations": row.realizations, "mean_a": row.mean_a, "mean_b": row.mean_b,
+             "ratio": row.ratio, "b_wins": row.b_wins, "winner": row.winner or None}
+            for row in found.rows
         ]  # fmt: skip
-        print_json("compare", a=chosen.a, b=chosen.b, rows=records, notes=notes)
+        print_json("compare", a=chosen.a, b=chosen.b, rows=records, notes=found.unseen_notes())
         return
-    rows = [
-        [
-            *verdict.labels,
-            str(verdict.realizations),
-            *_values(float(verdict.a.value), float(verdict.b.value), unit),
-            telling(verdict.ratio, 1),
-            telling(verdict.b_wins, 0.5, 2),
-            verdict.faster or "no winner",
-        ]
-        for verdict in comparison
-    ]
-    # `completion` may also be an observable of the study, of other exchanges.
-    what = chosen.observable or "completion of the last rank, last cycle" + (
-        ", with all redundant exchanges (T = last)"
-        if any(verdict.family.labels[0] for verdict in comparison)
-        else ""
-    )
-    print(f"A = {chosen.a}\nB = {chosen.b}\ncompared: {what}\n")
-    print(aligned_table(header, rows))
-    print(
-        "\nThe intervals of B / A hold for all rows together with 95 %; a winner has one without 1."
-        "\nP(B faster) counts ties as half."
-    )
-    for note in notes:
+    print("\n".join([found.title(), "", *found.lines(), ""]))
+    for note in found.notes():
         print(textwrap.fill(note, terminal_width()))
-
-
-def _unseen(comparison: Sequence[Verdict], axes: Sequence[str]) -> list[str]:
-    """A line for each side whose mean may lack what rare noise adds."""
-    lines = []
-    for side, name in enumerate("AB"):
-        found = [verdict for verdict in comparison if verdict.unseen[side]]
-        if found:
-            first = found[0]
-            at = ", ".join(map("=".join, zip(axes, first.labels, strict=True)))
-            more = f", and so in {len(found)} of {len(comparison)} rows" * (len(found) > 1)
-            lines.append(f"The mean of {name} may lack what rare noise adds: {first.unseen[side]}"
-                         f"{at and f' at {at}'}{more}.")  # fmt: skip
-    return lines
-
-
-def _values(a: float, b: float, unit: str) -> tuple[str, str]:
-    """Both with as many digits as they need to differ, from 4 on."""
-    shown = ("", "")
-    for digits in range(4, 16):
-        shown = _value(a, unit, digits), _value(b, unit, digits)
-        if shown[0] != shown[1] or a == b:
-            break
-    return shown
-
-
-def _value(value: float, unit: str, digits: int) -> str:
-    from ..units import show_seconds
-
-    if not math.isfinite(value):
-        return "-"
-    return show_seconds(value, digits) if unit == "s" else f"{value:.{digits}g}"
 
 
 def _merge(chosen: argparse.Namespace) -> int:

@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from .. import stats
 from ..observables import Completion, Family, Observed, level_of, unseen_noise
+from ..result_table import ResultTable, csv_text, ends
 from ..store import Store
 from ..studies import Cell, shown_labels
+from ..units import show_seconds
 from .main_numbers import half_of
+from .text_table import aligned_table, telling
+
+Compared = Store | str | Path | tuple[Store, str]
 
 
 @dataclass(frozen=True)
-class Side:
+class _Side:
     """One of the two: a store, and the variant and observable that are meant ("" where one is)."""
 
     store: Store
     variant: str
     observable: str
+
+    @classmethod
+    def of(cls, given: Compared, observable: str) -> _Side:
+        if isinstance(given, Store):
+            return cls(given, "", observable)
+        if isinstance(given, tuple):
+            return cls(*given, observable)
+        text = str(given)
+        folder, _, variant = (text, "", "") if Path(text).is_dir() else text.rpartition(":")
+        return cls(Store.open(folder or text), variant, observable)
+
+    def __str__(self) -> str:
+        return f"{self.store.path}{self.variant and f':{self.variant}'}"
 
     def family(self, cell: Cell) -> Family:
         """What is compared in a cell.
@@ -67,61 +88,212 @@ class Side:
         return family
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """One cell: `ratio` is mean(B) / mean(A), with its interval; `faster` is "A", "B" or "".
+class ComparisonRow(NamedTuple):
+    """One cell of both runs.
 
-    `labels` are those that users are shown, and `family` is what of A was compared. `unseen` is
-    what rare noise the means of A and B may lack, in words ("" where none).
+    Attributes
+    ----------
+    labels : tuple of str
+        Its value of each axis, as tables show it.
+    unit : str
+        Of the means: "s", or "" of a slowdown.
+    realizations : int
+        How many both have.
+    mean_a, mean_b : Estimate
+        Each with its own interval.
+    ratio : Estimate
+        Mean of B over mean of A.
+    b_wins : Estimate
+        Probability that B is faster in a realization; ties count half.
+    winner : "A", "B" or ""
+        Which is faster: "" where the interval of the ratio holds 1.
+    unseen : tuple of two str
+        What the means of A and B may lack of noise that is too rare for so few realizations ("":
+        nothing).
     """
 
     labels: tuple[str, ...]
-    family: Family
+    unit: str
     realizations: int
-    a: stats.Estimate
-    b: stats.Estimate
+    mean_a: stats.Estimate
+    mean_b: stats.Estimate
     ratio: stats.Estimate
     b_wins: stats.Estimate
-    faster: str
+    winner: str
     unseen: tuple[str, str]
 
 
-def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
-    """A verdict for every cell that both have realizations of.
+@dataclass(frozen=True, repr=False)
+class Comparison(ResultTable):
+    """What `compare` found.
 
-    The intervals of the ratios hold together, with `confidence` (Bonferroni over the cells, and
-    over the looks at which a study with targets could stop), so
-    that the one verdict in twenty that chance decides does not come with every table.
+    Attributes
+    ----------
+    a, b : str
+        What was compared: directory, or ``DIR:VARIANT``.
+    observable : str
+        What of it.
+    axes : tuple of str
+        Those of the study.
+    rows : tuple of ComparisonRow
+        The cells that both have run.
+    confidence : float
+        Of the intervals of the ratios, of all rows together.
+    """
+
+    a: str
+    b: str
+    observable: str
+    axes: tuple[str, ...]
+    rows: tuple[ComparisonRow, ...]
+    confidence: float
+
+    def __repr__(self) -> str:
+        won = [sum(row.winner == side for row in self.rows) for side in "AB"]
+        return f"Comparison({len(self.rows)} rows: A wins {won[0]}, B wins {won[1]})"
+
+    def title(self) -> str:
+        """What is compared."""
+        return f"A = {self.a}\nB = {self.b}\ncompared: {self.observable}"
+
+    def lines(self) -> list[str]:
+        """The table as text."""
+        header = [*self.axes, "realizations", "mean A", "mean B", "B / A", "P(B faster)", "winner"]
+        rows = [
+            [
+                *row.labels,
+                str(row.realizations),
+                *_values(float(row.mean_a.value), float(row.mean_b.value), row.unit),
+                telling(row.ratio, 1),
+                telling(row.b_wins, 0.5, 2),
+                row.winner or "no winner",
+            ]
+            for row in self.rows
+        ]
+        return aligned_table(header, rows).splitlines()
+
+    def notes(self) -> list[str]:
+        """What the intervals are, and what the means may lack."""
+        return [
+            f"The intervals of B / A hold for all rows together with {100 * self.confidence:g} %; "
+            "a winner has one without 1.",
+            "P(B faster) counts ties as half.",
+            *self.unseen_notes(),
+        ]
+
+    def unseen_notes(self) -> list[str]:
+        """A line for each side whose mean may lack what rare noise adds."""
+        lines = []
+        for side, name in enumerate("AB"):
+            found = [row for row in self.rows if row.unseen[side]]
+            if found:
+                first = found[0]
+                at = ", ".join(map("=".join, zip(self.axes, first.labels, strict=True)))
+                more = f", and so in {len(found)} of {len(self.rows)} rows" * (len(found) > 1)
+                lines.append(
+                    f"The mean of {name} may lack what rare noise adds: {first.unseen[side]}"
+                    f"{at and f' at {at}'}{more}."
+                )
+        return lines
+
+    def to_csv(self) -> str:
+        """The table with all digits; times in seconds."""
+        header = [*self.axes, "unit", "realizations"]
+        for name in ("mean_a", "mean_b", "ratio", "b_wins"):
+            header += [name, f"{name}_low", f"{name}_high"]
+        rows = [
+            [*row.labels, row.unit, row.realizations,
+             *ends(row.mean_a, row.mean_b, row.ratio, row.b_wins), row.winner]
+            for row in self.rows
+        ]  # fmt: skip
+        return csv_text([[*header, "winner"], *rows])
+
+
+def compare(a: Compared, b: Compared, observable: str = "", confidence: float = 0.95) -> Comparison:
+    """Say in which cells one of two runs, or of two variants, is faster.
+
+    They are paired over the same realizations, on the same noise. The intervals of the ratios hold
+    together with `confidence`: for all cells, and for all looks at which a study with targets could
+    stop (Bonferroni). So the one verdict in twenty that chance decides does not come with every
+    table.
+
+    Parameters
+    ----------
+    a, b : Store or path
+        What `Study.run` returned, or its directory. With several variants the one that is meant:
+        ``(store, "VARIANT")``, or ``"DIR:VARIANT"``.
+    observable : str
+        A time or slowdown of the study; by default the completion of the last rank, with all
+        exchanges.
+    confidence : float
+
+    Returns
+    -------
+    Comparison
 
     Raises
     ------
     ValueError
-        Other seeds (the noise is not the same), or no cell in common.
+        Other seeds (the noise is not the same), no cell in common, no such variant or observable,
+        or an observable that is a ratio of variants, which has no faster or slower.
+    FileNotFoundError
+        No such directory.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> study = jf.Study(
+    ...     "copies",
+    ...     case={
+    ...         "ranks": 64,
+    ...         "network": jf.LogGOPS(L="1us", o="100ns"),
+    ...         "noise": [jf.PeriodicNoise(period="1ms", duration="50us", start="stationary")],
+    ...     },
+    ...     variants={"conventional": {}, "redundant": {"algorithm.exchanges_after": 6}},
+    ...     budget=jf.RealizationBudget(max=200),
+    ... )
+    >>> found = study.run()
+    >>> comparison = jf.compare((found, "conventional"), (found, "redundant"))
+    >>> comparison.rows[0].winner
+    'B'
     """
-    seeds = a.store.study.seed, b.store.study.seed
+    sides = _Side.of(a, observable), _Side.of(b, observable)
+    seeds = [side.store.study.seed for side in sides]
     if seeds[0] != seeds[1]:
         raise ValueError(
             f"A has seed {seeds[0]} and B has seed {seeds[1]}: they saw other noise and can not be "
             f"paired; run one again with the seed {seeds[0]}"
         )
     here, there = (
-        {tuple(cell.labels.items()): cell for cell in side.store.cells} for side in (a, b)
+        {tuple(cell.labels.items()): cell for cell in side.store.cells} for side in sides
     )
     pairs = [(here[at], there[at]) for at in here if at in there]
-    pairs = [(p, q) for p, q in pairs if a.store.available(p) > 1 and b.store.available(q) > 1]
+    pairs = [
+        pair
+        for pair in pairs
+        if all(side.store.available(cell) > 1 for side, cell in zip(sides, pair, strict=True))
+    ]
     if not pairs:
         raise ValueError("A and B have no cell in common that both have run")
-    found = []
-    for p, q in pairs:
-        shares = [side.store.decision(cell).share for side, cell in ((a, p), (b, q))]
+    rows = []
+    for pair in pairs:
+        shares = [side.store.decision(cell).share for side, cell in zip(sides, pair, strict=True)]
         sequential = [share for share in shares if share < 1]
         # Where the data decided when to stop, the looks have spent a part; both may have.
         share = min(shares) / max(len(sequential), 1)
-        found.append(_verdict(a, b, p, q, confidence, level_of(confidence, share / len(pairs))))
-    return found
+        rows.append(_row(sides, pair, confidence, level_of(confidence, share / len(pairs))))
+    # `completion` may also be an observable of the study, of other exchanges.
+    families = [sides[0].family(cell) for cell, _ in pairs]
+    what = observable or "completion of the last rank, last cycle" + (
+        ", with all redundant exchanges (T = last)"
+        if any(family.labels[0] for family in families)
+        else ""
+    )
+    axes = tuple(axis.name for axis in sides[0].store.study.axes)
+    return Comparison(str(sides[0]), str(sides[1]), what, axes, tuple(rows), confidence)
 
 
-def _observed(side: Side, cell: Cell) -> tuple[Observed, np.ndarray]:
+def _observed(side: _Side, cell: Cell) -> tuple[Observed, np.ndarray]:
     """What is compared, and its samples."""
     data = side.store.data(cell, side.store.available(cell))
     observed = Observed(side.family(cell), data)
@@ -134,11 +306,14 @@ def _observed(side: Side, cell: Cell) -> tuple[Observed, np.ndarray]:
     return observed, np.asarray(samples)
 
 
-def _verdict(a: Side, b: Side, cell: Cell, other: Cell, confidence: float, level: float) -> Verdict:
-    (of_a, x), (of_b, y) = _observed(a, cell), _observed(b, other)
+def _row(
+    sides: tuple[_Side, _Side], pair: tuple[Cell, Cell], confidence: float, level: float
+) -> ComparisonRow:
+    both = list(zip(sides, pair, strict=True))
+    (of_a, x), (of_b, y) = (_observed(side, cell) for side, cell in both)
     count = min(len(x), len(y))
     x, y = x[:count], y[:count]
-    noisy = any(s.varies(side.family(s)) for side, s in ((a, cell), (b, other)))
+    noisy = any(cell.varies(side.family(cell)) for side, cell in both)
     ratio = stats.ratio(y, x, level, noisy=noisy)
     winner = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
     if winner and x.mean() < 0:  # an overhead over a slower one: the larger quotient is the faster
@@ -148,20 +323,36 @@ def _verdict(a: Side, b: Side, cell: Cell, other: Cell, confidence: float, level
         for samples, of in ((x, of_a), (y, of_b))
     )
     unseen = []  # of the realizations that are compared, of which one side may have more
-    for side, s, of, mean in ((a, cell, of_a, mean_a), (b, other, of_b, mean_b)):
+    for (side, cell), of, mean in zip(both, (of_a, of_b), (mean_a, mean_b), strict=True):
         if of.realizations > count:
-            of = Observed(side.family(s), side.store.data(s, count))
-        unseen.append(unseen_noise(of, s.cases, half_of(mean)))
-    return Verdict(
-        shown_labels(a.store.study, cell),
-        a.family(cell),
-        count,
-        mean_a,
-        mean_b,
-        ratio,
-        stats.win_probability(
+            of = Observed(side.family(cell), side.store.data(cell, count))
+        unseen.append(unseen_noise(of, cell.cases, half_of(mean)))
+    return ComparisonRow(
+        labels=shown_labels(sides[0].store.study, pair[0]),
+        unit=sides[0].family(pair[0]).unit,
+        realizations=count,
+        mean_a=mean_a,
+        mean_b=mean_b,
+        ratio=ratio,
+        b_wins=stats.win_probability(
             int((y < x).sum()), int((y == x).sum()), int((y > x).sum()), confidence
         ),
-        winner,
-        (unseen[0], unseen[1]),
+        winner=winner,
+        unseen=(unseen[0], unseen[1]),
     )
+
+
+def _values(a: float, b: float, unit: str) -> tuple[str, str]:
+    """Both with as many digits as they need to differ, from 4 on."""
+    shown = ("", "")
+    for digits in range(4, 16):
+        shown = _value(a, unit, digits), _value(b, unit, digits)
+        if shown[0] != shown[1] or a == b:
+            break
+    return shown
+
+
+def _value(value: float, unit: str, digits: int) -> str:
+    if not math.isfinite(value):
+        return "-"
+    return show_seconds(value, digits) if unit == "s" else f"{value:.{digits}g}"
