@@ -1,4 +1,4 @@
-"""Expected hits of each noise source in a realization: which of them too few realizations meet.
+"""Noise that too few realizations met, by the expected hits of each source; pairs hit differently.
 
 A sample can not tell of noise that it did not meet beside other, more frequent noise. The case can:
 it knows how often each of its sources hits, and for how long. What follows for a study is decided
@@ -11,12 +11,15 @@ import dataclasses
 import math
 from collections.abc import Collection
 from functools import lru_cache, singledispatch
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from .case import AnyCase, Case, random_sources
 from .cycle import Cycle
 from .noise import Noise
-from .noise.source import Exposure, Hits, name_in_case
+from .noise.source import Exposure, Hits, IntervalNoise, name_in_case
 from .program import message_count
 from .stats import ENOUGH_EVENTS
 from .steps import EXCHANGE, MESSAGE
@@ -153,6 +156,75 @@ def expectation(source: SourceHits, realizations: int, words: str = "") -> str:
     count = realizations * source.as_long
     times = f"{count:.2g} times in {realizations:,} realizations"
     return f"hits as long as those of {name} are expected {times}"
+
+
+class OneSided(NamedTuple):
+    """Hits of a source that only one of two sides had, which too few realizations show.
+
+    Attributes
+    ----------
+    source : SourceHits
+    seen, realizations : int
+        In how many of them a hit moved the difference of the sides.
+    most : float
+        How far more of them may move the mean difference, in ticks.
+    """
+
+    source: SourceHits
+    seen: int
+    realizations: int
+    most: float
+
+    def __str__(self) -> str:
+        return (
+            f"a hit of {self.source.name} on one side alone is in {self.seen} of "
+            f"{self.realizations:,} realizations"
+        )
+
+
+def one_sided_hits(
+    differences: npt.NDArray[Any], sources: Collection[SourceHits], half_width: float
+) -> list[OneSided]:
+    """The sources that may hit one of two sides alone, as too few realizations show.
+
+    The two sides meet the same intervals. So a small change of one moves most realizations a
+    little, and a few by a whole hit that only one side meets. Those few may be most of the mean
+    difference, and the sample does not tell of them before it has met some: with three in n
+    realizations none is met once in twenty times (the rule of three).
+
+    Parameters
+    ----------
+    differences : array, shape (realizations,)
+        Of the two sides, in ticks.
+    sources : collection of SourceHits
+        Those of either side.
+    half_width : float
+        Of the interval of the mean difference, in ticks. Less than a tenth of it does not matter.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> case = jf.Case(64, network=jf.LogGOPS(L="1us", o="200ns"),
+    ...                noise=[jf.PeriodicNoise("1ms", "5us")])
+    >>> differences = np.arange(10_000, 10_200)
+    >>> [one] = one_sided_hits(differences, expected_hits(case, 8.4e6), half_width=1000.0)
+    >>> print(one, one.most)
+    a hit of noise.0 (periodic) on one side alone is in 0 of 200 realizations 75000.0
+    """
+    moved = np.abs(differences - np.median(differences))
+    n = len(moved)
+    found: list[OneSided] = []
+    if not moved.any():  # the mean rests on no event at all, which its interval says
+        return found
+    for source in sources:
+        hits = source.hits
+        if hits is None or not isinstance(source.noise, IntervalNoise):
+            continue  # other delays change no more than the times do that they are added to
+        seen = int((moved >= MATTERS * hits.delay).sum())
+        most = min(3 / n, hits.number) * hits.delay
+        if seen < ENOUGH_EVENTS and most > MATTERS * half_width:
+            found.append(OneSided(source, seen, n, most))
+    return sorted(found, key=lambda one: -one.most)
 
 
 @singledispatch

@@ -16,7 +16,18 @@ from .since_arrival import SinceArrival
 from .slowdown import Slowdown
 from .statistics import LEAST_RAW, STATISTICS, Observed, check_statistic, quantile_share
 from .summary import MOST_COLUMNS, CellData, Summary, columns_of
-from .targets import Decision, Target, TargetState, decide, level_of, unseen_noise
+from .targets import (
+    Decision,
+    Target,
+    TargetState,
+    Unseen,
+    acting_sources,
+    decide,
+    hits_of_one_side,
+    in_words,
+    level_of,
+    unseen_noise,
+)
 
 __all__ = [
     "LEAST_CYCLES",
@@ -50,9 +61,13 @@ __all__ = [
     "Target",
     "TargetState",
     "Ticks",
+    "Unseen",
+    "acting_sources",
     "check_statistic",
     "columns_of",
     "decide",
+    "hits_of_one_side",
+    "in_words",
     "level_of",
     "quantile_share",
     "read_observable",

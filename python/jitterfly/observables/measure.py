@@ -287,6 +287,19 @@ class Measure:
         return isinstance(self.denominator, Form)
 
     @property
+    def is_paired(self) -> bool:
+        """Whether it is a difference or ratio of two that are measured."""
+        signs = {coefficient > 0 for coefficient, _ in self.numerator.terms}
+        return self.numerator != self.denominator and (self.is_ratio or len(signs) == 2)
+
+    def difference(self, ticks: Ticks, ratio: float) -> Floats:
+        """Of the two in every realization, in ticks; of a ratio: top - ratio * bottom."""
+        top = self.numerator(ticks).astype(np.float64)
+        if isinstance(self.denominator, Form):
+            top -= ratio * self.denominator(ticks)
+        return top
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """The columns that it needs."""
         below = self.denominator.columns if isinstance(self.denominator, Form) else ()

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
 
 from ..case import AnyCase
 from ..fields import is_real_number, shorten
-from ..rare_noise import SourceHits, expectation, expected_hits, hidden
+from ..rare_noise import OneSided, SourceHits, expectation, expected_hits, hidden, one_sided_hits
 from ..stats import Estimate, sequential
 from ..stats.estimates import ENOUGH_EVENTS
 from ..units import TICKS_PER_SECOND, parse_seconds, show_seconds
@@ -32,6 +36,7 @@ _MARGIN = 1.15  # more than the data ask for, so that one deciding look is enoug
 _ROUGH_MARGIN = 1.5  # where few realizations tell: of quantiles and rare events
 _TELLING_EVENTS = 8  # from so many on the data can say how many realizations a mean takes
 _TELLING_TAIL = 24  # the same for a quantile: realizations beyond it
+_FIRST = 1024  # realizations that mostly show whether two sides are hit differently
 _UNKNOWN = 4  # times as many realizations, where the data can not even say when they can
 
 
@@ -170,7 +175,8 @@ class TargetState:
     why : str
         Why it is not met; empty if it is.
     unseen : str
-        What of that is rare noise: a source of which too few hits are to be expected.
+        What of that is rare noise: a source of which too few hits are to be expected, or too few
+        were met by one of two sides alone.
     """
 
     target: Target
@@ -262,7 +268,7 @@ def decide(
     while look.realizations <= available:
         data = data_at(look.realizations)
         observed = {t.observable: Observed(families[t.observable], data, noisy) for t in here}
-        unmet = [_sources_not_met(t, observed[t.observable], cases or {}, noisy) for t in here]
+        unmet = [_not_met(t, observed[t.observable], cases or {}, noisy) for t in here]
         states = tuple(
             _state(t, observed[t.observable], look, noisy, own)
             for t, own in zip(here, unmet, strict=True)
@@ -310,7 +316,7 @@ def _state(
     observed: Observed,
     look: sequential.Look,
     noisy: bool,
-    unmet: Sequence[SourceHits],
+    unmet: Sequence[Unseen],
 ) -> TargetState:
     estimate = _interval(target, observed, look.share)
     error = _half_width(target, estimate)
@@ -323,8 +329,7 @@ def _state(
         why = f"the mean rests on about {observed.events:.0f} rare events"
     unseen = ""
     if unmet:
-        rarest = min(unmet, key=lambda source: source.as_long)
-        unseen = f"{expectation(rarest, observed.realizations)}, {ENOUGH_EVENTS} wanted"
+        unseen = f"{unmet[0].words}, {ENOUGH_EVENTS} wanted"
         why = f"{why}; {unseen}" if why else unseen
     return TargetState(target, not why, error, estimate, why, unseen)
 
@@ -354,69 +359,144 @@ def _wants_events(target: Target, observed: Observed, noisy: bool) -> bool:
     return noisy and target.statistic == "mean" and not observed.is_set
 
 
-def _sources_not_met(
+class Unseen(NamedTuple):
+    """Noise that may move a mean, and that too few realizations met.
+
+    Attributes
+    ----------
+    words : str
+        How often it was met, or is expected to be.
+    effect : str
+        What that does; ``{}`` stands for how much.
+    most : float
+        How much of it, at most, in ticks of a completion or of a difference of two.
+    adds : float
+        How much of it to the mean, in the unit of the measure.
+    needed : float or None
+        Realizations that tell; None where these do not say how many.
+    """
+
+    words: str
+    effect: str
+    most: float
+    adds: float
+    needed: float | None
+
+
+def _not_met(
     target: Target, observed: Observed, cases: Mapping[str, AnyCase], noisy: bool
-) -> list[SourceHits]:
-    """The sources that may move the mean of a target, of which too few hits are expected."""
+) -> list[Unseen]:
+    """What may move the mean of a target, and was met too rarely."""
     if not (cases and _wants_events(target, observed, noisy)):
         return []
     value = abs(float(observed.unwidened_mean().value))
     wanted = _wanted_half_width(target) * (1.0 if target.relative is None else value)
-    return _sources_that_move(observed, cases, wanted)
+    return unseen_noise(observed, cases, wanted)
 
 
-def unseen_noise(observed: Observed, cases: Mapping[str, AnyCase], half_width: float) -> str:
-    """What a mean whose interval has that half width may lack, in words; "" where nothing.
+def in_words(unseen: Sequence[Unseen]) -> str:
+    """What a mean may lack: the rarest, and the largest of all effects; "" where nothing."""
+    if not unseen:
+        return ""
+    most = max(one.most for one in unseen) / TICKS_PER_SECOND
+    return f"{unseen[0].words}, and {unseen[0].effect.format(show_seconds(most, digits=3))}"
 
+
+def unseen_noise(
+    observed: Observed, cases: Mapping[str, AnyCase], half_width: float
+) -> list[Unseen]:
+    """What may move a mean by a tenth of its half width, and was met too rarely; the rarest first.
+
+    A source's hits add to a completion; what they add to a measure follows from its coefficients.
     Where the width is infinite, the interval says itself that too little was met.
     """
     if observed.is_set or not math.isfinite(half_width):
-        return ""
-    unmet = _sources_that_move(observed, cases, half_width)
-    if not unmet:
-        return ""
-    rarest = min(unmet, key=lambda source: source.as_long)
-    most = show_seconds(max(source.most for source in unmet) / TICKS_PER_SECOND)
-    return f"{expectation(rarest, observed.realizations)}, and add up to {most} to a completion"
-
-
-def _sources_that_move(
-    observed: Observed, cases: Mapping[str, AnyCase], half_width: float
-) -> list[SourceHits]:
-    """The sources that may move a mean, and of which so few realizations expect too few hits.
-
-    A source's hits add to a completion; what they add to a measure follows from its coefficients.
-    """
-    measure, columns = observed.measure, observed.measure.columns
-    times = observed.mean_ticks(columns)
-    acting: list[SourceHits] = []
-    variants: list[str] = []
-    for variant in dict.fromkeys(column.variant for column in columns):
-        longest = max(t for t, c in zip(times, columns, strict=True) if c.variant == variant)
-        begin, end = measure.spans.get(variant, (0.0, 1.0))
-        own = expected_hits(cases[variant], longest / end, end - begin)
-        acting += own
-        variants += [variant] * len(own)
-    suspected = hidden(acting)
-    if not suspected:
         return []
-    value = abs(float(observed.unwidened_mean().value))
+    measure, columns, n = observed.measure, observed.measure.columns, observed.realizations
+    ratio = float(observed.unwidened_mean().value)
     below = measure.denominator
     if isinstance(below, Form):
-        vector = below.vector(columns)
+        vector, times = below.vector(columns), observed.mean_ticks(columns)
         size = abs(sum(c * t for c, t in zip(vector, times, strict=False)) + vector[-1])
     else:
         size = float(below)
-    found = []
-    for variant, source in zip(variants, acting, strict=True):
-        if not any(source is one for one in suspected):
-            continue
+    acting = acting_sources(observed, cases)
+    suspected = hidden(list(chain(*acting.values())))
+    rare = []
+    for variant, sources in acting.items():
         weight = float(_weight(measure.numerator, variant))
         if isinstance(below, Form):
-            weight += value * _weight(below, variant)
-        if weight and source.is_unmet(observed.realizations, half_width * size / weight):
-            found.append(source)
+            weight += abs(ratio) * _weight(below, variant)
+        for source in sources if weight else ():
+            if source in suspected and source.is_unmet(n, half_width * size / weight):
+                rare.append((source, weight))
+    rare.sort(key=lambda one: one[0].as_long)
+    found = [
+        Unseen(expectation(source, n), "add up to {} to a completion", source.most,
+               source.most * weight / (size or math.inf), _MARGIN * ENOUGH_EVENTS / source.as_long)
+        for source, weight in rare
+    ]  # fmt: skip
+    ticks = observed.data.ticks
+    if found or ticks is None or not measure.is_paired:
+        return found
+    return hits_of_one_side(
+        list(chain(*acting.values())),
+        lambda count: measure.difference(ticks.first(count), ratio),
+        len(ticks),
+        size,
+        half_width,
+    )
+
+
+def acting_sources(observed: Observed, cases: Mapping[str, AnyCase]) -> dict[str, list[SourceHits]]:
+    """The sources that can move an observable, with their expected hits, by variant."""
+    measure, columns = observed.measure, observed.measure.columns
+    times = observed.mean_ticks(columns)
+    found = {}
+    for variant in dict.fromkeys(column.variant for column in columns):
+        longest = max(t for t, c in zip(times, columns, strict=True) if c.variant == variant)
+        begin, end = measure.spans.get(variant, (0.0, 1.0))
+        found[variant] = expected_hits(cases[variant], longest / end, end - begin)
     return found
+
+
+def hits_of_one_side(
+    acting: Collection[SourceHits],
+    differences: Callable[[int], npt.NDArray[Any]],
+    realizations: int,
+    size: float,
+    half_width: float,
+) -> list[Unseen]:
+    """Hits that one of two sides met alone, in too few realizations; the most harmful first.
+
+    Parameters
+    ----------
+    acting : collection of SourceHits
+        Of both sides. Hidden ones are left out: of these enough hits of any kind are asked for.
+    differences : callable
+        Those of the first n realizations, in ticks.
+    realizations : int
+        How many there are.
+    size : float
+        What the mean difference is divided by, in ticks.
+    half_width : float
+        Of the interval of the quotient.
+    """
+    suspected = hidden(acting)
+    frequent = [source for source in acting if source not in suspected]
+    unmet: list[OneSided] = []
+    # Mostly the first realizations show enough of them.
+    for count in dict.fromkeys((min(_FIRST, realizations), realizations)) if frequent else ():
+        unmet = one_sided_hits(differences(count), frequent, half_width * size)
+        if not unmet:
+            break
+    return [
+        Unseen(str(one), "more may move the difference by up to {}", one.most,
+               one.most / (size or math.inf),
+               _ROUGH_MARGIN * realizations * ENOUGH_EVENTS / one.seen
+               if one.seen >= _TELLING_EVENTS else None)
+        for one in unmet
+    ]  # fmt: skip
 
 
 def _weight(form: Form, variant: str) -> int:
@@ -430,7 +510,7 @@ def _realizations_needed(
     observed: Observed,
     share: float,
     noisy: bool,
-    unmet: Sequence[SourceHits],
+    unmet: Sequence[Unseen],
 ) -> tuple[float, bool]:
     """Realizations that meet the target at that share of the error rate, and True.
 
@@ -442,7 +522,10 @@ def _realizations_needed(
         if observed.events < _TELLING_EVENTS:
             return n * min(2 * _TELLING_EVENTS / max(observed.events, 1), _UNKNOWN), False
         needed = _ROUGH_MARGIN * n * ENOUGH_EVENTS / observed.events
-    needed = max([needed, *(_MARGIN * ENOUGH_EVENTS / source.as_long for source in unmet)])
+    for one in unmet:
+        if one.needed is None:
+            return float(_UNKNOWN * n), False
+        needed = max(needed, one.needed)
     q = quantile_share(target.statistic)
     if q is not None and n * min(q, 1 - q) < _TELLING_TAIL:
         return _TELLING_TAIL / min(q, 1 - q), False

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from .. import stats
-from ..observables import Completion, Family, Observed, level_of, unseen_noise
+from ..case import AnyCase
+from ..observables import (
+    Completion,
+    Family,
+    Observed,
+    Unseen,
+    acting_sources,
+    hits_of_one_side,
+    in_words,
+    level_of,
+    unseen_noise,
+)
 from ..result_table import ResultTable, csv_text, ends
 from ..store import Store
 from ..studies import Cell, shown_labels
@@ -107,9 +119,9 @@ class ComparisonRow(NamedTuple):
         Probability that B is faster in a realization; ties count half.
     winner : "A", "B" or ""
         Which is faster: "" where the interval of the ratio holds 1.
-    unseen : tuple of two str
-        What the means of A and B may lack of noise that is too rare for so few realizations ("":
-        nothing).
+    unseen : tuple of three str
+        What the means of A and B may lack of noise that is too rare for so few realizations, and
+        what their ratio may ("": nothing). The interval of the ratio allows for it.
     """
 
     labels: tuple[str, ...]
@@ -120,7 +132,7 @@ class ComparisonRow(NamedTuple):
     ratio: stats.Estimate
     b_wins: stats.Estimate
     winner: str
-    unseen: tuple[str, str]
+    unseen: tuple[str, str, str]
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,16 +194,16 @@ class Comparison(ResultTable):
         ]
 
     def unseen_notes(self) -> list[str]:
-        """A line for each side whose mean may lack what rare noise adds."""
+        """A line for each number that may lack what rare noise adds."""
         lines = []
-        for side, name in enumerate("AB"):
-            found = [row for row in self.rows if row.unseen[side]]
+        for place, name in enumerate(("The mean of A", "The mean of B", "B / A")):
+            found = [row for row in self.rows if row.unseen[place]]
             if found:
                 first = found[0]
                 at = ", ".join(map("=".join, zip(self.axes, first.labels, strict=True)))
                 more = f", and so in {len(found)} of {len(self.rows)} rows" * (len(found) > 1)
                 lines.append(
-                    f"The mean of {name} may lack what rare noise adds: {first.unseen[side]}"
+                    f"{name} may lack what rare noise adds: {first.unseen[place]}"
                     f"{at and f' at {at}'}{more}."
                 )
         return lines
@@ -314,19 +326,28 @@ def _row(
     count = min(len(x), len(y))
     x, y = x[:count], y[:count]
     noisy = any(cell.varies(side.family(cell)) for side, cell in both)
-    ratio = stats.ratio(y, x, level, noisy=noisy)
-    winner = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
-    if winner and x.mean() < 0:  # an overhead over a slower one: the larger quotient is the faster
-        winner = "A" if winner == "B" else "B"
     mean_a, mean_b = (
         stats.mean(samples, confidence, noisy=noisy, lower_bound=of.measure.lower_bound)
         for samples, of in ((x, of_a), (y, of_b))
     )
-    unseen = []  # of the realizations that are compared, of which one side may have more
-    for (side, cell), of, mean in zip(both, (of_a, of_b), (mean_a, mean_b), strict=True):
-        if of.realizations > count:
-            of = Observed(side.family(cell), side.store.data(cell, count))
-        unseen.append(unseen_noise(of, cell.cases, half_of(mean)))
+    compared = [  # of one side there may be more realizations
+        of
+        if of.realizations == count
+        else Observed(side.family(cell), side.store.data(cell, count))
+        for (side, cell), of in zip(both, (of_a, of_b), strict=True)
+    ]
+    unseen = [
+        unseen_noise(of, cell.cases, half_of(mean))
+        for (_, cell), of, mean in zip(both, compared, (mean_a, mean_b), strict=True)
+    ]
+    ratio = stats.ratio(y, x, level, noisy=noisy)
+    alone = _hit_alone(
+        x, y, ratio, list(zip(compared, (cell.cases for _, cell in both), strict=True))
+    )
+    ratio = _with_unseen(ratio, x, compared, unseen, alone)
+    winner = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
+    if winner and x.mean() < 0:  # an overhead over a slower one: the larger quotient is the faster
+        winner = "A" if winner == "B" else "B"
     return ComparisonRow(
         labels=shown_labels(sides[0].store.study, pair[0]),
         unit=sides[0].family(pair[0]).unit,
@@ -338,7 +359,48 @@ def _row(
             int((y < x).sum()), int((y == x).sum()), int((y > x).sum()), confidence
         ),
         winner=winner,
-        unseen=(unseen[0], unseen[1]),
+        unseen=(in_words(unseen[0]), in_words(unseen[1]), in_words(alone)),
+    )
+
+
+def _hit_alone(
+    x: np.ndarray,
+    y: np.ndarray,
+    ratio: stats.Estimate,
+    compared: Sequence[tuple[Observed, Mapping[str, AnyCase]]],
+) -> list[Unseen]:
+    """Hits that A or B met alone, in too few realizations to know the ratio y / x."""
+    below = compared[1][0].measure.denominator
+    if not isinstance(below, int) or not math.isfinite(half_of(ratio)):
+        return []
+    size = below * abs(float(x.mean()))  # in ticks of B
+    acting = [acting_sources(*side) for side in compared]
+    return hits_of_one_side(
+        [source for of in acting for sources in of.values() for source in sources],
+        lambda count: below * (y[:count] - ratio.value * x[:count]),
+        len(x),
+        size,
+        half_of(ratio),
+    )
+
+
+def _with_unseen(
+    ratio: stats.Estimate,
+    x: np.ndarray,
+    compared: Sequence[Observed],
+    unseen: Sequence[Sequence[Unseen]],
+    alone: Sequence[Unseen],
+) -> stats.Estimate:
+    """The ratio, with an interval that allows for noise that was met too rarely."""
+    of_a, of_b = (sum(one.adds for one in side) for side in unseen)
+    mean = float(x.mean())
+    if mean <= 0 or any(of.measure.is_paired for of in compared):  # either way
+        of_a = of_b = of_a + of_b
+    either = sum(one.adds for one in alone)
+    return replace(
+        ratio,
+        low=ratio.low - (ratio.value * of_a / (abs(mean) or math.inf)) - either,
+        high=ratio.high + of_b / (abs(mean) or math.inf) + either,
     )
 
 

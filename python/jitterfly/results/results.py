@@ -15,7 +15,7 @@ import numpy.typing as npt
 from .. import stats
 from ..case import AnyCase, Case
 from ..noise import Congestion
-from ..observables import Decision, Family, Form, Measure, Observed, Target, unseen_noise
+from ..observables import Decision, Family, Form, Measure, Observed, Target, in_words, unseen_noise
 from ..store import Store
 from ..studies import Cell, Study, axis_unit
 from . import study_axes
@@ -148,8 +148,8 @@ class CellResults:
             noisy = self.cell.varies(family)
             observed = Observed(family, data, noisy)
             mean = replace(observed.mean(level), confidence=0.95)
-            unseen = unseen_noise(observed, self.cell.cases, half_of(mean)) if noisy else ""
-            numbers[name] = facts_of(observed, mean, partial(self._samples, name), unseen)
+            unseen = unseen_noise(observed, self.cell.cases, half_of(mean)) if noisy else []
+            numbers[name] = facts_of(observed, mean, partial(self._samples, name), in_words(unseen))
             for target in self.targets:
                 if target.observable == name != target.column:
                     own = self.decision.level(target.confidence)
