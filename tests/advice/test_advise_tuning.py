@@ -12,7 +12,7 @@ from jitterfly.advice.tuning import tuning_format
 from jitterfly.info import __version__
 
 # Ids of collectives and numbers of algorithms, from Open MPI's manual, "Tuning Collectives".
-ALLGATHER, ALLREDUCE, BARRIER, BROADCAST = 0, 2, 6, 7
+ALLGATHER, ALLREDUCE, ALLTOALL, BARRIER, BROADCAST = 0, 2, 3, 6, 7
 RECURSIVE_DOUBLING, RING, RABENSEIFNER = 3, 4, 6
 
 
@@ -125,13 +125,19 @@ def test_a_comment_is_one_line(tmp_path, monkeypatch):
     assert list(read_rules(path.read_text())) == [ALLREDUCE]
 
 
-def test_an_allgather_counts_the_bytes_of_all_ranks(tmp_path):
-    made = won_by("bruck", [4, 8], [100, 1000], "allgather")
+@pytest.mark.parametrize(
+    ("collective", "called", "bruck"), [("allgather", ALLGATHER, 2), ("alltoall", ALLTOALL, 3)]
+)
+def test_the_bytes_of_all_ranks_are_counted(tmp_path, collective, called, bruck):
+    made = won_by("bruck", [4, 8], [100, 1000], collective)
     (path,) = made.write_tuning(tmp_path / "a.rules")
-    rules = read_rules(path.read_text())[ALLGATHER]
-    expected = [(4, 399, 0), (4, 400, 2), (4, 4000, 2), (4, 4001, 0), (8, 799, 0), (8, 800, 2)]
+    rules = read_rules(path.read_text())[called]
+    in_json = json.loads(made.write_tuning(tmp_path / "openmpi.json")[0].read_text())["collectives"]
+    expected = [(4, 399, 0), (4, 400, bruck), (4, 4000, bruck), (4, 4001, 0), (8, 799, 0),
+                (8, 800, bruck)]  # fmt: skip
     for ranks, size, number in expected:
         assert taken_from_rules(rules, ranks, size) == number
+        assert taken_from_json(in_json[collective], ranks, size) == number
 
 
 def test_a_barrier_has_no_message_size(tmp_path):
@@ -275,6 +281,10 @@ def test_nothing_to_write(tmp_path):
         answer({(4, 8): ("winner", [ranked("binomial", "best")])}, "reduce").write_tuning(
             tmp_path / "a.rules"
         )
+    for name in ("a.rules", "openmpi.json"):
+        told = f"{name} can not choose for scan, only for allgather, allreduce,"
+        with pytest.raises(ValueError, match=told):
+            won_by("linear", [4], [8], "scan").write_tuning(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         won_by("ring", [4], [8]).write_tuning(tmp_path / "none" / "a.rules")
     assert list(tmp_path.iterdir()) == []

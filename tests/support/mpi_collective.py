@@ -29,6 +29,8 @@ def main(name, count):
         mpi.MPI_Reduce(given, result, count, byte, either, 0, world)
     elif name == "allgather":
         mpi.MPI_Allgather(given, count, byte, result, count, byte, world)
+    elif name == "alltoall":
+        mpi.MPI_Alltoall(given, count, byte, result, count, byte, world)
     elif name == "reduce_scatter":
         counts = (ctypes.c_int * ranks.value)(*[count // ranks.value] * ranks.value)
         mpi.MPI_Reduce_scatter(given, result, counts, byte, either, world)

@@ -15,7 +15,8 @@ OPTIONS : tuple of str
 settings(name, **options)
     What follows from the options; the others get it. `name` is the file's. Raises ValueError.
 has(collective, called, settings) -> bool
-    Whether the library has an algorithm. `settings` may be None: whether any version has.
+    Whether the library has an algorithm. `settings` may be None: whether any version has, or, of
+    no name, whether files can choose for the collective at all.
 check(question, settings)
     Raises ValueError where the answer to a question can not be written.
 use(path) -> list of str, notes(settings) -> list of str
@@ -30,6 +31,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ...algorithms.algorithm import COLLECTIVES
 from ...fields import check_choice
 from ...files import check_replaceable, write_whole
 from ...info import __version__
@@ -196,6 +198,11 @@ def _prepare(
     settings = _settings(form, path, **options)
     called = [_called(question, form, settings) for question in questions]
     for question, named in zip(questions, called, strict=True):
+        if not form.has(question.collective, "", None):
+            others = ", ".join(sorted(one for one in COLLECTIVES if form.has(one, "", None)))
+            raise ValueError(
+                f"{path.name} can not choose for {question.collective}, only for {others}"
+            )
         if len(named) < LEAST_CHOICE:
             has = f"only {', '.join(named)}" if named else "none"
             raise ValueError(

@@ -25,6 +25,7 @@ use, notes = openmpi_rules.use, openmpi_rules.notes
 _COLLECTIVES = {
     "allgather": "allgather",
     "allreduce": "allreduce",
+    "alltoall": "alltoall",
     "barrier": "barrier",
     "broadcast": "bcast",
     "gather": "gather",

@@ -25,6 +25,7 @@ OPTIONS = ()
 _COLLECTIVES = {
     "allgather": (0, "MPI_Allgather"),
     "allreduce": (2, "MPI_Allreduce"),
+    "alltoall": (3, "MPI_Alltoall"),
     "barrier": (6, "MPI_Barrier"),
     "broadcast": (7, "MPI_Bcast"),
     "gather": (9, "MPI_Gather"),

@@ -10,6 +10,9 @@ from ...units import show_size
 from ..question import Question, setting_in_words
 from .choices import Decided, TuningChoice, choose
 
+_OF_ALL_RANKS = ("allgather", "alltoall", "gather", "scatter")
+"""Collectives of which libraries count the blocks of all ranks."""
+
 
 class SizeRange(NamedTuple):
     """What is chosen for message sizes, in bytes as the library counts them.
@@ -85,8 +88,7 @@ class TuningTable:
         choices = [choice for choice in self.choices if choice.ranks == ranks]
         if self.collective == "barrier":
             return [SizeRange(0, None, choices[0])]  # alike at all sizes
-        # Libraries count the blocks of all ranks; we count one.
-        times = ranks if self.collective in ("allgather", "gather", "scatter") else 1
+        times = ranks if self.collective in _OF_ALL_RANKS else 1
         sizes = [choice.message_bytes * times for choice in choices]
         lasts = [size - 1 for size in sizes[1:]] + sizes[-1:]
         return [SizeRange(*row) for row in zip(sizes, lasts, choices, strict=True)]
