@@ -1,6 +1,7 @@
 """`advise`: correct winners, early elimination, budget, reproducibility, errors of its question."""
 
 import csv
+import dataclasses
 import io
 import json
 import math
@@ -123,6 +124,38 @@ def test_what_does_not_fit_is_left_out():
     assert "S must be None or at least" in found.cells[1].left_out["butterfly"]
     with pytest.raises(ValueError, match="candidates: none fits in any cell; butterfly: S must be"):
         jf.advise(8, network=small, message_bytes=200, candidates=["butterfly"])
+
+
+SAME = [
+    ("allreduce", 2, {"ring", "rabenseifner"}),
+    ("barrier", 2, {"dissemination", "recursive_doubling"}),
+    ("allgather", 2, {"recursive_doubling", "bruck", "ring"}),
+    ("reduce_scatter", 2, {"recursive_halving", "ring", "pairwise"}),
+    ("alltoall", 2, {"bruck", "pairwise", "linear", "scattered"}),
+    ("alltoall", 3, {"bruck", "pairwise"}),
+    ("gather", 3, {"binomial", "linear"}),
+    ("scatter", 2, {"binomial", "linear"}),
+]
+
+
+@pytest.mark.parametrize(("collective", "ranks", "names"), SAME)
+def test_the_same_messages_are_the_same_program(collective, ranks, names):
+    """However their steps are written; all of their realizations are the same."""
+    question = Question(ranks, network=MACHINE, collective=collective, candidates=sorted(names),
+                        noise=[jf.StepNoise(jf.Exponential("5us")), *NOISE])  # fmt: skip
+    (one,), left_out = fitting_candidates(question, ranks, 8)
+    assert left_out == dict.fromkeys(names - {one.name}, f"the same program as {one.name} here")
+    times = [
+        jf.simulate(
+            dataclasses.replace(
+                one.case, algorithm=known(collective)[name].make(ranks, MACHINE, 8)
+            ),
+            300,
+        ).ticks[:, -1]
+        for name in names
+    ]
+    assert all((other == times[0]).all() for other in times)
+    assert len(fitting_candidates(question, 4, 8)[0]) > 1
 
 
 def test_own_candidates_and_the_registry():

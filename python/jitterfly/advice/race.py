@@ -34,9 +34,11 @@ from ..case import Case, delays
 from ..noise_free import Poll, has_one_random_source, noise_free_ticks, noise_only_delays
 from ..program import completions
 from ..simulate import simulate_checked
-from ..steps import ASK, COPY, FORWARD, NOBODY_ASKS
+from ..steps import ASK, COMPUTE, COPY, FORWARD, MESSAGE, NOBODY_ASKS, OBSERVE
 from ..units import from_ticks
 from .question import Floats, Question, Statistic
+
+_MOST_COMPARED = 2**14  # messages of a program that is compared rank by rank
 
 Tick = Callable[[int], object]
 """Called with how many realizations more have been simulated."""
@@ -130,7 +132,10 @@ def fitting_candidates(
 
 
 def _program_of(case: Case) -> tuple[Any, ...]:
-    """What is equal where programs are: steps, and what forwards, copies and questions add."""
+    """What is equal where programs are: steps, and what forwards, copies and questions add.
+
+    Of equal programs all realizations are the same.
+    """
     cycle = case.lowered
     steps = cycle.steps
     forward = cycle.forward if any(step.kind == FORWARD for step in steps) else 0
@@ -138,7 +143,29 @@ def _program_of(case: Case) -> tuple[Any, ...]:
     masks = [mask for mask in cycle.mirrors if mask < 1 << max(copied, default=0)]
     asks = any(step.flags & ASK for step in steps)
     asking = cycle.asking if asks else NOBODY_ASKS
-    return steps, forward, tuple(masks), asking
+    return tuple(_acts(case)), forward, tuple(masks), asking
+
+
+def _acts(case: Case) -> Sequence[Any]:
+    """What each rank sends, receives and combines in its order, with which draws.
+
+    The steps as they are where there are other ones than messages, or too many of these (only on
+    few ranks are different steps the same program), or where those of a step share links.
+    """
+    steps, ranks = case.lowered.steps, case.ranks
+    messages = [(step, step.partners) for step in steps if step.partners is not None]
+    count = sum(partners.count(ranks) * step.repeat for step, partners in messages)
+    others = any(step.kind not in (COMPUTE, OBSERVE, MESSAGE) for step in steps)
+    if others or count > _MOST_COMPARED or case.is_routed:
+        return steps
+    acts: dict[int, list[Any]] = {}
+    for step, partners in messages:
+        for turn in range(step.repeat):
+            what = step.round + turn, step.bytes, step.combine, step.occupies
+            for end, acting in enumerate((step.sends, step.receives)):
+                for pair in partners.pairs(ranks) if acting else ():
+                    acts.setdefault(pair[end], []).append((end, pair, *what))
+    return sorted((rank, tuple(own)) for rank, own in acts.items())
 
 
 def simulate_more(
