@@ -120,7 +120,11 @@ def test_what_does_not_fit_is_left_out():
                                                   "butterfly_after_all"}  # fmt: skip
     small = jf.LogGOPS(L="1us", o="0.1us", S=100)
     found = jf.advise(8, network=small, message_bytes="8,1KiB", candidates=["butterfly"])
-    assert [cell.outcome for cell in found.cells] == ["winner", "none fits"]
+    assert [cell.outcome for cell in found.cells] == ["alone", "none fits"]
+    assert (found.cells[0].best, found.cells[0].ranking[0].state) == ("butterfly", "best")
+    told = "one candidate alone in 1 of 2 cells (50 %); no candidate fits in 1 of 2 cells (50 %)"
+    assert found.summary() == told
+    assert "8 ranks, 8 B: only butterfly" in found.report()
     assert "S must be None or at least" in found.cells[1].left_out["butterfly"]
     with pytest.raises(ValueError, match="candidates: none fits in any cell; butterfly: S must be"):
         jf.advise(8, network=small, message_bytes=200, candidates=["butterfly"])
@@ -386,7 +390,7 @@ def test_ctrl_c_gives_what_is_known(after):
                       candidates=["butterfly_after_4", "butterfly_after_all"])  # fmt: skip
     assert found.ended == "stopped"
     outcomes = {cell.outcome for cell in found.cells}
-    assert "not run" in outcomes if after == 1 else outcomes <= {"no winner", "winner"}
+    assert "not run" in outcomes if after == 1 else outcomes <= {"no winner", "winner", "alone"}
 
 
 # --- what comes out

@@ -241,6 +241,15 @@ def test_the_best_of_those_that_the_library_has(tmp_path, ranking, chosen):
         assert "best of those that Open MPI has" in path.read_text()
 
 
+def test_the_same_program_by_any_name_is_a_choice(tmp_path):
+    """Two ranks send each other one message in every algorithm."""
+    found = jf.advise("2,8", network=MACHINE, collective="alltoall", message_bytes=8)
+    (path,) = found.write_tuning(tmp_path / "a.rules")
+    rules = read_rules(path.read_text())[ALLTOALL]
+    assert taken_from_rules(rules, 2, 16) == 3
+    assert "2 ranks, 8 B: bruck: alone" in path.read_text()
+
+
 def test_an_algorithm_of_the_users_own_is_not_the_librarys(tmp_path):
     made = answer({(4, 8): ("winner", two("mine", "ring"))}, own={"mine": {"kind": "butterfly"}},
                   candidates=["mine", "ring", "rabenseifner"])  # fmt: skip

@@ -24,6 +24,7 @@ from ..units import show_seconds, show_size
 from .candidates import LIBRARIES, known
 from .question import Question
 from .ranking import (
+    ALONE,
     BEST,
     CLOSE,
     EQUAL,
@@ -126,9 +127,10 @@ class Advice(ResultTable):
         """One line: what was decided, for which share of the cells."""
         count = len(self.cells)
         outcomes = Counter(cell.outcome for cell in self.cells)
-        names = Counter(cell.best for cell in self.cells if cell.best)
+        names = Counter(cell.best for cell in self.cells if cell.best and cell.outcome != ALONE)
         descriptions = {
             WINNER: "a winner",
+            ALONE: "one candidate alone",
             EQUAL: f"several equal {_tolerance_in_words(self.question.within)}",
             NEAR: f"one at most {100 * self.question.within:.10g} % slower than any",
             OPEN: "no winner",
@@ -411,7 +413,7 @@ def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None) -> list[s
             longer = _shown_time(candidate.difference) if candidate.versus else ""
             value = _shown_time(candidate.value)
             numbers = value, quiet, slowdown, _shown_ratio(candidate), longer
-        state = _state_in_words(candidate, places, within)
+        state = ALONE if cell.outcome == ALONE else _state_in_words(candidate, places, within)
         place = str(places[candidate.name])
         rows.append((place, candidate.name, *numbers, _how_often(candidate), state))
     text = [f"{where}: {verdict(cell)}", *_aligned(rows, width, _LEFT_OUT_FIRST)]
@@ -446,8 +448,8 @@ def _tolerance_in_words(within: float) -> str:
 
 def verdict(cell: AdviceCell) -> str:
     """The candidate to take, in words."""
-    if cell.outcome == WINNER:
-        return cell.best
+    if cell.outcome in (WINNER, ALONE):
+        return f"only {cell.best}" if cell.outcome == ALONE else cell.best
     if cell.outcome in (EQUAL, NEAR):
         alternatives = (
             f"{word}: {_listed_names(names)}" for word, names in _not_slower(cell).items()

@@ -9,17 +9,18 @@ from ..stats import Estimate, win_probability
 from ..stats.estimates import changed
 from .race import CandidateRuns, Race
 
-WINNER, EQUAL, NEAR, OPEN, NOBODY, NOT_RUN = (
+WINNER, ALONE, EQUAL, NEAR, OPEN, NOBODY, NOT_RUN = (
     "winner",
+    "alone",
     "equal",
     "near best",
     "no winner",
     "none fits",
     "not run",
 )
-"""Outcomes of a cell: one is best; several are told to equal each other within the tolerance; the
-first is told to be within the tolerance of the best one, whichever that is, but others may be
-slower by more; none of these is known; no candidate fits the machine; nothing was looked at yet."""
+"""Outcomes of a cell: one is best; there is one alone, compared with none; several are told to
+equal each other within the tolerance; the first is told to be within the tolerance of the best one,
+whichever that is, but others may be slower by more; none of these is known; no candidate fits the machine; nothing was looked at yet."""
 
 BEST, CLOSE, PERHAPS, SLOWER, TOO_SLOW = (
     "best",
@@ -95,7 +96,7 @@ class AdviceCell:
     ----------
     ranks, message_bytes : int
     outcome : str
-        "winner", "equal", "near best", "no winner", "none fits" or "not run".
+        "winner", "alone", "equal", "near best", "no winner", "none fits" or "not run".
     ranking : tuple of Ranked
         The best first; last those of which only bounds are known, which may be in another order.
     left_out : dict
@@ -122,7 +123,7 @@ class AdviceCell:
     @property
     def best(self) -> str:
         """The candidate to take; "" where there is no winner."""
-        return self.ranking[0].name if self.outcome in (WINNER, EQUAL, NEAR) else ""
+        return self.ranking[0].name if self.outcome in (WINNER, ALONE, EQUAL, NEAR) else ""
 
     @property
     def among(self) -> tuple[str, ...]:
@@ -174,6 +175,8 @@ def cell_of_race(race: Race, confidence: float) -> AdviceCell:
 
 
 def _outcome(others: set[str], first: str) -> str:
+    if not others:
+        return ALONE
     if first == BEST:
         return EQUAL if CLOSE in others else WINNER
     if first == CLOSE:

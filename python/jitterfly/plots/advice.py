@@ -15,6 +15,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from ..advice import Advice, AdviceCell, certainty_lines, setting_in_words
 from ..advice.ranking import (
+    ALONE,
     BEST,
     CLOSE,
     EQUAL,
@@ -34,7 +35,7 @@ _COLOURS = [look.color for look in style.SERIES[:5]] + [
     "#D55E00", "#F0E442", "#882255", "#44AA99", "#999933", "#332288", "#DDCC77", "#AA4499",
 ]  # fmt: skip
 _NO_WINNER = "white"
-_HATCHES = {EQUAL: "..", NEAR: "oo"}
+_HATCHES = {EQUAL: "..", NEAR: "oo", ALONE: "++"}
 _RAMP = "viridis"  # no grey in it, nor in the colours above: grey would mean two things
 _ROOM = 0.14  # inches, of a row with texts
 _SHORT, _CLOSE = 10.0, 1.1  # ratios from, and up to, which there are fewer digits, and more
@@ -179,6 +180,7 @@ def _handles(shown: list[str], names: list[str], found: Sequence[AdviceCell]) ->
         EQUAL: maps.hatched_patch("dotted: others equal it for practical purposes",
                                   _HATCHES[EQUAL]),
         NEAR: maps.hatched_patch("circles: at most the tolerance slower than any", _HATCHES[NEAR]),
+        ALONE: maps.hatched_patch("crosses: compared with none", _HATCHES[ALONE]),
         OPEN: maps.hatched_patch("hatched, left: no winner among these"),
         NOBODY: _legend_letter(_MARKS[NOBODY], "no candidate fits"),
         NOT_RUN: _legend_letter(_MARKS[NOT_RUN], "nothing known yet"),

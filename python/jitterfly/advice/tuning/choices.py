@@ -10,6 +10,7 @@ from typing import Protocol
 from ...result_table import show_time
 from ...units import show_seconds
 from ..question import Question
+from ..race import SAME_PROGRAM
 from ..ranking import AdviceCell, RankedCandidate
 
 LEAST_CHOICE = 2
@@ -80,7 +81,8 @@ def choose(
     ranked = [candidate for candidate in cell.ranking if candidate.name in called]
     if not cell.ranking:
         return TuningChoice(*place, "", "", cell.outcome)
-    if len(ranked) < LEAST_CHOICE:
+    same = [name for name in called if cell.left_out.get(name, "").startswith(SAME_PROGRAM)]
+    if len(ranked) + len(same) < LEAST_CHOICE or not ranked:
         reason = f"fewer than two algorithms of {library} were compared"
         return TuningChoice(*place, "", "", reason)
     if cell.best in called:
@@ -88,7 +90,7 @@ def choose(
         return TuningChoice(*place, cell.best, called[cell.best], reason)
     for one in ranked:
         times = [_at_most(cell, one, other) for other in ranked if other is not one]
-        if max(times) <= 1 + question.within:
+        if max(times, default=1.0) <= 1 + question.within:
             reason = _reason(question, one, f"best of those that {library} has")
             return TuningChoice(*place, one.name, called[one.name], reason)
     reason = f"not decided among {', '.join(one.name for one in ranked)}"
