@@ -149,7 +149,7 @@ class SlowdownTable(ResultTable):
             least = stats.realizations_needed(0.99, first.p99.confidence)
             text.append(f"too few realizations for an interval of p99: it takes {least}")
         late = [row.ranks for row in self.rows
-                if all(_begins_after(one, row.noise_free) for one in self.case.noise)]  # fmt: skip
+                if all(begins_after(one, row.noise_free) for one in self.case.noise)]  # fmt: skip
         if late:
             text.append(
                 f"on {show_ranks(late)} all is over when the noise begins, so that it can hit "
@@ -484,7 +484,7 @@ def steady_notes(case: Case, simulated: float) -> list[str]:
     `simulated` is the time of all cycles without noise, seconds.
     """
     longest = max([0.0, *(one.longest_under_way() for one in case.noise
-                          if not _begins_after(one, simulated))])  # fmt: skip
+                          if not begins_after(one, simulated))])  # fmt: skip
     if not simulated or longest <= simulated / _LONG_RUN:
         return []
     needed = math.ceil(_LONG_RUN * longest / (simulated / case.cycles))
@@ -500,7 +500,7 @@ def steady_notes(case: Case, simulated: float) -> list[str]:
     ]
 
 
-def _begins_after(noise: Noise, seconds: float) -> bool:
+def begins_after(noise: Noise, seconds: float) -> bool:
     """Whether it has a `begin`, and that is not before so long a time has passed."""
     begin = getattr(noise, "begin", 0.0)
     return bool(begin) and begin >= seconds

@@ -20,7 +20,8 @@ WINNER, ALONE, EQUAL, NEAR, OPEN, NOBODY, NOT_RUN = (
 )
 """Outcomes of a cell: one is best; there is one alone, compared with none; several are told to
 equal each other within the tolerance; the first is told to be within the tolerance of the best one,
-whichever that is, but others may be slower by more; none of these is known; no candidate fits the machine; nothing was looked at yet."""
+whichever that is, but others may be slower by more; none of these is known; no candidate fits the
+machine; nothing was looked at yet."""
 
 BEST, CLOSE, PERHAPS, SLOWER, TOO_SLOW = (
     "best",

@@ -20,7 +20,7 @@ from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
 from ..result_table import ResultTable, aligned, csv_text, ends, kept, show_interval, show_time
-from ..slowdown import in_words
+from ..slowdown import begins_after, in_words
 from ..stats import Estimate
 from ..stats.estimates import changed
 from ..units import from_ticks, show_seconds, to_ticks
@@ -251,13 +251,27 @@ class ScheduleResult(ResultTable):
                     "amplification, which compares with that, says little"
                 )
             text.append(told)
-        text += self.doubts
+        text += [*self.doubts, *self._undelayed_in_words()]
         if stats.quantile(self.samples, 0.99).too_small:
             needed = stats.realizations_needed(0.99, 0.95)
             text.append(f"too few realizations for an interval of p99: it takes {needed}")
         text += self._swapped_in_words()
         text += self._order_in_words()
         return text
+
+    def _undelayed_in_words(self) -> list[str]:
+        """A line where no realization met any noise, as in `SlowdownTable.notes`."""
+        if not self.noise or self._is_delayed(self.mean()):
+            return []
+        if all(begins_after(one, self.noise_free) for one in self.noise):
+            return ["all is over when the noise begins, so that it can hit nothing: give an "
+                    "earlier begin"]  # fmt: skip
+        return ["no realization was delayed: a mean that rests on no event has no interval; take "
+                "more realizations, unless waits absorb such delays"]  # fmt: skip
+
+    def _is_delayed(self, estimate: Estimate) -> bool:
+        """Whether an estimate of all realizations rests on any that noise moved."""
+        return not estimate.too_small or bool((self.samples != self.noise_free).any())
 
     def _swapped_in_words(self) -> list[str]:
         """A line where noise makes a mark be reached before the one that stands before it."""
@@ -274,7 +288,7 @@ class ScheduleResult(ResultTable):
     def _amplification_in_words(self, amplified: Estimate) -> str:
         if not self.noise_free:
             return "can not be told: the schedule takes no time"
-        if amplified.too_small and bool((self.samples == self.noise_free).all()):
+        if not self._is_delayed(amplified):
             return "can not be told: no realization met any noise"
         return _show_ratios(amplified)
 
