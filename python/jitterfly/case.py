@@ -747,7 +747,7 @@ def _(case: Case) -> str:  # compute phases, and combining
         return ""
     return (
         f"{case.algorithm.kind} combines nothing that takes CPU time, and there is no compute "
-        "phase; give compute_time or network.gamma"
+        "phase; give `compute_time` or network.gamma"
     )
 
 

@@ -105,6 +105,17 @@ def test_a_noise_file_is_no_study(command, two, capsys):
     assert "a.noise: this is a noise file, no study or case: --noise takes it" in told
 
 
+@pytest.mark.parametrize("command", ["run", "explain"])
+def test_one_realization(command, two, capsys):
+    """As from Python: it has no interval."""
+    pictures = ["--picture", "a.png"]
+    assert main([command, "two.goal", "--noise", NOISE, "--realizations", "1", *pictures]) == 0
+    assert ", seed 0" in (shown := capsys.readouterr().out)
+    assert "[?, ?]" in shown
+    told = last_error(capsys, command, "two.goal", "--noise", NOISE, "--realizations", "0")
+    assert told == "--realizations must be an integer from 1 to 2^32, got 0"
+
+
 @pytest.mark.parametrize("options", [[], ["--noise", NOISE]])
 def test_a_schedule_from_a_pipe(options, two):
     """It is read twice: to see what it is, and to translate it."""

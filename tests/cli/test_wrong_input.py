@@ -157,6 +157,7 @@ def test_a_time_without_a_unit_is_warned_of(command):
         (["advise", *CASE, *MACHINE, "--statistic", "max"], "--statistic must be mean or a quan"),
         (["advise", *CASE, *MACHINE, "--within", "5"], "--within must be a share from 0 to below"),
         (["advise", *CASE, *MACHINE, "--seconds", "0"], "--seconds must be left out, or above 0"),
+        (["slowdown", "--ranks", "1", "--noise", NOISE], "more ranks or --compute-time ("),
         (["slowdown", *CASE, "--algorithm", ""], "--algorithm must be one of "),
         (["run", "study.toml", "--workers", "x"], "--workers must be 'gpus', 'sockets', 'mpi' or "),
         (["run", "study.toml", "--shard", "x"], "--shard must be i/n with 1 <= i <= n, such as "),

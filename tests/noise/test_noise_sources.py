@@ -285,7 +285,7 @@ def test_noise_that_hits_nothing():
     study_of(jf.StepNoise("1us"), **quiet)  # taking a message is a step even if it costs nothing
     study_of(jf.MessageNoise("1us"), **quiet)
     compute = jf.StepNoise("1us", during="compute")
-    check(lambda: study_of(compute, **quiet), "can hit nothing in any cell", "give compute_time")
+    check(lambda: study_of(compute, **quiet), "can hit nothing in any cell", "give `compute_time`")
     study_of(compute, compute_time="1us", **quiet)
     for noise in (jf.StepNoise("1us", during="communication"), jf.MessageNoise("1us")):
         alone = {"network": NETWORK, "noise": [noise], "ranks": 1}

@@ -20,6 +20,7 @@ from jitterfly.case import IneffectiveSpeedWarning
 from jitterfly.cli import main
 from jitterfly.goal import goal_schedule
 from jitterfly.noise_free import noise_free_ticks
+from jitterfly.results.study_axes import scale_of
 from jitterfly.schedule import case as cases
 from jitterfly.schedule.case import ScheduleCase
 from jitterfly.simulate import realize
@@ -330,12 +331,15 @@ def test_what_does_not_fit_the_schedule_is_refused_before_a_run(folder):
 
 
 def test_numbers_that_name_points_are_numbers(folder):
-    """An axis of schedules by their ranks: sorted, and drawn, as numbers."""
+    """An axis of schedules by their ranks: drawn as numbers, told as they are named."""
     (folder / "large.goal").write_text(PAIR.format(calc=45_000, size=64))
     axis = '[axes.size.points.64]\nschedule = "app.goal"\n'
     axis += '[axes.size.points.8]\nschedule = "large.goal"\n'
     path = changed(folder, ('schedule = "app.goal"\n', ""), (AXIS, DURATION + axis))
-    assert [cell.coordinates["size"] for cell in load_study(path).cells()] == [64, 8]
+    study = load_study(path)
+    assert [cell.coordinates["size"] for cell in study.cells()] == [64, 8]
+    scale = scale_of(study, "size", [8, 64])
+    assert (scale.positions, scale.ticks[1], scale.plain(64)) == ([3, 6], ["8", "64"], "64")
     for other in ("small", "064", "9" * 25, "nan"):
         path = changed(folder, ('schedule = "app.goal"\n', ""),
                        (AXIS, DURATION + axis.replace("points.8", f"points.{other}")))  # fmt: skip

@@ -145,7 +145,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     if chosen.marks_csv is not None and chosen.marks is None:
         raise ValueError("--marks-csv needs --marks, which says what marks are")
     check_files(chosen, _RUN_FILES)
-    realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS) or 1000
+    realizations = integer(chosen.realizations, "realizations", 1, MOST_REALIZATIONS) or 1000
     seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
     checks = integer(chosen.order_checks, "order-checks", 0, MOST_REALIZATIONS)
@@ -284,7 +284,7 @@ def _explain(
 
     started = time.monotonic()
     check_files(chosen, _EXPLAINED_FILES)
-    realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
+    realizations = integer(chosen.realizations, "realizations", 1, MOST_REALIZATIONS)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
     slowest = _share(chosen.slowest)
     if realizations is None:

@@ -401,12 +401,12 @@ class IntervalNoise(WindowNoise):
             return (
                 ""
                 if exposed.compute
-                else "during = 'compute', and there is no compute phase; give compute_time"
+                else "during = 'compute', and there is no compute phase; give `compute_time`"
             )
         if exposed.communication or (exposed.compute and self.during == "all"):
             return ""
         if self.during == "all":
-            return f"the CPU does no work; give {exposed.remedy} or compute_time"
+            return f"the CPU does no work; give {exposed.remedy} or `compute_time`"
         return f"the CPU does no work in the communication phase; give {exposed.remedy}"
 
     @abstractmethod

@@ -110,7 +110,7 @@ class SpeedNoise(GroupNoise, kind="speed"):
         if exposed.compute or exposed.combining:
             return ""
         return (
-            "no rank computes or combines anything that takes CPU time; give compute_time or "
+            "no rank computes or combines anything that takes CPU time; give `compute_time` or "
             "network.gamma"
         )
 

@@ -88,7 +88,7 @@ class StepNoise(DelayNoise, WindowNoise, kind="step"):
         if communication or (exposed.compute and self.during != "communication"):
             return ""
         if self.during == "compute":
-            return "during = 'compute', and there is no compute phase; give compute_time"
+            return "during = 'compute', and there is no compute phase; give `compute_time`"
         return "no messages are exchanged; take more ranks"
 
     def expected_hits(self, exposure: Exposure) -> Hits | None:

@@ -124,7 +124,7 @@ def _cell(
             if by:
                 label = study_axes.label_of(results.study, by, panel.labels[by])
             lines[label] = [cell.facts.get(name) for cell in panel.cells]
-    return CurvePanel(title, study_axes.AxisScale(values, results.along.unit), lines)
+    return CurvePanel(title, study_axes.scale_of(results.study, axis, values), lines)
 
 
 def _unit(row: list[CurvePanel]) -> str:

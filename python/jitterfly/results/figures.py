@@ -15,13 +15,13 @@ from .. import stats
 from ..fields import check_choice
 from ..observables import OF_A_CYCLE, Observable, Target
 from ..stats import Estimate
-from ..studies import Study, axis_unit
+from ..studies import Study
 from ..studies.validation import FIGURES
 from ..units import parse_seconds, show_seconds
 from . import main_numbers, study_axes
 from .main_numbers import MainNumbers
 from .results import CellResults, Results
-from .study_axes import AxisScale, axis_values
+from .study_axes import axis_values, scale_of
 
 #: Those that show one observable as well as several.
 OF_ONE = ("maps", "curves", "family", "each_cycle", "hm18_table", "distribution", "histogram",
@@ -244,7 +244,7 @@ class Grid:
 def grids(results: Results, x: str, y: str, names: list[str]) -> list[Grid]:
     """A grid for each combination on the axes other than `x` and `y`."""
     study, values = results.study, axis_values(results.study)
-    scales = [AxisScale(sorted(values[axis]), axis_unit(study, axis)) for axis in (x, y)]
+    scales = [scale_of(study, axis, sorted(values[axis])) for axis in (x, y)]
     x_texts, y_texts = ([scale.text(value) for value in scale.values] for scale in scales)
     columns, rows = ({value: i for i, value in enumerate(scale.values)} for scale in scales)
     made = []

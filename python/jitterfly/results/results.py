@@ -17,7 +17,7 @@ from ..case import AnyCase, Case
 from ..noise import Congestion
 from ..observables import Decision, Family, Form, Measure, Observed, Target, in_words, unseen_noise
 from ..store import Store
-from ..studies import Cell, Study, axis_unit
+from ..studies import Cell, Study
 from . import study_axes
 from .main_numbers import MainNumbers, facts_of, facts_of_target, half_of
 
@@ -291,7 +291,7 @@ class Results:
         if not self.axis:
             return study_axes.AxisScale([""])
         values = study_axes.axis_values(self.study)[self.axis]
-        return study_axes.AxisScale(values, axis_unit(self.study, self.axis))
+        return study_axes.scale_of(self.study, self.axis, values)
 
     @property
     def counted(self) -> str:

@@ -80,10 +80,11 @@ def _is_numeric(study: Study, name: str) -> bool:
 class AxisScale:
     """Where the values of an axis are drawn: powers of two, decades, plain numbers, or texts.
 
-    `unit` is that of the values: "s", "s/B", "B" or "".
+    `unit` is that of the values: "s", "s/B", "B" or "". `exponents`: powers of two are told as
+    2^10, where all are such and have no unit.
     """
 
-    def __init__(self, values: Sequence[Any], unit: str = ""):
+    def __init__(self, values: Sequence[Any], unit: str = "", exponents: bool = True):
         self.values = list(values)
         self.unit = unit
         positive = numeric(self.values) and min(self.values) > 0
@@ -96,6 +97,7 @@ class AxisScale:
             self.scale = "log10"
         else:
             self.scale = "linear"
+        self.exponents = exponents and self.scale == "log2" and not unit
 
     @property
     def positions(self) -> list[float]:
@@ -112,7 +114,7 @@ class AxisScale:
 
     def text(self, value: Any) -> str:
         """A value at its tick."""
-        if self.scale == "log2" and not self.unit:
+        if self.exponents:
             return f"$2^{{{round(math.log2(value))}}}$"
         if self.scale == "text" and not self.unit:
             return str(value)
@@ -121,14 +123,19 @@ class AxisScale:
     def plain(self, value: Any) -> str:
         """A value in a table or a sentence: `text` without signs of a formula."""
         text = self.text(value)
-        exponent = self.scale == "log2" and not self.unit
-        return without_formula(text) if exponent else text
+        return without_formula(text) if self.exponents else text
 
     @property
     def ticks(self) -> tuple[list[float], list[str]]:
         """Positions and texts of at most about nine ticks."""
         shown = self.values if self.scale == "text" else self.values[:: -(-len(self.values) // 9)]
         return [self.position(value) for value in shown], [self.text(value) for value in shown]
+
+
+def scale_of(study: Study, name: str, values: Sequence[Any]) -> AxisScale:
+    """Where values of an axis are drawn; points that are named by numbers keep their names."""
+    named = any(axis.name == name and not (axis.path or axis.rule) for axis in study.axes)
+    return AxisScale(values, axis_unit(study, name), exponents=not named)
 
 
 def without_formula(text: str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import notebook, stats
-from ..fields import digested, frozen_dataclass, seed_in_files
+from ..fields import counted, digested, frozen_dataclass, seed_in_files
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
@@ -237,7 +237,7 @@ class ScheduleResult(ResultTable):
         text = [
             *self._order_warning(),
             *machine_in_words(self.network, self.speed),
-            f"{len(self.ticks):,} realizations, seed {self.seed}; 95 % intervals",
+            f"{counted(len(self.ticks), 'realization')}, seed {self.seed}; 95 % intervals",
         ]
         share = self.noise_share()
         if share is not None:
