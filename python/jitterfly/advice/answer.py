@@ -422,6 +422,10 @@ def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None) -> list[s
     if others and named:
         more = "" if others == {1} else ", or with the one that the state names"
         text.append(f"  {named}: compared with 1, {cell.ranking[0].name}{more}")
+    values = [float(one.value.value) for one in cell.ranking if not one.is_bound]
+    if values != sorted(values):
+        text.append(f"  {statistic}: over different realizations, so that two of them do not "
+                    "compare; times does, over the same ones")  # fmt: skip
     if any(candidate.is_bound for candidate in cell.ranking):
         text.append("  bound: it takes longer without noise than the other one with it at most, so "
                     "that it was not simulated")  # fmt: skip

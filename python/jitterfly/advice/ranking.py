@@ -228,7 +228,7 @@ def _ranked(
     if race.exact:
         value = _fixed(candidate.noise_free, level)
     elif count:
-        bound = candidate.noise_free if candidate.never_early else None
+        bound = candidate.noise_free if candidate.never_early else 0.0
         value = race.statistic.estimate(
             candidate.samples[:count], race.error, bound, candidate.moved
         )
