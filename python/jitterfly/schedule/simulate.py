@@ -263,20 +263,23 @@ def simulate_schedule(
     its CPU for o + (n - 1) O, and the way out for g + (n - 1) G from o before its first byte has
     left, which it has after o. That byte arrives L later, and is taken when CPU and way in are
     free, posted or not: for o, and until (n - 1) O of CPU time are done and the bytes are there,
-    (n - 1) G later. The way in is taken for g + (n - 1) G. A receive is posted at no cost. With
-    more than S bytes, a send is done when its receive is posted and its message begins to be taken.
-    A message is taken by the CPU and the interface with the numbers that its send names. On a
-    `Hierarchy`, L, o, g, G, O and S of a message are those of the level that it crosses, for both
-    of its ranks.
+    (n - 1) G later. From when it is taken on, the way in is taken for g + (n - 1) G. A receive is
+    posted at no cost. With more than S bytes, a send is done when its receive is posted and its
+    message begins to be taken. A message is taken by the CPU and the interface with the numbers
+    that its send names. On a `Hierarchy`, L, o, g, G, O and S of a message are those of the level
+    that it crosses, for both of its ranks.
 
-    Where several operations or messages compete for a CPU, LogGOPSim executes them in the order of
-    arrival; of one instant, sends before receives before calculations, then as they stand in the
-    schedule. So does the run without noise on ranks that are equally fast. By default every
-    realization keeps the order of that run, at whatever `speed`. Then many are executed at once;
-    but a message that is delayed holds up what was behind it in that order, also where the rank
-    could go on without it. How much that changes,
-    `ScheduleResult.order_check` says. With ``order="arrival"`` each realization has its own order.
-    Which message a receive takes is that of the run without noise in any case.
+    Where several operations or messages compete for a CPU, LogGOPSim executes the one that can
+    begin first; of those that can begin at one instant, the one that was queued first. This is the
+    order of arrival. A message is queued when its send begins, an operation when the last of what
+    it requires begins, before that is done; what requires a receive, when the message is being
+    taken. Of those that are queued at once, sends come before receives before calculations, then as
+    they stand in the schedule. The run without noise on ranks that are equally fast has this order.
+    By default every realization keeps the order of that run, at whatever `speed`. Then many are
+    executed at once; but a message that is delayed holds up what was behind it in that order, also
+    where the rank could go on without it. How much that changes, `ScheduleResult.order_check` says.
+    With ``order="arrival"`` each realization has its own order. Which message a receive takes is
+    that of the run without noise in any case.
 
     Noise of a rank takes all its CPUs. A rank sends no messages to itself. Draws of `StepNoise`,
     `MessageNoise` and `NetworkJitter` are numbered by the operations of a rank, in their order in
