@@ -799,7 +799,7 @@ def test_a_schedule_is_known_by_its_content(tmp_path, capsys):
          "--order must be 'noise-free' with backend 'cuda'"),
         (["--network", "kind=hockney,alpha=1us,beta=0"], "network must be LogGOPS"),
         (["--noise", "nothing.noise"], "nothing.noise can not be read"),
-        (["--realizations", "1"], "--realizations must be an integer from 2"),
+        (["--realizations", "0"], "--realizations must be an integer from 1"),
         (["--speed", "kind=slow_ranks,factor=2,ranks=8"], "speed: ranks must be from 0 to 7"),
         (["--speed", "kind=fast_ranks,factor=2"], "--speed"),
     ],
