@@ -51,6 +51,12 @@ def test_targets_give_a_range(file, capsys):
     assert re.search(r"^disk +about .* to .*,", told, re.M)
 
 
+def test_variants_of_a_cell_share_its_realizations():
+    study = sweep_cases.study()
+    assert len(study.variants) == 2
+    assert forecast(study).realizations.high == sum(cell.limit for cell in study.cells())
+
+
 def test_of_a_shard(file, capsys):
     assert "small, shard 1/3: 2 cells\n" in dry(capsys, file, "--shard", "1/3")
 

@@ -48,7 +48,7 @@ class Forecast:
     ----------
     cells : int
     realizations, work : Range
-        Of all cells together; `work` in rank-rounds.
+        Of all cells together; variants of a cell share its realizations. `work` in rank-rounds.
     seconds : Range or None
         None where every cell is too large to be tried.
     rate : float
@@ -125,7 +125,6 @@ def forecast(
     ) -> tuple[float, float, float, float]:
         """Realizations, rank-rounds, seconds and bytes with so many realizations of a cell."""
         counts = np.array([count(cell) for cell in cells], float)
-        realizations = float(sum(count(cell) * len(cell.variants) for cell in cells))
         kept = [min(count(cell), cell.raw_limit) * len(cell.columns) for cell in cells]
         seconds = 0.0
         if tries:
@@ -134,7 +133,12 @@ def forecast(
             slope = np.interp(work, at, [trial.slope for trial in tries])
             often = np.array([looks(cell) for cell in cells], float)
             seconds = float((often * fixed + counts * work * slope).sum())
-        return realizations, float((counts * work).sum()), seconds, beside + width * sum(kept)
+        return (
+            float(counts.sum()),
+            float((counts * work).sum()),
+            seconds,
+            beside + width * sum(kept),
+        )
 
     first = total(lambda cell: cell.least, lambda _: 1.0)
     ends = zip(first, total(lambda cell: cell.limit, _expected_looks), strict=True)
