@@ -15,8 +15,10 @@ from support.small_store import STUDY, make, put, study, to_csv
 import jitterfly as jf
 from jitterfly import notebook
 from jitterfly.observables import STATISTICS
+from jitterfly.results import Results
 from jitterfly.results.figures import figure_of
 from jitterfly.store import Store, export, to_xarray
+from jitterfly.studies import shown_labels
 
 xr = pytest.importorskip("xarray")
 pytest.importorskip("netCDF4")
@@ -177,6 +179,13 @@ def test_axes(out, text, name, values, units):
         assert read[renamed].values.tolist() == values
     table = pandas.read_parquet(out.with_suffix(".parquet"))
     assert list(dict.fromkeys(table[name])) == values
+
+
+def test_a_derived_axis_with_the_name_of_a_field_is_told_by_its_ratio(out):
+    store = make(out, study(DERIVED.replace('axes."T_comm / D"', "axes.duration")))
+    assert to_xarray(store).duration.attrs["long_name"] == "T_comm / D"
+    assert shown_labels(store.study, store.cells[0]) == ("4", "0.1 (T_comm / D)")
+    assert Results(store).cells[0].name == "ranks=4, duration=0.1 (T_comm / D)"
 
 
 def test_without_axes(out):

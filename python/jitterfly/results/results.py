@@ -17,7 +17,8 @@ from ..case import AnyCase, Case
 from ..noise import Congestion
 from ..observables import Decision, Family, Form, Measure, Observed, Target, in_words, unseen_noise
 from ..store import Store
-from ..studies import Cell, Study
+from ..studies import Cell, Study, shown_labels
+from ..studies.grid import cell_name
 from . import study_axes
 from .main_numbers import MainNumbers, facts_of, facts_of_target, half_of
 
@@ -67,8 +68,9 @@ class CellResults:
 
     @property
     def name(self) -> str:
-        """For people: `ranks=128, reading=text`."""
-        return self.cell.name
+        """For people: `ranks=128, duration=10 µs`."""
+        shown = shown_labels(self.store.study, self.cell)
+        return cell_name(dict(zip(self.labels, shown, strict=True)))
 
     @property
     def labels(self) -> Mapping[str, str]:

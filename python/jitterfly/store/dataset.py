@@ -138,7 +138,8 @@ def _described(dataset: xarray.Dataset, about: dict[str, Any]) -> xarray.Dataset
         dataset[key].attrs["units"] = "1"
     for name, unit in about["axes"]:
         coordinate = dataset[name]
-        coordinate.attrs["long_name"] = name
+        # Numbers that an earlier version wrote down have no rules.
+        coordinate.attrs["long_name"] = about.get("rules", {}).get(name, name)
         if coordinate.dtype.kind in "iuf":
             coordinate.attrs["units"] = unit or "1"
     return dataset

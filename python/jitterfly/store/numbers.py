@@ -123,8 +123,8 @@ class Numbers:
     ----------
     about : dict
         The study and the run as plain values: confidence, title, source, study, seed, stream,
-        versions, backend; axes ([name, unit]), labels and coordinates of each axis;
-        observables, units, statistics, targets.
+        versions, backend; axes ([name, unit]), rules of those that are derived, labels and
+        coordinates of each axis; observables, units, statistics, targets.
     arrays : dict
         at (P, A): number of the label on each axis. realizations (P,). value, low, high (P, O, S):
         NaN is not known. turn (P, O): where an observable comes among those of the cell, or -1
@@ -305,6 +305,7 @@ def _about(store: Readable, confidence: float) -> dict[str, Any]:
         "versions": meta["versions"],
         "backend": meta["backend"],
         "axes": [[name, axis_unit(study, name)] for name in names],
+        "rules": {axis.name: axis.rule for axis in study.axes if axis.rule},
         "labels": [list(axis) for axis in coordinates_of_labels],
         "coordinates": [list(axis.values()) for axis in coordinates_of_labels],
         "observables": list(units),

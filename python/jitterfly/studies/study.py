@@ -562,9 +562,13 @@ def value_text(value: Any, unit: str) -> str:
 
 
 def shown_labels(study: Study, cell: Cell) -> tuple[str, ...]:
-    """Where a cell is on each axis, for people: values with their units, others by their names."""
+    """Where a cell is on each axis, for people: values with their units, others by their names.
+
+    A value of a derived axis that has a name of its own has its ratio beside it: `0.001 (D / P)`.
+    """
     both = zip(cell.labels.items(), cell.coordinates.values(), strict=True)
+    rules = {a.name: f" ({a.rule})" for a in study.axes if a.rule and a.rule != a.name}
     return tuple(
-        value_text(value, unit) if (unit := axis_unit(study, name)) else label
+        value_text(value, unit) if (unit := axis_unit(study, name)) else label + rules.get(name, "")
         for (name, label), value in both
     )
