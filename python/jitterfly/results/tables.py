@@ -52,7 +52,11 @@ def absences(results: Results) -> list[str]:
 
 _MEANS = "Every mean has its 95 % interval; medians and ranges have none."
 _TARGETS = "Other statistics that are targets have theirs in brackets. ? : too few realizations."
-_SMALLEST = "The optimal T is the smallest one whose mean can not be told from the best."
+_SMALLEST = (
+    "The optimal T is the smallest one whose mean can not be told from the best.\n"
+    "A mean or gain of the best T is that of the T with the smallest mean (chosen_T in CSV), which "
+    "may be larger."
+)
 SELECTION = (
     "The best T is chosen by the samples that its mean and gain are then taken from: that favours\n"
     "the redundant scheme a little, and so does looking for the largest of many gains."

@@ -100,7 +100,7 @@ def rows(store: Readable, confidence: float = 0.95) -> Iterator[Row]:
         level = decision.level(confidence)  # as `Store.estimate`
         for family in store.families(cell).values():
             observed = Observed(family, data, cell.varies(family))
-            measure, T = observed.measure, observed.T
+            measure, T = observed.measure, None if observed.is_set else observed.T
             for statistic in names:
                 if statistic == WINS and not (measure.is_ratio and measure.distribution):
                     continue
