@@ -473,6 +473,8 @@ def test_axes():
     assert len(AxisScale([2**k for k in range(20)]).ticks[0]) <= 10
     assert [short(v) for v in (0.0, 1.0, 9.96, 123.4, 12345.0)] == ["0", "1", "10", "123", "1e4"]
     assert plus_minus(90.42, float("inf")) == "90.42 ± ?"
+    assert plus_minus(0.00848, 0.00043) == "0.00848 ± 0.00043"  # µs; it was 0.008 ± <0.001
+    assert plus_minus(1.0, 1e-9) == "1.000000 ± <0.000001"
     known = [(1.0367, 0.0015), (1.0004, 0.0003), (17.56, 0.2), (1.05, 0.0), (0.0312, 2e-4)]
     assert [short(*one) for one in known] == ["1.037", "1.000", "17.56", "1.050", ".031"]
     assert [short(*one, 3) for one in known] == ["1.04", "1.00", "17.6", "1.05", ".031"]

@@ -36,18 +36,20 @@ def show_number(value: float) -> str:
 def plus_minus(value: float, half: float) -> str:
     """A value and the half width of its interval, to two digits of it or to 0.001; ? : not known.
 
+    A half width that rounds to 0 then has two digits, to 0.000001: a picosecond, of microseconds.
+
     Examples
     --------
     >>> plus_minus(3.14159, 0.02), plus_minus(1.008, 1e-5), plus_minus(2.5, 0.0)
-    ('3.142 ± 0.020', '1.008 ± <0.001', '2.5 ± 0')
+    ('3.142 ± 0.020', '1.008000 ± 0.000010', '2.5 ± 0')
     """
     if not math.isfinite(half):
         return f"{show_number(value)} ± ?"
     if half <= 0:
         return f"{show_number(value)} ± 0"
-    if half < 0.0005:
-        return f"{show(value, '.3f')} ± <0.001"
-    places = min(3, max(0, 1 - math.floor(math.log10(half))))
+    if half < 5e-7:
+        return f"{show(value, '.6f')} ± <0.000001"
+    places = min(3 if half >= 0.0005 else 6, max(0, 1 - math.floor(math.log10(half))))
     return f"{show(value, f'.{places}f')} ± {half:.{places}f}"
 
 
