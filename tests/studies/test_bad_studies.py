@@ -287,6 +287,7 @@ def test_what_within_may_be_is_said_in_words_of_toml():
     ("extra", "message"),
     [
         ("[variants.a]\n[variants.b]", "variants.a and variants.b are the same case"),
+        ("[variants.'a, b']", "variants: where the study has no observables, a name must be let"),
         ("[variants.noise-free]", "variants: 'noise-free' can not be the name of one"),
         ("[variants.a]\nranks = 4", "variants and axes.ranks both set the field 'ranks'"),
         ("[variants]\na = 3", "variants.a must be a table of"),

@@ -39,6 +39,7 @@ FIGURES = (
 )  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _OBSERVABLE = re.compile(r"[^\W_]([\w ./-]*\w)?")
+_LETTERS = "letters, digits, spaces, '_', '.', '-', '/'"
 _RESERVED = (
     "observable", "statistic", "target", "variant", "unit", "value", "estimate", "low", "high",
     "confidence", "realizations", "exact", "met", "relative_error", "target_error", "chosen_T",
@@ -86,10 +87,7 @@ def check_names(study: Any) -> None:
             raise ValueError(f"variants: {variant.label!r} can not be the name of one")
     for name in study.observables:
         if not _OBSERVABLE.fullmatch(name):
-            raise ValueError(
-                "observables: a name must be letters, digits, spaces, '_', '.', '-', '/'; "
-                f"got {shorten(name)}"
-            )
+            raise ValueError(f"observables: a name must be {_LETTERS}; got {shorten(name)}")
 
 
 def groups_of(study: Any) -> Groups:
@@ -315,5 +313,11 @@ def read_observables(value: Any, study: Any) -> Frozen:
     made: dict[str, Observable] = {}
     for variant in [point.label for point in study.variants] or [""]:
         for kind in kinds:
-            made[f"{kind.kind} {variant}".rstrip()] = kind(variant)
+            name = f"{kind.kind} {variant}".rstrip()
+            if not _OBSERVABLE.fullmatch(name):
+                raise ValueError(
+                    f"variants: where the study has no observables, a name must be {_LETTERS}; "
+                    f"got {shorten(variant)}"
+                )
+            made[name] = kind(variant)
     return Frozen(made)
