@@ -294,7 +294,7 @@ def test_a_study_from_python(out):
             '"100ns"',
             '"101ns"',
             "4 stored cases that this study does not have; in all cells network.alpha was "
-            "1e-07, is 1.01e-07",
+            "1e-07 s, is 1.01e-07 s",
         ),
     ],
 )

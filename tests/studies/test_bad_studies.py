@@ -24,6 +24,7 @@ def refused(text, message):
         # axes
         ("log2 = [2, 4]", "values = []", "axes.ranks is empty: give it at least one value"),
         ("log2 = [2, 4]", "log2 = [4, 2]", r"axes.ranks.log2 must be .*got \[4, 2\]"),
+        ("log2 = [2, 4]", "log2 = [2, 4, 2]", 'every second power: values = "16..4096/2"'),
         ("log2 = [2, 4]", "log2 = 4", "axes.ranks.log2 must be a list, got 4"),
         ("log2 = [2, 4]", "values = [4, 4]", "axes.ranks has the value '4' twice"),
         ("log2 = [2, 4]", "values = 4", "axes.ranks.values must be a list, got 4"),

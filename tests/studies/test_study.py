@@ -19,6 +19,7 @@ from jitterfly.studies import (
     RealizationBudget,
     Study,
     axis_unit,
+    field_unit,
     load_study,
     parse_study,
     shown_labels,
@@ -90,6 +91,8 @@ def test_axes_over_a_level_of_the_network_have_its_units():
     study = mine(axes=axes, case=case, variants={}, observables={}, targets=())
     assert [axis_unit(study, axis.name) for axis in axes] == ["s", "s/B", ""]
     assert shown_labels(study, study.cells()[0]) == ("1 µs", "1 ns/B", "4")
+    slow = replace(study.cells()[0].variants[0].case, noise=["kind=speed,factor=1.5"])
+    assert field_unit(slow, "noise.0.factor.value") == ""
 
 
 LABELS = [

@@ -32,9 +32,10 @@ CURVE is a file of columns with a header, such as
   2,3.9,0.1
   4,8.1,0.1
 
-(also min, max, and series: a curve for each), or the output of a benchmark of collectives
-(OSU, IMB), one file or one for each number of ranks: osu_64.txt@64 osu_128.txt@128 where the files
-do not say it, as OSU's do not. Known values are given, such as --step 3.45us --delay 14us.
+(error: the standard error; also min, max, and series: a curve for each), or the output of a
+benchmark of collectives (OSU, IMB), one file or one for each number of ranks: osu_64.txt@64
+osu_128.txt@128 where the files do not say it, as OSU's do not. Known values are given, such as
+--step 3.45us --delay 14us.
 A step takes L on both partners: latency = K L + noise, K = log2(ranks). All of L is taken to follow
 a delay; where it is mostly time on the wire, D is longer than what comes out.
 Exit code 0 also where no parameters fit; the text then says `no fit`, and what could explain it.

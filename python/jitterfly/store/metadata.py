@@ -11,7 +11,7 @@ import hashlib
 import json
 import platform
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,19 @@ from typing import Any
 import numpy as np
 
 from ..case import AnyCase, own_parts
-from ..fields import MOST_SEED, counted, shorten
+from ..fields import MOST_SEED, counted, is_real_number, shorten
 from ..files import read_text, read_whole, write_whole
 from ..find_noise_files import COPIES, STORED_STUDY, copy_name, files_from, files_of
 from ..info import __version__
 from ..observables import Target
-from ..studies import STREAM_VERSION, BaseReplaced, RealizationBudget, Study, parse_study
+from ..studies import (
+    STREAM_VERSION,
+    BaseReplaced,
+    RealizationBudget,
+    Study,
+    field_unit,
+    parse_study,
+)
 from ..studies.case_fields import get_path, leaves
 from ..studies.toml import read_toml
 
@@ -238,16 +245,13 @@ def changed_fields(path: Path, old: Mapping[str, Any], study: Study) -> str:
     where, parts = "in all cells ", []
     for name in dict.fromkeys(key for pair in tables for one in pair for key in one):
         if all(pair[0].get(name) != pair[1].get(name) for pair in tables):
-            was, is_now = (shorten(tables[0][i].get(name)) for i in (0, 1))
-            parts.append(f"{name} was {was}, is {is_now}")
+            parts.append(_change(name, tables[0], both[0][1:]))
     if not parts:  # such as a schedule on an axis, of which one file has changed
         where = ""
-        for (cell, *_), pair in zip(both, tables, strict=True):
+        for (cell, *cases), pair in zip(both, tables, strict=True):
             for name in dict.fromkeys([*pair[0], *pair[1]]):
-                values = [one.get(name) for one in pair]
-                if values[0] != values[1]:
-                    was, is_now = map(shorten, values)
-                    parts.append(f"{name} was {was}, is {is_now} [at {cell}]")
+                if pair[0].get(name) != pair[1].get(name):
+                    parts.append(f"{_change(name, pair, cases)} [at {cell}]")
         parts = list(dict.fromkeys(parts))  # variants of a cell have changed alike
     more = f", and {len(parts) - _MOST_FIELDS} more fields" if len(parts) > _MOST_FIELDS else ""
     if not parts:
@@ -271,6 +275,14 @@ def _cells_left_out(before: Study, old: Mapping[str, Any], study: Study) -> str:
 
 
 _MOST_FIELDS = 4
+
+
+def _change(name: str, pair: Sequence[Mapping[str, Any]], cases: Sequence[AnyCase]) -> str:
+    """`noise.0.period was 0.001 s, is 0.002 s`."""
+    values = [one.get(name) for one in pair]
+    unit = next(filter(None, (field_unit(case, name) for case in cases)), "")
+    was, is_now = (shorten(x) + f" {unit}" * (unit != "" and is_real_number(x)) for x in values)
+    return f"{name} was {was}, is {is_now}"
 
 
 def _leaves(table: Any) -> dict[str, Any]:

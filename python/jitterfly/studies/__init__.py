@@ -10,7 +10,7 @@ from ..renames import no_attribute
 from .axes import Axis
 from .grid import STREAM_VERSION, Cell, VariantCase
 from .realization_budget import RealizationBudget
-from .study import BaseReplaced, Study, axis_unit, shown_labels, value_text
+from .study import BaseReplaced, Study, axis_unit, field_unit, shown_labels, value_text
 from .toml import holds_study, load_case, load_study, parse_study
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Study",
     "VariantCase",
     "axis_unit",
+    "field_unit",
     "holds_study",
     "load_case",
     "load_study",

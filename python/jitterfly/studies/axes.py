@@ -110,8 +110,8 @@ def log2_values(bounds: Any, where: str) -> list[int]:
     whole = [b for b in bounds if isinstance(b, (int, np.integer)) and not isinstance(b, bool)]
     if len(bounds) != 2 or len(whole) != 2 or not 0 <= whole[0] <= whole[1] <= 30:
         raise ValueError(
-            f"{where}.log2 must be [first, last] with 0 <= first <= last <= 30, "
-            f"got {shorten(bounds)}"
+            f"{where}.log2 must be [first, last] with 0 <= first <= last <= 30 (every second "
+            f'power: values = "16..4096/2"), got {shorten(bounds)}'
         )
     return [1 << int(exponent) for exponent in range(whole[0], whole[1] + 1)]
 

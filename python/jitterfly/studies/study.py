@@ -513,33 +513,31 @@ def to_toml(study: Any) -> str:
 _PER_BYTE = ("beta", "gamma", "G", "O")  # of networks: a time for each byte
 
 
-def axis_unit(study: Study, name: str) -> str:
-    """The unit of an axis's values: "s" of times, "s/B", "B" of sizes of messages, else ""."""
-    owner, declared, field = _field(study, name)
-    if isinstance(declared, (Seconds, OptionalSeconds)):
-        return "s/B" if issubclass(owner, Network) and field in _PER_BYTE else "s"
-    if isinstance(declared, Drawn):
-        return declared.unit
-    return "B" if (owner, field) == (Case, "message_bytes") else ""
-
-
 @lru_cache(maxsize=64)
-def _field(study: Study, name: str) -> tuple[type, Any, str]:
-    """The class and the declaration of the field that an axis sets, and its name; "": no one."""
+def axis_unit(study: Study, name: str) -> str:
+    """The unit of an axis's values, as `field_unit`."""
     path = next((axis.path for axis in study.axes if axis.name == name), "")
     cells = study.cells() if path else []
-    *parts, field = path.split(".")
-    for variant in cells[0].variants if cells else ():
-        owner: Any = variant.case
-        for part in parts:
-            listed = part.isdigit() and isinstance(owner, (list, tuple)) and int(part) < len(owner)
-            owner = owner[int(part)] if listed else getattr(owner, part, None)
-            if isinstance(owner, Level):  # whose table has the fields of its network
-                owner = owner.network
-        declared = inspect.getattr_static(type(owner), field, None)
-        if declared is not None or hasattr(owner, field):
-            return type(owner), declared, field
-    return object, None, ""
+    units = (field_unit(variant.case, path) for variant in (cells[0].variants if cells else ()))
+    return next(filter(None, units), "")
+
+
+def field_unit(case: Any, path: str) -> str:
+    """The unit of a field of a case: "s" of times, "s/B", "B" of sizes of messages, else ""."""
+    owner, (*parts, field), time = case, path.split("."), "s"
+    for part in parts:
+        drawn = inspect.getattr_static(type(owner), part, None)
+        time = drawn.unit if isinstance(drawn, Drawn) else time  # a factor has a mean without unit
+        listed = part.isdigit() and isinstance(owner, (list, tuple)) and int(part) < len(owner)
+        owner = owner[int(part)] if listed else getattr(owner, part, None)
+        if isinstance(owner, Level):  # whose table has the fields of its network
+            owner = owner.network
+    declared = inspect.getattr_static(type(owner), field, None)
+    if isinstance(declared, (Seconds, OptionalSeconds)):
+        return "s/B" if isinstance(owner, Network) and field in _PER_BYTE else time
+    if isinstance(declared, Drawn):
+        return declared.unit
+    return "B" if isinstance(owner, Case) and field == "message_bytes" else ""
 
 
 def value_text(value: Any, unit: str) -> str:
