@@ -1,5 +1,7 @@
 """Suggestions ("did you mean") for mistyped commands and options."""
 
+from pathlib import Path
+
 import pytest
 from support.commands import error_of
 
@@ -8,6 +10,7 @@ import jitterfly.congestion as jc
 from jitterfly import _core
 from jitterfly.backends import backend_named
 from jitterfly.cli import main
+from jitterfly.cli.parser import _parser
 
 
 @pytest.mark.parametrize(
@@ -48,6 +51,13 @@ def test_an_option_of_other_commands(capsys):
     told = error_of(capsys, "run", "x.toml", "--noise=x", "--ranks=4", "--realizaton=5")
     assert "unrecognized arguments: --ranks=4 --realizaton=5" in told
     assert "is an option of" not in told
+
+
+def test_where_a_picture_goes(capsys):
+    told = error_of(capsys, "advise", "--picture", "x.png")
+    assert "unrecognized arguments: --picture; the picture goes to --out DIR" in told
+    for words in (["plot", "x"], ["trace"], ["noise", "show", "x"]):
+        assert _parser().parse_args([*words, "--picture", "x.png"]).out == Path("x.png")
 
 
 def test_what_is_like_nothing_has_no_hint(capsys):

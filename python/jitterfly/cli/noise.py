@@ -495,6 +495,7 @@ def _add_show(commands: Any) -> None:
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
     parser.add_argument(
         "--out",
+        "--picture",
         type=Path,
         metavar="X.png",
         help="picture: .png, .pdf or .svg (default: FILE's name and .png, in this directory)",

@@ -282,6 +282,7 @@ def add_trace(commands: Any) -> None:
     )
     trace.add_argument(
         "--out",
+        "--picture",
         type=Path,
         default=Path("trace.png"),
         metavar="FILE",

@@ -89,6 +89,9 @@ class _Parser(OnceParser):
         hint = renamed_option(word, options)
         if not hint and word[:1] == "-":
             hint = did_you_mean(word, options) + _taken_by(word)
+        out = self._option_string_actions.get("--out")
+        if word == "--picture" and out is not None and "picture" in (out.help or ""):
+            hint = f"; the picture goes to --out {out.metavar}"
         self.error(f"unrecognized arguments: {' '.join(arguments)}{hint}")
 
 

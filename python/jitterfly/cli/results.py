@@ -32,7 +32,7 @@ def add_parsers(commands: Any) -> None:
     plot.add_argument("--observable", metavar="NAME", help="for kinds that show one")
     plot.add_argument("--size", metavar="WxH", help="inches, such as 7x4; default: as it needs")
     plot.add_argument("--title", metavar="TEXT", help="in place of the study's")
-    plot.add_argument("--out", type=Path, metavar="FILE", help=".png, .pdf or .svg")
+    plot.add_argument("--out", "--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
     add_json(plot)
     plot.set_defaults(run=_plot)
 
