@@ -22,7 +22,7 @@ from .measured.formats import Text
 from .measured.measurements import full_name, parts_of_collective
 from .measured.network_parameters import is_pingpong
 from .noise_free import noise_free_observations, noise_only_delays
-from .result_table import ResultTable, aligned, csv_text, ends, show_time
+from .result_table import ResultTable, aligned, csv_text, ends, kept, show_time
 from .simulate import simulate
 from .stats import Estimate
 from .stats.autocorrelation import Series, too_few
@@ -182,14 +182,14 @@ class Agreement(ResultTable):
         """The subtitle of pictures, and what else has to be said."""
         return [*self.subtitle(), *self.remarks]
 
-    def to_csv(self) -> str:
-        """A line for each row."""
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each row; also written to `path`, where it is given."""
         rows = [
             (row.ranks, row.bytes, row.what, *ends(row.measured, row.simulated), row.ratio,
              row.verdict)
             for row in self.rows
         ]  # fmt: skip
-        return csv_text([_COLUMNS, *rows])
+        return kept(csv_text([_COLUMNS, *rows]), path)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Quantiles against quantiles, or the rows of a table; written to `path`, too.

@@ -46,8 +46,8 @@ class ResultTable(Report):
         """What the numbers are, and how sure they are."""
 
     @abstractmethod
-    def to_csv(self) -> str:
-        """The table with all digits."""
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The table with all digits; also written to `path`, where it is given."""
 
     def report(self) -> list[str]:
         """Title, table and notes as lines of text."""

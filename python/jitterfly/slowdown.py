@@ -32,7 +32,7 @@ from .noise.source import check_sources
 from .noise_free import has_one_random_source, noise_only_delays
 from .rare_noise import SourceHits, expectation, unmet_sources
 from .renames import names_old_arguments
-from .result_table import ResultTable, aligned, csv_text, ends, show_time
+from .result_table import ResultTable, aligned, csv_text, ends, kept, show_time
 from .simulate import Result, simulate_checked
 from .stats import Estimate
 from .stats.estimates import changed, check_confidence
@@ -200,15 +200,18 @@ class SlowdownTable(ResultTable):
         ]
         return unmet_notes(unmet, self.case.noise, self.rows[0].mean.realizations)
 
-    def to_csv(self) -> str:
-        """A line for each number of ranks, with the intervals of all columns."""
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each number of ranks, with the intervals of all columns.
+
+        Also written to `path`, where it is given.
+        """
         rows = [
             (row.ranks, row.noise_free, *ends(row.mean, row.p50, row.p99, row.slowdown),
              row.mean.events, row.mean.realizations, row.mean.confidence, self.seed,
              self.resampled.shape[1], *question_cells(self.case))
             for row in self.rows
         ]  # fmt: skip
-        return csv_text([COLUMNS, *rows])
+        return kept(csv_text([COLUMNS, *rows]), path)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Completion and slowdown against ranks; of one number of ranks its realizations.

@@ -152,6 +152,13 @@ def test_a_result_as_a_table_of_pandas(results):
     np.testing.assert_array_equal(frame.to_numpy(), results["Result"].samples)
 
 
+@pytest.mark.parametrize("kind", ["Result", "Store", "Advice"])
+def test_csv_is_text_and_a_file_where_one_is_named(results, kind, tmp_path):
+    text = results[kind].to_csv(tmp_path / "x.csv")
+    assert text.count("\n") > 3
+    assert text == results[kind].to_csv() == (tmp_path / "x.csv").read_text()
+
+
 def test_a_store_as_a_table_of_pandas(results):
     pytest.importorskip("pandas")
     frame = results["Store"].to_pandas()
@@ -259,8 +266,7 @@ def test_a_study_runs_without_a_directory(tmp_path):
     assert found.to_xarray().sel(ranks=8).ranks.attrs["long_name"] == "ranks"
     assert found.to_pandas().equals(kept.to_pandas())
     for one in (found, kept):
-        one.to_csv(tmp_path / "all.csv")
-        rows = (tmp_path / "all.csv").read_text().splitlines()
+        rows = one.to_csv().splitlines()
         assert rows[0].startswith("ranks,observable,unit")
         assert len(rows) == 1 + len(one.to_pandas())
     assert found.summary() == kept.summary()

@@ -96,7 +96,8 @@ def test_the_command_prints_one_table(capsys, tmp_path):
     assert "network: loggops, L = 1 µs, o = 200 ns, G = 100 ps (none was given with --net" in err
     found = jf.slowdown(FILE, "4..16", realizations=100)
     assert "\n".join(found.lines()) in out
-    assert (tmp_path / "x" / "slowdown.csv").read_text() == found.to_csv()
+    assert (tmp_path / "x" / "slowdown.csv").read_text() == found.to_csv(tmp_path / "y.csv")
+    assert (tmp_path / "y.csv").read_text() == found.to_csv()
     assert (tmp_path / "x" / "slowdown.png").stat().st_size > 10_000
 
 

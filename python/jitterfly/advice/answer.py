@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import notebook
 from ..fields import counted, first_few
-from ..result_table import ResultTable, aligned, csv_text, ends
+from ..result_table import ResultTable, aligned, csv_text, ends, kept
 from ..slowdown import start_notes
 from ..stats import Estimate
 from ..units import show_seconds, show_size
@@ -163,8 +163,11 @@ class Advice(ResultTable):
         """`to_dict` as text."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
-    def to_csv(self) -> str:
-        """A line for each candidate of each cell; those left out with the reason."""
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each candidate of each cell; those left out with the reason.
+
+        Also written to `path`, where it is given.
+        """
         rows: list[dict[str, Any]] = []
         question = self.question
         for cell in self.cells:
@@ -193,7 +196,9 @@ class Advice(ResultTable):
                 of_cell | {"candidate": name, "state": "left out", "reason": why}
                 for name, why in cell.left_out.items()
             ]
-        return csv_text([COLUMNS, *([row.get(name) for name in COLUMNS] for row in rows)])
+        return kept(
+            csv_text([COLUMNS, *([row.get(name) for name in COLUMNS] for row in rows)]), path
+        )
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """A map of which algorithm wins where; of one cell, the candidates' intervals.

@@ -27,7 +27,7 @@ from ..fields import shorten
 from ..network import Network
 from ..noise import Noise, PeriodicNoise
 from ..rare_noise import SourceHits
-from ..result_table import ResultTable, aligned, csv_text, show_interval
+from ..result_table import ResultTable, aligned, csv_text, kept, show_interval
 from ..simulate import simulate_checked
 from ..slowdown import (
     QUESTION_COLUMNS,
@@ -229,14 +229,14 @@ class NoiseLimitTable(ResultTable):
         others = [one for one in self.case.noise if one is not looked_for]
         return steady_notes(replace(self.case, noise=[found, *others]), longest.noise_free)
 
-    def to_csv(self) -> str:
-        """A line for each number of ranks."""
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each number of ranks; also written to `path`, where it is given."""
         rows = [
             (row.ranks, row.noise_free, row.state, self.field, *row.value, row.share, self.at_most,
              self.realizations, self.confidence, self.seed, *question_cells(self.case, self.noise))
             for row in self.rows
         ]  # fmt: skip
-        return csv_text([COLUMNS, *rows])
+        return kept(csv_text([COLUMNS, *rows]), path)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The value against ranks, with its interval; written to `path`, too, where it is given.

@@ -13,6 +13,7 @@ A record counts when it is whole: a run that is stopped at any moment loses what
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 from .. import notebook
 from ..fields import MOST_REALIZATIONS, check_choice, first_few
-from ..files import replacing, synchronize
+from ..files import synchronize
 from ..observables import CellData, Decision, Observed, Summary, Ticks, decide
 from ..progress import phase
 from ..renames import names_old_attributes
+from ..result_table import kept
 from ..stats import Estimate
 from ..studies import Cell, Study
 from . import dataset, metadata, numbers
@@ -268,8 +270,8 @@ class Store:
         """
         return numbers.Numbers.of(self, confidence).to_pandas()
 
-    def to_csv(self, path: str | Path, confidence: float = 0.95) -> None:
-        """Write the rows of `to_pandas` as CSV, in place of a file of that name.
+    def to_csv(self, path: str | Path | None = None, confidence: float = 0.95) -> str:
+        """The rows of `to_pandas` as CSV; also written to `path`, where it is given.
 
         Two more columns are alike in all rows: seed, and version (of jitterfly).
 
@@ -278,9 +280,9 @@ class Store:
         OSError
             The file can not be written.
         """
-        table = numbers.Numbers.of(self, confidence)
-        with replacing(Path(path)) as temporary, temporary.open("w", encoding="utf-8") as file:
-            table.write_csv(file)
+        text = io.StringIO()
+        numbers.Numbers.of(self, confidence).write_csv(text)
+        return kept(text.getvalue(), path)
 
     def summary(self, width: int = 80) -> str:
         """The main numbers as tables of text, with what they mean, as `jitterfly run` prints them.

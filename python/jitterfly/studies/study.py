@@ -62,8 +62,8 @@ class StudyResult(Protocol):
     def to_pandas(self, confidence: float = 0.95) -> pandas.DataFrame:
         """The same as a long table."""
 
-    def to_csv(self, path: str | Path, confidence: float = 0.95) -> None:
-        """Write that table as CSV."""
+    def to_csv(self, path: str | Path | None = None, confidence: float = 0.95) -> str:
+        """That table as CSV."""
 
     def summary(self, width: int = 80) -> str:
         """The main numbers as tables of text."""
