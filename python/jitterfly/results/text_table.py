@@ -36,7 +36,8 @@ def show_number(value: float) -> str:
 def plus_minus(value: float, half: float) -> str:
     """A value and the half width of its interval, to two digits of it or to 0.001; ? : not known.
 
-    A half width that rounds to 0 then has two digits, to 0.000001: a picosecond, of microseconds.
+    One that rounds to 0 then, or is of a value below 0.1, has two digits down to 0.000001, which of
+    microseconds is a picosecond.
 
     Examples
     --------
@@ -49,7 +50,8 @@ def plus_minus(value: float, half: float) -> str:
         return f"{show_number(value)} ± 0"
     if half < 5e-7:
         return f"{show(value, '.6f')} ± <0.000001"
-    places = min(3 if half >= 0.0005 else 6, max(0, 1 - math.floor(math.log10(half))))
+    most = 3 if half >= 0.0005 and abs(value) >= 0.1 else 6
+    places = min(most, max(0, 1 - math.floor(math.log10(half))))
     return f"{show(value, f'.{places}f')} ± {half:.{places}f}"
 
 
