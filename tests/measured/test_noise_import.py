@@ -181,7 +181,7 @@ def test_the_quantum_of_work_is_no_period_of_the_machine(recorded):
             end += times[-1]
         data = "".join(f"{ns}\n" for ns in times).encode()
         measured = load_bytes(data, format="fwq", unit="ns")
-        assert said(measured, "are not looked for as periods")
+        assert said(measured, "are not looked for")
         if recorded:
             source = {"quantum": "1 ms of work in each iteration"}
             measured = Measured(measured.parts, "jitterfly", source)

@@ -162,6 +162,42 @@ def test_a_rare_train_behind_a_frequent_one():
     assert frequencies(dominant_periods(detours(both, 20, 1e-6))) == [1000, 10]
 
 
+def fixed_work(every, quanta, seed, longer=1):
+    """FWQ: quanta of 1 ms, 50 µs more in every so many, 5 µs more in a tenth; and the grid."""
+    lost = 5e-6 * (np.random.default_rng(seed).random(quanta) < 0.1)
+    lost[7::every] += 5e-5
+    starts = 1e-3 * np.arange(quanta) + longer * (np.cumsum(lost) - lost)
+    found = of_lengths(starts[lost > 0], lost[lost > 0], starts[-1] + 2e-3)
+    return found, 1e-3 / (1 - found.share)
+
+
+def whole_milliseconds(every, quanta, seed):
+    """A table whose starts are whole milliseconds, which nobody says."""
+    return fixed_work(every, quanta, seed, longer=0)[0], None
+
+
+@pytest.mark.parametrize("recording", [fixed_work, whole_milliseconds])
+@pytest.mark.parametrize(("every", "quanta"), [(4, 5000), (20, 10000), (50, 5000)])
+def test_random_detours_on_a_grid_are_not_the_ticks(recording, every, quanta):
+    """Starts are known to a quantum: phases of a period are few, and each of them is crowded."""
+    for seed in range(3):
+        found, grid = recording(every, quanta, seed)
+        is_tick = found.durations > 4 * 10**7
+        (tick,) = dominant_periods(found, grid=grid)
+        true = np.diff(found.starts[is_tick]).mean() / SECOND
+        assert tick.seconds == pytest.approx(true, rel=1e-3)
+        assert tick.share == pytest.approx(is_tick.mean(), abs=0.05)
+        of_ticks = found.durations[is_tick].sum() / found.durations.sum()
+        assert tick.time_share == pytest.approx(of_ticks, abs=0.05)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1])
+def test_a_grid_is_no_period(share):
+    for seed in range(5):
+        taken = np.flatnonzero(np.random.default_rng(seed).random(5000) < share)
+        assert dominant_periods(detours(taken * 1e-3, 5)) == ()
+
+
 def test_several_events_share_a_period():
     """A tick, its softirq, and something 0.3 ms later: one period, three events in each."""
     starts = np.concatenate([train(0.004, 20) + late for late in (0, 12e-6, 3e-4)])

@@ -89,7 +89,7 @@ def test_work_in_each_iteration():
     found = record(0.3, quantum="1ms")
     (part,) = found.parts
     assert found.source["quantum"].startswith("1 ms of work")
-    assert any("quantum and its fractions are not looked for" in note for note in found.notes)
+    assert any("periods below two quanta are not looked for" in note for note in found.notes)
     smallest = found.source["iteration"].removeprefix("smallest ")
     value, unit = smallest.split(",")[0].split()
     assert unit == "ms" or (unit == "µs" and float(value) > 500)

@@ -45,6 +45,8 @@ _BINS_OF_A_LINE = 3  # bins around a line, which belong to it
 LEAST_OCCUPIED = 0.02  # what misses more of its periods is rather a coincidence
 _SELDOM = 0.1  # of what the most regular of a period does: left for slower periods to explain
 _PHASE_BINS = 200  # of the phase, in which a train has to stand out
+_MOST_STEP = 1 / 3  # of a period: spread over more, a train is no less usual than what is random
+_STEP_BINS = 8  # of a step of a grid, at most: a train's edges have to stand out as well
 LEAST_FOR_PERIODS = 20
 _LEAST_SHARE = 0.005  # what explains less of the events is not dominant,
 _LEAST_TIME = 0.05  # unless it explains so much of their time
@@ -52,6 +54,7 @@ _LOOKS = (1.0, 0.5, 0.1)  # at the longest of what is left, which take so much o
 _SAME_FREQUENCY = 0.01  # relative, of frequencies
 _FAR_LONGER = 10  # times all but 5 % of a period's: what lasts so long is only there by its phase
 _GAP = 2  # times the longest of the others, at least
+_LEAST_ALONE = 0.1  # of the steps of a grid are without random detours, at least
 _ONE_PERIOD = 1e-3  # relative: two timers of the same period, whose clocks differ a little
 
 
@@ -183,10 +186,14 @@ class SpectralLine:
 
 
 class LineSearch:
-    """Finds lines, the strongest first; what was found is hidden with all its harmonics."""
+    """Finds lines, the strongest first; what was found is hidden with all its harmonics.
 
-    def __init__(self, spectrum: Periodogram, starts: Floats, length: float):
+    Above `fastest` (Hz) none is looked for: on a grid of starts others are folded there.
+    """
+
+    def __init__(self, spectrum: Periodogram, starts: Floats, length: float, fastest: float):
         self.spectrum, self.starts, self.length = spectrum, starts, length
+        self.slow = int(np.searchsorted(spectrum.frequency, fastest, "right"))
         self.open = np.ones(len(spectrum.frequency), dtype=bool)
         frequency = spectrum.frequency
         self.step = float(frequency[1] - frequency[0]) if len(frequency) > 1 else 1.0
@@ -194,10 +201,10 @@ class LineSearch:
     def find(self, false_alarm: float, most: int) -> list[SpectralLine]:
         """Fundamentals of lines that random arrivals have with at most this probability."""
         found: list[SpectralLine] = []
-        power = self.spectrum.power
+        power = self.spectrum.power[: self.slow]
         limit = self.spectrum.threshold(false_alarm) if len(power) else np.inf
         for _ in range(10 * most):  # some may be no lines
-            seen = np.where(self.open, power, 0.0)
+            seen = np.where(self.open[: self.slow], power, 0.0)
             highest = float(seen.max(initial=0.0))
             if len(found) == most or highest <= max(
                 limit, _WEAKEST_SHARE * float(power.max(initial=0))
@@ -325,8 +332,9 @@ class LineSearch:
 class Trains:
     """Which detour keeps to which period: the one that is kept most regularly."""
 
-    def __init__(self, starts: Floats, length: float):
-        self.starts, self.length = starts, length
+    def __init__(self, starts: Floats, length: float, grid: float = 0.0):
+        self.starts, self.length, self.grid = starts, length, grid
+        self.within = np.random.default_rng(0).random(len(starts))  # places in steps of the grid
         self.of = np.full(len(starts), -1)  # the number of its train
         self.regular = np.zeros(len(starts))  # events for each period that went by, near its phase
         self.chance = np.zeros(len(starts))  # the part of those that would be there anyway
@@ -376,8 +384,14 @@ class Trains:
 
     def _fold(self, among: npt.NDArray[np.int64], frequency: float) -> tuple[Any, Floats, Floats]:
         """Those of some detours that stand out at a phase; how regularly, how many by chance."""
-        phase = (self.starts[among] * frequency) % 1.0
-        bins = int(np.clip(len(phase) // 10, 20, _PHASE_BINS))
+        # Where in its step of a grid a detour was is not known: it is put anywhere in it. Phases
+        # would be steps of the grid otherwise, each crowded beside the empty ones between them.
+        step = self.grid * frequency
+        if step > _MOST_STEP:
+            step = 0.0
+        phase = (self.starts[among] * frequency + step * self.within[among]) % 1.0
+        most = min(_PHASE_BINS, _STEP_BINS / max(step, 1e-9))
+        bins = int(np.clip(len(phase) // 10, min(20, most), most))
         place = np.minimum((phase * bins).astype(int), bins - 1)
         counts = np.bincount(place, minlength=bins)
         usual = float(np.median(counts))
@@ -391,10 +405,13 @@ class Trains:
         cluster = np.where(clear, (np.cumsum(begins) - 1) % max(int(begins.sum()), 1), 0)
         size = np.bincount(cluster[clear], weights=counts[clear], minlength=1)
         random = np.bincount(cluster[clear], weights=np.full(int(clear.sum()), usual), minlength=1)
-        regular = np.minimum((size - random) / (self.length * frequency), 1.0)
+        # What comes in the train's own step of a grid is one detour with it.
+        alone = max(1.0 - usual * bins * step / (self.length * frequency), _LEAST_ALONE)
+        events = np.minimum((size - random) / alone, size)
+        regular = np.minimum(events / (self.length * frequency), 1.0)
         inside = clear[place]
         mine = cluster[place[inside]]
-        return among[inside], regular[mine], (random / np.maximum(size, 1))[mine]
+        return among[inside], regular[mine], (1.0 - events / np.maximum(size, 1))[mine]
 
 
 @dataclass(frozen=True)
@@ -461,7 +478,9 @@ def dominant_periods(
         Hz; the slowest has five cycles in the time observed (in the 26 s that are looked at at
         once).
     grid : float, optional
-        Seconds: a tool put all starts on a grid of about so much, whose period is not looked for.
+        Seconds: a tool put all starts on a grid of about so much. Periods of less than two steps
+        are not looked for, and a detour may have been anywhere in its step. Without it, a common
+        divisor of the starts' distances, such as whole milliseconds, is taken for a grid.
 
     Returns
     -------
@@ -478,8 +497,9 @@ def dominant_periods(
     """
     starts, length = seconds_of(detours)
     lines: list[SpectralLine] = []
-    trains = Trains(starts, length)
-    of_grid = [SpectralLine(1 / grid, _ONE_PERIOD / grid, 0.0, 1.0)] if grid else []
+    step = grid or _grid_of(detours)
+    trains = Trains(starts, length, step)
+    fastest = 0.5 / step if step else highest
     looked_at = 0
     for part in _LOOKS:
         while len(lines) < 2 * most:
@@ -489,8 +509,8 @@ def dominant_periods(
             if count < LEAST_FOR_PERIODS or count == looked_at:
                 break
             spectrum = periodogram(starts[left & long], length, highest)
-            search = LineSearch(spectrum, starts[left & long], length)
-            for line in [*of_grid, *lines]:
+            search = LineSearch(spectrum, starts[left & long], length, fastest)
+            for line in lines:
                 search.hide(line)
             # Half of the error for the first look, half of that for the second, ...
             false_alarm /= 2
@@ -528,6 +548,20 @@ def dominant_periods(
             kept.append(period)
     kept.sort(key=lambda period: -period.events)
     return tuple(kept[:most])
+
+
+def _grid_of(detours: Detours) -> float:
+    """Seconds of the grid on which all starts lie, such as whole milliseconds; 0 without one.
+
+    Trains alone have few of the distances that a grid has room for, random arrivals on it most of
+    the short ones. Where more than half of its moments are taken, they are a tick's.
+    """
+    gaps = np.diff(detours.starts)
+    step = int(np.gcd.reduce(gaps))
+    if not step or 2 * len(detours.starts) * step > detours.length:
+        return 0.0
+    short = gaps[gaps <= np.median(gaps)]
+    return step / TICKS_PER_SECOND if 2 * len(np.unique(short)) * step > short.max() else 0.0
 
 
 def _shortest_of(durations: npt.NDArray[np.int64], part: float) -> float:

@@ -471,7 +471,7 @@ def record(
     if quantum:
         text.append(
             "where in its quantum of work a detour was is not known, and several in one are one; "
-            "the quantum and its fractions are not looked for as periods"
+            "periods below two quanta are not looked for"
         )
     return Measured(parts, "jitterfly", source, (*text, *_notes_of(recordings, before, after)))
 

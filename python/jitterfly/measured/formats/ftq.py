@@ -106,8 +106,8 @@ def _measured(text: Text, begins: Ticks, counts: Ticks, netgauge: bool) -> Measu
         "clock that slows down counts as noise, and what is in every quantum does not",
         f"less than {_GRAIN} iterations is rounding, and left out",
         "where in its quantum time was lost is not known (it is put at the beginning), and several "
-        "detours in one are one; whole quanta that were lost are one with their neighbours; the "
-        "quantum and its fractions are not looked for as periods",
+        "detours in one are one; whole quanta that were lost are one with their neighbours; "
+        "periods below two quanta are not looked for",
     )
     source = {"tool": "Netgauge FTQ" if netgauge else "FTQ", "quantum": quantum}
     return Measured((detours,), NAME, source, notes)

@@ -67,7 +67,7 @@ def read(text: Text, options: Options) -> Measured:
         f"the shortest quantum, {work}, was subtracted from all: it is taken for the work itself",
         "sample 0 was dropped",
         "where in its quantum a detour was is not known (it is put at the beginning), and several "
-        "in one are one; the quantum and its fractions are not looked for as periods",
+        "in one are one; periods below two quanta are not looked for",
         "differences of a few cycles are in it, too: most short ones are not the system's",
     ]
     source = {"tool": "Netgauge FWQ" if netgauge else "FWQ", "quantum": work}
