@@ -244,7 +244,9 @@ def test_findings(message, tmp_path):
     results = make(LATENCY, "M7", tmp_path / "c")
     none, small, grows, large = judge(results)[0].findings
     assert {none.where, small.where} == {"D / P = 0.0001"}
-    assert (small.holds, small.verdict) == (False, "differs")  # nothing to grow from
+    limit = ("5 to 20 at all sizes", OURS)
+    assert (small.limit, small.whose) == (large.limit, large.whose) == limit
+    assert (small.holds, small.verdict) == (False, "cannot tell")  # beyond a limit of ours
     assert (grows.where, "at 2^9 ranks" in large.found) == ("D / P = 0.1", True)
 
 

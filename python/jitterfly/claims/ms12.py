@@ -425,15 +425,17 @@ def fig05_and_08(results: Results) -> list[Finding]:
 
 
 def _tenfold(where: str, growth: dict[int, Estimate], told: str) -> Finding:
-    """At the most ranks; where it is about 10 at other sizes only, the reading decides."""
-    part = '"about 10 times"'
-    holds, limit, whose, why = _about_limits(growth[max(growth)], 10, reached=True)
-    elsewhere = [n for n, one in growth.items() if _about_limits(one, 10, reached=True)[0]]
-    if holds is False and elsewhere:
-        sizes = " ... ".join(map(show_ranks, dict.fromkeys([min(elsewhere), max(elsewhere)])))
+    """Whether it is about 10 at all sizes: where the paper compares is not said."""
+    low, high = 10 / _ABOUT, 10 * _ABOUT
+    held = {ranks: between(one, low, high) for ranks, one in growth.items()}
+    about, why = [ranks for ranks, holds in held.items() if holds], ""
+    holds = every(list(held.values()))
+    if about and not holds:
+        sizes = " ... ".join(map(show_ranks, dict.fromkeys([about[0], about[-1]])))
         why = f"our reading: where the paper compares is not said; it is about 10 at {sizes} ranks"
-        return Finding(where, part, None, told, limit, whose, why)
-    return Finding(where, part, holds, told, limit, whose, why)
+        holds = None
+    limit = f"{low:g} to {high:g} at all sizes"
+    return Finding(where, '"about 10 times"', holds, told, limit, OURS, why)
 
 
 @_of_readings
