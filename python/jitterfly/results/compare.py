@@ -23,7 +23,7 @@ from ..observables import (
     level_of,
     unseen_noise,
 )
-from ..result_table import ResultTable, csv_text, ends
+from ..result_table import ResultTable, csv_text, ends, kept
 from ..store import Store
 from ..studies import Cell, shown_labels
 from ..units import show_seconds
@@ -208,8 +208,8 @@ class Comparison(ResultTable):
                 )
         return lines
 
-    def to_csv(self) -> str:
-        """The table with all digits; times in seconds."""
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The table with all digits, times in seconds; also written to `path`, where given."""
         header = [*self.axes, "unit", "realizations"]
         for name in ("mean_a", "mean_b", "ratio", "b_wins"):
             header += [name, f"{name}_low", f"{name}_high"]
@@ -218,7 +218,7 @@ class Comparison(ResultTable):
              *ends(row.mean_a, row.mean_b, row.ratio, row.b_wins), row.winner]
             for row in self.rows
         ]  # fmt: skip
-        return csv_text([[*header, "winner"], *rows])
+        return kept(csv_text([[*header, "winner"], *rows]), path)
 
 
 def compare(a: Compared, b: Compared, observable: str = "", confidence: float = 0.95) -> Comparison:
