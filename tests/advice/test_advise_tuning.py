@@ -250,6 +250,18 @@ def test_the_same_program_by_any_name_is_a_choice(tmp_path):
     assert "2 ranks, 8 B: bruck: alone" in path.read_text()
 
 
+def test_the_program_of_a_candidate_that_the_library_lacks(tmp_path):
+    """It is the library's under its own name; a slower one of the library is not the best."""
+    own = {"mine": {"kind": "ring_allreduce"}}
+    found = jf.advise(8, network=MACHINE, message_bytes="8MiB", own=own,
+                      candidates=["mine", "ring", "recursive_doubling"])  # fmt: skip
+    (cell,) = found.cells
+    assert cell.best == "mine"
+    assert cell.left_out == {"ring": "the same program as mine here"}
+    (choice,) = tuning_choices(found)
+    assert choice.candidate == "ring"
+
+
 def test_an_algorithm_of_the_users_own_is_not_the_librarys(tmp_path):
     made = answer({(4, 8): ("winner", two("mine", "ring"))}, own={"mine": {"kind": "butterfly"}},
                   candidates=["mine", "ring", "rabenseifner"])  # fmt: skip

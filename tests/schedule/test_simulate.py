@@ -369,12 +369,13 @@ def test_amplification_of_a_run_that_met_no_noise(tmp_path):
         "next, so amplification, which compares with that, says little"
     ) in text
     assert "no realization was delayed: a mean that rests on no event has no interval" in text
-    late = jf.PeriodicNoise("1us", "100ns", begin="1us")
-    over = jf.simulate_schedule(schedule, "L=1us,o=200ns", late, 50).notes()
-    assert any(
-        note.startswith("all is over when the noise begins, so that it can") for note in over
-    )
-    assert not any(note.startswith("no realization was delayed") for note in over)
+    for phases in (None, [0]):
+        late = jf.PeriodicNoise("1us", "100ns", begin="1us", phases=phases)
+        over = jf.simulate_schedule(schedule, "L=1us,o=200ns", late, 50).notes()
+        assert any(
+            note.startswith("all is over when the noise begins, so that it can") for note in over
+        )
+        assert not any(note.startswith("no realization was delayed") for note in over)
 
 
 def test_amplification_of_a_run_that_is_shorter_than_the_noise_s_period(tmp_path):

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -418,7 +418,9 @@ def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None) -> list[s
             longer = _shown_time(candidate.difference) if candidate.versus else ""
             value = _shown_time(candidate.value)
             numbers = value, quiet, slowdown, _shown_ratio(candidate), longer
-        state = ALONE if cell.outcome == ALONE else _state_in_words(candidate, places, within)
+        state = _state_in_words(candidate, places, within)
+        if cell.outcome == ALONE:
+            state = state.replace("the best", ALONE)
         place = str(places[candidate.name])
         rows.append((place, candidate.name, *numbers, _how_often(candidate), state))
     text = [f"{where}: {verdict(cell)}", *_aligned(rows, width, _LEFT_OUT_FIRST)]
@@ -427,10 +429,14 @@ def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None) -> list[s
     if others and named:
         more = "" if others == {1} else ", or with the one that the state names"
         text.append(f"  {named}: compared with 1, {cell.ranking[0].name}{more}")
-    values = [float(one.value.value) for one in cell.ranking if not one.is_bound]
-    if values != sorted(values):
+    simulated = [one for one in cell.ranking if not one.is_bound]
+    if any(
+        one.value.value > other.value.value and one.realizations != other.realizations
+        for one, other in combinations(simulated, 2)
+    ):
+        times = "; times does, over the same ones" if "times" in text[1] else ""
         text.append(f"  {statistic}: over different realizations, so that two of them do not "
-                    "compare; times does, over the same ones")  # fmt: skip
+                    f"compare{times}")  # fmt: skip
     if any(candidate.is_bound for candidate in cell.ranking):
         text.append("  bound: it takes longer without noise than the other one with it at most, so "
                     "that it was not simulated")  # fmt: skip
@@ -457,8 +463,10 @@ def _tolerance_in_words(within: float) -> str:
 
 def verdict(cell: AdviceCell) -> str:
     """The candidate to take, in words."""
-    if cell.outcome in (WINNER, ALONE):
-        return f"only {cell.best}" if cell.outcome == ALONE else cell.best
+    if cell.outcome == WINNER:
+        return cell.best
+    if cell.outcome == ALONE:
+        return f"only {cell.best}"
     if cell.outcome in (EQUAL, NEAR):
         alternatives = (
             f"{word}: {_listed_names(names)}" for word, names in _not_slower(cell).items()

@@ -13,8 +13,9 @@ class PairwiseReduceScatter(Algorithm, kind="pairwise_reduce_scatter"):
     """In step d rank i sends its block for rank ``i + d`` (modulo N), and combines ``i - d``'s.
 
     `message_bytes` is the vector that each rank puts in, n bytes, cut into N blocks of n / N
-    (rounded up). A rank sends N - 1 messages of a block, each to another rank. A block has at least
-    one byte: with fewer bytes than blocks a rank sends more than an implementation would.
+    (rounded up). A rank sends N - 1 messages of a block, each to another rank. Unless n is 0, a
+    block has at least one byte: with fewer bytes than blocks a rank sends more than an
+    implementation would.
 
     There are as many steps as other ranks, which take memory: up to 2^18 + 1 ranks, else a
     ValueError when the case is made.

@@ -17,8 +17,9 @@ class RabenseifnerAllreduce(Forwarded, kind="rabenseifner_allreduce"):
     fold; MPICH folds neighbours).
 
     `message_bytes` is the vector, n bytes, cut into P blocks of n / P (rounded up). A rank sends 2
-    K messages, of P/2, P/4, ... 1 blocks and back; the fold adds two of n bytes. A block has at
-    least one byte: with fewer bytes than blocks a rank sends more than an implementation would.
+    K messages, of P/2, P/4, ... 1 blocks and back; the fold adds two of n bytes. Unless n is 0, a
+    block has at least one byte: with fewer bytes than blocks a rank sends more than an
+    implementation would.
 
     Notes
     -----

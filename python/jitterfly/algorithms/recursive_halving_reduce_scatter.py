@@ -20,8 +20,8 @@ class RecursiveHalvingReduceScatter(Algorithm, kind="recursive_halving_reduce_sc
 
     `message_bytes` is the vector that each rank puts in, n bytes, cut into N blocks of n / N
     (rounded up). On P ranks a rank sends K messages, of P/2, P/4, ... 1 blocks; the fold adds two.
-    A block has at least one byte: with fewer bytes than blocks a rank sends more than an
-    implementation would.
+    Unless n is 0, a block has at least one byte: with fewer bytes than blocks a rank sends more
+    than an implementation would.
 
     Notes
     -----

@@ -15,8 +15,8 @@ class RingAllreduce(Forwarded, kind="ring_allreduce"):
     receives; then every rank holds one block of the result, and sends the blocks on.
 
     `message_bytes` is the vector, n bytes, cut into N blocks of n / N (rounded up). A rank sends 2
-    (N - 1) messages of a block, whatever N is. A block has at least one byte: with fewer bytes than
-    blocks a rank sends more than an implementation would.
+    (N - 1) messages of a block, whatever N is. Unless n is 0, a block has at least one byte: with
+    fewer bytes than blocks a rank sends more than an implementation would.
 
     Notes
     -----

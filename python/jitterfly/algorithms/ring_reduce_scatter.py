@@ -16,8 +16,8 @@ class RingReduceScatter(Algorithm, kind="ring_reduce_scatter"):
     it holds block i of the result. It is the first half of `RingAllreduce`.
 
     `message_bytes` is the vector that each rank puts in, n bytes, cut into N blocks of n / N
-    (rounded up). A rank sends N - 1 messages of a block. A block has at least one byte: with fewer
-    bytes than blocks a rank sends more than an implementation would.
+    (rounded up). A rank sends N - 1 messages of a block. Unless n is 0, a block has at least one
+    byte: with fewer bytes than blocks a rank sends more than an implementation would.
 
     Notes
     -----

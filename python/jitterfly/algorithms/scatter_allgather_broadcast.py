@@ -16,8 +16,8 @@ class ScatterAllgatherBroadcast(Algorithm, kind="scatter_allgather_broadcast"):
     blocks, or as many as there are ranks left (a step of its own, of that one pair).
 
     `message_bytes` is the vector, n bytes, cut into N blocks of n / N (rounded up). There are
-    log2(N) steps, rounded up, and N - 1 of one block. A block has at least one byte: with fewer
-    bytes than blocks a rank sends more than an implementation would.
+    log2(N) steps, rounded up, and N - 1 of one block. Unless n is 0, a block has at least one byte:
+    with fewer bytes than blocks a rank sends more than an implementation would.
 
     Notes
     -----

@@ -261,11 +261,11 @@ class ScheduleResult(ResultTable):
 
     def _undelayed_in_words(self) -> list[str]:
         """A line where no realization met any noise, as in `SlowdownTable.notes`."""
-        if not self.noise or self._is_delayed(self.mean()):
-            return []
-        if all(begins_after(one, self.noise_free) for one in self.noise):
+        if self.noise and all(begins_after(one, self.noise_free) for one in self.noise):
             return ["all is over when the noise begins, so that it can hit nothing: give an "
                     "earlier begin"]  # fmt: skip
+        if not self.noise or self._is_delayed(self.mean()):
+            return []
         return ["no realization was delayed: a mean that rests on no event has no interval; take "
                 "more realizations, unless waits absorb such delays"]  # fmt: skip
 

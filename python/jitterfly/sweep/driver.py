@@ -172,7 +172,7 @@ class RunProgressLine(ProgressLine):
     def step(self, run: CellRun, realizations: int) -> None:
         """So many more realizations of a cell are stored."""
         cell = run.cell
-        self.realizations += realizations * len(cell.variants)
+        self.realizations += realizations
         self.work_done += float(realizations) * cell.work
         expected = run.expected()
         left = expected * cell.work

@@ -78,22 +78,29 @@ def choose(
         That may be so in a cell that has no winner among all candidates.
     """
     place = cell.ranks, cell.message_bytes
-    ranked = [candidate for candidate in cell.ranking if candidate.name in called]
     if not cell.ranking:
         return TuningChoice(*place, "", "", cell.outcome)
-    same = [name for name in called if cell.left_out.get(name, "").startswith(SAME_PROGRAM)]
-    if len(ranked) + len(same) < LEAST_CHOICE or not ranked:
+    # The library's candidates, by the one of the ranking whose program they are.
+    first = {f"{SAME_PROGRAM} {one.name} here": one.name for one in cell.ranking}
+    having: dict[str, list[str]] = {one.name: [] for one in cell.ranking}
+    for name in called:
+        if name in having:
+            having[name].insert(0, name)
+        elif (why := cell.left_out.get(name, "")) in first:
+            having[first[why]].append(name)
+    ranked = [one for one in cell.ranking if having[one.name]]
+    if sum(map(len, having.values())) < LEAST_CHOICE:
         reason = f"fewer than two algorithms of {library} were compared"
         return TuningChoice(*place, "", "", reason)
-    if cell.best in called:
-        reason = _reason(question, ranked[0], cell.outcome)
-        return TuningChoice(*place, cell.best, called[cell.best], reason)
     for one in ranked:
+        name = having[one.name][0]
+        if one.name == cell.best:
+            return TuningChoice(*place, name, called[name], _reason(question, one, cell.outcome))
         times = [_at_most(cell, one, other) for other in ranked if other is not one]
         if max(times, default=1.0) <= 1 + question.within:
             reason = _reason(question, one, f"best of those that {library} has")
-            return TuningChoice(*place, one.name, called[one.name], reason)
-    reason = f"not decided among {', '.join(one.name for one in ranked)}"
+            return TuningChoice(*place, name, called[name], reason)
+    reason = f"not decided among {', '.join(having[one.name][0] for one in ranked)}"
     if cell.best:
         reason += f"; best of all is {cell.best}, which {library} does not have"
     return TuningChoice(*place, "", "", reason)
