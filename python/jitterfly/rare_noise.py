@@ -183,14 +183,20 @@ class OneSided(NamedTuple):
 
 
 def one_sided_hits(
-    differences: npt.NDArray[Any], sources: Collection[SourceHits], half_width: float
+    differences: npt.NDArray[Any],
+    sources: Collection[SourceHits],
+    half_width: float,
+    *,
+    realizations: int = 0,
+    confidence: float = 0.95,
 ) -> list[OneSided]:
     """The sources that may hit one of two sides alone, as too few realizations show.
 
     The two sides meet the same intervals. So a small change of one moves most realizations a
     little, and a few by a whole hit that only one side meets. Those few may be most of the mean
     difference, and the sample does not tell of them before it has met some: with three in n
-    realizations none is met once in twenty times (the rule of three).
+    realizations none is met once in twenty times (the rule of three). Where a tenth of all have
+    such a hit, the sample tells, however small it is.
 
     Parameters
     ----------
@@ -200,6 +206,10 @@ def one_sided_hits(
         Those of either side.
     half_width : float
         Of the interval of the mean difference, in ticks. Less than a tenth of it does not matter.
+    realizations : int
+        Of the mean, of which the differences are the first ones. 0: these are all.
+    confidence : float
+        With which more of them are no more frequent than is said.
 
     Examples
     --------
@@ -208,11 +218,12 @@ def one_sided_hits(
     ...                noise=[jf.PeriodicNoise("1ms", "5us")])
     >>> differences = np.arange(10_000, 10_200)
     >>> [one] = one_sided_hits(differences, expected_hits(case, 8.4e6), half_width=1000.0)
-    >>> print(one, one.most)
-    a hit of noise.0 (periodic) on one side alone is in 0 of 200 realizations 75000.0
+    >>> print(one, round(one.most))
+    a hit of noise.0 (periodic) on one side alone is in 0 of 200 realizations 74893
     """
     moved = np.abs(differences - np.median(differences))
-    n = len(moved)
+    kept = len(moved)
+    n = max(realizations, kept)
     found: list[OneSided] = []
     if not moved.any():  # the mean rests on no event at all, which its interval says
         return found
@@ -220,11 +231,21 @@ def one_sided_hits(
         hits = source.hits
         if hits is None or not isinstance(source.noise, IntervalNoise):
             continue  # other delays change no more than the times do that they are added to
-        seen = int((moved >= MATTERS * hits.delay).sum())
-        most = min(3 / n, hits.number) * hits.delay
-        if seen < ENOUGH_EVENTS and most > MATTERS * half_width:
+        seen = int((moved >= MATTERS * hits.delay).sum()) * n // kept
+        most = min(-math.log(1 - confidence) / n, hits.number) * hits.delay
+        if seen < min(ENOUGH_EVENTS, n / 10) and most > MATTERS * half_width:
             found.append(OneSided(source, seen, n, most))
-    return sorted(found, key=lambda one: -one.most)
+    found.sort(key=lambda one: -one.most)
+    # Both sides have the same source: a hit that one of them met alone counts once.
+    return [
+        one
+        for at, one in enumerate(found)
+        if not any(_is_one_source(one.source, other.source) for other in found[:at])
+    ]
+
+
+def _is_one_source(one: SourceHits, other: SourceHits) -> bool:
+    return one.place == other.place and _are_same(one.noise, other.noise)
 
 
 @singledispatch

@@ -445,6 +445,7 @@ def unseen_noise(
         len(ticks),
         size,
         half_width,
+        realizations=n,
     )
 
 
@@ -463,31 +464,38 @@ def acting_sources(observed: Observed, cases: Mapping[str, AnyCase]) -> dict[str
 def hits_of_one_side(
     acting: Collection[SourceHits],
     differences: Callable[[int], npt.NDArray[Any]],
-    realizations: int,
+    kept: int,
     size: float,
     half_width: float,
+    *,
+    realizations: int,
+    confidence: float = 0.95,
 ) -> list[Unseen]:
     """Hits that one of two sides met alone, in too few realizations; the most harmful first.
 
     Parameters
     ----------
     acting : collection of SourceHits
-        Of both sides. Hidden ones are left out: of these enough hits of any kind are asked for.
+        Of both sides.
     differences : callable
         Those of the first n realizations, in ticks.
-    realizations : int
-        How many there are.
+    kept : int
+        Of how many realizations there are differences; they stand for all.
     size : float
         What the mean difference is divided by, in ticks.
     half_width : float
         Of the interval of the quotient.
+    realizations : int
+        All that the mean is of.
+    confidence : float
+        As of `one_sided_hits`.
     """
-    suspected = hidden(acting)
-    frequent = [source for source in acting if source not in suspected]
     unmet: list[OneSided] = []
     # Mostly the first realizations show enough of them.
-    for count in dict.fromkeys((min(_FIRST, realizations), realizations)) if frequent else ():
-        unmet = one_sided_hits(differences(count), frequent, half_width * size)
+    for count in dict.fromkeys((min(_FIRST, kept), kept)) if acting else ():
+        of_mean = realizations if count == kept else count
+        unmet = one_sided_hits(differences(count), acting, half_width * size,
+                               realizations=of_mean, confidence=confidence)  # fmt: skip
         if not unmet:
             break
     return [

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from .. import stats
-from ..case import AnyCase
 from ..observables import (
     Completion,
     Family,
+    Form,
     Observed,
     Unseen,
     acting_sources,
@@ -23,6 +24,7 @@ from ..observables import (
     level_of,
     unseen_noise,
 )
+from ..rare_noise import SourceHits, hidden
 from ..result_table import ResultTable, csv_text, ends, kept
 from ..store import Store
 from ..studies import Cell, shown_labels
@@ -30,7 +32,7 @@ from ..units import show_seconds
 from .main_numbers import half_of
 from .text_table import aligned_table, telling
 
-Compared = Store | str | Path | tuple[Store, str]
+Compared = Store | str | Path | tuple[Store | str | Path, str]
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,10 @@ class _Side:
         if isinstance(given, Store):
             return cls(given, "", observable)
         if isinstance(given, tuple):
-            return cls(*given, observable)
+            store, variant = given
+            return cls(
+                store if isinstance(store, Store) else Store.open(store), variant, observable
+            )
         text = str(given)
         folder, _, variant = (text, "", "") if Path(text).is_dir() else text.rpartition(":")
         return cls(Store.open(folder or text), variant, observable)
@@ -341,9 +346,13 @@ def _row(
         for (_, cell), of, mean in zip(both, compared, (mean_a, mean_b), strict=True)
     ]
     ratio = stats.ratio(y, x, level, noisy=noisy)
-    alone = _hit_alone(
-        x, y, ratio, list(zip(compared, (cell.cases for _, cell in both), strict=True))
-    )
+    acting: list[SourceHits] = []
+    for (_, cell), of, rare in zip(both, compared, unseen, strict=True):
+        own = list(chain(*acting_sources(of, cell.cases).values()))
+        # Those in `rare` are counted there. Without any, all are asked for: what does not matter
+        # for the interval of a mean may matter for that of the ratio, which is narrower.
+        acting += [source for source in own if not (rare and source in hidden(own))]
+    alone = _hit_alone(x, y, ratio, compared[1].measure.denominator, acting, level)
     ratio = _with_unseen(ratio, x, compared, unseen, alone)
     winner = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
     if winner and x.mean() < 0:  # an overhead over a slower one: the larger quotient is the faster
@@ -367,20 +376,21 @@ def _hit_alone(
     x: np.ndarray,
     y: np.ndarray,
     ratio: stats.Estimate,
-    compared: Sequence[tuple[Observed, Mapping[str, AnyCase]]],
+    below: Form | int,
+    acting: Sequence[SourceHits],
+    level: float,
 ) -> list[Unseen]:
     """Hits that A or B met alone, in too few realizations to know the ratio y / x."""
-    below = compared[1][0].measure.denominator
     if not isinstance(below, int) or not math.isfinite(half_of(ratio)):
         return []
-    size = below * abs(float(x.mean()))  # in ticks of B
-    acting = [acting_sources(*side) for side in compared]
     return hits_of_one_side(
-        [source for of in acting for sources in of.values() for source in sources],
+        acting,
         lambda count: below * (y[:count] - ratio.value * x[:count]),
         len(x),
-        size,
+        below * abs(float(x.mean())),  # in ticks of B
         half_of(ratio),
+        realizations=len(x),
+        confidence=level,
     )
 
 
@@ -394,14 +404,13 @@ def _with_unseen(
     """The ratio, with an interval that allows for noise that was met too rarely."""
     of_a, of_b = (sum(one.adds for one in side) for side in unseen)
     mean = float(x.mean())
+    size = abs(mean) or math.inf
+    low, high = ratio.low / (1 + of_a / size), ratio.high + of_b / size
     if mean <= 0 or any(of.measure.is_paired for of in compared):  # either way
-        of_a = of_b = of_a + of_b
+        more = (abs(float(ratio.value)) * of_a + of_b) / size
+        low, high = ratio.low - more, ratio.high + more
     either = sum(one.adds for one in alone)
-    return replace(
-        ratio,
-        low=ratio.low - (ratio.value * of_a / (abs(mean) or math.inf)) - either,
-        high=ratio.high + of_b / (abs(mean) or math.inf) + either,
-    )
+    return replace(ratio, low=low - either, high=high + either)
 
 
 def _values(a: float, b: float, unit: str) -> tuple[str, str]:
