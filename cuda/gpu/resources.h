@@ -1,4 +1,5 @@
 // Limits of a GPU run: batches are halved where memory runs out; how long a kernel launch may take.
+// That one realization fits, python/jitterfly/backends.py has seen to before.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Congestion as noise: a message waits for the others on the busiest link of its route (HSL09).
+// Congestion as noise: the delay of a message by traffic on the busiest link of its route (HSL09).
 // w is the number of messages that share that link, of a fat tree or another network. Each beyond
 // the first delays the message by the time that one occupies a link: a transit of L + n G becomes L
 // + w n G. congestion/loads.h makes the tables.

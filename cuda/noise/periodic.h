@@ -1,5 +1,5 @@
-// Periodic CPU noise: detours that stretch the work which they hit, phases of ranks; CPU and GPU.
-// Fresh or stationary start. Rank i's CPU is busy in [phase_i + k P, phase_i + k P + D)
+// Periodic CPU noise, fresh or stationary start: detours that stretch work, phases of ranks.
+// On the CPU and the GPU. Rank i's CPU is busy in [phase_i + k P, phase_i + k P + D)
 // (MS12 §3; CS14 §2).
 #pragma once
 

@@ -1,6 +1,6 @@
-// LogGOPS arithmetic of application schedules (o, g, G, O; waits of rendezvous), as a list of
-// actions. An engine executes the actions one after the other, for any number of realizations at
-// once.
+// LogGOPS arithmetic of application schedules (o, g, G, O; eager and rendezvous sends, S). It is a
+// list of actions. An engine executes the actions one after the other, for any number of
+// realizations at once.
 //
 // The rules are LogGOPSim's (Hoefler, Schneider & Lumsdaine, HPDC 2010; its source), n being the
 // bytes of a message:
@@ -14,9 +14,10 @@
 // - A receive costs nothing itself. It is posted when what it requires is done and the CPU is free,
 //   and done when it is posted and its message is taken.
 // - A send of more than S bytes (rendezvous; plan.h compares with S) is done when its receive is
-//   posted and its message begins to be taken; others are done when their CPU time is. What waits
-//   so is in action_run.h. (A collective of a case knows no rendezvous:
-//   python/jitterfly/network.py.)
+//   posted and its message begins to be taken; others are done when their CPU time is. The
+//   handshake itself (request and reply) takes no time: the bytes leave as those of any send, also
+//   before the receive is posted. What waits so is in action_run.h. (A collective of a case knows
+//   no rendezvous: python/jitterfly/network.py.)
 //
 // Noise (noise/) takes CPU time, and lengthens the way of a message. LogGOPSim lets noise that hits
 // a send hold the CPU only; here it delays the message as well (cf. docs/from_loggopsim.md).

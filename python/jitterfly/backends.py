@@ -1,4 +1,4 @@
-"""Choice of backend, cpu or cuda: GPU and driver detection, memory check, import of `_core`.
+"""Choice of backend, cpu or cuda: GPU and driver detection; no GPU memory: error, or the CPU.
 
 This is the one module that imports the compiled `_core`; the others take it from here. It knows
 whether this process can use a GPU; where there is one that it can not use, what mends that; and

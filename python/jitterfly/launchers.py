@@ -1,4 +1,4 @@
-"""Rank, size and local rank of a process, from environment variables of Slurm and MPI launchers.
+"""Rank, size, local rank of a process from variables of srun and mpirun (SLURM_PROCID, PMI_RANK).
 
 A process may have the variables of several launchers, since `mpirun` in a Slurm job hands those of
 Slurm on: an MPI launcher comes before Slurm. Nothing is sent here: `sweep.executors` runs over MPI

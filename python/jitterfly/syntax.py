@@ -1,7 +1,7 @@
-"""Parsing of numbers, ranges of ranks (64..8192), sizes, networks and noise, for CLI and TOML.
+"""Parses option values and TOML: ranges of ranks (64..8192), sizes, networks, --noise period=1ms.
 
-The keys of a noise or a network are the fields of its class, in `noise` or `network`; `fields`
-checks them.
+A range without a step doubles, between powers of two. The keys of a noise or a network are the
+fields of its class, in `noise` or `network`; `fields` checks them.
 
 The same on the command line, in TOML and in Python. Times: `units.parse_seconds`.
 """

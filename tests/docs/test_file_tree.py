@@ -98,7 +98,7 @@ def test_the_command(capsys):
     assert file_tree.main(["Fieller's", "xyzzy", "ratio"]) == 0
     found = capsys.readouterr()
     assert found.out.startswith("python/jitterfly/stats/ratios.py: ")
-    assert found.err == "no file has: xyzzy\n"
+    assert found.err == "no head, name or docstring has: xyzzy; try grep\n"
     assert file_tree.main(["xyzzy"]) == 1
     assert capsys.readouterr().out == ""
 

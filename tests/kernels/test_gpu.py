@@ -1,4 +1,4 @@
-"""CUDA backend on a real GPU: every bit as on the CPU; memory, batches, missing device.
+"""CUDA backend on a real GPU: bit for bit as on the CPU; memory, batches, missing device.
 
 Without one: an error that says why.
 """

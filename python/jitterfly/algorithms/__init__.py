@@ -1,8 +1,9 @@
-"""Collective algorithms (allreduce, allgather, ...): one module each; where to add a new one.
+"""Collective algorithms (allreduce, ...): one Python module each, no C++; where to add a new one.
 
-There are those of allreduce, allgather, reduce-scatter, alltoall, broadcast, reduce and barrier. A
-new one is a module beside these and a line here, which is also what registers its `kind`;
-`jitterfly advise` considers it once it is in advice/candidates.py.
+There are those of allreduce, allgather, reduce-scatter, alltoall, gather, scatter, scan, broadcast,
+reduce and barrier. The engine runs any list of steps that an algorithm makes (`steps`). A new one
+is a module beside these and a line here, which is also what registers its `kind`; `jitterfly
+advise` considers it once it is in advice/candidates.py.
 """
 
 from . import own as own

@@ -1,4 +1,4 @@
-"""`Claim`, `Finding`: parts of a claim; reproduced, differs or cannot tell, by its interval.
+"""Verdict on a part of a claim: reproduced, differs or cannot tell (undecided), by its interval.
 
 A number holds where its interval is on the right side of a limit, which is the tolerance.
 """

@@ -1,4 +1,4 @@
-"""Option values as argparse has them: types that call `syntax`, algorithm, backend."""
+"""Types of argparse for option values, which `syntax` parses; options for algorithm and backend."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Signal handling: Ctrl-C (SIGINT) and SIGTERM (`kill`, Slurm's time limit) end a command in order.
 
-What a command that was stopped prints and returns is in `cli/__init__.py`.
+While the command still loads it is `interrupts`. What a command that was stopped prints and returns
+is in `cli/__init__.py`.
 """
 
 from __future__ import annotations

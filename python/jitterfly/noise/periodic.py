@@ -1,4 +1,4 @@
-"""`PeriodicNoise`: a CPU interruption each period, of a shorter duration (timer tick); phases."""
+"""`PeriodicNoise`: interruptions shorter than their period (timer tick); start, phases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of a study's observable by name ("mean", "p99", ...), with confidence intervals."""
+"""Mean, quantiles ("p99"), win probability of a study's observable, with confidence intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figure `family`: one line for each value of a study's other axes, with 5-95 % bands."""
+"""Line plot (figure `family`): one line for each value of a study's other axes, 5-95 % bands."""
 
 from __future__ import annotations
 

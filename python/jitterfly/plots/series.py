@@ -1,4 +1,7 @@
-"""Draws a line of a plot: 5-95 % band (shaded), error bars, median, thin bars of 30 runs."""
+"""Draws a line of a plot: 5-95 % band (shaded), error bars, median, thin bars of 30 runs.
+
+Which quantiles the band has: `results.main_numbers`.
+"""
 
 from __future__ import annotations
 

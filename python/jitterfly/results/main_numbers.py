@@ -1,4 +1,4 @@
-"""Estimates of an observable in a cell: mean, median, 5-95 % band, means of 30 runs, targets."""
+"""Mean, median, the 5-95 % band (computed here), means of 30 runs and targets of an observable."""
 
 from __future__ import annotations
 

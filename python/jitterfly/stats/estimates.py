@@ -1,7 +1,9 @@
 """Means (Student's t) and quantiles (order statistics) with confidence intervals; means of 30 runs.
 
-A quantile (percentile) such as p99 of too few samples has an interval without an end. Which order
-statistics enclose it: `binomial_ranks` of `sampling_distributions`.
+An interval of a mean is wider where events are rare (`RareEvents`). Those of a study's observables
+are in `observables.statistics`. A quantile (percentile) such as p99 of too few samples has an
+interval without an end. Which order statistics enclose it: `binomial_ranks` of
+`sampling_distributions`.
 """
 
 from __future__ import annotations

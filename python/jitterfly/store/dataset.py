@@ -1,6 +1,7 @@
 """`to_xarray` of a store (a study) as an xarray Dataset, with dimensions, coordinates and units.
 
-That of a single result is in `simulate`, that of a schedule in `schedule.result`.
+`export` writes it to files. That of a single result is in `simulate`, that of a schedule in
+`schedule.result`.
 """
 
 from __future__ import annotations

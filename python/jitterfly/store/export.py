@@ -1,4 +1,4 @@
-"""Export of a store to NetCDF, Zarr, CSV and Parquet."""
+"""Export of a store to files: NetCDF and Zarr (xarray), CSV and Parquet (pandas)."""
 
 from __future__ import annotations
 

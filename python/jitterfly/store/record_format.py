@@ -1,4 +1,4 @@
-"""Binary format of record files (.jfr): append-only blocks; damage is found by check sums (CRC).
+"""Binary format of record files (.jfr): append-only blocks; damage is found by checksums (CRC).
 
 A file holds the records of one variant, of one cell, or of many: each says what it is of.
 
