@@ -25,7 +25,7 @@ from jitterfly.measured.description import (
     weighted_mean_interval,
 )
 from jitterfly.stats import realizations_needed
-from jitterfly.stats.sampling_distributions import quantile_rank
+from jitterfly.stats.critical_values import quantile_rank
 
 US, MS, S = 10**6, 10**9, 10**12
 

@@ -28,7 +28,7 @@ from jitterfly.observables import (
     Ticks,
     decide,
 )
-from jitterfly.stats.sampling_distributions import binomial_ranks
+from jitterfly.stats.critical_values import binomial_ranks
 
 pytestmark = pytest.mark.slow
 STUDIES = scaled(1000)

@@ -5,9 +5,9 @@ import pytest
 from support.scale import scaled, some
 
 from jitterfly import stats
+from jitterfly.stats.critical_values import quantile_rank, student_t
 from jitterfly.stats.estimates import effective_events, rare_event_margin
 from jitterfly.stats.reported import reported_mean, reported_quantile
-from jitterfly.stats.sampling_distributions import quantile_rank, student_t
 
 RNG = np.random.default_rng(17)
 DRAWS = {

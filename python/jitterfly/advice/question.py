@@ -42,8 +42,8 @@ from ..noise.source import check_sources
 from ..observables import quantile_share
 from ..slowdown import in_words
 from ..stats import ENOUGH_EVENTS, PairedQuantiles
+from ..stats.critical_values import binomial_ranks, student_t
 from ..stats.ratios import fieller_ratio
-from ..stats.sampling_distributions import binomial_ranks, student_t
 from ..studies.toml import tomllib
 from ..syntax import read_bytes, read_count, read_noises, read_ranks, read_share
 from ..units import Seconds, show_seconds

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..congestion.study import HALF, FigurePoint
 from ..stats import Estimate
-from ..stats.sampling_distributions import student_t
+from ..stats.critical_values import student_t
 from .claim import AXIS, NUMBER, OURS, WORDS, Claim, Finding, above, between, every, exceeds
 
 _STRAIGHT = 0.1  # of the rise from the smallest size to the largest

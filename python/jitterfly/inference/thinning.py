@@ -25,7 +25,7 @@ from ..distributions import Distribution, Empirical
 from ..fields import counted
 from ..measured import Detours, FormatError, Histogram, load
 from ..stats import ENOUGH_EVENTS, realizations_needed
-from ..stats.sampling_distributions import clopper_pearson, student_t
+from ..stats.critical_values import clopper_pearson, student_t
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, to_ticks
 from .budget import (
     ALWAYS,

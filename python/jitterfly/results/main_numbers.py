@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..observables import Family, Form, Measure, Observed, Target
 from ..result_table import ends
 from ..stats import Estimate
-from ..stats.sampling_distributions import quantile_rank
+from ..stats.critical_values import quantile_rank
 from ..units import TICKS_PER_SECOND
 
 RUNS = 30  # MS12 and CS14 average that many runs per cell

@@ -40,7 +40,7 @@ from ..result_table import aligned, csv_text, ends, kept
 from ..simulate import check_times
 from ..slowdown import in_words
 from ..stats import Estimate
-from ..stats.sampling_distributions import clopper_pearson
+from ..stats.critical_values import clopper_pearson
 from ..units import from_ticks, show_seconds
 from .compile import CompiledSchedule, compile_schedule
 from .order import (

@@ -13,6 +13,7 @@ Samples that are too many to keep become a `CrossMoments` and a `Histogram`, whi
 from typing import TYPE_CHECKING, Any
 
 from ..renames import no_attribute
+from .critical_values import realizations_needed
 from .cross_moments import CrossMoments, Moments, mean_of
 from .estimates import (
     ENOUGH_EVENTS,
@@ -36,7 +37,6 @@ from .paired import (
 )
 from .paired_quantiles import PairedQuantiles
 from .ratios import ratio, ratio_of, recovery
-from .sampling_distributions import realizations_needed
 
 __all__ = [
     "ENOUGH_EVENTS",

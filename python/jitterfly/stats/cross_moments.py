@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .critical_values import student_t
 from .estimates import Estimate, check_confidence
-from .sampling_distributions import student_t
 
 Integers = npt.NDArray[np.int64]
 _FOLDED = 256  # rows

@@ -3,7 +3,7 @@
 An interval of a mean is wider where events are rare (`RareEvents`). Those of a study's observables
 are in `observables.statistics`. A quantile (percentile) such as p99 of too few samples has an
 interval without an end. Which order statistics enclose it: `binomial_ranks` of
-`sampling_distributions`.
+`critical_values`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import check_integer, check_numbers, is_real_number, shorten
-from .sampling_distributions import binomial_ranks, check_share, quantile_rank, student_t
+from .critical_values import binomial_ranks, check_share, quantile_rank, student_t
 
 ENOUGH_EVENTS = 30
 """A mean that rests on fewer rare events has a wider interval: Cochran's 25, and a margin."""

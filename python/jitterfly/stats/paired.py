@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..fields import check_integer
 from ..renames import names_old_arguments
+from .critical_values import clopper_pearson, normal, student_t
 from .cross_moments import CrossMoments, spread
 from .estimates import (
     Estimate,
@@ -19,7 +20,6 @@ from .estimates import (
     mean,
     standard_error,
 )
-from .sampling_distributions import clopper_pearson, normal, student_t
 
 
 def difference(

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import special
-from .sampling_distributions import binomial_ranks, quantile_rank
+from .critical_values import binomial_ranks, quantile_rank
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from .. import special
+from .critical_values import binomial_ranks, quantile_rank, student_t
 from .estimates import Estimate, Floats, effective_events, quantile, rare_event_margin
-from .sampling_distributions import binomial_ranks, quantile_rank, student_t
 
 _KNOWN_BY = 10  # rare events in samples that tell a variance
 

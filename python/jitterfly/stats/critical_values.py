@@ -1,7 +1,6 @@
-"""Order statistics that enclose a quantile; critical values (Student's t, normal); Clopper-Pearson.
+"""Critical values: Student's t, normal, Clopper-Pearson; order statistics that enclose a quantile.
 
-Sampling distributions, for confidence intervals of means, quantiles and shares.
-Distributions to draw from are in `jitterfly.distributions`.
+For confidence intervals of means, quantiles and shares.
 """
 
 from __future__ import annotations
