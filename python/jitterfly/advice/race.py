@@ -38,8 +38,8 @@ from ..steps import ASK, COMPUTE, COPY, FORWARD, MESSAGE, NOBODY_ASKS, OBSERVE
 from ..units import from_ticks
 from .question import Floats, Question, Statistic
 
-SAME_PROGRAM = "the same program as"
-"""How the reason begins why a candidate is left out that is another one here."""
+SAME_PROGRAM = "the same program as {} here"
+"""Why a candidate is left out that is another one here, of that name."""
 _MOST_COMPARED = 2**14  # messages of a program that is compared rank by rank
 
 Tick = Callable[[int], object]
@@ -126,7 +126,7 @@ def fitting_candidates(
             left_out[candidate.name] = str(error)
             continue
         if program in programs:
-            left_out[candidate.name] = f"{SAME_PROGRAM} {programs[program]} here"
+            left_out[candidate.name] = SAME_PROGRAM.format(programs[program])
             continue
         programs[program] = candidate.name
         fitting.append(CandidateRuns(candidate.name, case, never_early=noise_only_delays(case)))

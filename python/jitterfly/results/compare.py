@@ -330,15 +330,13 @@ def _row(
     (of_a, x), (of_b, y) = (_observed(side, cell) for side, cell in both)
     count = min(len(x), len(y))
     x, y = x[:count], y[:count]
-    noisy = any(cell.varies(side.family(cell)) for side, cell in both)
+    noisy = any(cell.varies(of.family) for of, cell in zip((of_a, of_b), pair, strict=True))
     mean_a, mean_b = (
         stats.mean(samples, confidence, noisy=noisy, lower_bound=of.measure.lower_bound)
         for samples, of in ((x, of_a), (y, of_b))
     )
     compared = [  # of one side there may be more realizations
-        of
-        if of.realizations == count
-        else Observed(side.family(cell), side.store.data(cell, count))
+        of if of.realizations == count else Observed(of.family, side.store.data(cell, count))
         for (side, cell), of in zip(both, (of_a, of_b), strict=True)
     ]
     unseen = [
@@ -351,7 +349,8 @@ def _row(
         own = list(chain(*acting_sources(of, cell.cases).values()))
         # Those in `rare` are counted there. Without any, all are asked for: what does not matter
         # for the interval of a mean may matter for that of the ratio, which is narrower.
-        acting += [source for source in own if not (rare and source in hidden(own))]
+        counted = hidden(own) if rare else []
+        acting += [source for source in own if source not in counted]
     alone = _hit_alone(x, y, ratio, compared[1].measure.denominator, acting, level)
     ratio = _with_unseen(ratio, x, compared, unseen, alone)
     winner = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
@@ -359,7 +358,7 @@ def _row(
         winner = "A" if winner == "B" else "B"
     return ComparisonRow(
         labels=shown_labels(sides[0].store.study, pair[0]),
-        unit=sides[0].family(pair[0]).unit,
+        unit=of_a.unit,
         realizations=count,
         mean_a=mean_a,
         mean_b=mean_b,

@@ -81,7 +81,7 @@ def choose(
     if not cell.ranking:
         return TuningChoice(*place, "", "", cell.outcome)
     # The library's candidates, by the one of the ranking whose program they are.
-    first = {f"{SAME_PROGRAM} {one.name} here": one.name for one in cell.ranking}
+    first = {SAME_PROGRAM.format(one.name): one.name for one in cell.ranking}
     having: dict[str, list[str]] = {one.name: [] for one in cell.ranking}
     for name in called:
         if name in having:
