@@ -47,8 +47,8 @@ def random_periodic(rng, jf, ranks):
     written, meant = random_common(rng, ranks)
     period = rng.choice([50_000, 10**6, 10**7, 987_654_321])
     duration = rng.choice([period // 100, period // 3, period - 1, rng.randint(1, period - 1)])
-    if (period // (period - duration)) > 10**4:
-        duration = period // 2  # or a compute phase would last for seconds
+    if (period // (period - duration)) > 1000:
+        duration = period // 2  # or a compute phase would be walked through in too many intervals
     start = rng.choice(["fresh", "stationary"])
     if "shared" not in written and rng.random() < 0.3:
         phases = tuple(rng.randrange(period) for _ in range(ranks))
@@ -125,6 +125,13 @@ def random_jitter(rng, jf, ranks, transit):
     )
 
 
+def walk_is_long(sources):
+    """Whether 10,000 periods of a source fit into a single detour of another."""
+    periodic = [source for source in sources if isinstance(source, PeriodicNoise)]
+    shortest = min((source.period for source in periodic), default=1)
+    return max((source.duration for source in periodic), default=0) >= 10_000 * shortest
+
+
 def random_sources(rng, jf, ranks, transit):
     """Sources as written and as meant: often 0 to 2 of each role, in random order."""
     roles = [role for role in ROLES for _ in range(rng.choice([0, 0, 1, 2]))]
@@ -140,7 +147,10 @@ def random_sources(rng, jf, ranks, transit):
             pair = random_jitter(rng, jf, ranks, transit)
         else:
             continue
-        if not taken or taken + share(pair[1]) < 0.8:  # of the CPU
-            pairs.append(pair)
-            taken += share(pair[1])
+        if taken and taken + share(pair[1]) >= 0.8:  # of the CPU
+            continue
+        if walk_is_long([*(meant for _, meant in pairs), pair[1]]):
+            continue
+        pairs.append(pair)
+        taken += share(pair[1])
     return [written for written, _ in pairs], tuple(meant for _, meant in pairs)
