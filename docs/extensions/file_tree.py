@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import math
 import re
 import signal
@@ -32,6 +33,8 @@ COMMENT = {
     **dict.fromkeys((".toml", ".sh", ".sbatch", ".yml", ""), "#"),
 }
 DATA = ("tests/data/", "sweeps/data/", "docs/data/")
+# Before it there may be comments. To parse whole files for it takes seconds.
+DOCSTRING = re.compile(r'''(?:\s*#.*\n)*\s*([rR]?"""(?:\\[\s\S]|[^\\])*?""")''')
 ROW = re.compile(r"^\| `([\w./-]+)` \| (.*?) \|$", re.MULTILINE)
 
 
@@ -43,7 +46,8 @@ def head(path: Path) -> str:
         title = re.search(r"^# (.*)$", text, re.MULTILINE)
         return f"{title[1]}." if title else ""
     if path.suffix in (".py", ".pyi"):
-        return ast.get_docstring(ast.parse(text)) or ""
+        found = DOCSTRING.match(text)
+        return inspect.cleandoc(ast.literal_eval(found[1])) if found else ""
     mark = COMMENT.get(path.suffix, "#")
     text = re.sub(r"\A(#!.*|#pragma once|\s+)*", "", text)
     return re.sub(rf"(?m)^{mark} ?", "", re.match(rf"(?:{mark}.*\n)*", text)[0])  # type: ignore[index]
@@ -143,21 +147,50 @@ TESTS = re.compile(r"tests/(?!reference/)")
 NAMED = re.compile(r"//(.*)|\b(?:struct|class|enum) (\w+)|\b([a-z]\w+)\(")
 
 
+def definitions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    """Functions and classes, also those inside other statements; no expression holds one."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node
+        for inner in ("body", "orelse", "finalbody"):
+            yield from definitions(getattr(node, inner, []))
+        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            yield from definitions(part.body)
+
+
 @functools.cache
-def texts_of(path: Path) -> tuple[str, str]:
-    """A file's head; names of its functions and classes with their docstrings, or its comments."""
+def spaced(path: Path) -> str:
+    return path.read_text(encoding="utf-8").replace("_", " ").lower()
+
+
+@functools.cache
+def defined_in(path: Path) -> str:
+    """The names of a file's functions and classes with their docstrings, or its comments."""
     text = path.read_text(encoding="utf-8")
     if path.suffix in (".py", ".pyi"):
-        kinds = ast.FunctionDef | ast.ClassDef
-        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
-        told = [f"{node.name} {first_sentence(ast.get_docstring(node) or '')}" for node in nodes]
+        told = [
+            f"{node.name} {first_sentence(ast.get_docstring(node) or '')}"
+            for node in definitions(ast.parse(text).body)
+        ]
     elif path.suffix == ".md":
         told = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     elif COMMENT.get(path.suffix) == "//":
         told = [" ".join(groups) for groups in NAMED.findall(text)]
     else:
         told = re.findall(r"#(.*)", text)
-    return head(path), "\n".join(told).replace("_", " ")
+    return "\n".join(told).replace("_", " ")
+
+
+def texts_of(path: Path, words: dict[str, re.Pattern[str]]) -> Iterator[str]:
+    """A file's head, and what it defines; to parse a file that has none of the words takes long."""
+    yield head(path)
+    text = spaced(path)
+    if any(stem in text and word.search(text) for stem, word in words.items()):
+        yield defined_in(path)
+
+
+def stem_of(word: str) -> str:
+    return ENDINGS.sub("", word)
 
 
 def begins_a_word(word: str) -> re.Pattern[str]:
@@ -165,7 +198,7 @@ def begins_a_word(word: str) -> re.Pattern[str]:
 
     The group is what follows: `band` also finds bandwidth, which is another word.
     """
-    letters = re.escape(ENDINGS.sub("", word))
+    letters = re.escape(stem_of(word))
     return re.compile(rf"(?<![^\W_]){letters}([^\W_]*)", re.IGNORECASE)
 
 
@@ -189,11 +222,12 @@ def search(words: Sequence[str]) -> tuple[list[str], list[str]]:
     words count for more, and tests for less than what they test or compare with.
     """
     wanted = [begins_a_word(word) for word in words]
+    by_stem = dict(zip((stem_of(word).lower() for word in words), wanted, strict=True))
     found: list[tuple[str, list[int]]] = []
     for path, line in everything():
         shown = one_line(path, line)
         file = path / package_file(path)
-        texts = [path.name, shown, *(texts_of(file) if file.is_file() else ())]
+        texts = [path.name, shown, *(texts_of(file, by_stem) if file.is_file() else ())]
         found.append((shown, [place_of(word, texts) for word in wanted]))
     nowhere = len(WORTH) - 1
     having = [sum(places[i] < nowhere for _, places in found) for i in range(len(wanted))]

@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 from support.paths import ROOT
+from support.scale import some
 
 SCRIPT = ROOT / "docs" / "extensions" / "file_tree.py"
 SPEC = importlib.util.spec_from_file_location("file_tree", SCRIPT)
@@ -70,22 +71,27 @@ def test_the_file_with_all_words_in_its_line_is_the_first():
     assert searched("fieller", "Rati")[0] == "python/jitterfly/stats/ratios.py"
 
 
-def test_a_word_is_found_without_its_ending_and_at_the_beginning_of_words():
+@pytest.mark.full_scale
+def test_a_word_is_found_without_its_ending():
     assert searched("parse", "unit")[0] == "python/jitterfly/units.py"  # which has "parsing"
+
+
+def test_a_word_is_found_without_its_ending_and_at_the_beginning_of_words():
+    assert file_tree.begins_a_word("parse").search("sizes: parsing")
     assert not file_tree.begins_a_word("mpi").search("compiled")
     assert file_tree.begins_a_word("shards").search("a_shard")
 
 
 @pytest.mark.parametrize(
     ("words", "file"),
-    [
-        (["inverse", "survival", "draw"], "python/jitterfly/distributions/distribution.py"),
+    some([
         (["gpu", "arrival"], "cuda/gpu/tile_kernel.cuh"),
+        (["inverse", "survival", "draw"], "python/jitterfly/distributions/distribution.py"),
         (["threads", "AVX"], "cuda/cpu/instruction_sets.h"),
         (["detour", "threshold"], "cuda/record/detours.cpp"),
         (["slurm", "resume"], "python/jitterfly/sweep/driver.py"),
-    ],
-)
+    ], 2),
+)  # fmt: skip
 def test_words_in_the_line_in_the_head_or_in_what_a_file_defines(words, file):
     assert file in searched(*words)[:3]
 
