@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 from reference.chance import FALSE_ALARM
 from scipy import stats
-from support.scale import scaled
+from support.scale import at_most, crossed, scaled, some
 
 import jitterfly as jf
 from jitterfly.advice import COLLECTIVES, Question, algorithm_named, candidates, known
@@ -52,7 +52,7 @@ def advise(ranks, sizes, **more):
 
 
 # Of those that are no power of two: so many fold that the last one waits for the whole chain.
-@pytest.mark.parametrize("ranks", [4, 7, 8, 14, 16, 28, 64])
+@pytest.mark.parametrize("ranks", some([4, 7, 8, 14, 16, 28, 64], 3))
 def test_allreduce_is_the_cheapest_of_the_closed_forms(ranks):
     """Short to long: the winner has the smallest formula, and all cost what their formulas say."""
     power, _, folds = fold(ranks)
@@ -122,7 +122,8 @@ def test_alltoall_from_short_to_long():
     ).cells
     assert short.best == "bruck"
     assert {"linear", "scattered"} <= set(long.among)
-    (cell,) = jf.advise(1100, network=network, collective="alltoall").cells
+    few = {"candidates": ["bruck", "linear"]}  # 1100 ranks take long with all
+    (cell,) = jf.advise(1100, network=network, collective="alltoall", **few).cells
     assert cell.left_out["linear"] == "a rank has at most 1,024 messages under way, not 1,099"
 
 
@@ -152,8 +153,7 @@ def test_bruck_beyond_powers_of_two():
     assert jf.advise(100, network=network, collective="allgather").cells[0].best == "bruck"
 
 
-@pytest.mark.parametrize("collective", COLLECTIVES)
-@pytest.mark.parametrize("ranks", [1, 2, 3, 7, 12])
+@pytest.mark.parametrize(("collective", "ranks"), crossed(COLLECTIVES, [1, 2, 3, 7, 12]))
 def test_every_candidate_runs(collective, ranks):
     """All of a collective on any number of ranks under noise; all that is left out says why."""
     network = jf.LogGOPS(L="1us", o="0.1us", G="1ns", gamma="0.1ns")
@@ -170,7 +170,7 @@ def test_every_candidate_runs(collective, ranks):
 @pytest.mark.parametrize(
     ("collective", "ranks", "more"),
     [
-        *itertools.product(COLLECTIVES, (5, 16, 23), [{}]),
+        *((*pair, {}) for pair in crossed(COLLECTIVES, (5, 16, 23))),
         # Forwards and links of one collective delay the next.
         *itertools.product(["allreduce"], (13, 16), [{"cycles": 3, "compute_time": "2us"}]),
     ],
@@ -215,10 +215,10 @@ def test_ranking_under_noise_survives_another_seed():
                           realizations=realizations)  # fmt: skip
         return [cell.best for cell in found.cells]
 
-    long = ask(99, 8192)
+    long = ask(99, at_most(8192, 2048))
     assert {"rabenseifner"} < set(long)
     wrong = named = 0
-    seeds = scaled(10, least=3)
+    seeds = scaled(10, least=2)
     for seed in range(seeds):
         winners = ask(seed, 512)
         pairs = list(zip(winners, long, strict=True))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from reference.chance import FALSE_ALARM
 from scipy import stats
-from support.scale import scaled, some
+from support.scale import at_most, crossed, scaled, some
 
 import jitterfly as jf
 from jitterfly.advice import Advice, Question
@@ -21,7 +21,7 @@ from jitterfly.advice.race import CandidateRuns, Race
 from jitterfly.advice.ranking import cell_of_race
 from jitterfly.stats import Estimate, PairedQuantiles
 
-TRIALS = scaled(400)
+TRIALS = at_most(400, 20)
 
 
 def most(error, trials=TRIALS):
@@ -245,8 +245,7 @@ def rare(rng, count, scale, chance):
     return scale * rng.exponential(1.0, count) * (rng.random(count) < chance)
 
 
-@pytest.mark.parametrize("within", [0.0, 0.02])
-@pytest.mark.parametrize("statistic", ["mean", "p90"])
+@pytest.mark.parametrize(("within", "statistic"), crossed([0.02, 0.0], ["mean", "p90"]))
 def test_states_agree_with_the_intervals_shown(drawn, statistic, within):
     """Whoever is slower has intervals above 1 and 0; whoever may be the best has them around.
 

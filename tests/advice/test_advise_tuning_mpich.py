@@ -171,6 +171,7 @@ def test_an_algorithm_is_taken_where_it_is_right(tmp_path, mpich, sent):
         assert in_order == sent(4, ["allreduce_in_order:64"])[0] != taken
 
 
+@pytest.mark.full_scale
 def test_mpich_says_which_file_it_read(tmp_path, mpich, sent):
     """Version 5 prints the source of its decisions where it is asked for a summary."""
     if b"MPII_coll_generic_json\0" not in Path(mpich.libmpi).read_bytes():

@@ -97,7 +97,7 @@ MAPPED = [
 ]
 
 
-@pytest.mark.parametrize(("collective", "name"), some(MAPPED, 2))
+@pytest.mark.parametrize(("collective", "name"), some(MAPPED, 1))
 def test_open_mpi_sends_the_messages_of_the_candidate(tmp_path, collective, name):
     """With the file that names it, on 4 ranks, rank by rank: number and bytes.
 

@@ -493,6 +493,7 @@ def test_everything_public_is_there():
         assert hasattr(jf, name)
 
 
+@pytest.mark.full_scale
 def test_import_is_quick():
     """What few need and takes long is loaded when it is asked for."""
     loaded = "import sys, jitterfly; print(*{name.partition('.')[0] for name in sys.modules})"

@@ -13,6 +13,7 @@ import warnings
 
 import pytest
 from support import sweep_cases
+from support.forkserver import run_program
 
 import jitterfly as jf
 import jitterfly.congestion as jc
@@ -229,21 +230,16 @@ assert os.getpid() not in asked
 """
 
 
-def in_a_process(program, devices):
-    done = subprocess.run(
-        [sys.executable, "-c", program, devices], capture_output=True, text=True, env=environment()
-    )
-    assert done.returncode == 0, done.stderr
-
-
-def environment():
-    return {name: value for name, value in os.environ.items() if name != backends.VISIBLE_DEVICES}
+def in_a_process(program, folder):
+    program = f"import os\nos.environ.pop({backends.VISIBLE_DEVICES!r}, None)\n{program}"
+    code, _, errors = run_program(folder, program, str(folder), module=False)
+    assert code == 0, errors
 
 
 def test_after_a_fork(tmp_path):
     """CUDA does not survive a fork: nothing of it is called, an error and a warning say so."""
     (tmp_path / "nvidia0").touch()
-    in_a_process(FORK, str(tmp_path))
+    in_a_process(FORK, tmp_path)
 
 
 def test_a_fork_before_cuda_does_no_harm(tmp_path):
@@ -254,7 +250,7 @@ def test_a_fork_before_cuda_does_no_harm(tmp_path):
         "assert backends.gpu_problem() == ''\n"
         "assert asked == [os.getpid()]\n"
     )
-    in_a_process(program, str(tmp_path))
+    in_a_process(program, tmp_path)
 
 
 DRIVER = """
@@ -282,6 +278,7 @@ elif int(cuda.split(".")[0]) > 12:
 """
 
 
+@pytest.mark.full_scale
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the driver is Linux's")
 def test_an_old_driver(tmp_path, monkeypatch):
@@ -291,4 +288,8 @@ def test_an_old_driver(tmp_path, monkeypatch):
     library = tmp_path / "libcuda.so.1"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "driver.c"], check=True)
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
-    in_a_process(UNDER_IT, str(tmp_path))
+    monkeypatch.delenv(backends.VISIBLE_DEVICES, raising=False)
+    done = subprocess.run(
+        [sys.executable, "-c", UNDER_IT, tmp_path], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

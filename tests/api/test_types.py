@@ -54,11 +54,17 @@ print(jf.Mixture([1, 2.5], [jf.Exponential("1us"), jf.Constant("2us")]).expected
 """
 
 
-def told(file):
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """Where mypy keeps what it found out about the modules that users import."""
+    return tmp_path_factory.mktemp("mypy")
+
+
+def told(file, cache):
     """What mypy says of a file, not of what it imports."""
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent",
-         "--ignore-missing-imports", "--cache-dir", str(file.parent / "cache"), str(file)],
+         "--ignore-missing-imports", "--cache-dir", str(cache), str(file)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode < 2, done.stderr
@@ -83,7 +89,7 @@ def test_the_package_itself(tmp_path):
 
 @pytest.mark.full_scale
 @pytest.mark.slow
-def test_users_pass_a_type_checker(tmp_path):
+def test_users_pass_a_type_checker(cache, tmp_path):
     """Programs of README and docs, and more; and one that is wrong does not pass."""
     pytest.importorskip("mypy")
     pages = ["README", "docs/tutorials/slurm", "docs/tutorials/congestion", "docs/noise"]
@@ -94,9 +100,9 @@ def test_users_pass_a_type_checker(tmp_path):
     assert len(blocks) >= 5
     file = tmp_path / "user.py"
     file.write_text("\n".join([HEAD, *blocks, CALLS]), encoding="utf-8")
-    assert told(file) == []
+    assert told(file, cache) == []
     file.write_text(HEAD + 'jf.TraceNoise(starts=[0.1], durations=3, length="1s")\n')
-    assert 'Argument "durations" to "TraceNoise"' in "\n".join(told(file))
+    assert 'Argument "durations" to "TraceNoise"' in "\n".join(told(file, cache))
 
 
 def public_classes():
@@ -119,7 +125,7 @@ def required(kind):
 
 @pytest.mark.full_scale
 @pytest.mark.slow
-def test_what_is_required_is_required_for_a_type_checker(tmp_path):
+def test_what_is_required_is_required_for_a_type_checker(cache, tmp_path):
     """A call without arguments is an error where it is one, and a full call gives plain fields."""
     pytest.importorskip("mypy")
     wanted = {name: required(kind) for name, kind in public_classes().items()}
@@ -130,7 +136,7 @@ def test_what_is_required_is_required_for_a_type_checker(tmp_path):
     imports += "import jitterfly.measured\nimport jitterfly.theory\n"
     lines = [*imports.splitlines(), *(f"{name}()" for name in wanted)]
     file.write_text("\n".join(lines), encoding="utf-8")
-    said = told(file)
+    said = told(file, cache)
     for number, (name, arguments) in enumerate(wanted.items(), imports.count("\n") + 1):
         here = [line for line in said if line.startswith(f"{file}:{number}: error: Missing")]
         assert here, name
@@ -141,7 +147,7 @@ def test_what_is_required_is_required_for_a_type_checker(tmp_path):
         "reveal_type(jf.RenewalNoise('1ms', jf.Constant(1)).gap)\n"
         "jf.Hockney(alpha=[1], beta=0)\n"
     )
-    seconds, gap, wrong, *more = told(file)
+    seconds, gap, wrong, *more = told(file, cache)
     assert 'float"' in seconds
     assert "Distribution" in gap
     assert 'Argument "alpha" to "Hockney"' in wrong

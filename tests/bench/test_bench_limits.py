@@ -4,6 +4,8 @@ import json
 from types import MappingProxyType, SimpleNamespace
 
 import pytest
+from support.quick_pictures import quick_pictures
+from support.scale import at_most, some
 
 import jitterfly as jf
 from jitterfly import _core
@@ -29,14 +31,15 @@ def count(case, realizations=1, **options):
 @COUNTED
 def test_instructions_are_counted():
     """All of a realization's, exactly; a thread that starts waits a little longer or shorter."""
-    case = jf.Case(64, network=jf.Hockney("1us", "1ns", 1e-10))
+    ranks = at_most(64, 16)
+    case = jf.Case(ranks, network=jf.Hockney("1us", "1ns", 1e-10))
     one, again, two, three = (count(case, n) for n in (1, 1, 2, 3))
     assert one[1] == again[1]
     assert one[0] == pytest.approx(again[0], abs=1000)
     vectors = two[1] - one[1]
     assert three[1] - two[1] == vectors  # without noise every realization is the same
     assert 0 < vectors < two[0] - one[0]
-    noisy = jf.Case(64, network=case.network, noise=bm.NOISES["periodic"])
+    noisy = jf.Case(ranks, network=case.network, noise=bm.NOISES["periodic"])
     assert count(noisy, 2)[0] - count(noisy)[0] > two[0] - one[0]
 
 
@@ -169,11 +172,13 @@ def test_where_nothing_can_be_counted(monkeypatch, tmp_path, capsys):
 
 
 @COUNTED
+@quick_pictures
 def test_share_and_picture(monkeypatch, tmp_path, capsys):
     count(jf.Case(4, network=jf.Hockney("1us", "1ns", 1e-10)))  # or skip
     monkeypatch.setattr(limits, "LARGEST", 2**22)
     file, picture = tmp_path / "b.json", tmp_path / "b.png"
-    words = ["--ranks", "2^3,2^4", "--repeats", "2", "--seconds", "0.001", "--no-peers",
+    ranks = ",".join(some(["2^3", "2^4"], 1))
+    words = ["--ranks", ranks, "--repeats", "2", "--seconds", "0.001", "--no-peers",
              "--programs", "butterfly", "--noise", "periodic",
              "--json", str(file), "--picture", str(picture)]  # fmt: skip
     assert command.main(words) == 0

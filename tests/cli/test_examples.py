@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from support import commands
 from support.paths import NOISE_SAMPLES
+from support.quick_pictures import quick_pictures
+from support.scale import some
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -98,6 +100,7 @@ def test_every_command_has_an_example():
         for one in COMMANDS
     ],
 )
+@quick_pictures
 def test_examples(command, kept, tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     if command == "completion":
@@ -108,7 +111,7 @@ def test_examples(command, kept, tmp_path, monkeypatch, capsys):
         (folder / "mine.toml").unlink()
     elif command == "run":
         shutil.rmtree(folder / "copies")
-    for example in examples_of(command):
+    for example in some(examples_of(command), 1):
         # A recording is not trusted, which is 1, where others use the processors.
         run(example, folder, monkeypatch, (0, 1) if command == "noise record" else (0,))
         assert capsys.readouterr().out
@@ -177,6 +180,7 @@ def test_without_shtab_it_says_what_to_install(monkeypatch, capsys):
     assert error.endswith("of the extra `completion`: pip install shtab\n")
 
 
+@quick_pictures
 def test_a_trace_in_json(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)

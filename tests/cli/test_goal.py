@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from reference import arrival_order
 from reference.collectives import GOALS
+from support.quick_pictures import quick_pictures
 from support.scale import scaled, some
 
 import jitterfly as jf
@@ -260,6 +261,7 @@ def test_a_schedule_is_no_case(command, tmp_path, capsys):
         assert "jitterfly run and jitterfly explain take it" in error
 
 
+@quick_pictures
 def test_trace_takes_a_case(tmp_path, capsys):
     path = tmp_path / "case.toml"
     path.write_text(

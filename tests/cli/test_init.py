@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.paths import EXAMPLES
+from support.quick_pictures import quick_pictures
 from support.scale import some
 
 import jitterfly as jf
@@ -27,6 +28,7 @@ def init(*arguments):
     return main(["init", *map(str, arguments)])
 
 
+@quick_pictures
 def test_what_is_proposed_runs_at_once(elsewhere, capsys):
     assert init() == 0
     printed = capsys.readouterr()
@@ -38,6 +40,7 @@ def test_what_is_proposed_runs_at_once(elsewhere, capsys):
     assert (elsewhere / "results" / "study" / "summary.csv").is_file()
 
 
+@quick_pictures
 def test_options_are_in_the_study(elsewhere, capsys):
     (elsewhere / "sub").mkdir()
     (elsewhere / "node.noise").write_bytes(FILE.read_bytes())
@@ -81,7 +84,7 @@ def test_every_noise_is_in_the_study(elsewhere):
 GOAL = "num_ranks 4\n" + "".join(f"rank {i} {{\ncalc {900 + i}\n}}\n" for i in range(4))
 
 
-@pytest.mark.parametrize("levels", ["", "2: L=300ns,o=100ns; "])
+@pytest.mark.parametrize("levels", some(["2: L=300ns,o=100ns; ", ""], 1))
 def test_a_schedule(elsewhere, levels):
     (elsewhere / "app.goal").write_text(GOAL)
     (elsewhere / "sub").mkdir()

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from support.paths import NOISE_SAMPLES
+from support.quick_pictures import quick_pictures
 from support.small_study import STUDY
 
 import jitterfly as jf
@@ -45,6 +46,7 @@ def output_of(capsys, *arguments):
     return found
 
 
+@quick_pictures
 def test_a_run_and_what_is_asked_of_it(folder, capsys):
     found = output_of(capsys, "run", "small.toml", "--out", "out")
     assert (found["command"], found["study"], found["path"]) == ("run", "small", "out")
@@ -108,6 +110,7 @@ def test_what_a_run_is_written_to(folder, blank_pictures, capsys):
     assert (folder / "mine.csv").is_file()
 
 
+@quick_pictures
 def test_info_network_and_noise(folder, capsys):
     assert output_of(capsys, "info")["processors"] >= 1
     found = output_of(capsys, "network", "info", "--tree", "144", "--realizations", "10")

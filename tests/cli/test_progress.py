@@ -6,6 +6,8 @@ import types
 
 import numpy as np
 import pytest
+from support.quick_pictures import quick_pictures
+from support.scale import at_most
 
 from jitterfly import progress
 from jitterfly.cli import advise, main
@@ -121,7 +123,9 @@ def noise_file(tmp_path):
     return path
 
 
-BUDGET = ("--ranks", "256", "--latency", "60us", "--step", "3.45us", "--precision", "0.2")
+LIMITS = ("--latency", "60us", "--step", "3.45us", "--precision", "0.2")
+BUDGET = ("--ranks", "256", *LIMITS)
+FEWER = ("--ranks", f"{at_most(256, 16)}", *LIMITS)
 
 
 def test_budget_of_measured_noise_says_what_it_does(noise_file, talkative, capsys):
@@ -139,13 +143,13 @@ def test_budget_of_measured_noise_says_what_it_does(noise_file, talkative, capsy
 
 
 def test_quick_commands_say_nothing(noise_file, capsys):
-    assert main(["budget", *BUDGET, "--noise", str(noise_file)]) == 0
-    assert main(["budget", *BUDGET, "--delay", "14us"]) == 0
+    assert main(["budget", *FEWER, "--noise", str(noise_file)]) == 0
+    assert main(["budget", *FEWER, "--delay", "14us"]) == 0
     assert capsys.readouterr().err == ""
 
 
 def test_budget_of_a_delay_says_what_it_does(talkative, capsys):
-    assert main(["budget", *BUDGET, "--delay", "14us"]) == 0
+    assert main(["budget", *FEWER, "--delay", "14us"]) == 0
     told = capsys.readouterr().err.splitlines()
     assert any("realizations at each of about 10 p" in line for line in told)
     assert "the curve over D" in told
@@ -176,6 +180,7 @@ def test_a_table_is_one_phase():
     assert done[-1] > totals[0] - 1
 
 
+@quick_pictures
 def test_advise_says_that_it_draws(tmp_path, talkative, capsys):
     assert main(["advise", "--ranks", "4,8", "--network", "L=1us,o=0.1us",
                  "--out", str(tmp_path / "out")]) == 0  # fmt: skip
@@ -192,6 +197,7 @@ def test_network_commands_say_what_they_do(talkative, capsys):
     assert "random bisections" in capsys.readouterr().err
 
 
+@quick_pictures
 def test_a_network_study_names_every_phase(tmp_path):
     told, phases = [], []
     network_study(tmp_path, quick=True, only=["N5"], realizations=2, tell=told.append,

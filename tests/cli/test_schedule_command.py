@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from support.commands import last_error
+from support.quick_pictures import quick_pictures
+from support.scale import full_scale, some
 
 from jitterfly.cli import main
 
@@ -36,9 +38,9 @@ def two(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("command", "option", "name"),
     [
-        ("run two.goal --marks tag=7", "--picture", "a.png"),
+        full_scale("run two.goal --marks tag=7", "--picture", "a.png"),
         ("run two.goal --marks tag=7", "--marks-csv", "a.csv"),
-        ("explain two.goal", "--picture", "a.png"),
+        full_scale("explain two.goal", "--picture", "a.png"),
         ("explain two.goal", "--path-picture", "a.svg"),
         ("explain two.goal", "--ranks-csv", "a.csv"),
         ("explain two.goal", "--operations-csv", "a.csv"),
@@ -47,6 +49,7 @@ def two(tmp_path, monkeypatch):
         ("explain --ranks 8", "--ranks-csv", "a.csv"),
     ],
 )
+@quick_pictures
 def test_a_full_disk_does_not_take_the_answer(command, option, name, two, capsys, monkeypatch):
     """It comes after the work, and the answer is on standard output by then."""
 
@@ -106,6 +109,7 @@ def test_a_noise_file_is_no_study(command, two, capsys):
 
 
 @pytest.mark.parametrize("command", ["run", "explain"])
+@quick_pictures
 def test_one_realization(command, two, capsys):
     """As from Python: it has no interval."""
     pictures = ["--picture", "a.png"]
@@ -116,7 +120,7 @@ def test_one_realization(command, two, capsys):
     assert told == "--realizations must be an integer from 1 to 2^32, got 0"
 
 
-@pytest.mark.parametrize("options", [[], ["--noise", NOISE]])
+@pytest.mark.parametrize("options", some([["--noise", NOISE], []], 1))
 def test_a_schedule_from_a_pipe(options, two):
     """It is read twice: to see what it is, and to translate it."""
     done = subprocess.run([sys.executable, "-m", "jitterfly", "run", "/dev/stdin", *options],

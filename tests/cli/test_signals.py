@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from support.scale import crossed
+from support.scale import crossed, some
 
 # A signal comes at an import (by a finder), at the command, or at the end of the process (atexit).
 PROGRAM = """
@@ -48,14 +48,15 @@ def stopped(name, number, times=1):
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "times"),
-    crossed(["numpy", "jitterfly.fields", "jitterfly.cli.parser", "command"], [1, 3]),
-)
-def test_while_it_loads(name, times):
+PLACES = crossed(["numpy", "jitterfly.fields", "jitterfly.cli.parser", "command"], [1, 3])
+ANSWERS = {2: (130, "jitterfly: stopped\n"), 15: (143, "jitterfly: stopped: SIGTERM\n")}
+
+
+@pytest.mark.parametrize(("place", "number"), crossed(PLACES, ANSWERS))
+def test_while_it_loads(place, number):
     """It takes most of a second, and that showed the import that was under way."""
-    assert stopped(name, 2, times) == (130, "jitterfly: stopped\n")
-    assert stopped(name, 15, times) == (143, "jitterfly: stopped: SIGTERM\n")
+    name, times = place
+    assert stopped(name, number, times) == ANSWERS[number]
 
 
 def test_when_all_is_done():
@@ -63,7 +64,7 @@ def test_when_all_is_done():
     assert stopped("exit", 2) == (-2, "")
 
 
-@pytest.mark.parametrize("name", ["script.py", "pytest", "jitterfly.py"])
+@pytest.mark.parametrize("name", some(["script.py", "pytest", "jitterfly.py"], 1))
 def test_a_program_that_imports_the_package_is_left_alone(name):
     program = (
         f"import signal, sys; sys.argv = [{name!r}]\n"

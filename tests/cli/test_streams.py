@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.commands import run
 from support.paths import ROOT
+from support.scale import full_scale
 from support.small_study import STUDY
 
 from jitterfly.cli.streams import StandardStreams
@@ -16,6 +17,10 @@ from jitterfly.cli.streams import StandardStreams
 NOISE = ROOT / "sweeps" / "examples" / "vm.noise"
 PERIODIC = "--noise=period=1ms,duration=25us,start=stationary"
 SLOWDOWN = ("slowdown", PERIODIC, "--ranks=64", "--realizations=20")
+SLOWDOWN_FILES = ((*SLOWDOWN, "--out=out"), ["out/slowdown.csv", "out/slowdown.json"])
+# Without a picture, for which a process first imports matplotlib.
+EXPLAIN = ("explain", PERIODIC, "--ranks=16", "--realizations=20", "--ranks-csv=x.csv")
+EXPLAIN_FILES = (EXPLAIN, ["x.csv"])
 
 
 def unread(folder, *arguments, errors=subprocess.PIPE):
@@ -34,9 +39,11 @@ def unread(folder, *arguments, errors=subprocess.PIPE):
 @pytest.mark.parametrize(
     ("arguments", "files"),
     [
-        (("noise", "import", str(NOISE), "--longest=100us", "--out=x.noise"), ["x.noise"]),
-        ((*SLOWDOWN, "--out=out"), ["out/slowdown.csv", "out/slowdown.json"]),
-        (("explain", PERIODIC, "--ranks=16", "--realizations=20", "--ranks-csv=x.csv"), ["x.csv"]),
+        full_scale(
+            ("noise", "import", str(NOISE), "--longest=100us", "--out=x.noise"), ["x.noise"]
+        ),
+        full_scale(*SLOWDOWN_FILES),
+        full_scale(*EXPLAIN_FILES),
         (("info",), []),
     ],
     ids=lambda value: value[0] if value and isinstance(value, tuple) else "",
@@ -65,29 +72,36 @@ def test_pictures_too(tmp_path):
         assert (tmp_path / name).stat().st_size
 
 
-def test_nobody_reads_progress_and_errors(tmp_path):
-    """As in `2>&1 | head`: the exit code says what is wrong."""
-    done = unread(tmp_path, *SLOWDOWN, "--out=out", "-v", errors=None)
+@pytest.mark.parametrize(("arguments", "files"), [full_scale(*SLOWDOWN_FILES), EXPLAIN_FILES])
+def test_nobody_reads_progress(tmp_path, arguments, files):
+    """As in `2>&1 | head`."""
+    done = unread(tmp_path, *arguments, "-v", errors=None)
     assert done.returncode == 0
-    assert (tmp_path / "out" / "slowdown.csv").exists()
+    assert all((tmp_path / name).exists() for name in files)
+
+
+def test_nobody_reads_errors(tmp_path):
+    """The exit code says what is wrong."""
     assert (
         unread(tmp_path, "slowdown", "--noise=nothere", "--ranks=64", errors=None).returncode == 2
     )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
-def test_a_full_disk(tmp_path):
+@pytest.mark.parametrize(("arguments", "files"), [full_scale(*SLOWDOWN_FILES), EXPLAIN_FILES])
+def test_a_full_disk(tmp_path, arguments, files):
     """The error names what could not be written; files that could be are there."""
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "jitterfly", *SLOWDOWN, "--out=out", "-q"],
+            [sys.executable, "-m", "jitterfly", *arguments, "-q"],
             stdout=full, stderr=subprocess.PIPE, cwd=tmp_path, text=True,
         )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr == "jitterfly: error: standard output: No space left on device\n"
-    assert (tmp_path / "out" / "slowdown.csv").exists()
+    assert all((tmp_path / name).exists() for name in files)
 
 
+@pytest.mark.full_scale
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
 def test_a_full_disk_where_argparse_prints():
     with Path("/dev/full").open("w") as full:
@@ -101,6 +115,7 @@ def test_a_programs_own_stream(tmp_path, capsys):
     """It is the program's: after the command it is as it was, and so is its file."""
     with Path("/dev/full").open("w") as full, redirect_stdout(full):
         assert run("info") == 2
+        assert run("--version") == 2  # which argparse prints
         assert sys.stdout is full
         print("of the program")
         with pytest.raises(OSError, match="No space left"):

@@ -206,7 +206,7 @@ def test_a_check_leaves_nothing_behind(folder, capsys):
     assert sorted(folder.iterdir()) == before
 
 
-def test_a_run_in_place_of_a_study(folder, capsys):
+def test_a_run_in_place_of_a_study(folder, blank_pictures, capsys):
     main(["run", "study.toml", "--out", "out", "--realizations", "2", "-q"])
     capsys.readouterr()
     assert error_of(capsys, "run", "out") == (

@@ -14,8 +14,8 @@ import jitterfly.congestion as jc
 from jitterfly import _core
 
 ALARM = 1e-4
-DRAWS = scaled(6000, least=1500)
-FEW = scaled(3000, least=800)  # of many hosts
+DRAWS = scaled(6000, least=1000)
+FEW = scaled(3000, least=600)  # of many hosts
 
 
 def uniform(found, cells):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from bench.collectives import SHAPES
+from support.scale import some
 
 import jitterfly as jf
 import jitterfly.congestion as jc
@@ -18,7 +19,7 @@ MORE = {
 }
 ALGORITHMS = {**SHAPES, **MORE}
 TO_ALL = [name for name in ALGORITHMS if "nomial" not in name and "halving" not in name]
-RANKS = (*range(1, 20), 24, 31, 32, 33, 40)
+RANKS = (1, 2, 3, 4, *some(range(5, 20), 5), 24, 31, 32, 33, 40)
 
 
 def messages(algorithm, ranks):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import fuzz_maps
 from support.congestion_cases import as_discovered
-from support.scale import scaled, some
+from support.scale import at_most, some
 
 import jitterfly.congestion as jc
 from jitterfly import memory
@@ -153,7 +153,7 @@ def test_files_that_are_no_text(tmp_path):
 def test_no_broken_file_breaks_a_parser(monkeypatch):
     available = memory.available_bytes()  # asked each time: four tenths of the time
     monkeypatch.setattr(memory, "available_bytes", lambda: available)
-    numbers = some(range(100_000), 4000)
+    numbers = some(range(100_000), 2000)
     ends, findings = fuzz_maps.run(numbers, seed=4)
     assert not findings
     assert min(ends.values()) > len(numbers) / 100  # every end is met
@@ -165,6 +165,7 @@ def test_no_broken_real_map_breaks_a_parser():
     names = [f"loginoff_{engine}.dot.gz" for engine in ("minhop", "updn", "dfsssp")]
     texts = [read_text(NETWORK_MAPS / name) for name in names]
     samples = [(text, None) for text in texts] + [as_discovered(text) for text in texts]
-    ends, findings = fuzz_maps.run(range(scaled(600)), seed=5, samples=samples)
+    count = at_most(600, 40)
+    ends, findings = fuzz_maps.run(range(count), seed=5, samples=samples)
     assert not findings
-    assert min(ends["read"], ends["error"]) > scaled(30)
+    assert min(ends["read"], ends["error"]) > count // 20

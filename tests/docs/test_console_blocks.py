@@ -3,11 +3,13 @@
 A line that is in no table is executed. So a new block is executed, or fails this test until it can
 be. Blocks of `{run}` are executed by the build of the pages. README's `jitterfly` is the installed
 command; that of the other pages is forked from a process that has imported the modules, as in the
-build of the pages (docs/extensions/forked_commands.py).
+build of the pages (docs/extensions/forked_commands.py). At small scale README's commands are called
+in this process.
 """
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import numpy as np
 import pytest
 from support import scale
 from support.paths import EXAMPLES, NOISE_SAMPLES, ROOT
+from support.quick_pictures import quick_pictures
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -223,6 +226,8 @@ def executed(page: str, block: str) -> list[str]:
     chosen = [line for line in lines(block) if line not in NOT_EXECUTED]
     if page != "README.md" and README.issuperset(chosen):
         return []
+    if not scale.FULL:  # tests/cli/test_output.py records for a moment
+        chosen = [line for line in chosen if not line.startswith("jitterfly noise record")]
     if page != "README.md" or not scale.FULL:
         chosen = [IN_SHORT.get(line, line) for line in chosen]
     for line in chosen:
@@ -284,6 +289,21 @@ def forked(fonts):
 FOLDERS = {"sweeps/slurm/README.md": "sweeps/slurm", "docs/developers/benchmark.md": "tests"}
 
 
+def call(script, folder, monkeypatch):
+    """Commands without what a shell does besides."""
+    monkeypatch.chdir(folder)
+    for line in script:
+        name, *words = shlex.split(line)
+        assert name == "jitterfly", line
+        assert main(words) == 0, line
+
+
+def check_files(text, folder):
+    for name in re.findall(r"--(?:out|picture|csv|json) (\S+)", text):
+        stem, dot, end = name.partition(".")
+        assert list(folder.glob(f"{stem}*{dot}{end}")), f"{name} is not written"
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
@@ -298,7 +318,8 @@ FOLDERS = {"sweeps/slurm/README.md": "sweeps/slurm", "docs/developers/benchmark.
         for page, block in COMMANDS
     ],
 )
-def test_commands_run(page, block, tmp_path, fonts, request):
+@quick_pictures
+def test_commands_run(page, block, tmp_path, fonts, request, monkeypatch):
     script = executed(page, block)
     if not script:
         reasons = (NOT_EXECUTED.get(line, "README's test executes it") for line in lines(block))
@@ -307,6 +328,10 @@ def test_commands_run(page, block, tmp_path, fonts, request):
         pytest.importorskip(module)
     text = "\n".join(script)
     prepared(tmp_path, text)
+    if not scale.FULL:
+        call(script, tmp_path, monkeypatch)
+        check_files(text, tmp_path)
+        return
     folder = tmp_path / FOLDERS.get(page, "")
     if "pytest" in text:
         folder = ROOT
@@ -340,9 +365,7 @@ def test_commands_run(page, block, tmp_path, fonts, request):
         text=True,
     )
     assert done.returncode == 0, f"{text}\n{done.stdout}"
-    for name in re.findall(r"--(?:out|picture|csv|json) (\S+)", text):
-        stem, dot, end = name.partition(".")
-        assert list(folder.glob(f"{stem}*{dot}{end}")), f"{name} is not written"
+    check_files(text, folder)
     if "ms12_fig12" in text and "sbatch" not in text:
         assert (folder / "results" / "ms12_fig12" / "ms12_fig12.png").is_file()
 

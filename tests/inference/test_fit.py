@@ -14,7 +14,7 @@ from reference.chance import FALSE_ALARM, TWO_SIDED
 from scipy import optimize, stats
 from support import scale
 from support.paths import NOISE_SAMPLES, SWEEPS
-from support.scale import scaled, some
+from support.scale import full_scale, scaled, some
 
 import jitterfly as jf
 from jitterfly import theory
@@ -135,7 +135,7 @@ def test_best_is_that_of_scipy(seed):
         np.testing.assert_allclose([step[i], scale[i]], a, atol=1e-9)
 
 
-@pytest.mark.parametrize("known", [None, 0.4])
+@pytest.mark.parametrize("known", some([0.4, None], 1))
 @pytest.mark.parametrize("seed", some(range(4), 1))
 def test_ranges_are_those_of_a_search(seed, known):
     sums, *_ = some_sums(seed)
@@ -163,7 +163,7 @@ def covered(found, p):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rank", "p"), [("last", 0.01), ("mean", 0.05), ("last", 0.2)])
+@pytest.mark.parametrize(("rank", "p"), [("last", 0.01), ("mean", 0.05), full_scale("last", 0.2)])
 def test_intervals_of_simulated_curves_cover(rank, p):
     """200 curves from the engine, each with its own noise: at least 95 % cover, all four values.
 
@@ -477,7 +477,7 @@ def test_curves_check_themselves():
 # --- the command
 
 
-def test_command(tmp_path, capsys):
+def test_command(tmp_path, capsys, blank_pictures):
     options = ["--step", "3.45us", "--delay", "14us", "--out", str(tmp_path / "out")]
     assert main(["fit", str(HM18), *options]) == 0
     text = capsys.readouterr().out

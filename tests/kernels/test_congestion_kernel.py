@@ -13,9 +13,11 @@ from support.emulated_congestion import CongestionRun, random_runs, same_congest
 from support.emulated_kernels import ORDERS, build_once, execute
 from support.emulated_kernels import build as build_kernels
 from support.paths import CUDA
-from support.scale import scaled, some
 
 import jitterfly.congestion as jc
+
+# To compile takes longer than to run; test_congested_kernels.py is of both scales.
+pytestmark = pytest.mark.full_scale
 
 
 def build(folder, cuda):
@@ -28,7 +30,7 @@ def kernel(tmp_path_factory):
 
 
 def test_random_cases(kernel, tmp_path, monkeypatch):
-    runs = random_runs(tmp_path, scaled(80), 1)
+    runs = random_runs(tmp_path, 80, 1)
     found = execute(kernel, [run.text(monkeypatch) for run in runs], timeout=300)
     assert [i for i, run in enumerate(runs) if not same_congestion(run, found[i])] == []
 
@@ -39,16 +41,14 @@ def test_more_messages_than_threads(kernel, monkeypatch, perturbation):
         jc.CongestionCase(jc.FatTree.of(1152, routing=routing), perturbation=perturbation)
         for routing in ("d-mod-k", "random")
     ]
-    runs = [
-        CongestionRun(case, count=1, order=order) for case in cases for order in some((0, 3), 1)
-    ]
+    runs = [CongestionRun(case, count=1, order=order) for case in cases for order in (0, 3)]
     found = execute(kernel, [run.text(monkeypatch) for run in runs], timeout=300)
     assert [i for i, run in enumerate(runs) if not same_congestion(run, found[i])] == []
 
 
 def test_memory_that_is_not_there(kernel, tmp_path, monkeypatch):
     """Then fewer blocks work at a time; not even one is an error."""
-    runs = [replace(run, blocks=5, count=9) for run in random_runs(tmp_path, scaled(6, 2), 2)]
+    runs = [replace(run, blocks=5, count=9) for run in random_runs(tmp_path, 6, 2)]
     [short] = execute(kernel, [replace(runs[0], room=1).text(monkeypatch)])
     assert "full" in short
     rooms = [2**bits for bits in range(10, 24)]
@@ -72,7 +72,6 @@ def test_counters_of_32_bits(kernel, monkeypatch):
     assert same_congestion(run, execute(kernel, [run.text(monkeypatch)], timeout=300)[0])
 
 
-@pytest.mark.full_scale
 @pytest.mark.slow
 def test_every_barrier_is_needed(tmp_path, monkeypatch):
     copy = tmp_path / "cuda"

@@ -9,6 +9,8 @@ import pytest
 from support.compiler import FLAGS, compiler
 from support.paths import CUDA, EMULATION
 
+pytestmark = pytest.mark.full_scale  # to compile takes nearly all of the time
+
 CHECKS = [
     "what_a_kernel_may_have",
     "what_is_set_aside",
@@ -36,7 +38,6 @@ def run(*command):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
-@pytest.mark.full_scale
 def test_every_check_is_listed(device):
     assert run(device).stdout.split() == CHECKS
 

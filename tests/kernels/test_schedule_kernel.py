@@ -9,9 +9,12 @@ from dataclasses import replace
 import pytest
 from support.emulated_kernels import ORDERS, build_once, execute
 from support.emulated_schedules import random_schedule_runs, same_schedule
-from support.scale import scaled
 
-pytestmark = pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
+pytestmark = [
+    # To compile takes longer than to run; test_kernels.py is of both scales.
+    pytest.mark.full_scale,
+    pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +29,11 @@ def check(kernel, runs, monkeypatch):
 
 
 def test_random_schedules(kernel, tmp_path, monkeypatch):
-    check(kernel, random_schedule_runs(tmp_path, scaled(300), 1), monkeypatch)
+    check(kernel, random_schedule_runs(tmp_path, 300, 1), monkeypatch)
 
 
 def test_more_realizations_than_threads_of_a_block(kernel, tmp_path, monkeypatch):
-    runs = random_schedule_runs(tmp_path, scaled(20, 4), 2)
+    runs = random_schedule_runs(tmp_path, 20, 2)
     runs = [replace(run, count=300, batch=batch, order=number % ORDERS, launch=0)
             for number, run in enumerate(runs) for batch in (299, 1000)]  # fmt: skip
     for run in runs:
@@ -40,7 +43,7 @@ def test_more_realizations_than_threads_of_a_block(kernel, tmp_path, monkeypatch
 
 def test_a_plan_in_many_launches(kernel, tmp_path, monkeypatch):
     """Of one action each: what later ones need is in memory, not in registers."""
-    runs = random_schedule_runs(tmp_path, scaled(20, 4), 3)
+    runs = random_schedule_runs(tmp_path, 20, 3)
     runs = [replace(run, count=2, batch=1000, launch=launch) for run in runs for launch in (0, 2)]
     launches = check(kernel, runs, monkeypatch)
     assert set(launches[::2]) == {1}
@@ -63,7 +66,7 @@ def test_a_user_stops_the_run(kernel, tmp_path, monkeypatch):
 def test_memory_that_is_not_there(kernel, tmp_path, monkeypatch):
     """Then fewer realizations are computed at a time; not even one is an error."""
     runs = [replace(run, count=9, batch=9, launch=0)
-            for run in random_schedule_runs(tmp_path, scaled(20, 4), 4)]  # fmt: skip
+            for run in random_schedule_runs(tmp_path, 20, 4)]  # fmt: skip
     full = 0
     for run in runs:
         tight = [replace(run, room=2**bits) for bits in range(8, 24)]

@@ -225,8 +225,9 @@ def test_the_share_of_a_histogram_knows_that_the_number_of_events_is_random():
 def test_a_mean_of_few_long_events_is_told():
     few = detours([US] * 997 + [900 * US] * 3)
     assert describe_part(few)["mean_events"] == pytest.approx(3, rel=0.05)
-    assert "rests on about 3 long events: the interval is too narrow" in text(few)
-    assert "from the time that each of 30 blocks of the recording lost" in text(few)
+    told = text(few)
+    assert "rests on about 3 long events: the interval is too narrow" in told
+    assert "from the time that each of 30 blocks of the recording lost" in told
     bins = Histogram([0, 900 * US], [2 * US, 901 * US], [997, 1], observed=S)
     assert "rests on about 1 long event: the interval is too narrow" in text(bins)
     shorter = detours([5 * US] * 999 + [US])

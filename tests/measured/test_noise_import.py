@@ -10,6 +10,7 @@ from support import commands
 from support.commands import error_of
 from support.noise_samples import REAL, changed, needs_real, sample
 from support.paths import NOISE_SAMPLES
+from support.scale import scaled
 
 from jitterfly import Case, LogGOPS, TraceNoise, ready_times, simulate
 from jitterfly.cli import main
@@ -175,7 +176,7 @@ def test_the_quantum_of_work_is_no_period_of_the_machine(recorded):
 
     def frequencies(tick):
         work, end, times = 1_000_000, 0, []
-        for lost in (rng.random(6000) < 0.05) * rng.integers(10_000, 30_000, 6000):
+        for lost in (rng.random(quanta) < 0.05) * rng.integers(10_000, 30_000, quanta):
             ticks = (end + work + lost) // tick - end // tick
             times.append(work + lost + 50_000 * ticks)
             end += times[-1]
@@ -189,6 +190,7 @@ def test_the_quantum_of_work_is_no_period_of_the_machine(recorded):
         return [round(period["frequency"], 1) for period in part["periods"]]
 
     rng = np.random.default_rng(5)
+    quanta = scaled(6000, least=2500)
     assert frequencies(tick=10**12) == []
     assert frequencies(tick=4_000_000) == [250.0]
 
@@ -241,10 +243,11 @@ def test_the_quantum_is_no_period_of_the_machine(timed):
         return [round(period["frequency"], 1) for period in part["periods"]]
 
     rng = np.random.default_rng(5)
-    counts = 10000 - (rng.random(20000) < 0.05) * rng.integers(10, 500, 20000)
+    quanta = scaled(20000, least=5000)
+    counts = 10000 - (rng.random(quanta) < 0.05) * rng.integers(10, 500, quanta)
     assert frequencies(counts) == []
-    counts[::500] -= 4000
-    assert frequencies(counts) == [2.0]
+    counts[:: quanta // 40] -= 4000
+    assert frequencies(counts) == [40_000 / quanta]
     counts[::4] -= 100
     assert frequencies(counts)[0] == (249.9 if timed else 250.0)
 

@@ -9,7 +9,7 @@ from support.commands import error_of
 from support.measured_parts import histogram, trace
 from support.noise_samples import REAL, needs_real
 from support.paths import NOISE_SAMPLES
-from support.scale import some
+from support.scale import full_scale
 
 pytest.importorskip("matplotlib")
 
@@ -68,23 +68,36 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize("name", some(PARTS, 2))
+@pytest.mark.parametrize(
+    "name", [name if name in ("one detour", "loggp") else full_scale(name) for name in PARTS]
+)
 def test_everything_can_be_drawn(name, tmp_path):
     measured = Measured(tuple(PARTS[name]), "test", {"tool": "a tool", "machine": "$m_1$ 日本"})
     draw_measured(measured, tmp_path / "x.png", describe(measured))
     assert (tmp_path / "x.png").read_bytes()[:4] == PNG
 
 
-@pytest.mark.parametrize("name", ["detours", "histogram", "latencies", "by ranks"])
-@pytest.mark.parametrize("source", [{}, {"untrusted": "CPU 0: its buffer was full"}])
-def test_what_is_not_to_be_trusted_says_so_below_its_title(name, source):
-    measured = Measured(tuple(PARTS[name]), "test", source)
-    told = " ".join(figure_of(measured, describe(measured)).texts[1].get_text().split())
-    assert ("not to be trusted: CPU 0: its buffer was full; test" in told) == bool(source)
+UNTRUSTED = {"untrusted": "CPU 0: its buffer was full"}
 
 
 @pytest.mark.parametrize(
-    "sample", some(sorted(p.name for p in NOISE_SAMPLES.glob("*") if p.suffix != ".md"), 2)
+    ("name", "source"),
+    [
+        ("histogram", {}),
+        *(full_scale(name, {}) for name in ("detours", "latencies", "by ranks")),
+        *((name, UNTRUSTED) for name in ("detours", "histogram", "latencies", "by ranks")),
+    ],
+)
+def test_what_is_not_to_be_trusted_says_so_below_its_title(name, source):
+    measured = Measured(tuple(PARTS[name]), "test", source)
+    facts = describe(measured, periods=False)
+    told = " ".join(figure_of(measured, facts).texts[1].get_text().split())
+    assert ("not to be trusted: CPU 0: its buffer was full; test" in told) == bool(source)
+
+
+@pytest.mark.full_scale
+@pytest.mark.parametrize(
+    "sample", sorted(p.name for p in NOISE_SAMPLES.glob("*") if p.suffix != ".md")
 )
 def test_every_format(sample, tmp_path, capsys):
     out = tmp_path / "x.png"
@@ -98,15 +111,15 @@ def labels(axes):
     return [text.get_text() for text in axes.texts]
 
 
-def drawn(parts):
+def drawn(parts, periods=False):
     measured = Measured(tuple(parts), "test")
-    return figure_of(measured, describe(measured))
+    return figure_of(measured, describe(measured, periods=periods))
 
 
 @pytest.mark.full_scale
 def test_tail_rests_on_so_many_events():
     part = trace(50_000, 100.0)
-    figure = drawn([part])
+    figure = drawn([part], periods=True)
     timeline, lengths, powers = figure.axes
     counts = describe(Measured((part,), "test"))["parts"][0]["quantiles"]
     told = " ".join(labels(lengths))

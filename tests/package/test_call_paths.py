@@ -2,14 +2,13 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from support.small_study import STUDY
 
 # What it calls is made before, so that only the call itself is counted.
 COUNT = """
-import sys, threading
+import os, sys, threading
 from pathlib import Path
 import jitterfly as jf
 
@@ -42,26 +41,32 @@ count(lambda: jf.run_study(study, sys.argv[2]))
 """
 
 
-@pytest.fixture
-def entered(tmp_path):
-    """What gives the files that a call enters, in a process where nothing is cached."""
-    file = tmp_path / "small.toml"
-    file.write_text(STUDY)
+# In a process of its own each, where nothing is cached; they share the import of the modules.
+PROGRAM = f"""{COUNT}
+if os.fork() == 0:
+    {"    ".join(SIMULATE.strip().splitlines(keepends=True))}
+else:
+    assert os.wait()[1] == 0
+    {"    ".join(RUN_STUDY.strip().splitlines(keepends=True))}
+"""
 
-    def files(call: str) -> set[str]:
-        told = subprocess.run(
-            [sys.executable, "-c", COUNT + call, file, tmp_path / "out"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return {str(Path(name)) for name in told.stdout.split()}
 
-    return files
+@pytest.fixture(scope="module")
+def entered(tmp_path_factory):
+    """The files that each call enters."""
+    folder = tmp_path_factory.mktemp("calls")
+    (folder / "small.toml").write_text(STUDY)
+    told = subprocess.run(
+        [sys.executable, "-c", PROGRAM, folder / "small.toml", folder / "out"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [set(line.split()) for line in told.stdout.splitlines()]
 
 
 def test_simulate_goes_through_few_files(entered):
-    files = entered(SIMULATE)
+    files = entered[0]
     assert {"simulate.py", "program.py", "backends.py"} <= files
     assert not any(name.startswith("algorithms/") for name in files)  # a case is lowered once
     assert "network.py" not in files
@@ -69,6 +74,6 @@ def test_simulate_goes_through_few_files(entered):
 
 
 def test_a_study_runs_through_few_files(entered):
-    files = entered(RUN_STUDY)
+    files = entered[1]
     assert {"simulate.py", "store/store.py", "sweep/driver.py"} <= files
     assert len(files) <= 39

@@ -7,9 +7,9 @@ there for a name that has changed would waste them.
 import os
 import re
 import subprocess
-import sys
 
 import pytest
+from support.forkserver import run_program
 from support.paths import ROOT, TESTS
 from support.scale import at_most, full_scale
 
@@ -36,12 +36,9 @@ def folder(tmp_path_factory):
 
 
 def run(folder, name, *words, status=0):
-    paths = os.pathsep.join([str(folder), str(TESTS)])
-    found = subprocess.run([sys.executable, "-m", f"gpu.{name}", *words], cwd=folder,
-                           capture_output=True, text=True, check=False,
-                           env={**os.environ, "PYTHONPATH": paths})  # fmt: skip
-    assert found.returncode == status, found.stderr
-    return found.stdout
+    code, printed, errors = run_program(folder, f"gpu.{name}", *words)
+    assert code == status, errors
+    return printed
 
 
 @pytest.mark.parametrize("few", [["few"], full_scale([])])
@@ -51,6 +48,7 @@ def test_compare(folder, few):
     assert int(re.fullmatch(r"(\d+) cases: cuda equals cpu bit for bit", last)[1]) > 60
 
 
+@pytest.mark.full_scale
 def test_compare_goes_on_after_a_difference(folder, tmp_path):
     """Twenty times at most, each with its place."""
     (tmp_path / "gpu").mkdir()
@@ -126,6 +124,7 @@ STEPS = [
 ]  # fmt: skip
 
 
+@pytest.mark.full_scale
 def test_steps(tmp_path):
     """In the order in which they are most useful; a failed one stops no other."""
     done, rows, out = script(tmp_path, python='case "$*" in *gpu.scale*) exit 3 ;; esac')

@@ -3,6 +3,7 @@
 import pytest
 from support.commands import error_of
 from support.paths import EXAMPLES
+from support.scale import full_scale
 
 from jitterfly.cli import main
 from jitterfly.plots.draw import FORMATS
@@ -46,7 +47,9 @@ def test_other_endings_are_refused_before_the_work(folder, capsys, monkeypatch, 
     assert sorted(path.name for path in folder.iterdir()) == ["app.goal", "times.txt"]
 
 
-@pytest.mark.parametrize("ending", [*FORMATS, ".PNG"])
+@pytest.mark.parametrize(
+    "ending", [".pdf", ".PNG", *(full_scale(one) for one in FORMATS if one != ".pdf")]
+)
 def test_the_three_formats_are_written(folder, ending):
     path = folder / f"a{ending}"
     assert main(["slowdown", "-q", *NOISE, "--realizations", "20", "--picture", str(path)]) == 0

@@ -82,8 +82,13 @@ def units(tmp_path_factory):
     return make(text, tmp_path_factory.mktemp("units") / "out")
 
 
-def test_a_family_has_an_axis_for_each_unit(units):
-    figure = drawn(units, "family")
+@pytest.fixture(scope="module")
+def family(units):
+    return drawn(units, "family")
+
+
+def test_a_family_has_an_axis_for_each_unit(family):
+    figure = family
     panels = {axes.get_title(): axes for axes in figure.axes if axes.get_visible()}
     assert list(panels) == ["butterfly", "ring allreduce", "slow"]
     shared = panels["butterfly"].get_shared_y_axes()
@@ -95,10 +100,9 @@ def test_a_family_has_an_axis_for_each_unit(units):
     assert (max(values) - min(values)) / (high - low) > 0.2
 
 
-def test_a_family_of_one_line_has_no_empty_entry(units):
-    figure = drawn(units, "family")
-    assert entries(figure)
-    assert all(text.strip() for text in entries(figure))
+def test_a_family_of_one_line_has_no_empty_entry(family):
+    assert entries(family)
+    assert all(text.strip() for text in entries(family))
 
 
 def test_ratios_of_other_kinds_have_axes_of_their_own(tmp_path):
@@ -148,7 +152,8 @@ def test_cycles_have_a_line_for_each_cell(count, tmp_path):
     assert entries(figure)[0] == "ranks=2: mean, 95 % interval"
     assert any("5–95 %" in text for text in entries(figure)) == (count == 1)
     assert any("6 of 9 cells" in text.get_text() for text in figure.texts) == (count == 9)
-    assert len(drawn(results, "each_cycle", "ready").axes) == 1
+    for observable in some(["ready"], int(count == 1)):
+        assert len(drawn(results, "each_cycle", observable).axes) == 1
     with pytest.raises(ValueError, match="'each_cycle' needs an observable with cycle = \"each\""):
         draw.figure(results.store, "each_cycle", "whole")
 
@@ -215,12 +220,13 @@ def test_a_variant_is_one_line_in_all_panels(tmp_path):
     ("target", "told"),
     [
         ("p90 of butterfly ± 50 %", "mean or p90, 95 % interval"),
-        ("mean of butterfly ± 50 %", "mean, 95 % interval"),
+        full_scale("mean of butterfly ± 50 %", "mean, 95 % interval"),
         ("p90 of butterfly ± 50 % at 99 %", "mean or p90, 95 or 99 % interval"),
     ],
 )
 def test_marks_of_many_lines_say_their_statistics(tmp_path, target, told):
     text = variants(3).replace("[case]", f'targets = ["{target}"]\n[case]')
+    text = text.replace("log2 = [2, 5]", "log2 = [2, 3]")
     figure = drawn(make(text, tmp_path / "out"), "curves")
     assert told in [" ".join(text.split()) for text in entries(figure)]
 
@@ -283,7 +289,7 @@ def test_axes_of_numbers_have_their_unit(tmp_path):
     assert [t.get_text() for t in ticks_of(figure.axes[0].yaxis)] == ["100 ps/B", "1 ns/B"]
 
 
-@pytest.mark.parametrize("kind", some(["curves", "family", "tail", "distribution"], 2))
+@pytest.mark.parametrize("kind", ["curves", *map(full_scale, ("family", "tail")), "distribution"])
 def test_a_microsecond_is_written_in_one_way(units, kind):
     told = " ".join(text.get_text() for text in drawn(units, kind).findobj(Text))
     assert "µs" in told
@@ -293,10 +299,10 @@ def test_a_microsecond_is_written_in_one_way(units, kind):
 # --- noise
 
 
-def noise(parts):
+def noise(parts, periods=True):
     measured = Measured(tuple(parts), "test")
     with draw.drawing():
-        figure = figure_of(measured, describe(measured))
+        figure = figure_of(measured, describe(measured, periods=periods))
         figure.draw_without_rendering()
     return figure
 
@@ -308,12 +314,12 @@ def noise(parts):
         [trace(900)],
         full_scale([trace(3000, cpu="0"), trace(40, 1.0), trace(900, 2.0)]),
         [histogram(counts=(5, 100, 30, 0, 1))],
-        [histogram(counts=[4**8 // 4**min(i, 7) for i in range(12)])],
+        full_scale([histogram(counts=[4**8 // 4**min(i, 7) for i in range(12)])]),
         full_scale(load(ROOT / "sweeps" / "examples" / "vm.noise").parts),
     ],
 )  # fmt: skip
 def test_marks_of_noise_stand_off_the_curve_and_each_other(parts):
-    figure = noise(parts)
+    figure = noise(parts, periods=False)
     for axes in (one for one in figure.axes if one.get_ylabel() == "events" or one.texts):
         labels = [text for text in axes.texts if "events" in text.get_text()]
         boxes = [Text.get_window_extent(label) for label in labels]

@@ -1,9 +1,12 @@
 """Claims of the papers: verdicts by intervals, wording, parts of each claim."""
 
+import functools
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.quick_pictures import quick_pictures
 from support.scale import some
 from support.small_study import OBSERVABLES
 
@@ -116,6 +119,16 @@ cycle = "each"
 """
 
 
+# Of each study all claims that it speaks to.
+ALL = {
+    "message": (MESSAGE, "M1 M2 M3 M8"),
+    "duration": (DURATION, "M5 M8"),
+    "latency": (LATENCY, "M7"),
+    "ranks": (RANKS, "M4 M6 M8"),
+    "cs14": (CS14, "C1 C2 C3"),
+}
+
+
 def make(text, claims, path):
     names = ", ".join(f'"{claim}"' for claim in claims.split())
     study = parse_study(text.replace("[case]", f"claims = [{names}]\n[case]", 1))
@@ -125,8 +138,24 @@ def make(text, claims, path):
 
 
 @pytest.fixture(scope="module")
-def message(tmp_path_factory):
-    return make(MESSAGE, "M1 M2 M3", tmp_path_factory.mktemp("message") / "out")
+def made(tmp_path_factory):
+    """What gives the results of a study of `ALL`, which is run once."""
+
+    @functools.cache
+    def results(name):
+        return make(*ALL[name], tmp_path_factory.mktemp(name) / "out")
+
+    return results
+
+
+@pytest.fixture(scope="module")
+def message(made):
+    return made("message")
+
+
+def findings_of(results, name):
+    (found,) = (one.findings for one in judge(results) if one.name == name)
+    return found
 
 
 def estimate(value, half=0.0):
@@ -197,19 +226,19 @@ def test_order_is_judged_by_pairs_that_are_told_apart():
 
 
 @pytest.mark.parametrize(
-    ("text", "claims", "count"),
+    ("study", "count"),
     [
-        (MESSAGE, "M1 M2 M3 M8", [3, 2, 7, 1]),
-        (DURATION, "M5 M8", [5, 1]),
-        (LATENCY, "M7", [4]),
-        (RANKS, "M4 M6 M8", [8, 8, 6]),
-        (CS14, "C1 C2 C3", [4, 4, 1]),
+        ("message", [3, 2, 7, 1]),
+        ("duration", [5, 1]),
+        ("latency", [4]),
+        ("ranks", [8, 8, 6]),
+        ("cs14", [4, 4, 1]),
     ],
 )
-def test_every_part_of_a_claim_is_judged(tmp_path, text, claims, count):
-    results = make(text, claims, tmp_path / "out")
+def test_every_part_of_a_claim_is_judged(made, study, count):
+    results = made(study)
     judged = judge(results)
-    assert [one.name for one in judged] == claims.split()
+    assert [one.name for one in judged] == ALL[study][1].split()
     assert [len(one.findings) for one in judged] == count
     for one in judged:
         assert sum(one.counts.values()) == len(one.findings)
@@ -224,9 +253,9 @@ def test_every_part_of_a_claim_is_judged(tmp_path, text, claims, count):
     assert all(f"{one.name} ({one.claim.source})" in told for one in judged)
 
 
-def test_findings(message, tmp_path):
-    results = message
-    texts = {f.part: f for one in judge(results) for f in one.findings}
+def test_findings(made):
+    judged = [one for one in judge(made("message")) if one.name != "M8"]
+    texts = {f.part: f for one in judged for f in one.findings}
     assert texts['"small while T_comm > D"'].holds is True
     assert texts['"large below"'].holds is True
     assert "at 2^9 ranks, T_comm / D = 0.04" in texts['"large below"'].found
@@ -235,14 +264,12 @@ def test_findings(message, tmp_path):
     axis = texts["slowdown is on the axis of Fig. 8, which ends at 120"]
     assert (axis.verdict, axis.whose) == ("reproduced", "the paper's axis")
     assert texts['"at the short-message, many-rank corner"'].verdict == "reproduced"
-    results = make(DURATION, "M5", tmp_path / "b")
-    found = judge(results)[0].findings
+    found = findings_of(made("duration"), "M5")
     clip = "the paper's clip level"
     assert [(one.holds, one.whose) for one in found] == [
         (True, clip), (True, clip), (None, "the paper's axis"), (True, WORDS), (True, OURS),
     ]  # fmt: skip
-    results = make(LATENCY, "M7", tmp_path / "c")
-    none, small, grows, large = judge(results)[0].findings
+    none, small, grows, large = findings_of(made("latency"), "M7")
     assert {none.where, small.where} == {"D / P = 0.0001"}
     limit = ("5 to 20 at all sizes", OURS)
     assert (small.limit, small.whose) == (large.limit, large.whose) == limit
@@ -325,22 +352,23 @@ def test_what_is_beyond_an_axis_at_a_known_ratio_differs(monkeypatch, at_known, 
     assert f"all are on it down to T_comm / D = {to:g}" in part.found
 
 
-def test_a_line_through_the_cycles(tmp_path):
+def test_a_line_through_the_cycles(made):
     """The residuals of the line and the first cycle, from whole-number weights, as from samples."""
-    results = make(CS14, "C2", tmp_path / "out")
+    results = made("cs14")
     cell = results.panels()[0].cells[-1]
     means = [float(cell.facts[f"overhead, cycle {c}"].mean.value) for c in range(1, 6)]
     slope, middle = np.polyfit(range(2, 6), means[1:], 1)
     away = np.abs(means[1:] - (slope * np.arange(2, 6) + middle)).max() / means[-1]
-    linear, first = judge(results)[0].findings[:2]
+    linear, first = findings_of(results, "C2")[:2]
     assert f"misses at most {100 * away:.1f} %" in linear.text.replace("-", "")
     share = means[0] / ((means[-1] - means[0]) / 4)
     assert f"{share:.2f} [" in first.text
 
 
-def test_an_unfinished_run_decides_nothing(tmp_path):
-    results = make(RANKS, "M4 M6", tmp_path / "out")
+def test_an_unfinished_run_decides_nothing(made, tmp_path):
+    results = made("ranks")
     assert any(found.holds is not None for one in judge(results) for found in one.findings)
+    shutil.copytree(results.store.path, tmp_path / "out")
     next((tmp_path / "out" / "records").iterdir()).unlink()
     results = Results(Store.open(tmp_path / "out"))
     findings = [found for one in judge(results) for found in one.findings]
@@ -349,15 +377,13 @@ def test_an_unfinished_run_decides_nothing(tmp_path):
     assert "not finished" in report(results)
 
 
-def test_no_data(tmp_path):
-    for number, (text, claims) in enumerate(
-        [(MESSAGE, "M1 M2 M3"), (DURATION, "M5"), (LATENCY, "M7"), (RANKS, "M4 M6"),
-         (CS14, "C1 C2 C3")]
-    ):  # fmt: skip
-        make(text, claims, tmp_path / str(number))
-        for file in (tmp_path / str(number) / "records").iterdir():
+def test_no_data(made, tmp_path):
+    for name in ALL:
+        run_of_it = tmp_path / name
+        shutil.copytree(made(name).store.path, run_of_it)
+        for file in (run_of_it / "records").iterdir():
             file.unlink()
-        judged = judge(Results(Store.open(tmp_path / str(number))))
+        judged = judge(Results(Store.open(run_of_it)))
         assert {f.verdict for one in judged for f in one.findings} == {"cannot tell"}
 
 
@@ -434,9 +460,9 @@ def test_about_a_number(value, half, reached, expected):
     assert (found.verdict, found.whose) == expected
 
 
-def test_the_share_of_realizations_that_are_hit(tmp_path):
+def test_the_share_of_realizations_that_are_hit(made):
     """As counted on the samples themselves."""
-    results = make(RANKS, "M4", tmp_path / "out")
+    results = made("ranks")
     cell = results.cells[-1]
     case, share = cell.first_case, ms12.hit_share(cell, "slowdown_redundant")
     result = simulate(case, cell.realizations, results.study.seed)
@@ -521,6 +547,7 @@ log2 = [11, 12]
 
 
 @pytest.mark.parametrize("name", some(STUDIES_0_1, 1))
+@quick_pictures
 def test_a_run_of_version_0_1_with_claims_is_read(tmp_path, capsys, name):
     """Its picture and table are made; the claim that it was run for says what it lacks now.
 
@@ -543,10 +570,9 @@ def test_a_run_of_version_0_1_with_claims_is_read(tmp_path, capsys, name):
         assert "--force to replace it" in error
 
 
-def test_a_run_for_an_earlier_wording_says_what_it_lacks(tmp_path, monkeypatch):
-    results = make(RANKS, "M4", tmp_path / "out")
+def test_a_run_for_an_earlier_wording_says_what_it_lacks(made, monkeypatch):
+    results = made("ranks")
     monkeypatch.setitem(CLAIMS, "M4", CLAIMS["M7"])
-    (judged,) = judge(results)
-    (found,) = judged.findings
+    (found,) = findings_of(results, "M4")
     assert found.verdict == "cannot tell"
     assert found.found == "the study lacks an axis 'figure'"

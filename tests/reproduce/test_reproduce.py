@@ -5,6 +5,7 @@ import json
 
 import pytest
 from support import small_reproduction
+from support.quick_pictures import quick_pictures
 
 from jitterfly.claims import CLAIMS, VERDICTS, count_verdicts, show_counts
 from jitterfly.cli import main
@@ -77,6 +78,7 @@ def test_only_can_be_repeated(monkeypatch):
     assert seen["only"] == ["hsl09_n1", "ms12_fig12", "hsl09_n5"]
 
 
+@quick_pictures
 def test_writes_a_report_of_all_studies(small, said):
     page, sections = reproduce(small, quick=True, stream=said)
     assert page == small / PAGE
@@ -193,6 +195,7 @@ def few(chosen, count, *arguments, **options):
     return networks.run_settings(chosen, 20, *arguments, **options)
 
 
+@quick_pictures
 def test_networks_are_judged_beside_the_studies(small, undrawn, said, monkeypatch):
     monkeypatch.setattr(hsl09, "run_settings", few)
     page, _ = reproduce(small, quick=True, only=["hsl09_n5", "first", "hsl09_n2"], stream=said)
@@ -212,6 +215,7 @@ def test_networks_are_judged_beside_the_studies(small, undrawn, said, monkeypatc
     assert (small / "hsl09_n2" / "simulated_size.svg").is_file()
 
 
+@quick_pictures
 def test_networks_are_run_once(small, said, monkeypatch):
     runs = []
 
@@ -276,6 +280,7 @@ def test_all_networks_have_a_full_and_a_quick_size(small, undrawn, said, monkeyp
     assert set(hsl09.TITLES) == set(networks.FIGURES)
 
 
+@quick_pictures
 def test_a_network_that_fails_does_not_stop_the_others(small, said, monkeypatch):
     def fails(chosen, *arguments, **options):
         if chosen[0].figure == "N2":
@@ -291,6 +296,7 @@ def test_a_network_that_fails_does_not_stop_the_others(small, said, monkeypatch)
         reproduce(small, quick=True, only=names, stream=said)
 
 
+@quick_pictures
 def test_a_stop_among_networks_leaves_a_partial_report(small, said, monkeypatch):
     def stops(chosen, *arguments, **options):
         if chosen[0].figure == "N5":

@@ -7,7 +7,8 @@ import json
 import shutil
 
 import pytest
-from support import small_reproduction
+from support import scale, small_reproduction
+from support.quick_pictures import quick_pictures
 
 from jitterfly.cli import main
 from jitterfly.plots import draw
@@ -29,11 +30,14 @@ def small(monkeypatch):
 
 
 @pytest.fixture(scope="module")
+@quick_pictures
 def made(tmp_path_factory):
     """What the command leaves in its folder, of small sizes."""
     folder = tmp_path_factory.mktemp("made")
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(io.StringIO()) as told:
         make_small(patch)
+        if not scale.FULL:  # the figures are made, and not drawn
+            patch.setattr(draw, "save", lambda _, path: path.write_text("<svg/>"))
         assert main(["theory", "--out", str(folder)]) == 0
     assert "the largest of N: exponential" in told.getvalue()
     return folder / "theory"

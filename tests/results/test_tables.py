@@ -7,6 +7,7 @@ import re
 import shutil
 
 import pytest
+from support import scale
 from support.scale import some
 
 import jitterfly as jf
@@ -19,8 +20,10 @@ from jitterfly.store import Store
 from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 
-KINDS = ("butterfly", "ring_allreduce", "rabenseifner_allreduce", "reduce_broadcast_allreduce")
-#: 16 observables of 3 columns each, on 45 cells, with targets.
+KINDS = ("ring_allreduce", "rabenseifner_allreduce", "butterfly", "reduce_broadcast_allreduce")
+KINDS = KINDS[: scale.at_most(4, 2)]
+RANKS = ", ".join(map(str, range(4, 49)))
+#: 16 observables of 3 columns each, on 45 cells, with targets; 8 at small scale.
 WIDE = (
     """
 name = "wide"
@@ -32,7 +35,7 @@ network = { kind = "loggops", L = "1us", o = "0.2us" }
 noise = [{ kind = "periodic", period = "100us", duration = "10us", start = "stationary" }]
 [axes.ranks]
 values = [RANKS]
-""".replace("RANKS", ", ".join(map(str, range(4, 49))))
+""".replace("RANKS", RANKS)
     + "".join(f'[variants.{kind}]\n"algorithm.kind" = "{kind}"\n' for kind in KINDS)
     + "[observables]\n"
     + "".join(
@@ -41,6 +44,8 @@ values = [RANKS]
         for kind in KINDS
     )
 )
+OBSERVABLES = 4 * len(KINDS)
+COLUMNS = 3 * OBSERVABLES + 4  # and the ranks, realizations, times without noise and the target
 
 
 @pytest.fixture(scope="module")
@@ -54,16 +59,16 @@ def wide(tmp_path_factory):
 def test_lines_are_no_longer_than_the_terminal(wide, width):
     text = tables.table(wide, width)
     assert max(map(len, text.splitlines())) <= width
-    left = re.search(r"\.\.\. (\d+) of 52 columns have no room", text)
+    left = re.search(rf"\.\.\. (\d+) of {COLUMNS} columns have no room", text)
     shown = len(re.findall(r"-+", next(li for li in text.splitlines() if li.startswith("--"))))
-    assert shown + int(left[1]) == 52
+    assert shown + int(left[1]) == COLUMNS
     assert "summary.csv has all" in text
 
 
 def test_means_stay_longer_than_a_list_of_times_without_noise(tmp_path):
     """Of variants there are several, and no name in the list."""
     text = WIDE.replace("completion_", "slowdown_").replace('"completion"', '"slowdown"')
-    study = parse_study(text.replace(", ".join(map(str, range(4, 49))), "4, 8"))
+    study = parse_study(text.replace(RANKS, "4, 8"))
     run(study, tmp_path / "out")
     results = Results(Store.open(tmp_path / "out"))
     narrow = tables.table(results, 80)
@@ -106,7 +111,14 @@ def test_a_large_table_says_how_many_rows_there_are_more(wide):
     assert len(text) < 10_000
 
 
-def test_where_everything_is(wide, tmp_path, capsys):
+@pytest.fixture
+def quick_pictures(request):
+    """Blank ones at small scale: these tests are of what is printed."""
+    if not scale.FULL:
+        request.getfixturevalue("blank_pictures")
+
+
+def test_where_everything_is(wide, tmp_path, quick_pictures, capsys):
     """`summary.csv` is what the command writes; a run from Python has none."""
     assert not (wide.store.path / "summary.csv").exists()
     told = " ".join(wide.store.summary().split())
@@ -169,9 +181,7 @@ def test_tables_of_one_study_have_the_same_columns():
 
 @pytest.mark.full_scale
 def test_many_tables_are_shown_up_to_so_many_rows(tmp_path):
-    small = WIDE.replace(", ".join(map(str, range(4, 49))), "4, 8, 16, 32").partition("[variants")[
-        0
-    ]
+    small = WIDE.replace(RANKS, "4, 8, 16, 32").partition("[variants")[0]
     small = small.replace("targets =", "#")
     axes = "".join(f'[axes.a.points.p{i}]\n"network.g" = "{i}ns"\n' for i in range(1, 46))
     run(parse_study(small.replace("[axes.ranks]", axes + "[axes.ranks]")), tmp_path / "out")
@@ -187,7 +197,7 @@ def test_many_tables_are_shown_up_to_so_many_rows(tmp_path):
     assert len(text.splitlines()) < MOST_OF_ALL + 100
 
 
-def test_the_commands_print_what_fits(wide, capsys, monkeypatch):
+def test_the_commands_print_what_fits(wide, quick_pictures, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
     for columns in some((80, 120), 1):
         monkeypatch.setenv("COLUMNS", str(columns))
@@ -208,7 +218,7 @@ def test_without_a_terminal_lines_have_120_letters(monkeypatch):
 def test_the_file_keeps_everything(wide, tmp_path):
     assert main(["export", str(wide.store.path), str(tmp_path / "x.csv")]) == 0
     rows = list(csv.DictReader((tmp_path / "x.csv").read_text().splitlines()))
-    assert len({(row["ranks"], row["observable"]) for row in rows}) == 45 * 16
+    assert len({(row["ranks"], row["observable"]) for row in rows}) == 45 * OBSERVABLES
     assert {"mean", "p5", "p50", "p90", "p95"} <= {row["statistic"] for row in rows}
 
 

@@ -1,4 +1,4 @@
-"""Coverage of 95 % intervals in 1000 simulated studies (small: 100), also under early stopping.
+"""Coverage of 95 % intervals in 1000 simulated studies (small: 50), also under early stopping.
 
 Truth is a closed form, or a run of the engine 70,000 times as long as a study. Seeds are fixed. A
 count of hits has to lie between the two-sided 99.9 % limits of its binomial distribution, so each
@@ -14,7 +14,7 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-from support.scale import full_scale, scaled
+from support.scale import at_most, full_scale, scaled
 
 import jitterfly as jf
 from jitterfly.observables import (
@@ -31,7 +31,7 @@ from jitterfly.observables import (
 from jitterfly.stats.critical_values import binomial_ranks
 
 pytestmark = pytest.mark.slow
-STUDIES = scaled(1000)
+STUDIES = at_most(1000, 50)
 FALSE_ALARM = 1e-3
 LIMIT = 10**6
 AT_ONCE = 1000

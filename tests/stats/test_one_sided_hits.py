@@ -41,7 +41,8 @@ def cost_of(ranks, seed, target="mean of cost ± 10 %", most=50_000, **budget):
 @pytest.mark.slow
 def test_coverage():
     """Half of the runs ended after 200 realizations, with 10.0 ± 0.5 ns for 14.1 ns."""
-    ranks, studies, realizations = 64, at_most(60, 6), 800_000
+    # The truth of 200,000 has a third of the error that an estimate has.
+    ranks, studies, realizations = 64, at_most(60, 4), at_most(800_000, 200_000)
     one, other = (
         jf.simulate(case_of(ranks, o=o), realizations, seed=3, threads=1).samples[:, 0]
         for o in ("200ns", "201ns")

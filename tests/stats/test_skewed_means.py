@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from support.scale import full_scale, some
+from support.scale import crossed, full_scale, some
 
 import jitterfly as jf
 from jitterfly import stats
@@ -99,8 +99,7 @@ def test_paired_differences_say_so_too():
     assert stats.difference(slow, np.ones(30)).skewed
 
 
-@pytest.mark.parametrize("chance", some(CHANCES, 3))
-@pytest.mark.parametrize("delay", some(DELAYS, 2))
+@pytest.mark.parametrize(("chance", "delay"), crossed(some(CHANCES, 3), some(DELAYS, 2)))
 def test_few_realizations_and_rare_noise(delay, chance):
     """Of 40 realizations: an interval covers with 93 % at least, or it has no ends.
 
@@ -119,8 +118,7 @@ def test_few_realizations_and_rare_noise(delay, chance):
             assert covered[~unknown].mean() > 0.93 - 5 * math.sqrt(0.93 * 0.07 / known)
 
 
-@pytest.mark.parametrize("chance", some(CHANCES, 4))
-@pytest.mark.parametrize("delay", some(DELAYS, 2))
+@pytest.mark.parametrize(("chance", "delay"), crossed(some(CHANCES, 3), some(DELAYS, 2)))
 def test_a_bound_takes_what_is_impossible_and_no_coverage(delay, chance):
     """Noise only adds to 10: no interval reaches below, and each covers where it did before."""
     x, _, truth = delayed(delay, chance, 12)
@@ -185,7 +183,7 @@ def test_all_met_of_columns_and_of_one_realization():
         stats.mean([1.0, 3.0], noise_free="x")
 
 
-@pytest.mark.parametrize("kind", ["completion", "slowdown", "overhead"])
+@pytest.mark.parametrize("kind", ["completion", full_scale("slowdown"), "overhead"])
 def test_a_study_of_ranks_that_always_wait(kind):
     """A target is met where the slowest rank delays every realization as much."""
     slow = jf.SpeedNoise(1.05, probability=0.5)
@@ -229,8 +227,10 @@ def _as_ranked(x, lower_bound=None):
     return stats.Estimate(*map(np.array, ends), 0.95, len(x))
 
 
-@pytest.mark.parametrize("chance", some([1e-3, 1e-2, 0.05, 0.3], 2))
-@pytest.mark.parametrize("form", ["slowdown", "gain", full_scale("difference")])
+@pytest.mark.parametrize(
+    ("form", "chance"),
+    crossed(["slowdown", "gain", "difference"], some([1e-3, 1e-2, 0.05, 0.3], 2)),
+)
 def test_few_realizations_of_observables(form, chance):
     """What studies show of 40 realizations of one rank, whose compute phase is delayed or not."""
     work, delay, draws = 10**7, 4 * 10**7, 300
@@ -277,8 +277,7 @@ def test_recovery_of_few_hits(count):
     assert covered / draws > 0.97 - 5 * math.sqrt(0.97 * 0.03 / draws)
 
 
-@pytest.mark.parametrize("chance", [1e-3, 1e-2])
-@pytest.mark.parametrize("count", [40, 500])
+@pytest.mark.parametrize(("chance", "count"), crossed([1e-3, 1e-2], [40, 500]))
 def test_sides_that_hardly_differ(count, chance):
     """Where no realization of a sample does, the ratio is not 1 for certain.
 

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from support.scale import full_scale
+from support.scale import crossed, full_scale
 from support.small_store import STUDY, make, put, study, to_csv
 
 import jitterfly as jf
@@ -245,8 +245,7 @@ def test_nothing_yet(out):
 
 
 @pytest.mark.parametrize("seed", [full_scale(7), 2**64 - 1])
-@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-@pytest.mark.parametrize("text", [PRECISE, BEST])
+@pytest.mark.parametrize(("suffix", "text"), crossed([".nc", ".zarr"], [PRECISE, BEST]))
 def test_datasets_read_back(out, suffix, text, seed):
     store = make(out, study(text, "seed = 5", f"seed = {seed}"))
     path = out.with_suffix(suffix)

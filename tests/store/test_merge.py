@@ -9,7 +9,7 @@ from support.small_store import STUDY, TWO, content, make, numbers, put, study, 
 from jitterfly.observables import Summary
 from jitterfly.store import Store, merge
 
-MOST = scaled(3000, least=1200)
+MOST = scaled(3000)
 SUMMARIES = STUDY.replace("max = 200", f"max = {MOST}, raw_bytes = 640")
 TARGETED = 'targets = ["mean of completion ± 3 %"]\n' + SUMMARIES
 
@@ -88,7 +88,7 @@ def test_samples_that_disagree(out, realization):
 
 
 def test_summaries_that_disagree(out):
-    described = study(SUMMARIES)
+    described = study(SUMMARIES, f"max = {MOST}", "max = 1200")
     make(out.with_name("a"), described, (0,), 20)
     with Store.create(out.with_name("b"), described) as store:
         cell = store.cells[0]

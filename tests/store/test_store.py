@@ -167,13 +167,17 @@ def test_cuts_do_not_matter(out):
     assert numbers(stores[0]) == numbers(stores[1]) == numbers(stores[2])
 
 
+MANY = scaled(3000, least=600)
+
+
 def test_a_smaller_limit_inside_a_summary(out):
     """The way to it is filled, once."""
-    settings = "max = 3000, raw_bytes = 320"
-    make(out, study(old="max = 200", new=settings), size=500)
-    again = make(out, study(old="max = 200", new=settings.replace("3000", "1001")), size=500)
-    assert [again.decision(cell).realizations for cell in again.cells] == [1001] * 4
-    other = make(out.with_name("b"), study(old="max = 200", new=settings.replace("3000", "1001")))
+    smaller = MANY // 3 + 1
+    many, few = (f"max = {most}, raw_bytes = 320" for most in (MANY, smaller))
+    make(out, study(old="max = 200", new=many), size=500)
+    again = make(out, study(old="max = 200", new=few), size=500)
+    assert [again.decision(cell).realizations for cell in again.cells] == [smaller] * 4
+    other = make(out.with_name("b"), study(old="max = 200", new=few))
     assert numbers(again) == numbers(other)
     assert numbers(make(out, again.study)) == numbers(again)
 
@@ -183,7 +187,8 @@ def test_a_smaller_limit_inside_a_summary(out):
 )
 def test_other_raw_bytes(out, kept):
     """Samples serve where summaries are wanted; where samples are wanted they are made."""
-    before, after = (study(old="max = 200", new=f"max = 999, raw_bytes = {b}") for b in kept)
+    most = MANY // 3 - 1
+    before, after = (study(old="max = 200", new=f"max = {most}, raw_bytes = {b}") for b in kept)
     make(out, before)
     assert numbers(make(out, after)) == numbers(make(out.with_name("b"), after))
 
@@ -229,12 +234,12 @@ def test_intervals_of_targets_are_those_of_the_looks(out):
     ("text", "old", "new"),
     [
         (STUDY, "max = 200", "max = 400"),
-        (STUDY, "max = 200", "max = 60"),
+        full_scale(STUDY, "max = 200", "max = 60"),
         (STUDY, "values = [4, 8]", "values = [4, 8, 16]"),
-        (STUDY, "values = [4, 8]", "values = [2, 4, 8]"),
+        full_scale(STUDY, "values = [4, 8]", "values = [2, 4, 8]"),
         (STUDY, "values = [4, 8]", "values = [8]"),
         (STUDY, "T = 0\n\n", "T = 1\n\n"),
-        (STUDY, "[observables.gain]", "[observables.win]"),
+        full_scale(STUDY, "[observables.gain]", "[observables.win]"),
         (STUDY, 'kind = "completion"\nT = 0', 'kind = "completion"\nT = 0\nrank = "mean"'),
         full_scale(PRECISE, "p50", "p90"),
         full_scale(PRECISE, TARGETS, ""),

@@ -52,7 +52,7 @@ def test_study(path, full):
     assert full or sum(cell.limit * cell.work for cell in cells) < (1.5e11 if largest else 3e10)
 
 
-@pytest.mark.parametrize("path", some(FILES, 4), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", some(FILES, 2), ids=lambda path: path.stem)
 @pytest.mark.parametrize("full", [False, full_scale(True)])
 def test_its_description_is_the_same_study(path, full):
     study = loaded(path, full)

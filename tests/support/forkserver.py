@@ -5,6 +5,36 @@ tests share this one: it is started once, with what was asked for before.
 """
 
 import multiprocessing
+import os
+import runpy
+import sys
 
 FORKSERVER = multiprocessing.get_context("forkserver")
 FORKSERVER.set_forkserver_preload(["jitterfly.sweep", "jitterfly.store.export", "scipy.special"])
+
+
+def run_program(folder, program, *words, module=True):
+    """Exit code, output and errors of a module, or of a text of Python, run as `__main__`.
+
+    As in a process that was started, but that jitterfly is imported; modules are looked for in the
+    folder first.
+    """
+    files = [folder / "stdout", folder / "stderr"]
+    process = FORKSERVER.Process(target=_program, args=(folder, files, program, words, module))
+    process.start()
+    process.join()
+    return process.exitcode, *(file.read_text(encoding="utf-8") for file in files)
+
+
+def _program(folder, files, program, words, module):
+    for number, file in enumerate(files, 1):
+        opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(opened, number)
+        os.close(opened)
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    sys.argv = ["-c", *words]
+    if module:
+        runpy.run_module(program, run_name="__main__", alter_sys=True)
+    else:
+        exec(program, {"__name__": "__main__"})

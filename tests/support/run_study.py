@@ -7,7 +7,9 @@ import ctypes
 import fcntl
 import os
 import runpy
+import shutil
 import socket
+import subprocess
 import sys
 import traceback
 from multiprocessing import forkserver
@@ -18,6 +20,7 @@ from jitterfly.studies import load_study
 from jitterfly.sweep import executors, run
 
 OUT_OF_THE_WAY = 100  # files from this number on
+MPI_PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
 def main(path, out, workers, seconds, most=None):
@@ -64,6 +67,15 @@ def forked(told, folder, *arguments):
     os.dup2(output, 1)
     os.dup2(output, 2)
     main(*arguments)
+
+
+def is_mpich():
+    """Whether there is an mpiexec that tells its ranks what they are as hand_over.py reads it."""
+    program = shutil.which("mpiexec", path=MPI_PATH)
+    if not program:
+        return False
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    return "HYDRA" in done.stdout
 
 
 def forked_rank(name, rank, *arguments):

@@ -13,6 +13,8 @@ from jitterfly.store import Store
 from jitterfly.store.numbers import Numbers
 from jitterfly.studies import parse_study
 
+from .scale import at_most
+
 STUDY = """
 name = "small"
 title = "A small study"
@@ -54,7 +56,7 @@ TWO = STUDY.replace("T = 0\n", 'T = 0\nvariant = "plain"\n', 1).replace(
 
 TARGETS = 'targets = ["mean of completion ± 3 %", "p50 of gain ± 5 %"]\n'
 PRECISE = TARGETS + STUDY.replace("max = 200", "max = 20000")
-FILLED = PRECISE.replace("max = 20000", "max = 5000, raw_bytes = 8000")
+FILLED = PRECISE.replace("max = 20000", f"max = {at_most(5000, 1500)}, raw_bytes = 8000")
 
 
 def study(text=STUDY, old="", new="", **options):

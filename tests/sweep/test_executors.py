@@ -9,18 +9,27 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from support import run_study, sweep_cases
-from support.scale import full_scale
+from support import hand_over, run_study, scale, sweep_cases
+from support.forkserver import FORKSERVER
+from support.scale import at_most, full_scale
 
 from jitterfly import launchers
 from jitterfly.cli import main
 from jitterfly.sweep import CellsFailed, executors, run
 from jitterfly.sweep.executors import Pool, WorkerDied, WorkersBroken
+
+
+@pytest.fixture
+def forked_workers(monkeypatch):
+    """Workers are forked, but at full scale: each that is started imports all modules."""
+    if not scale.FULL:
+        monkeypatch.setattr(executors, "_SPAWN", FORKSERVER)
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +66,17 @@ def test_batches_do_not_matter(tmp_path, whole):
     assert sweep_cases.contents(tmp_path / "out") == whole
 
 
+RANKS = 3 if scale.FULL else 2  # of which one drives the others
+
+
 def mpiexec(*command):
-    """Three ranks; skips the test where there is no MPI."""
+    """So many ranks; skips the test where there is no MPI."""
     pytest.importorskip("mpi4py")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     if not shutil.which("mpiexec", path=path):
         pytest.skip("no mpiexec")
     environment = os.environ | {"PATH": path, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    whole = ["mpiexec", "-n", "3", sys.executable, *map(str, command)]
+    whole = ["mpiexec", "-n", str(RANKS), sys.executable, *map(str, command)]
     ends = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(whole, env=environment, start_new_session=True, **ends)
     try:
@@ -75,13 +87,32 @@ def mpiexec(*command):
     return subprocess.CompletedProcess(whole, process.returncode, printed, err)
 
 
+def forked_ranks(*arguments):
+    """The same of run_study.py, with ranks that are forked: each that is started imports all."""
+    pytest.importorskip("mpi4py")
+    mark = uuid.uuid4().hex
+    ranks = [
+        FORKSERVER.Process(target=run_study.forked_rank, args=(mark, rank, *arguments), daemon=True)
+        for rank in range(RANKS)
+    ]
+    for rank in ranks:
+        rank.start()
+    done = mpiexec("-IS", hand_over.__file__, mark)
+    for rank in ranks:
+        rank.kill()
+        rank.join()
+    return done
+
+
 @pytest.mark.parametrize("workers", [full_scale("none"), "mpi"])
-def test_three_ranks_of_mpi_and_one_process_agree(tmp_path, whole, workers):
+def test_ranks_of_mpi_and_one_process_agree(tmp_path, whole, workers):
     """Also where nobody says that there are ranks."""
     (tmp_path / "sweep.toml").write_text(sweep_cases.STUDY)
-    script = Path(run_study.__file__)
     options = [tmp_path / "sweep.toml", tmp_path / "out", workers, "0.02"]
-    done = mpiexec("-m", "mpi4py.futures", script, *options)
+    if scale.FULL or not run_study.is_mpich():
+        done = mpiexec("-m", "mpi4py.futures", Path(run_study.__file__), *options)
+    else:
+        done = forked_ranks(*map(str, options))
     assert done.returncode == 0, done.stderr
     assert sweep_cases.contents(tmp_path / "out") == whole
 
@@ -177,7 +208,7 @@ def test_a_worker_that_is_killed_costs_its_batch(tmp_path, whole, monkeypatch):
     assert sweep_cases.contents(tmp_path / "out") == whole
 
 
-def test_a_worker_that_is_killed_from_outside(tmp_path, whole):
+def test_a_worker_that_is_killed_from_outside(tmp_path, whole, forked_workers):
     with Pool(sweep_cases.nothing, range(2)) as pool:
         killer = threading.Timer(0, kill_one, [pool, tmp_path / "out"])
         killer.start()
@@ -256,7 +287,7 @@ def test_pool():
         pool.submit(pow, 3, 2)
 
 
-def test_killing_a_pool_is_prompt():
+def test_killing_a_pool_is_prompt(forked_workers):
     pool = Pool(sweep_cases.nothing, range(2))
     busy = [pool.submit(time.sleep, 60) for _ in range(5)]
     while len(pool.pids()) < 2:
@@ -268,7 +299,7 @@ def test_killing_a_pool_is_prompt():
     assert all(future.done() for future in busy)
 
 
-def test_a_pool_that_was_killed_has_no_process_left(monkeypatch):
+def test_a_pool_that_was_killed_has_no_process_left(monkeypatch, forked_workers):
     """A process that a thread of the pool waits for, too, counts as a child until that knows."""
 
     def slow(pid, options, wait=os.waitpid):
@@ -291,14 +322,15 @@ def test_a_pool_that_was_killed_has_no_process_left(monkeypatch):
 
 
 def test_workers_leave_with_a_driver_that_is_killed(tmp_path):
+    number = at_most(2, 1)
     script = (
         "import time, os, sys\n"
         "from support import sweep_cases\n"
         "from jitterfly.sweep.executors import Pool\n"
         "if __name__ == '__main__':\n"
-        "    pool = Pool(sweep_cases.nothing, range(2))\n"
+        f"    pool = Pool(sweep_cases.nothing, range({number}))\n"
         "    pool.submit(int), pool.submit(int).result()\n"
-        "    [pool.submit(time.sleep, 600) for _ in range(2)]\n"
+        f"    [pool.submit(time.sleep, 600) for _ in range({number})]\n"
         "    print(*pool.pids(), flush=True)\n"
         "    time.sleep(600)\n"
     )

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from support import hand_over, run_study, scale, sweep_cases
 from support.forkserver import FORKSERVER
-from support.scale import full_scale, scaled
+from support.scale import at_most, full_scale
 
 from jitterfly.sweep import run
 
@@ -29,27 +29,20 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc"),
 ]
 
-KILLS = scaled(50)
+KILLS = at_most(50, 3)
 SCRIPT = Path(run_study.__file__)
 _MARK = "JITTERFLY_TEST_OF_KILLING"
 
 
-def variation(*changes):
-    text = sweep_cases.STUDY
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    return text
-
-
 # Less precise than the study of sweeps, in fewer realizations.
-STUDY = variation(
-    ("± 2 %", "± 4 %"),
-    ("± 3 %", "± 6 %"),
+STUDY = sweep_cases.changed(
+    sweep_cases.PRECISE,
+    *sweep_cases.LESS,
     ("max = 2500, raw_bytes = 16384", "max = 1000, raw_bytes = 8192"),
 )
 # One cell, of raw samples and of summaries.
-SMALL = variation(
+SMALL = sweep_cases.changed(
+    sweep_cases.PRECISE,
     ("min = 64, max = 2500, raw_bytes = 16384", "min = 20, max = 40, raw_bytes = 512"),
     ("values = [2, 64]", "values = [4]"),
     ('values = ["100ns", "2us"]', 'values = ["2us"]'),
@@ -234,13 +227,13 @@ def whole(tmp_path_factory):
 def test_killed_at_any_instant(mode, study, whole, tmp_path):
     if mode == "mpi":
         pytest.importorskip("mpi4py")
-        if not shutil.which("mpiexec", path=MPI_PATH):
+        if not shutil.which("mpiexec", path=run_study.MPI_PATH):
             pytest.skip("no mpiexec")
     forked = Forked
     if mode == "mpi":
-        forked = ForkedRanks if is_mpich() else Run
+        forked = ForkedRanks if run_study.is_mpich() else Run
     draw = random.Random(f"kill {mode}")
-    first = Run(mode, study, tmp_path / "undisturbed", SECONDS)
+    first = (Run if scale.FULL else forked)(mode, study, tmp_path / "undisturbed", SECONDS)
     started, writing, end = first.times()
     assert sweep_cases.contents(tmp_path / "undisturbed") == whole[1]
 
@@ -248,7 +241,7 @@ def test_killed_at_any_instant(mode, study, whole, tmp_path):
     while kills < KILLS or ends == 0:
         early = draw.random() < 0.2
         # Early, the start is what is killed.
-        fresh = early or kills == KILLS
+        fresh = early or (kills == KILLS and scale.FULL)
         one = (Run if fresh else forked)(mode, study, out, SECONDS)
         if kills == KILLS:  # to the end
             killed = False
@@ -271,18 +264,11 @@ def test_killed_at_any_instant(mode, study, whole, tmp_path):
     assert len(states) > (KILLS // 3 if scale.FULL else 0)
 
 
-def is_mpich():
-    """Whether mpiexec tells its ranks what they are as hand_over.py reads it."""
-    command = [shutil.which("mpiexec", path=MPI_PATH), "--version"]
-    return "HYDRA" in subprocess.run(command, capture_output=True, text=True, check=False).stdout
-
-
 def size(out):
     """Bytes of all records."""
     return sum(path.stat().st_size for path in out.glob("records/*"))
 
 
-MPI_PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 SECONDS = 0.03  # of a batch: there are hundreds; in less than a batch of one takes, thousands
 
 
@@ -296,7 +282,7 @@ def test_killed_at_each_line_that_writes(most, tmp_path, monkeypatch):
     run(sweep_cases.study(SMALL), tmp_path / "undisturbed")
     samples = sweep_cases.samples(tmp_path / "undisturbed")
     whole = sweep_cases.contents(tmp_path / "undisturbed")
-    for kills in itertools.count(step=1 if scale.FULL else 10):
+    for kills in itertools.count(step=1 if scale.FULL else 20):
         out = tmp_path / str(kills)
         process = FORKSERVER.Process(
             target=sweep_cases.run_up_to_line, args=(kills, SMALL, out, most)

@@ -237,7 +237,9 @@ def test_the_second_signal_ends_at_once(first):
     assert end(process)[0] == 143
 
 
-@pytest.mark.parametrize(("number", "expected"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "expected"), [full_scale(signal.SIGTERM, 143), (signal.SIGINT, 130)]
+)
 def test_while_an_import_executes_a_string(number, expected, tmp_path, monkeypatch):
     """`python -m` would otherwise end by SIGINT, whatever the command's exit code."""
     first, then = "sleep(60)\n    except", "sleep(60)\ncli"

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support import sweep_cases
-from support.scale import full_scale, some
+from support.scale import at_most, full_scale, some
 
 import jitterfly as jf
 from jitterfly.observables import Decision
@@ -76,15 +76,15 @@ def test_again_runs_nothing(finished, whole):
 def test_a_larger_budget_extends(tmp_path, text):
     """It ends where a run that had it from the start ends, and makes no realization twice."""
     small, large = Counting(), Counting()
-    study = sweep_cases.study(text)
+    study, enough = sweep_cases.study(text), at_most(4000, 1000)
     run(study, tmp_path / "out", realizations=500, executor=small)
-    run(study, tmp_path / "out", realizations=4000, executor=large)
+    run(study, tmp_path / "out", realizations=enough, executor=large)
     made = sorted(
         (batch.cell.name, batch.first, batch.count) for batch in small.batches + large.batches
     )
     for (name, first, count), (other, after, _) in itertools.pairwise(made):
         assert name != other or first + count <= after
-    run(study, tmp_path / "once", realizations=4000)
+    run(study, tmp_path / "once", realizations=enough)
     assert sweep_cases.contents(tmp_path / "out") == sweep_cases.contents(tmp_path / "once")
 
 
@@ -399,7 +399,8 @@ def test_targets_in_a_locale_without_unicode(tmp_path, sign):
 def test_a_width_is_said_once(tmp_path):
     from jitterfly.results.status import status
 
-    run(sweep_cases.study(), tmp_path / "out", realizations=200, stream=io.StringIO())
+    study = sweep_cases.study(sweep_cases.PRECISE)
+    run(study, tmp_path / "out", realizations=200, stream=io.StringIO())
     told = status(Store.open(tmp_path / "out"))
     assert re.search(r"mean of gain: not met, ± [0-9.]+ %, 2 % wanted", told)
     assert "(±" not in told

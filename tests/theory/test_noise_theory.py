@@ -25,7 +25,7 @@ def test_one_rank_under_jitter():
 
     For jitter of the message: F_{l+1}(t) = F_l(t) (f_X * F_l)(t - c).
     """
-    log2_ranks, transit, delay, mean, count = 5, 10, 7, 0.5, scaled(3000, least=600)
+    log2_ranks, transit, delay, mean, count = 5, 10, 7, 0.5, scaled(3000)
     tick = 1e-12
     jitter = jf.NetworkJitter(transit / mean * tick, delay * tick)
     network = jf.Hockney(transit * tick, 0)

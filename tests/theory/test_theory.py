@@ -10,7 +10,7 @@ from math import comb, factorial, log, sqrt
 import numpy as np
 import pytest
 from reference.chance import FALSE_ALARM
-from support.scale import scaled, some
+from support.scale import crossed, scaled, some
 
 import jitterfly as jf
 from jitterfly.theory import Largest, Residual, StepModel, last_rank, one_rank
@@ -41,8 +41,7 @@ def simulate(rounds, both, transit, draw, at, count, seed):
 
 
 @pytest.mark.parametrize("name", some(DELAYS, 2))
-@pytest.mark.parametrize("at", ["receive", "send"])
-@pytest.mark.parametrize("transit", [0.0, 1.7 * US])
+@pytest.mark.parametrize(("at", "transit"), crossed(["receive", "send"], [0.0, 1.7 * US]))
 def test_recursion_against_simulation(name, at, transit):
     """Dvoretzky-Kiefer-Wolfowitz for one rank; Hoeffding at quantiles for the last."""
     delay, draw = DELAYS[name]
