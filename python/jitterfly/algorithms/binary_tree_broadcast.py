@@ -6,8 +6,8 @@ import numpy as np
 
 from ..fields import frozen_dataclass
 from ..steps import Step
-from .algorithm import (
-    Algorithm,
+from .algorithm import Algorithm
+from .shared_steps import (
     SegmentBytes,
     block_bytes,
     check_ranks,

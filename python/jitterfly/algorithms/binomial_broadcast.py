@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..steps import Step
-from .algorithm import Algorithm, collective, spread_down
+from .algorithm import Algorithm
+from .shared_steps import collective, spread_down
 
 
 @dataclass(frozen=True)

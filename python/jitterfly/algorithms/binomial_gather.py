@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..steps import Step
-from .algorithm import Algorithm, blocks_over_tree, collective
+from .algorithm import Algorithm
+from .shared_steps import blocks_over_tree, collective
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..steps import Step
-from .algorithm import Algorithm, collective, gather_up
+from .algorithm import Algorithm
+from .shared_steps import collective, gather_up
 
 
 @dataclass(frozen=True)

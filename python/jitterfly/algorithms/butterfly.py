@@ -15,7 +15,8 @@ from ..fields import check_integer, frozen_dataclass, shorten
 from ..network import Network
 from ..steps import ASK, COPY, ENTER, EXCHANGE, FINAL, START, Asking, Costs, Step, power_below
 from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
-from .algorithm import MOST_ROUNDS, Forwarding, collective, fold_in, fold_out
+from .algorithm import MOST_ROUNDS, Forwarding
+from .shared_steps import collective, fold_in, fold_out
 
 MOST_MIRRORS = 8
 Levels = tuple[int, ...] | Literal["all"] | None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..fields import frozen_dataclass
 from ..steps import Range, Step
-from .algorithm import (
-    Algorithm,
+from .algorithm import Algorithm
+from .shared_steps import (
     SegmentBytes,
     block_bytes,
     check_step_count,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..steps import Shift, Step, rounds_of
-from .algorithm import Algorithm, collective, message
+from .algorithm import Algorithm
+from .shared_steps import collective, message
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from ..fields import frozen_dataclass
 from ..steps import PairArray, Step
-from .algorithm import (
-    Forwarded,
+from .algorithm import Forwarded
+from .shared_steps import (
     SegmentBytes,
     block_bytes,
     check_ranks,

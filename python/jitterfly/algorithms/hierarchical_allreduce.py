@@ -9,19 +9,9 @@ import numpy as np
 
 from ..fields import Given, check_choice, check_integer, frozen_dataclass, shorten
 from ..steps import MESSAGE, OBSERVE, Listed, PairArray, Partners, Step, rounds_of
-from .algorithm import (
-    COLLECTIVES,
-    MOST_ROUNDS,
-    Algorithm,
-    Forwarding,
-    block_bytes,
-    check_ranks,
-    checked_steps,
-    collective,
-    is_kind_of,
-    message,
-)
+from .algorithm import COLLECTIVES, MOST_ROUNDS, Algorithm, Forwarding, checked_steps, is_kind_of
 from .recursive_doubling_allreduce import RecursiveDoublingAllreduce
+from .shared_steps import block_bytes, check_ranks, collective, message
 
 
 class _Allreduce(Given[str | Mapping[str, Any] | Algorithm, Algorithm]):

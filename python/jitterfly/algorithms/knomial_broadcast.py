@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..fields import Given, check_integer, frozen_dataclass
 from ..steps import Step
-from .algorithm import MOST_ROUNDS, Algorithm, collective, knomial_steps
+from .algorithm import MOST_ROUNDS, Algorithm
+from .shared_steps import collective, knomial_steps
 
 
 @frozen_dataclass()

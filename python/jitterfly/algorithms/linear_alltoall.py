@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..fields import Given, check_integer, frozen_dataclass
 from ..steps import MOST_WINDOW, Shift, Step
-from .algorithm import Algorithm, all_sent_first, check_step_count, collective, in_one_row, message
+from .algorithm import Algorithm
+from .shared_steps import all_sent_first, check_step_count, collective, in_one_row, message
 
 
 @frozen_dataclass()

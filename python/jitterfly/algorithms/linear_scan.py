@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..steps import Range, Step
-from .algorithm import Algorithm, check_step_count, collective, in_one_row, message
+from .algorithm import Algorithm
+from .shared_steps import check_step_count, collective, in_one_row, message
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..steps import Step
-from .algorithm import Algorithm, collective, linear_steps
+from .algorithm import Algorithm
+from .shared_steps import collective, linear_steps
 
 
 @dataclass(frozen=True)

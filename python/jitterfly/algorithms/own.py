@@ -21,16 +21,8 @@ from ..steps import (
     Xor,
     power_below,
 )
-from .algorithm import (
-    COLLECTIVES,
-    Algorithm,
-    all_sent_first,
-    block_bytes,
-    checked_steps,
-    collective,
-    message,
-    segments_of,
-)
+from .algorithm import COLLECTIVES, Algorithm, checked_steps
+from .shared_steps import all_sent_first, block_bytes, collective, message, segments_of
 
 __all__ = [
     "Algorithm",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..steps import Step
-from .algorithm import Algorithm, block_bytes, collective, pairwise_steps
+from .algorithm import Algorithm
+from .shared_steps import block_bytes, collective, pairwise_steps
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..fields import frozen_dataclass
 from ..steps import Step, Xor, power_below
-from .algorithm import Forwarded, block_bytes, collective, fold_in, fold_out, message
+from .algorithm import Forwarded
+from .shared_steps import block_bytes, collective, fold_in, fold_out, message
 
 
 @frozen_dataclass()

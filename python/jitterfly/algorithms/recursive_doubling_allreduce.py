@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..fields import frozen_dataclass
 from ..steps import Step, Xor, power_below
-from .algorithm import Forwarded, collective, fold_in, fold_out, message
+from .algorithm import Forwarded
+from .shared_steps import collective, fold_in, fold_out, message
 
 
 @frozen_dataclass()

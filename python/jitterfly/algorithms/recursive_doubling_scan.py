@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..steps import Listed, Partners, Step, Xor, power_below, rounds_of
-from .algorithm import Algorithm, check_ranks, collective, message
+from .algorithm import Algorithm
+from .shared_steps import check_ranks, collective, message
 
 
 @dataclass(frozen=True)

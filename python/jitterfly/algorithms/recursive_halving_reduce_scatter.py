@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..steps import Step, Xor, power_below
-from .algorithm import Algorithm, block_bytes, collective, fold_in, fold_out, message
+from .algorithm import Algorithm
+from .shared_steps import block_bytes, collective, fold_in, fold_out, message
 
 
 @dataclass(frozen=True)

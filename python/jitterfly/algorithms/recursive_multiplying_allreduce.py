@@ -6,9 +6,9 @@ import numpy as np
 
 from ..fields import Given, check_integer, frozen_dataclass
 from ..steps import MOST_WINDOW, Listed, PairArray, Range, Step
-from .algorithm import (
+from .algorithm import Forwarded
+from .shared_steps import (
     FOLD_IN,
-    Forwarded,
     all_sent_first,
     check_ranks,
     check_step_count,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..fields import frozen_dataclass
 from ..steps import Step, rounds_of
-from .algorithm import Forwarded, collective, gather_up, spread_down
+from .algorithm import Forwarded
+from .shared_steps import collective, gather_up, spread_down
 
 
 @frozen_dataclass()

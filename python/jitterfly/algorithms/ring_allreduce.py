@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..fields import frozen_dataclass
 from ..steps import Shift, Step
-from .algorithm import Forwarded, block_bytes, collective, message
+from .algorithm import Forwarded
+from .shared_steps import block_bytes, collective, message
 
 
 @frozen_dataclass()

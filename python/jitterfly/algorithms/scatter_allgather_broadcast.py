@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..steps import Shift, Step, rounds_of
-from .algorithm import Algorithm, block_bytes, blocks_over_tree, collective, message
+from .algorithm import Algorithm
+from .shared_steps import block_bytes, blocks_over_tree, collective, message
 
 
 @dataclass(frozen=True)

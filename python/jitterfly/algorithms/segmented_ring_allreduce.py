@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..fields import frozen_dataclass
 from ..steps import Shift, Step
-from .algorithm import (
-    Forwarded,
+from .algorithm import Forwarded
+from .shared_steps import (
     SegmentBytes,
     block_bytes,
     check_step_count,

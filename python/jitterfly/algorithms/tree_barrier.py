@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..steps import Step, rounds_of
-from .algorithm import Algorithm, collective, gather_up, spread_down
+from .algorithm import Algorithm
+from .shared_steps import collective, gather_up, spread_down
 
 
 @dataclass(frozen=True)

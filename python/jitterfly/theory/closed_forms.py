@@ -14,8 +14,8 @@ from ..algorithms import (
     KnomialReduce,
     SegmentedRingAllreduce,
 )
-from ..algorithms.algorithm import block_bytes, segments_of
 from ..algorithms.bruck_alltoall import blocks_with_bit
+from ..algorithms.shared_steps import block_bytes, segments_of
 from ..case import Case, check_case
 from ..fields import check_integer, check_power_of_two, shorten
 from ..network import MOST_BYTES, LogGOPS

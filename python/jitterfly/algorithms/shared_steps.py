@@ -1,0 +1,299 @@
+"""Steps that algorithms share: fold of a non-power-of-two of ranks, k-nomial trees, pipelines."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..fields import Given, as_integer, shorten
+from ..network import MOST_BYTES
+from ..steps import (
+    MESSAGE,
+    OBSERVE,
+    RECEIVES_ONLY,
+    SENDS_ONLY,
+    START,
+    BinomialTree,
+    Listed,
+    PairArray,
+    Partners,
+    Range,
+    Shift,
+    Step,
+    power_below,
+    rounds_of,
+)
+from ..syntax import read_size
+from .algorithm import MOST_LISTED_RANKS, MOST_ROUNDS, Algorithm
+
+MOST_STEPS = 2**18
+"""Of an algorithm with steps in proportion to ranks or segments: each takes memory."""
+
+
+FOLD_IN, FOLD_OUT = 62, 63
+"""Draws of the messages from and to the ranks beyond a power of two: out of the way of the rounds'
+(at most 60), so that these see the same noise in every algorithm."""
+
+
+class SegmentBytes(Given[int | str, int]):
+    """A field of a dataclass: the most bytes of a segment of a vector, 8 KiB by default."""
+
+    def __init__(self) -> None:
+        super().__init__("int | str", 2**13)
+
+    def __set__(self, instance: object, value: int | str) -> None:
+        instance.__dict__[self._name] = read_size(value, self._name, 1, MOST_BYTES)
+
+
+def block_bytes(message_bytes: int, blocks: int) -> int:
+    """Size of a block of a vector that is cut into so many, rounded up."""
+    return -(-message_bytes // blocks)
+
+
+def segments_of(message_bytes: int, segment_bytes: int) -> int:
+    """How many segments of at most so many bytes a vector is cut into, at least one."""
+    return max(block_bytes(message_bytes, segment_bytes), 1)
+
+
+def check_ranks(algorithm: Algorithm, ranks: int, most: int = MOST_LISTED_RANKS) -> None:
+    """Raise ValueError for more ranks than messages are listed of."""
+    if ranks > most:
+        name = type(algorithm).__name__
+        raise ValueError(f"ranks must be from 1 to {most} for {name}, got {ranks}")
+
+
+def check_step_count(algorithm: Algorithm, count: int, how: str) -> None:
+    """Raise ValueError for more steps than are listed; `how` says what to change."""
+    if count > MOST_STEPS:
+        raise ValueError(
+            f"{how} for {type(algorithm).__name__}: at most {MOST_STEPS} steps fit, got {count}"
+        )
+
+
+def message(
+    partners: Partners,
+    draw: int,
+    size: int,
+    label: str,
+    *,
+    combine: bool = False,
+    repeat: int = 1,
+    occupies: bool = True,
+) -> Step:
+    """A step in which messages of `size` bytes are sent.
+
+    `draw`: the number of its random draws, from 0. Steps in which one rank sends, or receives, need
+    different numbers; a step with `repeat` = n takes n of them, from `draw` on. 62 and 63 are those
+    of `FOLD_IN` and `FOLD_OUT`.
+
+    Raises
+    ------
+    ValueError
+        `partners` is no map of them; `draw`, `size` or `repeat` is no integer, or negative.
+    """
+    if not isinstance(partners, Partners):
+        raise ValueError(
+            f"partners must be Shift, Xor, BinomialTree, Range or Listed, got {shorten(partners)}"
+        )
+    draw, size, repeat = (
+        _whole(name, value) for name, value in (("draw", draw), ("size", size), ("repeat", repeat))
+    )
+    return Step(MESSAGE, draw, 0, label, None, partners, size, combine, repeat, occupies)
+
+
+def _whole(name: str, value: int) -> int:
+    number = as_integer(value)
+    if number is None or number < 0:
+        hint = " (// divides integers)" if isinstance(value, float) else ""
+        raise ValueError(f"{name} must be an integer of at least 0, got {shorten(value)}{hint}")
+    return number
+
+
+def all_sent_first(messages: list[Step]) -> list[Step]:
+    """Ranks send the messages of all these steps, and then receive those of all, in this order.
+
+    As nonblocking sends and receives of a library, whose receives are waited for in this order.
+    """
+    if len(messages) == 1:
+        return messages
+    sent = [
+        step._replace(flags=step.flags | SENDS_ONLY, place=place, label="")
+        for place, step in enumerate(messages)
+    ]
+    received = [
+        step._replace(flags=step.flags | RECEIVES_ONLY, place=place)
+        for place, step in enumerate(messages)
+    ]
+    return sent + received
+
+
+def collective(messages: list[Step]) -> list[Step]:
+    """With the row "start" before them; the last one completes the collective."""
+    start = Step(OBSERVE, label=START)
+    if not messages:
+        return [start._replace(redundancy=0)]
+    return [start, *messages[:-1], messages[-1]._replace(redundancy=0)]
+
+
+def fold_in(ranks: int, size: int, *, combine: bool, occupies: bool = True) -> list[Step]:
+    """Ranks beyond the largest power of two P send to ``i - P``; nothing where there are none."""
+    power = power_below(ranks)
+    if power == ranks:
+        return []
+    partners = Range(power, ranks, -power)
+    return [message(partners, FOLD_IN, size, "fold in", combine=combine, occupies=occupies)]
+
+
+def fold_out(ranks: int, size: int, *, occupies: bool = True) -> list[Step]:
+    """And at the end they are sent what they lack."""
+    power = power_below(ranks)
+    if power == ranks:
+        return []
+    return [message(Range(0, ranks - power, power), FOLD_OUT, size, "fold out", occupies=occupies)]
+
+
+def gather_up(ranks: int, size: int, *, combine: bool) -> list[Step]:
+    """A binomial tree towards rank 0: strides 1, 2, 4, ... (as MPICH)."""
+    return [
+        message(BinomialTree(1 << r, ranks, down=False), r, size, f"up {r + 1}", combine=combine)
+        for r in range(rounds_of(ranks))
+    ]
+
+
+def spread_down(ranks: int, size: int, *, first: int = 0) -> list[Step]:
+    """A binomial tree from rank 0: strides ..., 4, 2, 1 (as MPICH)."""
+    rounds = rounds_of(ranks)
+    return [
+        message(
+            BinomialTree(1 << (rounds - 1 - r), ranks, down=True), first + r, size, f"down {r + 1}"
+        )
+        for r in range(rounds)
+    ]
+
+
+def blocks_over_tree(ranks: int, block: int, *, down: bool) -> list[Step]:
+    """A binomial tree with root 0, as a scatter down or a gather up: each rank has a block.
+
+    Over stride s go the blocks of s ranks, or of those that are left (a step of its own, of that
+    one pair). The strides are ..., 4, 2, 1 down, and 1, 2, 4, ... up (as MPICH).
+    """
+    strides = [1 << r for r in range(rounds_of(ranks))]
+    steps = []
+    for r, stride in enumerate(reversed(strides) if down else strides):
+        cut = ranks // (2 * stride) * (2 * stride)  # the subtree from here on is not whole
+        left = ranks - cut - stride
+        label, short = f"{'scatter' if down else 'gather'} {r + 1}", 0 < left < stride
+        if cut:
+            whole = BinomialTree(stride, cut, down=down)
+            steps.append(message(whole, r, stride * block, "" if short else label))
+        if short:  # the same draws: no rank is in both
+            first = cut if down else cut + stride
+            pair = Range(first, first + 1, stride if down else -stride)
+            steps.append(message(pair, r, left * block, label))
+    return steps
+
+
+def knomial_steps(
+    algorithm: Algorithm, ranks: int, radix: int, size: int, *, up: bool
+) -> list[Step]:
+    """The messages of a k-nomial tree with root 0, up to it and combined there, or down from it.
+
+    In the number of a rank to the base `radix`, the lowest level has the edges from the ranks whose
+    last digit is 0 to those that differ from them in that digit; and so on. In a step each parent
+    of a level has a message with one child.
+
+    Raises
+    ------
+    ValueError
+        More ranks or steps than are listed; it names the algorithm.
+    """
+    check_ranks(algorithm, ranks)
+    strides = [radix**level for level in range(MOST_ROUNDS) if radix**level < ranks]
+    levels = [range(stride, min(stride * radix, ranks), stride) for stride in strides]
+    check_step_count(algorithm, sum(map(len, levels)), "radix must be lower")
+    tree = list(zip(strides, levels, strict=True))
+    steps = []
+    for number, (stride, firsts) in enumerate(tree if up else reversed(tree)):
+        for child, first in enumerate(firsts, 1):
+            children = np.arange(first, ranks, stride * radix)
+            ends = [children, children - first] if up else [children - first, children]
+            label = f"{'up' if up else 'down'} {number + 1}" if child == len(firsts) else ""
+            draw = number * (radix - 1) + child - 1
+            steps.append(message(Listed(np.stack(ends, axis=1)), draw, size, label, combine=up))
+    return steps
+
+
+def in_one_row(steps: list[Step], label: str) -> list[Step]:
+    """Steps without labels, of which the last, if there is one, has the row of all of them."""
+    return [*steps[:-1], *(step._replace(label=label) for step in steps[-1:])]
+
+
+def pairwise_steps(
+    algorithm: Algorithm, ranks: int, size: int, *, combine: bool = False
+) -> list[Step]:
+    """In step d rank i sends to ``i + d`` and receives from ``i - d`` (modulo N); d from 1.
+
+    Raises
+    ------
+    ValueError
+        More steps than are listed; it names the algorithm.
+    """
+    check_step_count(algorithm, ranks - 1, "ranks must be fewer")
+    steps = [message(Shift(d), d - 1, size, "", combine=combine) for d in range(1, ranks)]
+    return in_one_row(steps, "pairwise")
+
+
+def linear_steps(algorithm: Algorithm, ranks: int, size: int, *, to_root: bool) -> list[Step]:
+    """Messages between rank 0 and ranks 1, 2, 3, ..., one after the other.
+
+    Raises
+    ------
+    ValueError
+        More steps than are listed; it names the algorithm.
+    """
+    check_step_count(algorithm, ranks - 1, "ranks must be fewer")
+    steps = [
+        message(Range(r, r + 1, -r) if to_root else Range(0, 1, r), r - 1, size, "")
+        for r in range(1, ranks)
+    ]
+    return in_one_row(steps, "linear")
+
+
+def pipelined(
+    edges: PairArray,
+    first: npt.NDArray[np.int64],
+    segments: int,
+    draw: int,
+    size: int,
+    label: str,
+    *,
+    combine: bool = False,
+) -> list[Step]:
+    """Segments over the edges of a tree: each edge has one in every second step.
+
+    Parameters
+    ----------
+    edges : array of shape (edges, 2)
+        Sender and receiver of each.
+    first : array of shape (edges,)
+        The step of its first segment.
+    segments : int
+    draw : int
+        The number of the draws of step 0.
+    size : int
+        Bytes of a segment.
+    label : str
+        Of the last step.
+    combine : bool
+        Whether receivers combine.
+    """
+    last = first + 2 * (segments - 1)
+    steps: list[Step] = []
+    lists: dict[bytes, Listed] = {}  # most steps have the messages of the last but one
+    for t in range(int(last.max()) + 1):
+        sends = (first <= t) & (t <= last) & ((t - first) % 2 == 0)
+        if sends.any():
+            partners = lists.setdefault(sends.tobytes(), Listed(edges[sends]))
+            steps.append(message(partners, draw + t, size, "", combine=combine))
+    steps[-1] = steps[-1]._replace(label=label)
+    return steps
