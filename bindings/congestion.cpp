@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "baselines/graph_walk.h"
 #include "congestion/program.h"
-#include "peers/graph_walk.h"
 
 namespace py = pybind11;
 namespace congestion = jf::congestion;

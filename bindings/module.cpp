@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "baselines/event_driven.h"
 #include "build_info.h"
 #include "congestion/loads.h"
 #include "core/engine.h"
 #include "parts.h"
-#include "peers/event_driven.h"
 
 namespace py = pybind11;
 using jf::Tick;

@@ -1,4 +1,4 @@
-// LogGOPS arithmetic of messages, as of trees and rings (o, g, G, L), for Tick and Lanes (SIMD).
+// Times of messages, as of trees and rings, from their LogGOPS costs, for Tick and Lanes (SIMD).
 // python/jitterfly/network.py makes the costs of a message of these parameters.
 //
 // A send starts when the CPU is free and the link out has been left by the message before it, which

@@ -1,8 +1,8 @@
-// Random number generator of all noise, Philox4x32-10: the same bits with any number of threads.
-// Counter-based (cuRAND; Salmon et al., SC'11). A draw is a pure function of the seed (the key) and
-// of its number, purpose, rank and realization (the counter). A stream is the draws of one purpose,
-// rank and realization, a block the four words of one evaluation. Below: integer operations, for
-// registers in cpu/simd*.h.
+// Random numbers of all noise (Philox4x32-10): seed, purpose, rank, realization decide a draw.
+// So they are the same bits with any number of threads. Counter-based (cuRAND; Salmon et al.,
+// SC'11): a draw is a pure function of the seed (the key) and of its number, purpose, rank and
+// realization (the counter). A stream is the draws of one purpose, rank and realization, a block
+// the four words of one evaluation. Below: integer operations, for registers in cpu/simd*.h.
 #pragma once
 
 #include "core/ticks.h"

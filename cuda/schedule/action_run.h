@@ -2,10 +2,10 @@
 // A send of more than S bytes is done only when its receive is posted; its bytes leave at once.
 // arrival_order.cpp makes the plan. On the CPU it is executed for a register of realizations at
 // once (cpu/actions.h), on a GPU in each thread for one (schedule/kernel.cuh). What an action takes
-// is in actions.h; here are the places of its times, and which of them it waits for.
+// is in rules.h; here are the places of its times, and which of them it waits for.
 #pragma once
 
-#include "schedule/actions.h"
+#include "schedule/rules.h"
 
 namespace jf::schedule {
 
@@ -14,7 +14,7 @@ namespace jf::schedule {
 struct PlanView {
   const Action* actions;
   std::int64_t action_count;
-  const std::uint32_t* words;  // of the actions: see actions.h
+  const std::uint32_t* words;  // of the actions: see rules.h
   const ByteCost* bytes;       // by entry of message_costs
   std::uint32_t ranks, cpus, nics, marks;
 };

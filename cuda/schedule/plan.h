@@ -72,7 +72,7 @@ struct ShortReceives {
 
 struct Plan {
   std::vector<Action> actions;
-  std::vector<std::uint32_t> words;  // of the actions: see actions.h
+  std::vector<std::uint32_t> words;  // of the actions: see rules.h
   std::uint32_t ranks = 0, cpus = 0, nics = 0, slots = 0;
   std::uint64_t events = 0;  // that it took to find the order
   bool links = false;        // whether ways in and out can delay anything

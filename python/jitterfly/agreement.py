@@ -26,7 +26,7 @@ from .result_table import ResultTable, aligned, csv_text, ends, kept, show_time
 from .simulate import simulate
 from .stats import Estimate
 from .stats.autocorrelation import Series, too_few
-from .stats.estimates import check_confidence
+from .stats.intervals import check_confidence
 from .stats.reported import reported_mean, reported_quantile
 from .syntax import read_count
 from .units import from_ticks, show_seconds, warn_of_long

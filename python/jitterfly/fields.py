@@ -1,4 +1,4 @@
-"""Validation of arguments and fields: errors, unknown and misspelled keys ("did you mean")."""
+"""Validation of arguments and fields: errors; a typo in a key is unknown ("did you mean")."""
 
 from __future__ import annotations
 

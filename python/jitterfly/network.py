@@ -1,4 +1,4 @@
-"""Network cost models: Hockney (alpha, beta, gamma), LogGOPS (L, o, g, G, O; an error above S).
+"""Network parameters as costs of a message: Hockney (alpha, beta), LogGOPS (L, o, g, G, O, S).
 
 Each model is one class that makes `Costs` of them, in ticks. Collectives refuse messages of more
 than S bytes, whose rendezvous only schedules model.

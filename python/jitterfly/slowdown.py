@@ -36,7 +36,7 @@ from .result_table import ResultTable, aligned, csv_text, ends, kept, show_time
 from .simulate import Result, simulate_checked
 from .stats import Estimate
 from .stats.critical_values import normal
-from .stats.estimates import changed, check_confidence
+from .stats.intervals import changed, check_confidence
 from .syntax import read_count, read_ranks
 from .units import TICKS_PER_SECOND, Seconds, Time, show_seconds, show_size
 

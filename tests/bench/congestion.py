@@ -1,7 +1,7 @@
 """Benchmark of network congestion, beside a straightforward walk of the graph as in ORCS.
 
-The peer (cuda/peers/graph_walk.h) walks edge by edge as ORCS does, with numbers in place of names.
-The messages are given to it; the engine draws them, too.
+The baseline (cuda/baselines/graph_walk.h) walks edge by edge as ORCS does, with numbers in place of
+names. The messages are given to it; the engine draws them, too.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from jitterfly.plots import distribution, draw, maps, papers, style
 from jitterfly.plots.curves import curves, draw_curves
 from jitterfly.plots.distribution import steps, tail
 from jitterfly.results import Results, figures, main_numbers, tables
+from jitterfly.results.figure_axes import AxisScale
 from jitterfly.results.figures import few_runs, grids, published_figures, shown_names
-from jitterfly.results.study_axes import AxisScale
 from jitterfly.results.text_table import plus_minus, short
 from jitterfly.store import Store
 from jitterfly.studies import parse_study

@@ -6,7 +6,7 @@ from support.scale import scaled, some
 
 from jitterfly import stats
 from jitterfly.stats.critical_values import quantile_rank, student_t
-from jitterfly.stats.estimates import effective_events, rare_event_margin
+from jitterfly.stats.intervals import effective_events, rare_event_margin
 from jitterfly.stats.reported import reported_mean, reported_quantile
 
 RNG = np.random.default_rng(17)

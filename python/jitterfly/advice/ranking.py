@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from ..stats import Estimate, win_probability
-from ..stats.estimates import changed
+from ..stats.intervals import changed
 from .race import CandidateRuns, Race
 
 WINNER, ALONE, EQUAL, NEAR, OPEN, NOBODY, NOT_RUN = (

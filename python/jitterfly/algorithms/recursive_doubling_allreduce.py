@@ -1,4 +1,4 @@
-"""Recursive doubling allreduce as point-to-point messages, for any number of ranks."""
+"""Recursive doubling allreduce as point-to-point messages, for any number of ranks (by a fold)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps that algorithms share: fold of a non-power-of-two of ranks, k-nomial trees, pipelines."""
+"""Steps that algorithms share: fold in and out of a non-power-of-two, k-nomial trees, pipelines."""
 
 from __future__ import annotations
 

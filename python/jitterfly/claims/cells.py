@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..results import CellResults, Results
-from ..results.study_axes import axis_title, number_axes
+from ..results.figure_axes import axis_title, number_axes
 from ..results.text_table import interval, show_ranks
 from ..stats import Estimate
 from .claim import OURS, SAMPLING, WORDS, Finding, exceeds

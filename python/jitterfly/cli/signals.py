@@ -1,7 +1,7 @@
-"""Signal handling: Ctrl-C (SIGINT) and SIGTERM (`kill`, Slurm's time limit) end a command in order.
+"""Signals: Ctrl-C (SIGINT), SIGTERM (`kill`, Slurm's time limit) end a long run in order.
 
 While the command still loads it is `interrupts`. What a command that was stopped prints and returns
-is in `cli/__init__.py`.
+is in `cli/__init__.py`; what is kept of its run, in `sweep.driver`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from ..fields import MOST_SEED, check_choice, check_integer, check_power_of_two,
 from ..result_table import Report
 from ..stats import ENOUGH_EVENTS, mean, realizations_needed
 from ..stats.critical_values import clopper_pearson, student_t
-from ..stats.estimates import check_confidence, rare_event_margin
+from ..stats.intervals import check_confidence, rare_event_margin
 from ..units import Time, parse_seconds, show_seconds, to_ticks
 from .fit import Bounds
 from .models import ASSUMED, MOST_ROUNDS, RANKS

@@ -20,7 +20,7 @@ from .. import notebook, special
 from ..fields import shorten
 from ..renames import names_old_attributes
 from ..result_table import Report
-from ..stats.estimates import check_confidence
+from ..stats.intervals import check_confidence
 from ..units import Time, parse_seconds, show_seconds
 from .least_squares import Sums, best_parameters, scales_within
 from .models import ASSUMED, Model, make_model

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from .. import notebook
 from ..fields import shorten
-from ..stats.estimates import check_confidence
+from ..stats.intervals import check_confidence
 from ..units import Time, parse_seconds, show_seconds
 from .fit import (
     NO_FIT,

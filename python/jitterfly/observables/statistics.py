@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..fields import shorten
 from ..stats import CrossMoments, Estimate, cross_moments, paired, ratios, win_probability
 from ..stats.critical_values import binomial_ranks, quantile_rank
-from ..stats.estimates import RareEvents, check_confidence
+from ..stats.intervals import RareEvents, check_confidence
 from .measure import Column, Family, Form, Measure
 from .summary import CellData, histogram_scale
 

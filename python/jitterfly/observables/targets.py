@@ -1,4 +1,4 @@
-"""Precision targets and early stopping: when a cell has enough realizations.
+"""Precision targets and early stopping: when a cell, or study, has enough realizations and ends.
 
 Which noise has hardly been met is in rare_noise.py.
 """
@@ -20,7 +20,7 @@ from ..case import AnyCase
 from ..fields import is_real_number, shorten
 from ..rare_noise import OneSided, SourceHits, expectation, expected_hits, hidden, one_sided_hits
 from ..stats import Estimate, sequential
-from ..stats.estimates import ENOUGH_EVENTS
+from ..stats.intervals import ENOUGH_EVENTS
 from ..units import TICKS_PER_SECOND, parse_seconds, show_seconds
 from .measure import Family, Form
 from .statistics import WITH_INTERVAL, Observed, check_statistic, quantile_share

@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..results import Panel, Results, figures, study_axes
+from ..results import Panel, Results, figure_axes, figures
+from ..results.figure_axes import axis_title, evenly
 from ..results.main_numbers import MainNumbers
-from ..results.study_axes import axis_title, evenly
 from . import series, style
 from .style import wrapped
 
@@ -28,7 +28,7 @@ class CurvePanel:
     """One panel: lines by name, each with what is known at every position (None: nothing)."""
 
     title: str
-    x: study_axes.AxisScale
+    x: figure_axes.AxisScale
     lines: dict[str, list[MainNumbers | None]]
 
 
@@ -61,7 +61,7 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
     settings = results.settings(most_columns, (by,))
     shown = [(title, column) for title, column in columns if column[0].is_in(settings)]
     notes = [f"{len(shown)} of {len(columns)} settings"] if len(columns) > len(shown) else []
-    notes += filter(None, [study_axes.left_out(results.study, settings)])
+    notes += filter(None, [figure_axes.left_out(results.study, settings)])
     rows = []
     for group in groups.values():
         picked = _picked(results, group)
@@ -92,7 +92,7 @@ def _labels(results: Results, names: list[str], *, of_variants: bool) -> dict[st
 
 
 def _other_axes(results: Results) -> dict[str, list[object]]:
-    values = study_axes.axis_values(results.study)
+    values = figure_axes.axis_values(results.study)
     return {a: v for a, v in values.items() if a != results.axis and len(v) > 1}
 
 
@@ -122,9 +122,9 @@ def _cell(
     for panel in panels:
         for name, label in labels.items():
             if by:
-                label = study_axes.label_of(results.study, by, panel.labels[by])
+                label = figure_axes.label_of(results.study, by, panel.labels[by])
             lines[label] = [cell.facts.get(name) for cell in panel.cells]
-    return CurvePanel(title, study_axes.scale_of(results.study, axis, values), lines)
+    return CurvePanel(title, figure_axes.scale_of(results.study, axis, values), lines)
 
 
 def _unit(row: list[CurvePanel]) -> str:

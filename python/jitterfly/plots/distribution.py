@@ -20,8 +20,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentF
 from .. import stats
 from ..observables import Observed
 from ..observables.summary import histogram_scale
-from ..results import CellResults, Panel, Results, figures, study_axes
-from ..results.study_axes import evenly
+from ..results import CellResults, Panel, Results, figure_axes, figures
+from ..results.figure_axes import evenly
 from . import style
 
 Floats = npt.NDArray[np.float64]
@@ -112,7 +112,7 @@ def draw_panels(
     left = [
         style.observables_left_out(names, known),
         style.left_out(len(panels), len(everything), "settings"),
-        study_axes.left_out(results.study, settings),
+        figure_axes.left_out(results.study, settings),
         style.left_out(shown, len(results.cells), "cells"),
     ]
     style.finish(figure, results.title, [subtitle, results.state, *left], _handles(results, looks))
@@ -144,7 +144,7 @@ def _handles(results: Results, looks: dict[Any, dict[str, Any]]) -> list[Any]:
     """Nothing where there is one line only."""
     if not results.axis:
         return []
-    title = study_axes.axis_title(results.study, results.axis)
+    title = figure_axes.axis_title(results.study, results.axis)
     return [
         Line2D([], [], **look, label=f"{title} = {results.along.plain(value)}")
         for value, look in looks.items()

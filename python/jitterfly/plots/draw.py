@@ -1,4 +1,4 @@
-"""Drawing and saving of figures: which module draws which kind, file formats PNG, PDF and SVG."""
+"""Drawing and saving of figures by kind: PNG, PDF, SVG; what is said if matplotlib is missing."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..results import Results
+from ..results.figure_axes import evenly
 from ..results.figures import kind_of, names_by_cycle, observables
 from ..results.main_numbers import MainNumbers
-from ..results.study_axes import evenly
 from . import series, style
 
 _MOST_PANELS = 6

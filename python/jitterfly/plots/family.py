@@ -12,9 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..results import Panel, Results
+from ..results.figure_axes import axis_title
 from ..results.figures import kind_of, shown_names
 from ..results.main_numbers import MainNumbers
-from ..results.study_axes import axis_title
 from . import series, style
 from .style import wrapped
 

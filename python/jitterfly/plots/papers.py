@@ -20,9 +20,9 @@ from matplotlib.ticker import MaxNLocator
 from ..claims import hm18
 from ..claims.ms12 import AXES_FIG13, AXIS_FIG8, CLIP_LEVELS
 from ..results import CONVENTIONAL, REDUNDANT, CellResults, Panel, Results
+from ..results.figure_axes import AxisScale, axis_title, evenly
 from ..results.figures import LEAST_MEANS, FewRunMeans, Grid, few_runs, grids, named, shown_names
 from ..results.main_numbers import RUNS, MainNumbers
-from ..results.study_axes import AxisScale, axis_title, evenly
 from ..results.text_table import show_ranks
 from ..stats import Estimate
 from ..units import show_seconds

@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator, LogFormatter, NullLocator, StrMethod
 
 from ..fields import counted
 from ..result_table import show_time
-from ..results.study_axes import evenly
+from ..results.figure_axes import evenly
 from ..simulate import Result
 from ..slowdown import SlowdownTable, given_in_words, in_words, repetition, show_ratio
 from ..stats import Estimate

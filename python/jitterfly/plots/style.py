@@ -24,7 +24,7 @@ from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullLocator
 
 from ..fields import shorten
 from ..results import CONVENTIONAL, REDUNDANT
-from ..results.study_axes import AxisScale
+from ..results.figure_axes import AxisScale
 from ..stats import Estimate
 from ..units import show_seconds
 

@@ -17,9 +17,9 @@ from ..info import __version__, info
 from ..plots import draw
 from ..progress import show_duration
 from ..results import CellResults, Results
+from ..results.figure_axes import axis_title
 from ..results.figures import FewRunMeans, few_runs, figure_of, published_figures
 from ..results.main_numbers import RUNS, MainNumbers
-from ..results.study_axes import axis_title
 from ..results.tables import SELECTION
 from ..results.text_table import interval, show_number, show_ranks
 from ..units import show_seconds

@@ -18,10 +18,10 @@ from ..stats import Estimate
 from ..studies import Study
 from ..studies.validation import FIGURES
 from ..units import parse_seconds, show_seconds
-from . import main_numbers, study_axes
+from . import figure_axes, main_numbers
+from .figure_axes import axis_values, scale_of
 from .main_numbers import MainNumbers
 from .results import CellResults, Results
-from .study_axes import axis_values, scale_of
 
 #: Those that show one observable as well as several.
 OF_ONE = ("maps", "curves", "family", "each_cycle", "hm18_table", "distribution", "histogram",
@@ -32,7 +32,7 @@ def figure_of(study: Study) -> str:
     """The figure that a study asks for; without one, maps over two axes of numbers, or curves."""
     if study.figure:
         return str(study.figure)
-    return "maps" if len(study_axes.number_axes(study)) == 2 else "curves"
+    return "maps" if len(figure_axes.number_axes(study)) == 2 else "curves"
 
 
 def check_figure(study: Study, kind: str | None = None, observable: str | None = None) -> None:
@@ -150,7 +150,7 @@ _OBSERVABLES = {
 def _check_needs(study: Study, figure: str, observable: str | None) -> None:
     """Raise ValueError if the study has not the axes, observables or claims of a figure."""
     axes = [axis.name for axis in study.axes]
-    numbers = study_axes.number_axes(study)
+    numbers = figure_axes.number_axes(study)
     if figure in ("maps", "paper_maps") and len(numbers) < 2:
         raise ValueError(
             "figure 'maps' needs two axes of at least two numbers each, "

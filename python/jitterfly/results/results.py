@@ -1,6 +1,7 @@
 """`Results`: estimates of a study, in panels along an axis.
 
-`Result`, the samples of one case with its `to_xarray`, is in `simulate`; a study's is in `store`.
+`Result`, the samples of one case with its `to_xarray`, is in `simulate`; a study's `to_xarray` is
+in `store.dataset`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..observables import Decision, Family, Form, Measure, Observed, Target, in_
 from ..store import Store
 from ..studies import Cell, Study, shown_labels
 from ..studies.grid import cell_name
-from . import study_axes
+from . import figure_axes
 from .main_numbers import MainNumbers, facts_of, facts_of_target, half_of
 
 _MOST = 4  # values of one thing that are told
@@ -253,13 +254,13 @@ class Results:
     @cached_property
     def axis(self) -> str:
         """The axis that curves run along: the ranks, or the longest of numbers ("" without any)."""
-        return study_axes.main_axis(self.study)
+        return figure_axes.main_axis(self.study)
 
     def panels(self, axis: str | None = None) -> list[Panel]:
         """Cells along an axis (`self.axis` if not given), a panel per combination of the others."""
         axis = self.axis if axis is None else axis
         return [
-            Panel(label, dict(cells[0].labels), study_axes.ascending(cells, axis))
+            Panel(label, dict(cells[0].labels), figure_axes.ascending(cells, axis))
             for label, cells in self.groups((axis,)).items()
         ]
 
@@ -271,29 +272,29 @@ class Results:
         return groups
 
     def settings(self, most: int, without: tuple[str, ...] = ()) -> dict[str, list[str]]:
-        """Values of the axes beside `axis`: at most so many combinations, see `study_axes`."""
+        """Values of the axes beside `axis`: at most so many combinations, see `figure_axes`."""
         labels = {
             axis.name: [value.label for value in axis.values]
             for axis in self.study.axes
             if axis.name not in (self.axis, *without)
         }
-        return study_axes.thinned(labels, most)
+        return figure_axes.thinned(labels, most)
 
     def label(self, cell: CellResults, without: tuple[str, ...] = ()) -> str:
         """A cell's values on all axes but some, for a title."""
         return ", ".join(
-            study_axes.label_of(self.study, axis, text)
+            figure_axes.label_of(self.study, axis, text)
             for axis, text in cell.labels.items()
             if axis not in without
         )
 
     @cached_property
-    def along(self) -> study_axes.AxisScale:
+    def along(self) -> figure_axes.AxisScale:
         """All values of `axis`, as they are drawn and told."""
         if not self.axis:
-            return study_axes.AxisScale([""])
-        values = study_axes.axis_values(self.study)[self.axis]
-        return study_axes.scale_of(self.study, self.axis, values)
+            return figure_axes.AxisScale([""])
+        values = figure_axes.axis_values(self.study)[self.axis]
+        return figure_axes.scale_of(self.study, self.axis, values)
 
     @property
     def counted(self) -> str:

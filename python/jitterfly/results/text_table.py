@@ -13,7 +13,7 @@ from functools import partial
 from .. import stats
 from ..result_table import ends, show_interval
 from ..units import show_seconds
-from .study_axes import evenly
+from .figure_axes import evenly
 
 
 def show(value: float, spec: str) -> str:

@@ -22,7 +22,7 @@ from ..noise import Noise
 from ..result_table import ResultTable, aligned, csv_text, ends, kept, show_interval, show_time
 from ..slowdown import begins_after, in_words
 from ..stats import Estimate
-from ..stats.estimates import changed
+from ..stats.intervals import changed
 from ..units import from_ticks, show_seconds, to_ticks
 from .order import OrderCheck
 from .schedule import Schedule

@@ -6,7 +6,7 @@ distribution. Nothing is resampled, so the same samples give the same numbers.
 
 Samples that are too many to keep become a `CrossMoments` and a `Histogram`, which merge exactly.
 
-`estimates` has means and quantiles, `ratios` those of Fieller, `paired` differences and wins;
+`intervals` has means and quantiles, `ratios` those of Fieller, `paired` differences and wins;
 `sequential` says when to look at the data.
 """
 
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from ..renames import no_attribute
 from .critical_values import realizations_needed
 from .cross_moments import CrossMoments, Moments, mean_of
-from .estimates import (
+from .histogram import Histogram
+from .intervals import (
     ENOUGH_EVENTS,
     Estimate,
     effective_events,
@@ -26,7 +27,6 @@ from .estimates import (
     thirty_run_means,
     with_input_uncertainty,
 )
-from .histogram import Histogram
 from .paired import (
     ConfidenceSet,
     FewestExchanges,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .critical_values import binomial_ranks, quantile_rank, student_t
-from .estimates import Estimate, Floats, RareEvents, mean, quantile
+from .intervals import Estimate, Floats, RareEvents, mean, quantile
 
 LEAST_EFFECTIVE = 20
 """Dependent samples that are worth fewer have no intervals: how few, they do not show either."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .critical_values import student_t
-from .estimates import Estimate, check_confidence
+from .intervals import Estimate, check_confidence
 
 Integers = npt.NDArray[np.int64]
 _FOLDED = 256  # rows

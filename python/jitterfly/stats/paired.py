@@ -13,7 +13,7 @@ from ..fields import check_integer
 from ..renames import names_old_arguments
 from .critical_values import clopper_pearson, normal, student_t
 from .cross_moments import CrossMoments, spread
-from .estimates import (
+from .intervals import (
     Estimate,
     check_confidence,
     check_samples,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .critical_values import student_t
 from .cross_moments import Moments, spread
-from .estimates import Estimate, RareEvents, check_confidence, check_samples
+from .intervals import Estimate, RareEvents, check_confidence, check_samples
 
 
 def ratio(

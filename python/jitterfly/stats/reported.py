@@ -10,7 +10,7 @@ import math
 
 from .. import special
 from .critical_values import binomial_ranks, quantile_rank, student_t
-from .estimates import Estimate, Floats, effective_events, quantile, rare_event_margin
+from .intervals import Estimate, Floats, effective_events, quantile, rare_event_margin
 
 _KNOWN_BY = 10  # rare events in samples that tell a variance
 

@@ -1,4 +1,4 @@
-"""`merge`: join the stores of shards; overlapping samples must be the same bits."""
+"""`merge`: puts parts of a run (shards, a Slurm array) together; overlaps must be the same bits."""
 
 from __future__ import annotations
 

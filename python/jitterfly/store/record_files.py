@@ -1,7 +1,8 @@
-"""Record files: samples, written in the background; half-written ones (kill) are cut off at resume.
+"""Record files: samples; what a kill or power failure left half-written is cut off at resume.
 
-A record is appended by `files.append_whole`. What a kill left half-written does not count when a
-run is resumed: each record is a checkpoint.
+A record is appended by `files.append_whole`, in the background. What a kill left half-written does
+not count when a run is resumed: each record is a checkpoint. Records are not synchronized (fsync),
+so a power failure may take some of the last ones whole, which are simulated again.
 
 Realizations that are there are spans (first, end) of whole numbers, which `covering_steps` goes
 through.

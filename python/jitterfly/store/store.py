@@ -1,4 +1,4 @@
-"""`Store`: the directory of one study; resume, extension, samples, plots, export (pandas, xarray).
+"""`Store`: a study on disk, its files and what each holds; resume, samples, plots, export (pandas).
 
     OUT/study.toml      the study as it is run: its file word for word, or with what options set
     OUT/store.json      format, seed, budget and targets in use, versions, backends

@@ -1,4 +1,7 @@
-"""Checks of a study before it runs: names, paths, budget, observables, targets."""
+"""Checks of a study before it runs: names, paths, budget, observables, targets.
+
+Unknown keys of its TOML are refused in `toml`.
+"""
 
 from __future__ import annotations
 

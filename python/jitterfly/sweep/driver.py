@@ -6,8 +6,9 @@ and `on_error` says whether the others go on. A process that died gets its batch
 that died ends the job, and the next run resumes it.
 
 A shard is a part of the cells, which one job of several runs by itself: one of a Slurm array
-(`Shard.from_slurm`). MPI ranks are workers of one run (`executors`). While a run goes on, a line
-says how many cells and realizations are done, and the time left.
+(`Shard.from_slurm`); `store.merge` puts the parts together. MPI ranks are workers of one run
+(`executors`). While a run goes on, a line says how many cells and realizations are done, and the
+time left.
 
 A run that is killed loses the batches in flight. The next one asks the store what is missing
 (`CellRun.look` in `batches`, `missing` in `store.cell_records`) and goes on; a half-written record

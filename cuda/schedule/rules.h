@@ -1,6 +1,6 @@
-// LogGOPS arithmetic of application schedules (o, g, G, O; eager and rendezvous sends, S). It is a
-// list of actions. An engine executes the actions one after the other, for any number of
-// realizations at once.
+// Rules of GOAL schedules in LogGOPS: sends (eager; rendezvous above S), receives, calculations.
+// A schedule is a list of actions. An engine executes the actions one after the other, for any
+// number of realizations at once.
 //
 // The rules are LogGOPSim's (Hoefler, Schneider & Lumsdaine, HPDC 2010; its source), n being the
 // bytes of a message:

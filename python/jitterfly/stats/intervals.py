@@ -1,4 +1,4 @@
-"""Means (Student's t) and quantiles (order statistics) with confidence intervals; means of 30 runs.
+"""Confidence intervals of a mean (Student's t) and a quantile (order statistics); means of 30 runs.
 
 An interval of a mean is wider where events are rare (`RareEvents`). Those of a study's observables
 are in `observables.statistics`. A quantile (percentile) such as p99 of too few samples has an

@@ -1,4 +1,4 @@
-// Benchmark only: event-driven butterfly simulator with a priority queue, as a peer program. It
+// Benchmark only: event-driven butterfly simulator with a priority queue, as a baseline. It
 // simulates the conventional butterfly event by event, one message after another from a priority
 // queue, as the published studies do. It shares no code with the engine, so that their agreement is
 // evidence.
