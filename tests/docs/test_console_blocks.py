@@ -66,17 +66,16 @@ NOT_EXECUTED = {
 }
 
 # What is executed in place of a line that takes minutes. At full scale README's lines are as they
-# stand, and a block of another page with nothing but README's lines is not executed again. At small
-# scale README's blocks are executed alone.
+# stand, but that no more is recorded than a second, and a block of another page with nothing but
+# README's lines is not executed again. At small scale README's blocks are executed alone.
 COLLECTED = "tests/package"  # only collected: see PYTEST_ADDOPTS below
+RECORD = "jitterfly noise record --seconds 10 --out node.noise"
 FAST_BENCH = "--repeats 3 --seconds 0.01 --no-limit"
 IN_SHORT = {
     "jitterfly run ms12_fig12 --choose jitter=A": (
         "jitterfly run ms12_fig12 --choose jitter=A --realizations 200"
     ),
-    "jitterfly noise record --seconds 10 --out node.noise": (
-        "jitterfly noise record --seconds 1 --out node.noise"
-    ),
+    RECORD: "jitterfly noise record --seconds 1 --out node.noise",
     "srun --ntasks-per-node=1 jitterfly noise record --out n.noise": (
         "srun --ntasks-per-node=1 jitterfly noise record --seconds 1 --out n.noise"
     ),
@@ -228,8 +227,8 @@ def executed(page: str, block: str) -> list[str]:
         return []
     if not scale.FULL:  # tests/cli/test_output.py records for a moment
         chosen = [line for line in chosen if not line.startswith("jitterfly noise record")]
-    if page != "README.md" or not scale.FULL:
-        chosen = [IN_SHORT.get(line, line) for line in chosen]
+    short = IN_SHORT if page != "README.md" or not scale.FULL else {RECORD: IN_SHORT[RECORD]}
+    chosen = [short.get(line, line) for line in chosen]
     for line in chosen:
         assert re.match(PROGRAMS, line), f"{page}: add to PROGRAMS or NOT_EXECUTED: {line}"
     # A recording is not trusted, which is 1, where others use the processors.

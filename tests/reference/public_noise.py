@@ -47,8 +47,8 @@ def random_periodic(rng, jf, ranks):
     written, meant = random_common(rng, ranks)
     period = rng.choice([50_000, 10**6, 10**7, 987_654_321])
     duration = rng.choice([period // 100, period // 3, period - 1, rng.randint(1, period - 1)])
-    if (period // (period - duration)) > 1000:
-        duration = period // 2  # or a compute phase would be walked through in too many intervals
+    if LONGEST // (period - duration) > 1000:
+        duration = period // 2  # or what takes LONGEST is walked through in too many intervals
     start = rng.choice(["fresh", "stationary"])
     if "shared" not in written and rng.random() < 0.3:
         phases = tuple(rng.randrange(period) for _ in range(ranks))
