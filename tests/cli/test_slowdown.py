@@ -16,6 +16,7 @@ from jitterfly.advice import COLLECTIVES, known
 from jitterfly.cli import main
 from jitterfly.slowdown import USUAL_NETWORK, in_words, show_ratio
 from jitterfly.stats import Estimate
+from jitterfly.units import show_seconds
 
 slowdown_module = sys.modules["jitterfly.slowdown"]  # `jf.slowdown` is the function
 FILE = EXAMPLES / "vm.noise"
@@ -212,6 +213,22 @@ def test_a_short_run_of_a_machine_that_has_been_running_says_so():
     ]
     for found in silent:
         assert not any(note.startswith("simulated: ") for note in found.notes())
+
+
+def test_of_drawn_durations_the_long_ones_are_under_way_more_often():
+    """Detours of 2 µs, one in 1000 of 5 ms: those that are met last E[D^2] / E[D] in the mean."""
+    durations = jf.Empirical(samples=[2e-6] * 999 + [5e-3])
+    noise = jf.RenewalNoise("10ms", durations, start="stationary")
+    notes = jf.slowdown(noise, 64, realizations=20).notes()
+    (told,) = [note for note in notes if note.startswith("simulated: ")]
+    mean = 999 * 2e-6 + 5e-3
+    met = (999 * 2e-6**2 + 5e-3**2) / mean
+    assert f"noise that lasts {show_seconds(met, 3)} can be under way" in told
+    exponential = jf.RenewalNoise("10ms", jf.Exponential("10us"), start="stationary")
+    assert exponential.longest_under_way() == pytest.approx(20e-6, rel=1e-3)
+    constant = jf.RenewalNoise("10ms", "10us", start="stationary")
+    assert constant.longest_under_way() == pytest.approx(10e-6, rel=1e-3)
+    assert replace(constant, start="fresh").longest_under_way() == 0
 
 
 def test_noise_that_begins_when_all_is_over_says_so():

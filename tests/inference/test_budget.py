@@ -30,11 +30,11 @@ ASKED = BudgetQuestion(8192, "120us", STEP, DELAY)
 
 
 def test_detours_that_are_long_beside_the_collective_are_told(tmp_path):
-    """A long run counts those that begin in it; one collective meets those under way as well."""
+    """It counts those that begin in the collective; on a running machine there are more."""
 
     def told(found):
         lines = found.report() if hasattr(found, "report") else found.lines()
-        return [line for line in lines if line.startswith("of a long run")]
+        return [line for line in lines if line.startswith("of collectives that begin on all")]
 
     (line,) = told(budget(ASKED, precision=0.2))
     assert "up to 14 µs beside its own 44.9 µs: `slowdown` has that" in line

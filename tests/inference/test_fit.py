@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -364,7 +365,24 @@ def test_time_on_the_wire_is_the_likely_reason_of_no_fit():
     assert found.verdict == "no fit"
     assert "a likely reason is that L is mostly time on the wire" in told(found)
     assert "`jitterfly slowdown` with your network" in told(found)
+    assert "`model` = two-bernoulli looks for (`fit_two_sources`)" in told(found)
+    assert "the mean rank (`rank` = mean), not of the last one" in told(found)
     assert "all of L is taken to follow" not in told(found)
+
+
+def test_a_loop_without_barriers_is_another_model():
+    """The delays of one collective overlap with the next: D comes out too short, and it is said."""
+    ranks, cycles = 2 ** np.arange(2, 11, 2), 40
+    case = jf.Case(4, network=jf.LogGOPS(L=0, o="1.25us"), noise=[jf.StepNoise(DELAY, 0.0025)])
+    means, errors = [], []
+    for n in ranks:
+        loop = replace(case, ranks=int(n), cycles=cycles)
+        samples = jf.simulate(loop, 100, seed=int(n)).samples[:, -1] / cycles
+        means.append(samples.mean())
+        errors.append(samples.std(ddof=1) / 10)
+    found = fit(Curve(ranks, means, errors), step="2.5us")
+    assert found.delay.high < 0.9 * DELAY
+    assert "a loop without one, in which ranks run ahead, delays come out too short" in told(found)
 
 
 # --- files

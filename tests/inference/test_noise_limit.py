@@ -242,6 +242,12 @@ def run(capsys, *arguments):
 ASKED = ("--noise", TICK, "--ranks", "16,64", "--realizations", FEW, "--at-most", "1.1")
 
 
+def test_noise_that_is_not_under_way_at_the_start_says_so():
+    for start, told in (("", True), (",start=stationary", False)):
+        notes = limit(f"period=1ms,duration=max{start}", 4).notes()
+        assert any(note.startswith("no noise is under way") for note in notes) == told
+
+
 def test_the_command(capsys, tmp_path):
     pytest.importorskip("matplotlib")
     code, out, _ = run(capsys, *ASKED, "--out", tmp_path / "x")

@@ -63,6 +63,21 @@ def test_one_source_does_not_determine_the_second():
     assert "D2" in text.split("not determined")[1].splitlines()[0]
 
 
+def test_without_a_delay_any_probability_is_as_good():
+    """Of one source, simulated, which the rare one alone explains as well as both."""
+    latency = np.array([11.38, 21.75, 35.36, 49.78, 62.88])
+    error = np.array([0.1917, 0.3241, 0.3073, 0.1954, 0.2927])
+    curve = Curve([16, 64, 256, 1024, 4096], 1e-6 * latency, 1e-6 * error)
+    found = fit_two_sources(curve, step=2.5e-6)
+    assert found.verdict == "fit"
+    alone = [name for name in ("delay", "rare_delay") if found.bounds[name].low == 0]
+    assert alone
+    for name in alone:
+        probability = name.replace("delay", "probability")
+        assert found.bounds[probability][1:3] == (0, 1)
+        assert probability in found.undetermined
+
+
 def test_the_published_numbers():
     """The mean of HM18's 24 nodes and the 671 µs, with L and both delays given."""
     curve = Curve([24, 4096], [21.158e-6, 671e-6])

@@ -519,7 +519,7 @@ def under_way_note(question: BudgetQuestion) -> list[str]:
     if longest <= question.quiet / _SHORT:
         return []
     return [
-        "of a long run of such collectives: detours count where they begin. One that begins on a "
+        "of collectives that begin on all ranks at once: detours count where they begin. One on a "
         f"running machine also meets what is under way, of up to {show_seconds(longest, 3)} beside "
         f"its own {show_seconds(question.quiet, 3)}: `slowdown` has that"
     ]

@@ -23,7 +23,7 @@ from ..result_table import Report
 from ..stats.intervals import check_confidence
 from ..units import Time, parse_seconds, show_seconds
 from .least_squares import Sums, best_parameters, scales_within
-from .models import ASSUMED, Model, make_model
+from .models import ASSUMED, IN_STEP, Model, make_model
 from .scaling_curves import Curve
 
 if TYPE_CHECKING:
@@ -431,6 +431,12 @@ def _verdict_line(fitted: Fit) -> str:
     return f"{fitted.verdict}: {how}"
 
 
+_OTHER_RANK = {
+    "last": "the mean rank (`rank` = mean), not of the last one",
+    "mean": "the last rank (`rank` = last), not of the mean one",
+}
+
+
 def _explanations(fitted: Fit) -> list[str]:
     """What the intervals are, what the curve can not tell, what does not fit and what could."""
     lines = _about_no_fit(fitted) if fitted.verdict == NO_FIT else _about_intervals(fitted)
@@ -440,10 +446,13 @@ def _explanations(fitted: Fit) -> list[str]:
             "all of L, as if L were CPU time",
             "a likely reason is that L is mostly time on the wire, during which delays pass: "
             "`jitterfly slowdown` with your network and a noise that you suppose has that",
+            "others are a second source of noise, which `model` = two-bernoulli looks for "
+            "(`fit_two_sources`), and that this is the latency of "
+            f"{_OTHER_RANK[fitted.model.rank]}",
             *fitted.curve.notes,
         ]
     larger = "p" if fitted.delay.fixed and fitted.model.free else "D"
-    return [*lines, f"{ASSUMED} {larger} is larger than this", *fitted.curve.notes]
+    return [*lines, f"{ASSUMED} {larger} is larger than this", IN_STEP, *fitted.curve.notes]
 
 
 def _about_intervals(fitted: Fit) -> list[str]:

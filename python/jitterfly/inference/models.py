@@ -32,6 +32,11 @@ ASSUMED = (
     "the message has come meanwhile, and"
 )
 """What fits and budgets rest on, and say; it ends with what is then different."""
+IN_STEP = (
+    "each collective is taken to begin on all ranks at once, as after a barrier; of a loop without "
+    "one, in which ranks run ahead, delays come out too short and p too large"
+)
+"""What fits rest on, and say."""
 _STEPS_PER_PROBABILITY = 2e8  # steps of a rank simulated at each p, for what is not shipped
 _GRID_START = 0.05  # p * ranks where tables begin
 _GRID_PER_DECADE = 6

@@ -40,6 +40,7 @@ from ..slowdown import (
     repetition,
     row_of,
     show_ranks,
+    start_notes,
     steady_notes,
     unmet_notes,
     unmet_of,
@@ -179,6 +180,7 @@ class NoiseLimitTable(ResultTable):
     def notes(self) -> list[str]:
         """The subtitle of pictures, and what else has to be said about the table."""
         text = [*self.subtitle(), *self._steady_notes()]
+        text += start_notes(self.case.noise, self.case.cycles, self.case.compute_time)
         text += doubts(self.case)
         names = [in_words(noise) for noise in self.case.noise]
         names[0] = self.noise.split("; ", 1)[0]  # what is looked for, with its question mark

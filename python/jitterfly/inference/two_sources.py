@@ -29,7 +29,7 @@ from .fit import (
     misfit_limit,
     shown_amount,
 )
-from .models import ASSUMED, Model, make_model
+from .models import ASSUMED, IN_STEP, Model, make_model
 from .scaling_curves import Curve
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class TwoSourceFit(CurveFit):
             why = why if self.intervals else "give errors, or more points"
             lines.append(f"  not determined ({why}): {', '.join(lost)}")
         lines.append(f"  determined: {', '.join(kept) or 'nothing'}")
-        return [*lines, *(f"  {note}" for note in (_LONGER, *curve.notes))]
+        return [*lines, *(f"  {note}" for note in (_LONGER, IN_STEP, *curve.notes))]
 
 
 def fit_two_sources(
@@ -324,8 +324,13 @@ def _fitted(
     )
     for name, load, p, at in sources:
         inside = p[within]
-        least = 0.0 if endless[at - 1] else float(inside.min())
-        bounds[name] = Bounds(float(p[i, j]), least, float(inside.max()))
+        least, most = float(inside.min()), float(inside.max())
+        delay = bounds[("delay", "rare_delay")[at - 1]]
+        if delay.low == 0 and not delay.fixed:  # without a delay any probability is as good
+            least, most = 0.0, 1.0
+        elif endless[at - 1]:
+            least = 0.0
+        bounds[name] = Bounds(float(p[i, j]), least, most)
         ends = (low[within][:, at] * inside).min(), (high[within][:, at] * inside).max()
         bounds[load] = Bounds(float(values[at] * p[i, j]), float(ends[0]), float(ends[1]))
     predicted = curve.rounds * values[0] + values[1] * grid.extra[i]

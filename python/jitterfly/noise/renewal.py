@@ -151,7 +151,9 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
         return int(many * self.duration.mean_ticks()) + 2 * self.duration.likely_ticks()
 
     def longest_under_way(self) -> float:
-        return self.duration.expected() if self.start == "stationary" else 0.0
+        if self.start != "stationary" or self.duration.mean_ticks() == 0:
+            return 0.0
+        return 2 * self.duration.residual().mean() / TICKS_PER_SECOND  # half of it is left
 
     def lookahead(self) -> int:
         return self.gap.likely_ticks() + self.duration.likely_ticks()

@@ -265,7 +265,10 @@ class Noise(Component, ABC):
         return 0
 
     def longest_under_way(self) -> float:
-        """How long an interval that can be under way at the start lasts, seconds; 0: none can."""
+        """How long an interval that can be under way at the start lasts, seconds; 0: none can.
+
+        Of drawn durations, the mean of those that are met: long ones are under way more often.
+        """
         return 0.0
 
     def doubts(self, ranks: int, work: float) -> list[str]:
