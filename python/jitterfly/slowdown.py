@@ -27,7 +27,7 @@ from .distributions import Constant, Distribution
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, counted, shorten, summary
 from .hierarchy import Hierarchy
 from .network import LogGOPS, Network, check_network
-from .noise import Noise, SpeedNoise, TraceNoise
+from .noise import Congestion, Noise, SpeedNoise, TraceNoise
 from .noise.source import check_sources
 from .noise_free import has_one_random_source, noise_only_delays
 from .rare_noise import SourceHits, expectation, unmet_sources
@@ -141,6 +141,11 @@ class SlowdownTable(ResultTable):
             text.append("no noise that acts here is drawn: all realizations are the same")
         text += start_notes(self.case.noise, self.case.cycles, self.case.compute_time)
         text += steady_notes(self.case, self.rows[-1].noise_free)
+        if any(isinstance(one, Congestion) for one in self.case.noise):
+            text.append(
+                "without noise no link is shared, not even by the ranks' own messages: what others "
+                "add, a comparison with `ratio` = 0 tells"
+            )
         text += doubts(self.case)
         costless = getattr(self.case.network, "G", None) == 0
         if costless and self.case.message_bytes >= _LARGE:

@@ -1,11 +1,13 @@
 """Parsers of network files (DOT, ibnetdiscover, forwarding tables): content, errors, fuzzing."""
 
 import gzip
+import re
 
 import numpy as np
 import pytest
 from support import fuzz_maps
 from support.congestion_cases import as_discovered
+from support.paths import ROOT
 from support.scale import at_most, some
 
 import jitterfly.congestion as jc
@@ -62,6 +64,40 @@ def test_real_maps_as_ibnetdiscover_prints_them():
         for t, x in ((found, again), (expected, links))
     ]
     assert (ways[0] == ways[1]).all()
+
+
+TWO_UPLINKS = """digraph two {
+"H1" -> "a" [comment="*"]; "H2" -> "a" [comment="*"];
+"H3" -> "b" [comment="*"]; "H4" -> "b" [comment="*"];
+"a" -> "H1" [comment="H1"]; "a" -> "H2" [comment="H2"];
+"b" -> "H3" [comment="H3"]; "b" -> "H4" [comment="H4"];
+"a" -> "t" [comment="FIRST"]; "a" -> "u" [comment="SECOND"]; "b" -> "t" [comment="*"];
+"t" -> "a" [comment="H1,H2"]; "t" -> "b" [comment="H3,H4"];
+"u" -> "a" [comment="H1,H2"]; "u" -> "b" [comment="H3,H4"];
+}
+"""
+
+
+def test_an_uplink_that_is_never_used_is_told(tmp_path):
+    """Both for all hosts: the first one takes all messages. Each for its hosts: no warning."""
+    path = tmp_path / "two.dot"
+    path.write_text(TWO_UPLINKS.replace("FIRST", "*").replace("SECOND", "*"))
+    with pytest.warns(RuntimeWarning, match=r"'a' -> 'u' is for all hosts, as one before it is"):
+        network = jc.NetworkMap.read(path)
+    ways = [network.route(a, b) for a in (0, 1) for b in (2, 3)]
+    assert len({tuple(way)[1] for way in ways}) == 1
+    path.write_text(TWO_UPLINKS.replace("FIRST", "H3").replace("SECOND", "H4"))
+    network = jc.NetworkMap.read(path)  # a warning is an error here
+    assert network.route(0, 2)[1] != network.route(0, 3)[1]
+
+
+def test_the_map_of_the_tutorial(tmp_path):
+    page = (ROOT / "docs" / "tutorials" / "congestion.md").read_text(encoding="utf-8")
+    path = tmp_path / "page.dot"
+    path.write_text(re.search(r"```text\n(digraph .*?)```", page, re.DOTALL)[1])
+    network = jc.NetworkMap.read(path)
+    assert (network.hosts, network.switch_names) == (2, ("a", "b"))
+    assert len(network.route(0, 1)) == 3
 
 
 def test_a_loop_is_dropped_with_a_warning(tmp_path):

@@ -85,6 +85,18 @@ def forwarding(links: ParsedNetwork) -> tuple[npt.NDArray[np.uint32], list[tuple
     return table, dropped
 
 
+def unused_edges(links: ParsedNetwork) -> list[int]:
+    """Edges for all hosts of a node that has an earlier one: they are never used."""
+    for_all: set[int] = set()
+    found = []
+    for edge, (tail, reach) in enumerate(zip(links.tails, links.reach, strict=True)):
+        if reach is None and tail in for_all:
+            found.append(edge)
+        elif reach is None:
+            for_all.add(tail)
+    return found
+
+
 def node_in_loop(links: ParsedNetwork, source: int, destination: int) -> int:
     """A node to which a route that never ends comes again and again."""
     node, seen = source, set[int]()

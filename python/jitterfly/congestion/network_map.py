@@ -22,7 +22,7 @@ from ..backends import core
 from ..fields import shorten
 from ..files import read_whole
 from . import dot, infiniband
-from .forwarding import NO_EDGE, ParsedNetwork, forwarding, node_in_loop
+from .forwarding import NO_EDGE, ParsedNetwork, forwarding, node_in_loop, unused_edges
 from .topology import Topology
 
 _MOST_BYTES = 2**28
@@ -62,6 +62,7 @@ class NetworkMap(_Read, kind="map"):
     -----
     RuntimeWarning
         Routes that lead into a loop, with its line: they are dropped, their messages have w = 0.
+        Edges for all hosts behind another of the same node, which takes the first.
     """
 
     file: str | Path
@@ -87,6 +88,15 @@ class NetworkMap(_Read, kind="map"):
                 f"{self.file}, line {links.lines[loop]}: {len(dropped)} of "
                 f"{self.hosts * (self.hosts - 1)} routes lead into a loop and are dropped, such as "
                 f"{source} -> {destination} at {shorten(links.name(loop))}",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        if unused := unused_edges(links):
+            ends = (links.tails[unused[0]], links.heads[unused[0]])
+            tail, head = (shorten(links.name(end)) for end in ends)
+            warnings.warn(
+                f"{self.file}: the edge {tail} -> {head} is for all hosts, as one before it is, "
+                f"and so it is never used ({len(unused)} such edges); name the hosts of each",
                 RuntimeWarning,
                 stacklevel=3,
             )
