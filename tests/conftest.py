@@ -77,6 +77,13 @@ def blank_pictures(monkeypatch):
     monkeypatch.setattr("jitterfly.plots.draw.save", write)
 
 
+@pytest.fixture
+def blank_pictures_at_small_scale(request):
+    """For tests of what is around pictures, which draw them at full scale."""
+    if not scale.FULL:
+        request.getfixturevalue("blank_pictures")
+
+
 def slow_files_first(items):
     """Those of minutes, then those with most tests: at the end no process waits for long."""
     files = Counter(item.path for item in items)

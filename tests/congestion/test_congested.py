@@ -13,7 +13,6 @@ from reference.collective import labels_of
 from reference.collectives import GOALS, random_pair
 from reference.congested import butterfly, collective, congested
 from reference.noise import MessageDelay
-from support import scale
 from support.congestion_cases import random_graph, random_tree
 from support.instruction_sets import AVAILABLE, ISAS
 from support.paths import CUDA
@@ -489,10 +488,8 @@ values = ["none", "rand", "bisect_fb"]
 """
 
 
-def test_a_study_of_a_map_beside_it(tmp_path, monkeypatch, request):
+def test_a_study_of_a_map_beside_it(tmp_path, monkeypatch, blank_pictures_at_small_scale):
     """Its file is relative to the study, and the run keeps a copy of it."""
-    if not scale.FULL:
-        request.getfixturevalue("blank_pictures")
     from jitterfly.cli import main
 
     chance = random.Random(1)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from textwrap import indent
 
 import pytest
 from support.small_study import STUDY
@@ -44,10 +45,10 @@ count(lambda: jf.run_study(study, sys.argv[2]))
 # In a process of its own each, where nothing is cached; they share the import of the modules.
 PROGRAM = f"""{COUNT}
 if os.fork() == 0:
-    {"    ".join(SIMULATE.strip().splitlines(keepends=True))}
+{indent(SIMULATE, "    ")}
 else:
     assert os.wait()[1] == 0
-    {"    ".join(RUN_STUDY.strip().splitlines(keepends=True))}
+{indent(RUN_STUDY, "    ")}
 """
 
 

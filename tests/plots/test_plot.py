@@ -99,9 +99,11 @@ def test_what_is_enough_is_within_five_per_cent(ms12):
 @pytest.mark.parametrize("text", [CS14, CYCLES])
 def test_overhead_and_cycles(tmp_path, text):
     results = make(text, tmp_path / "out")
-    # Overheads are drawn, with their bound, in the test of it.
-    for kind, observable in some([(None, None), ("curves", "recovery")], int(text == CYCLES)):
-        picture(results, tmp_path / "a.png", kind=kind, observable=observable)
+    # At small scale overheads are drawn in the test of their bound alone.
+    if scale.FULL or text == CYCLES:
+        picture(results, tmp_path / "a.png")
+    if scale.FULL:
+        picture(results, tmp_path / "b.png", kind="curves", observable="recovery")
     cell = results.panels()[0].cells[-1]
     quiet, conventional, redundant = (
         jf.simulate(variant.case, realizations=60).samples for variant in cell.cell.variants
@@ -284,7 +286,9 @@ def test_studies_of_any_kind_are_drawn(tmp_path, name):
         case, rest = case + rest.splitlines()[1] + "\n", "\n".join(rest.splitlines()[2:])
     text = f'name = "any"\nrealizations = {{ max = 40 }}\n{case}{rest}'
     results = make(text, tmp_path / name)
-    kinds = some(["curves"], 0) if name == "many" else some([None, "distribution", "tail"], 1)
+    kinds = some([None, "distribution", "tail"], 1)
+    if name == "many":  # takes long
+        kinds = ["curves"] if scale.FULL else []
     for kind in kinds:
         picture(results, tmp_path / f"{name}_{kind}.png", kind=kind)
     assert tables.tables(results)

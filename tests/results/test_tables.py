@@ -111,14 +111,7 @@ def test_a_large_table_says_how_many_rows_there_are_more(wide):
     assert len(text) < 10_000
 
 
-@pytest.fixture
-def quick_pictures(request):
-    """Blank ones at small scale: these tests are of what is printed."""
-    if not scale.FULL:
-        request.getfixturevalue("blank_pictures")
-
-
-def test_where_everything_is(wide, tmp_path, quick_pictures, capsys):
+def test_where_everything_is(wide, tmp_path, blank_pictures_at_small_scale, capsys):
     """`summary.csv` is what the command writes; a run from Python has none."""
     assert not (wide.store.path / "summary.csv").exists()
     told = " ".join(wide.store.summary().split())
@@ -197,7 +190,7 @@ def test_many_tables_are_shown_up_to_so_many_rows(tmp_path):
     assert len(text.splitlines()) < MOST_OF_ALL + 100
 
 
-def test_the_commands_print_what_fits(wide, quick_pictures, capsys, monkeypatch):
+def test_the_commands_print_what_fits(wide, blank_pictures_at_small_scale, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
     for columns in some((80, 120), 1):
         monkeypatch.setenv("COLUMNS", str(columns))

@@ -319,14 +319,15 @@ def _fitted(
             bounds[name] = Bounds(float(values[at]), least, upper)
     shape = grid.misfit.shape
     sources = (
-        ("probability", "load", np.broadcast_to(grid.p[:, None], shape), 1),
-        ("rare_probability", "rare_load", np.broadcast_to(grid.rare_p[None, :], shape), 2),
-    )
-    for name, load, p, at in sources:
+        ("delay", "probability", "load", np.broadcast_to(grid.p[:, None], shape), 1),
+        ("rare_delay", "rare_probability", "rare_load",
+         np.broadcast_to(grid.rare_p[None, :], shape), 2),
+    )  # fmt: skip
+    for delay, name, load, p, at in sources:
         inside = p[within]
         least, most = float(inside.min()), float(inside.max())
-        delay = bounds[("delay", "rare_delay")[at - 1]]
-        if delay.low == 0 and not delay.fixed:  # without a delay any probability is as good
+        # Without a delay any probability is as good.
+        if bounds[delay].low == 0 and not bounds[delay].fixed:
             least, most = 0.0, 1.0
         elif endless[at - 1]:
             least = 0.0

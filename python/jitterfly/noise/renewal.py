@@ -140,8 +140,11 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
             return groups * max(first, number - memory)
 
         hits = Hits.of_draws(intervals(duration), self.duration.integers())
-        left = self.duration.residual().mean() if duration > 0 else 0.0
-        return hits.under_way(intervals, duration, left)
+        return hits.under_way(intervals, duration, self._mean_left())
+
+    def _mean_left(self) -> float:
+        """Ticks left of an interval that is under way, in the mean; 0 where none lasts."""
+        return self.duration.residual().mean() if self.duration.mean_ticks() > 0 else 0.0
 
     def longest_delay(self, work: int) -> int:
         if work == 0 or self.duration.longest_ticks() == 0:
@@ -151,9 +154,8 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
         return int(many * self.duration.mean_ticks()) + 2 * self.duration.likely_ticks()
 
     def longest_under_way(self) -> float:
-        if self.start != "stationary" or self.duration.mean_ticks() == 0:
-            return 0.0
-        return 2 * self.duration.residual().mean() / TICKS_PER_SECOND  # half of it is left
+        # Half of it is left.
+        return 2 * self._mean_left() / TICKS_PER_SECOND if self.start == "stationary" else 0.0
 
     def lookahead(self) -> int:
         return self.gap.likely_ticks() + self.duration.likely_ticks()
