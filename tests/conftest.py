@@ -85,10 +85,11 @@ def blank_pictures_at_small_scale(request):
 
 
 def slow_files_first(items):
-    """Those of minutes, then those with most tests: at the end no process waits for long."""
-    files = Counter(item.path for item in items)
-    slow = {}
+    """Those of minutes, then those with most cases: at the end no process waits for long."""
+    files, slow = Counter(), {}
     for item in items:
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        files[item.path] += len(parameters.get("group", [item]))  # parametrize_in_groups
         if marker := item.get_closest_marker("slow"):
             slow[item.path] = max(slow.get(item.path, 0), marker.kwargs.get("minutes", 0))
     items.sort(key=lambda item: (-slow.get(item.path, -1), -files[item.path], item.path))

@@ -13,6 +13,7 @@ from reference.collectives import GOALS, random_options, random_pair
 from reference.links import Network
 from reference.programs import ProgramRun
 from reference.random_noise import ROLES
+from support.grouped import parametrize_in_groups
 from support.scale import at_most, scaled, some
 
 import jitterfly as jf
@@ -71,7 +72,7 @@ def executed(kind, number):
 
 
 @pytest.mark.filterwarnings("ignore:.*counts nowhere, so the collective takes no time")
-@pytest.mark.parametrize(("kind", "number"), CASES)
+@parametrize_in_groups("kind, number", CASES)
 def test_engine_equals_reference(kind, number):
     case, run, expected, (seed, realization) = executed(kind, number)
     times = jf.ready_times(case, seed=seed, realization=realization)
@@ -99,7 +100,7 @@ HIERARCHIES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "number"), HIERARCHIES)
+@parametrize_in_groups("kind, number", HIERARCHIES)
 def test_engine_equals_reference_on_several_levels(kind, number):
     """Nodes and racks of any size, ranks placed in any way: each message at its own price."""
     rng = random.Random(f"levels {kind} {number}")

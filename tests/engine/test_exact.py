@@ -17,6 +17,7 @@ from reference.cases import (
 )
 from reference.noise_cases import with_nodes
 from reference.public import random_pair
+from support.grouped import parametrize_in_groups
 from support.scale import at_most, scaled, some
 
 import jitterfly as jf
@@ -82,7 +83,7 @@ def executed(family, number):
     return SimpleNamespace(**{name: getattr(run, name) for name in names})
 
 
-@pytest.mark.parametrize(("family", "number"), CASES)
+@parametrize_in_groups("family, number", CASES)
 def test_engine_equals_reference(family, number):
     case = FAMILIES[family][0](number)
     expected = np.array(executed(family, number).rows, dtype=np.int64)[case.rows]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from reference.collectives import GOALS
 from reference.uneven import random_uneven_pair
+from support.grouped import parametrize_in_groups
 from support.instruction_sets import AVAILABLE
 from support.kernel_cases import NOISES
 from support.message_cases import (
@@ -34,7 +35,7 @@ CASES = [
 
 @pytest.mark.filterwarnings("ignore:.*counts nowhere, so the collective takes no time")
 @pytest.mark.filterwarnings("ignore::jitterfly.IneffectiveSpeedWarning")
-@pytest.mark.parametrize(("kind", "levels", "number"), CASES)
+@parametrize_in_groups("kind, levels, number", CASES)
 def test_against_event_driven_reference(kind, levels, number):
     """Every ready time of every rank, on flat machines and on those of several levels."""
     rng = random.Random(f"uneven {kind} {levels} {number}")

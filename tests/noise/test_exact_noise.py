@@ -13,6 +13,7 @@ from reference.delays import core_delay
 from reference.noise import MAX, MIN, Intervals
 from reference.random_noise import ROLES, random_delay
 from reference.realized import RealizedNoise
+from support.grouped import parametrize_in_groups
 from support.scale import at_most, scaled
 
 from jitterfly import _core
@@ -47,7 +48,7 @@ def executed(family, number):
                            levels_skipped=run.levels_skipped)  # fmt: skip
 
 
-@pytest.mark.parametrize(("family", "number"), CASES)
+@parametrize_in_groups("family, number", CASES)
 def test_engine_equals_reference(family, number):
     case = make(family, number)
     expected = np.array(executed(family, number).rows, dtype=np.int64)[case.rows]

@@ -12,6 +12,7 @@ from reference.delays import core_delay
 from reference.noise import RankDelay
 from reference.random_noise import random_delay
 from reference.schedules import ArrivalOrder, Costs, InOrder, Operation, as_text, random_schedule
+from support.grouped import parametrize_in_groups
 from support.scale import at_most, scaled
 from support.schedule_cases import OPTIONS, Case, check_deadlock, times_of
 
@@ -24,7 +25,7 @@ SIMULATOR = os.environ.get("JITTERFLY_LOGGOPSIM", "")
 NUMBERS = [(kind, number) for kind in OPTIONS for number in range(at_most(400, 10))]
 
 
-@pytest.mark.parametrize(("kind", "number"), NUMBERS)
+@parametrize_in_groups("kind, number", NUMBERS)
 def test_without_noise_it_is_the_order_of_coming(kind, number, tmp_path):
     rng = random.Random(f"quiet schedule {kind} {number}")
     case = Case(rng, tmp_path, noisy=False, **OPTIONS[kind])
@@ -46,7 +47,7 @@ def test_without_noise_it_is_the_order_of_coming(kind, number, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
-@pytest.mark.parametrize(("kind", "number"), NUMBERS)
+@parametrize_in_groups("kind, number", NUMBERS)
 def test_under_noise(kind, number, tmp_path):
     """In the order without noise, and in that of arrival."""
     rng = random.Random(f"noisy schedule {kind} {number}")
@@ -77,7 +78,7 @@ def test_under_noise(kind, number, tmp_path):
     assert raw[0, 0] == last
 
 
-@pytest.mark.parametrize("number", range(scaled(100)))
+@parametrize_in_groups("number", range(scaled(100)))
 def test_given_speeds_keep_the_order_as_drawn_ones_do(number, tmp_path):
     """All ranks twice as slow, always: given, or by noise that is sure."""
     rng = random.Random(f"twice as slow {number}")
@@ -105,7 +106,7 @@ def times_of_loggopsim(ranks, costs, folder):
 
 
 @pytest.mark.skipif(not SIMULATOR, reason="JITTERFLY_LOGGOPSIM names no LogGOPSim")
-@pytest.mark.parametrize("number", range(scaled(1000)))
+@parametrize_in_groups("number", range(scaled(1000)))
 def test_loggopsim_agrees(number, tmp_path):
     """To the ns, without noise, where ranks have one CPU; see docs/from_loggopsim.md for others.
 

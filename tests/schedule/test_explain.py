@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.grouped import parametrize_in_groups
 from support.scale import at_most, scaled
 from support.schedule_cases import OPTIONS, Case, check_deadlock
 
@@ -61,7 +62,7 @@ def check_bound(case, quiet, before, step, bound):
 @pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
 @pytest.mark.filterwarnings("ignore::jitterfly.IneffectiveNoiseWarning")
 @pytest.mark.filterwarnings("ignore::jitterfly.IneffectiveSpeedWarning")
-@pytest.mark.parametrize(("kind", "number"), NUMBERS)
+@parametrize_in_groups("kind, number", NUMBERS)
 def test_paths_are_those_of_the_engine(kind, number, tmp_path):
     """Times are the engine's to the tick, causes add up, and each step binds the next one."""
     rng = random.Random(f"explained schedule {kind} {number}")

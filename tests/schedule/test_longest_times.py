@@ -7,6 +7,7 @@ import pytest
 from reference import delays
 from reference.noise import MessageDelay, PeriodicNoise, RenewalNoise, StepDelay
 from reference.schedules import ArrivalOrder, Costs, InOrder, as_text, random_schedule
+from support.grouped import parametrize_in_groups
 from support.instruction_sets import check_instruction_sets
 from support.scale import scaled
 
@@ -125,7 +126,7 @@ def random_noise(rng):
 
 
 @pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
-@pytest.mark.parametrize("number", range(scaled(300)))
+@parametrize_in_groups("number", range(scaled(300)))
 def test_against_the_reference(number, tmp_path):
     """Integers without a limit: below 2^62 the times are the same, beyond it they are refused."""
     rng = random.Random(f"long {number}")

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from reference.schedules import as_text, random_schedule
 from support.forkserver import FORKSERVER
+from support.grouped import parametrize_in_groups
 from support.scale import scaled
 from support.schedule_files import SAMPLE, SAMPLE_RANKS, loggopsim_binary, mutated
 
@@ -132,7 +133,7 @@ def test_files_that_can_not_be_read(name, message, tmp_path):
         jf.Schedule.read(tmp_path / name)
 
 
-@pytest.mark.parametrize("number", range(scaled(200)))
+@parametrize_in_groups("number", range(scaled(200)))
 def test_random_schedules_are_read_as_they_are_meant(number, tmp_path):
     rng = random.Random(f"reading {number}")
     ranks = random_schedule(rng, rng.randint(1, 6), rng.randint(0, 60), rng.randint(1, 3), 2)
