@@ -6,7 +6,7 @@
 
 #include "congestion/kernel.cuh"
 #include "core/host_program.h"  // Cancelled
-#include "gpu/resources.h"
+#include "gpu/batch_size.h"
 
 namespace jf::congestion::gpu {
 

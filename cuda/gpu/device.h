@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/resources.h"
+#include "gpu/batch_size.h"
 
 namespace jf::gpu {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/host_program.h"
-#include "gpu/resources.h"
+#include "gpu/batch_size.h"
 
 namespace jf::gpu {
 

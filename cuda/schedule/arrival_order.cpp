@@ -1,7 +1,7 @@
-// Event-driven execution of a GOAL schedule: matching of sends and receives, rendezvous, deadlocks.
-// It finds the order of arrival. Sends meet receives in `meets()`, by sender, receiver and tag: the
-// parsers (goal_text.cpp, loggopsim_binary.cpp) refuse wildcards (any source, any tag). The run
-// without noise also writes down the plan.
+// Makes the plan of a GOAL schedule: matches sends with receives in order of arrival; deadlocks. It
+// executes the schedule event by event: without noise, which writes down the plan, or with that of
+// one realization. Sends meet receives in `meets()`, by sender, receiver and tag: the parsers
+// (goal_text.cpp, loggopsim_binary.cpp) refuse wildcards (any source, any tag).
 #include "schedule/plan.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Plan of a schedule: order of execution, network costs; which sends need a rendezvous (above S).
-// action_run.h waits for it. Here are also the interfaces to run and explain it.
+// Plan of a GOAL schedule: order of execution, costs; which sends are eager, which need a rendezvous
+// (above the threshold S). action_run.h waits for it. Here are also the interfaces to run and
+// explain it.
 //
 // The order is that of the run without noise on ranks that are equally fast, as LogGOPSim executes
 // it: messages and operations take a CPU as they come. Every realization keeps it. So the order of

@@ -1,4 +1,4 @@
-// Rules of GOAL schedules in LogGOPS: sends (eager; rendezvous above S), receives, calculations.
+// Rules of GOAL schedules in LogGOPS: what sends, receives, calculations and handshakes take.
 // A schedule is a list of actions. An engine executes the actions one after the other, for any
 // number of realizations at once.
 //

@@ -1,4 +1,4 @@
-// CPU engine of application schedules: threads, SIMD lanes over realizations, run times. Each
+// CPU engine of GOAL schedules (application traces): executes the plan; threads, SIMD lanes. Each
 // thread computes as many realizations side by side as a register has lanes, from its own memory.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-"""Critical path of a collective (`explain`): its delay split by cause; waiting time of ranks.
+"""Critical path of a collective (`explain`): its delay by cause (detours, ...); ranks' waiting.
 
 The last rank ends when it does because of what lies on one path through the messages: its own work,
 a message that it waited for, what its sender waited for, and so on. All that delayed anything on

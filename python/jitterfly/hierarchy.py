@@ -1,4 +1,4 @@
-"""`Hierarchy`: nodes, racks; message costs by level (latency in a node, ...); placement of ranks.
+"""`Hierarchy`: nodes, racks; placement of ranks (block, cyclic, listed); message costs by level.
 
 Which level a message crosses, such as shared memory or the network, is found here. `cycle` gives a
 message of a collective the costs of its level, and `schedule.compile` one of a GOAL schedule.

@@ -1,7 +1,7 @@
-"""Network parameters as costs of a message: Hockney (alpha, beta), LogGOPS (L, o, g, G, O, S).
+"""Network models (Hockney, LogGOPS): costs of a message; eager threshold S of collectives.
 
-Each model is one class that makes `Costs` of them, in ticks. Collectives refuse messages of more
-than S bytes, whose rendezvous only schedules model.
+Each model is one class that makes `Costs` of its parameters (alpha, beta; L, o, g, G, O), in ticks.
+Collectives refuse messages of more than S bytes, whose rendezvous only schedules model.
 """
 
 from __future__ import annotations

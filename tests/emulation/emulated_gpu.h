@@ -8,7 +8,7 @@
 #include "../ptx/machine.h"
 #include "core/engine.h"
 #include "cuda_emulation.h"
-#include "gpu/resources.h"
+#include "gpu/batch_size.h"
 #include "noise/cursor.h"
 #include "watch.h"
 

@@ -1,4 +1,4 @@
-"""Butterfly allreduce (recursive doubling), fold-in of further ranks; redundant exchanges.
+"""Butterfly allreduce (recursive doubling); redundant exchanges inside and after it; fold-in.
 
 When a rank is ready after an exchange: docs/model.md, "The butterfly", and `exchange` in
 cuda/core/steps.h.

@@ -1,6 +1,6 @@
-"""`run`: which worker or MPI rank computes which cell; batches, shards (Slurm), failures, resume.
+"""`run`: hands cells to workers or MPI ranks (mpiexec); batches, shards (Slurm), failures, resume.
 
-Batches are handed out to workers, which are processes or MPI ranks (mpirun). Their results are
+Batches are handed out to workers, which are processes or MPI ranks. Their results are
 gathered here, and written by one process. Where a worker raises an exception, its cell has failed,
 and `on_error` says whether the others go on. A process that died gets its batch again; an MPI rank
 that died ends the job, and the next run resumes it.

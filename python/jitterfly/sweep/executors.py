@@ -1,4 +1,4 @@
-"""Executors: this process, a pool of worker processes, MPI ranks (mpirun, mpi4py); GPUs, cores."""
+"""Executors: this process, a pool of processes, MPI ranks (mpiexec, mpi4py); their GPUs, cores."""
 
 from __future__ import annotations
 

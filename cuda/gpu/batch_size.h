@@ -1,4 +1,4 @@
-// Limits of a GPU run: batches are halved where memory runs out; how long a kernel launch may take.
+// How many realizations a GPU batch has and how much work a launch: by time taken, by memory left.
 // That one realization fits, python/jitterfly/backends.py has seen to before.
 #pragma once
 
