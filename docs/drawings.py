@@ -150,7 +150,7 @@ def flow(path: str) -> None:
 FLOORS = (
     ("the command line", "cli __main__"),
     ("tables, claims, pictures, pages", "results claims plots report trace bench"),
-    ("larger questions", "agreement advice inference"),
+    ("larger questions", "compare_measured advice inference"),
     ("studies, run and kept", "studies sweep store"),
     ("what is observed, what is known", "observables theory"),
     ("questions about one situation", "slowdown explain schedule"),

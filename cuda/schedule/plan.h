@@ -1,6 +1,5 @@
-// Plan of a GOAL schedule: order of execution, costs; which sends are eager, which need a rendezvous
-// (above the threshold S). action_run.h waits for it. Here are also the interfaces to run and
-// explain it.
+// Plan of a GOAL schedule: order of execution, costs; eager or rendezvous (threshold S) of a send.
+// action_run.h waits for the latter. Here are also the interfaces to run and explain it.
 //
 // The order is that of the run without noise on ranks that are equally fast, as LogGOPSim executes
 // it: messages and operations take a CPU as they come. Every realization keeps it. So the order of

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 from . import algorithms, congestion, distributions, imbalance, noise, stats, theory
 from .advice import Advice, advise
-from .agreement import Agreement, compare_measured
 from .algorithms import *  # noqa: F403
 from .backends import BackendError, UnusedGPUWarning
 from .case import (
@@ -30,6 +29,7 @@ from .case import (
     ScarceRecordingWarning,
     UnusedCostWarning,
 )
+from .compare_measured import Agreement, compare_measured
 from .distributions import *  # noqa: F403
 from .explain import Explanation, explain
 from .hierarchy import Hierarchy

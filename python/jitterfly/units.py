@@ -1,4 +1,4 @@
-"""Units: times (parsing, printing, rounding to ticks of a picosecond) and sizes in bytes.
+"""Units: parsing and printing of times ("20us"), rounding to ticks of a picosecond; bytes.
 
 A time may be written as a number of seconds or as a string with a unit. It is turned into ticks
 through its decimal value (the digits that Python prints for it), never through binary fractions,

@@ -22,9 +22,9 @@ ORDER = """
 interrupts renames fields units launchers files memory progress special steps syntax backends info
 stats notebook result_table measured find_noise_files imbalance network hierarchy distributions
 algorithms congestion
-noise cycle case program noise_free rare_noise simulate goal slowdown explain schedule agreement
-theory observables inference studies advice store sweep results claims trace bench plots report cli
-__main__
+noise cycle case program noise_free rare_noise simulate goal slowdown explain schedule
+compare_measured theory observables inference studies advice store sweep results claims trace bench
+plots report cli __main__
 """
 LAYERS = ORDER.split()
 

@@ -39,7 +39,7 @@ def test_other_endings_are_refused_before_the_work(folder, capsys, monkeypatch, 
     def reached(*arguments, **options):
         raise AssertionError("the work began")
 
-    for module in ("simulate", "slowdown", "explain", "agreement", "schedule.result"):
+    for module in ("simulate", "slowdown", "explain", "compare_measured", "schedule.result"):
         for function in ("simulate", "simulate_checked", "explain", "simulate_schedule"):
             monkeypatch.setattr(f"jitterfly.{module}.{function}", reached, raising=False)
     arguments, option = COMMANDS[command]

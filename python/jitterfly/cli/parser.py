@@ -13,7 +13,7 @@ from ..renames import renamed_option
 from ..syntax import HELP
 from . import (
     advise,
-    agreement,
+    compare_measured,
     completion,
     explain,
     inference,
@@ -126,7 +126,7 @@ _COMMANDS: tuple[tuple[tuple[str, ...], Callable[[Any], None]], ...] = (
     (("advise",), advise.add_parser),
     (("fit",), inference.add_fit),
     (("budget",), inference.add_budget),
-    (("compare-measured",), agreement.add_parser),
+    (("compare-measured",), compare_measured.add_parser),
     (("trace",), one_case.add_trace),
     (("export-goal",), one_case.add_export_goal),
     (("theory",), reports.add_theory),

@@ -1,4 +1,4 @@
-"""Summaries of samples that are not kept raw: moments, histogram, counts of wins."""
+"""Summaries of samples that are not kept raw: moments, histogram for quantiles, counts of wins."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ from typing import Any
 
 __all__ = [
     "advice",
-    "agreement",
     "bench",
     "causes",
+    "compare_measured",
     "congestion",
     "critical_path",
     "curves",

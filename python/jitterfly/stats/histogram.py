@@ -1,4 +1,4 @@
-"""Mergeable log-linear histogram of integers with a bounded relative error (as HdrHistogram)."""
+"""Mergeable log-linear histogram (HdrHistogram): quantiles without the samples, bounded error."""
 
 from __future__ import annotations
 

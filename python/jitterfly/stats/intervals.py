@@ -1,8 +1,8 @@
-"""Confidence intervals of a mean (Student's t) and a quantile (order statistics); means of 30 runs.
+"""Confidence intervals: mean (t; wider for rare events), quantile (order statistics); 30 runs.
 
-An interval of a mean is wider where events are rare (`RareEvents`). Those of a study's observables
-are in `observables.statistics`. A quantile (percentile) such as p99 of too few samples has an
-interval without an end. Which order statistics enclose it: `binomial_ranks` of
+The interval of a mean is wider where few events decide it (`RareEvents`). Those of a study's
+observables are in `observables.statistics`. A quantile (percentile) such as p99 of too few samples
+has an interval without an end. Which order statistics enclose it: `binomial_ranks` of
 `critical_values`.
 """
 

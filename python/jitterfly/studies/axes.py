@@ -1,4 +1,4 @@
-"""Axes of a study: values that are swept, a choice of them (`--choose`), fields that each sets."""
+"""Axes of a study: values that are swept or zipped, a choice of them, fields that each sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running of studies (sweep): batches, worker processes, MPI, GPUs, shards, resume.
+"""Running of a study's cells: batches, worker processes, MPI, GPUs, shards, resume.
 
 `driver` deals out the work, to the workers of `executors`; `batches` says how much of it at once.
 """

@@ -27,7 +27,7 @@ from .simulate import simulate
 from .stats import Estimate
 from .stats.autocorrelation import Series, too_few
 from .stats.intervals import check_confidence
-from .stats.reported import reported_mean, reported_quantile
+from .stats.printed_results import reported_mean, reported_quantile
 from .syntax import read_count
 from .units import from_ticks, show_seconds, warn_of_long
 
@@ -199,7 +199,7 @@ class Agreement(ResultTable):
         ValueError
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
-        return notebook.picture("agreement", self, path=path)
+        return notebook.picture("compare_measured", self, path=path)
 
 
 def compare_measured(

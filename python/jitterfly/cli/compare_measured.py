@@ -51,7 +51,7 @@ def add_parser(commands: Any) -> None:
 
 def _choices(chosen: argparse.Namespace) -> tuple[str | None, int | None, int | None]:
     """The collective, ranks and bytes of the rows; in `chosen` stays what describes the case."""
-    from ..agreement import ranks_in
+    from ..compare_measured import ranks_in
 
     collective = chosen.collective
     ranks = None if chosen.ranks is None else read_count(chosen.ranks, "--ranks", 1, 2**30)
@@ -67,7 +67,7 @@ def _choices(chosen: argparse.Namespace) -> tuple[str | None, int | None, int | 
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    from ..agreement import MOST_ITERATIONS, USUAL_REALIZATIONS, compare_measured
+    from ..compare_measured import MOST_ITERATIONS, USUAL_REALIZATIONS, compare_measured
 
     started = time.monotonic()
     check_files(chosen, PICTURE)

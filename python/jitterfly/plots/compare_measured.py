@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..agreement import UNKNOWN, Agreement, AgreementRow
+from ..compare_measured import UNKNOWN, Agreement, AgreementRow
 from ..stats import Estimate
 from . import style
 
