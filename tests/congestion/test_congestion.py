@@ -9,6 +9,7 @@ from reference import congestion as plain
 from support.congestion_cases import random_case, random_graph, random_tree
 from support.scale import scaled
 
+import jitterfly as jf
 import jitterfly.congestion as jc
 from jitterfly import BackendError, _core
 from jitterfly.congestion import PERTURBATIONS
@@ -162,6 +163,13 @@ def test_slowdown_of_sums_over_levels():
     both = [jc.simulate_congestion(c, 5) for c in (case, case.unperturbed())]
     with pytest.raises(ValueError, match="one of orcs, orcs1, ready, level_sync, sum_max_cong"):
         jc.slowdown_percent(*both)
+
+
+def test_a_ratio_may_be_a_percentage():
+    cases = [jc.CongestionCase(jc.FatTree.of(144), ratio=ratio) for ratio in (0.25, "25%", "1/4")]
+    assert cases == cases[:1] * 3
+    noises = [jf.Congestion(jc.FatTree.of(144), ratio=ratio) for ratio in (0.25, "25%")]
+    assert noises[0] == noises[1]
 
 
 BAD = [

@@ -25,6 +25,7 @@ from ..fields import (
     is_number,
     shorten,
 )
+from ..syntax import share_of_text
 from .topology import Topology
 
 Pairs = npt.NDArray[np.uint32]
@@ -57,8 +58,9 @@ class CongestionCase:
         "rand": a permutation without fixed points, new at every level. "bisect": disjoint pairs,
         one way, new at every level. "bisect_fb": disjoint pairs, both ways, fixed over the levels.
     ratio : float
-        Perturbing ranks / all ranks, from 0 to 1: ``z = ranks - round(ranks * ratio)``, halves to
-        even. With perturbation "none" as many ranks are idle: what a slowdown is measured against.
+        Perturbing ranks / all ranks, from 0 to 1, or such as "50%": ``z = ranks - round(ranks *
+        ratio)``, halves to even. With perturbation "none" as many ranks are idle: what a slowdown
+        is measured against.
     rule : "orcs", "orcs1", "ready", "level_sync", "sum_max_cong" or "bandwidth"
         What a realization gives. "orcs" (ORCS 2.0): the largest, over levels l and ranks, of
         ``D_l(dst) = w + (D_{l-1}(src) if src received at level l - 1, else 0)``. "orcs1" (ORCS
@@ -177,10 +179,11 @@ class CongestionCase:
 
 
 def check_ratio(value: Any) -> float:
-    """A number from 0 to 1."""
-    if not is_number(value) or not (math.isfinite(value) and 0 <= value <= 1):
+    """A number from 0 to 1, or a text such as "50%"."""
+    ratio = share_of_text(value) if isinstance(value, str) else value
+    if not is_number(ratio) or not (math.isfinite(ratio) and 0 <= ratio <= 1):
         raise ValueError(f"ratio must be a number from 0 to 1, got {shorten(value)}")
-    return float(value)
+    return float(ratio)
 
 
 def check_levels(value: Any, z: int) -> list[Pairs]:

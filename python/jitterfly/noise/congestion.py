@@ -46,9 +46,9 @@ class Congestion(Noise, kind="congestion"):
         with its routing; or its table, such as ``{"kind": "fat_tree", "m": [4, 4], "w": [1, 4]}``.
         Files of a map are relative to the study's file in a study.
     ratio : float, optional
-        Perturbing hosts / all hosts, from 0 to 1: round(hosts * ratio) hosts, halves to even, send
-        the perturbing pattern; they must be 0 or at least 2, and leave a host to every rank. All
-        others are idle. None: all hosts that the ranks leave.
+        Perturbing hosts / all hosts, from 0 to 1, or such as "50%": round(hosts * ratio) hosts,
+        halves to even, send the perturbing pattern; they must be 0 or at least 2, and leave a host
+        to every rank. All others are idle. None: all hosts that the ranks leave.
     perturbation : "rand", "bisect", "bisect_fb" or "none"
         "rand": a permutation without fixed points, new in every round. "bisect": disjoint pairs,
         one way, new in every round. "bisect_fb": disjoint pairs, both ways, the same in all rounds.
