@@ -54,6 +54,8 @@ class Intervals(Source):
     def intervals(self, seed, realization, rank, ordinal=0):
         """Busy intervals [begin, end) of a rank, disjoint, in order of time."""
         ever = self.ever(seed, realization, rank, ordinal)
+        if (self.begin, self.end) == (MIN, MAX):
+            return ever
         return clipped(ever, self.begin, self.end)
 
 

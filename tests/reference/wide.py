@@ -32,6 +32,8 @@ class WideNoise:
             self._sources.append((source, roles[source.role]))
             roles[source.role] += 1
         self._intervals = {compute: self._union(compute) for compute in (False, True)}
+        self._over = {compute: np.maximum.accumulate(ends.max(axis=1, initial=0))
+                      for compute, (_, ends) in self._intervals.items()}  # fmt: skip
 
     def compute(self, t, work, cycle):
         return self._work(t, work, "compute", cycle, 0) if work else t
@@ -70,7 +72,11 @@ class WideNoise:
     def _advance(self, t, work, *, compute):
         """Each rank's walk through its intervals, which may overlap, in order of their begins."""
         t, work = t.copy(), work.copy()
-        for begin, end in zip(*self._intervals[compute], strict=True):
+        first = np.searchsorted(self._over[compute], t.min(), side="right")  # over for all before
+        begins, ends = self._intervals[compute]
+        for begin, end in zip(begins[first:], ends[first:], strict=True):
+            if not work.any():
+                break
             free = np.maximum(begin - t, 0)
             hit = work > free
             t = np.where(hit, np.maximum(t, end), t)

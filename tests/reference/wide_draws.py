@@ -6,6 +6,7 @@ from . import delays, philox
 
 MASK = np.uint64(philox.MASK32)
 HALF = np.uint64(32)
+POWERS = np.array([1 << bits for bits in range(64)], dtype=np.uint64)
 
 
 def _block(seed, purpose, streams, realization, number):
@@ -56,7 +57,7 @@ def apply(delay, uniforms):
 
 
 def _values(delay, uniforms):
-    """Of two tables worked out for all uniforms at once, in Python's integers as for one."""
+    """Of tables that are always asked: all uniforms at once, in Python's integers as for one."""
     if delay.last == delays.MOST and isinstance(delay, delays.Samples):
         places = uniforms.astype(object) * len(delay.values) >> 64
         return np.array(delay.values)[places.astype(np.int64)]
@@ -67,4 +68,16 @@ def _values(delay, uniforms):
         piece = np.searchsorted(np.array(delay.edges, dtype=np.uint64), v, side="right") - 1
         at_zero, slope = np.array(delay.lines, dtype=object)[piece].T
         return (at_zero - (v.astype(object) * slope >> 64)).astype(np.int64)
+    if delay.last == delays.MOST and isinstance(delay, delays.Smooth):
+        tail = uniforms < np.uint64(1 << 63)
+        y = np.where(tail, uniforms, ~uniforms)
+        y = np.where(y >> HALF >= np.uint64(delays.TAIL), y >> HALF << HALF, y)
+        bits = np.searchsorted(POWERS, y, side="right").astype(np.uint64)
+        power = np.maximum(bits, np.uint64(7)) - np.uint64(7)  # the cell is 2^power wide
+        cell = (power * np.uint64(delays.SPLITS) + (y >> power)).astype(np.int64)
+        within = (y - (y >> power << power)).astype(object) * (1 << 31) >> power.astype(object)
+        node = np.where(tail, cell, delays.CELLS + 1 + cell)
+        words = np.array(delay.words, dtype=object)
+        here, beyond = words[node], words[node + 1]
+        return (here + ((beyond - here) * within >> 31)).astype(np.int64)
     return [delay(u) for u in uniforms.tolist()]
