@@ -17,7 +17,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -202,8 +202,8 @@ class DelayByCause(ResultTable):
         varies, delaying = self._varies(), self._delaying()
         alone = set(self.causes) - {PATH} if len(self._noise()) == 1 else {ARRIVAL, SPEED}
         means = [
-            stats.mean(
-                from_ticks(own),
+            self._mean(
+                own,
                 confidence,
                 noisy=varies[cause],
                 lower_bound=0.0 if cause in delaying else None,
@@ -216,8 +216,12 @@ class DelayByCause(ResultTable):
     def path_rows(self, confidence: float = 0.95) -> list[CauseRow]:
         """What the row of the path is made of; `largest`: in how many no other part is larger."""
         varies = self._varies()[PATH]
-        means = [stats.mean(from_ticks(own), confidence, noisy=varies) for own in self.path_ticks.T]
+        means = [self._mean(own, confidence, noisy=varies) for own in self.path_ticks.T]
         return self._cause_rows(self.path_parts, self.path_ticks, means)
+
+    def _mean(self, ticks: Ticks, confidence: float, **known: Any) -> Estimate:
+        """Of a value of each realization, seconds; `known`: as of `stats.mean`."""
+        return stats.mean(from_ticks(ticks), confidence, **known)
 
     def _cause_rows(
         self, names: Sequence[str], ticks: Ticks, means: list[Estimate]

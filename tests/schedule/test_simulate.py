@@ -486,6 +486,39 @@ def test_the_longest_realizations_are_checked(tmp_path):
     assert "up to 11% of all may differ (95 %)" in notes[-1]
 
 
+def test_the_longest_are_not_shorter_for_having_been_chosen(tmp_path):
+    """In the order of arrival others are the longest, and nearly as long: that is told."""
+    schedule, noise = schedule_of(INCAST, tmp_path), jf.StepNoise(jf.Exponential("2us"))
+    found = jf.simulate_schedule(schedule, "L=1us,o=1us", noise, 2000, order_checks=200)
+    free = jf.simulate_schedule(schedule, "L=1us,o=1us", noise, 2000, order="arrival")
+    check = found.order_check
+    fixed, free = (run.samples[check.first :] for run in (found, free))
+    longest = np.argsort(-fixed)[: check.realizations - check.first]
+    of_the_same = (free - fixed)[longest].mean()
+    of_the_longest = np.sort(free)[-len(longest) :].mean() - fixed[longest].mean()
+    assert of_the_same < 1.3 * of_the_longest < 0
+    assert check.longest_difference == pytest.approx(of_the_longest, rel=0.2)
+
+
+def test_given_speeds_change_the_order_without_noise_too(tmp_path):
+    """By how much is told apart from what noise adds in either order."""
+    schedule = schedule_of(TWO_MESSAGES.replace("10001000", "10040000"), tmp_path)
+    case = schedule, "L=1us,o=200ns", "period=1ms,duration=5us"
+    slow = jf.imbalance.SlowRanks(1.01, ranks=[1])
+    found, free = (jf.simulate_schedule(*case, 200, speed=slow, order=order, order_checks=200)
+                   for order in ("noise-free", "arrival"))  # fmt: skip
+    check = found.order_check
+    apart = free.noise_free - found.noise_free
+    assert check.noise_free_difference == pytest.approx(apart, abs=1e-12) != 0
+    adds = [run.samples.mean() - run.noise_free for run in (found, free)]
+    noisy = check.mean_difference - check.noise_free_difference
+    assert noisy == pytest.approx(adds[1] - adds[0], abs=1e-12)
+    told = found.notes()[-1] if not check.matters(found.samples.mean()) else found.notes()[0]
+    assert "with the speeds of the ranks the run time without noise differs by -" in told
+    even = jf.simulate_schedule(*case, 200)
+    assert even.order_check.noise_free_difference == 0
+
+
 TWO_MESSAGES = """num_ranks 3
 rank 0 {
 recv 1b from 1

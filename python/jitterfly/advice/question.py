@@ -41,8 +41,9 @@ from ..noise import Noise
 from ..noise.source import check_sources
 from ..observables import quantile_share
 from ..slowdown import in_words
-from ..stats import ENOUGH_EVENTS, PairedQuantiles
+from ..stats import PairedQuantiles
 from ..stats.critical_values import binomial_ranks, student_t
+from ..stats.intervals import rare_event_margin
 from ..stats.ratios import fieller_ratio
 from ..studies.toml import tomllib
 from ..syntax import read_bytes, read_count, read_noises, read_ranks, read_share
@@ -60,9 +61,9 @@ class Statistic:
 
     `share` is that of the quantile, None for the mean.
 
-    Student's interval of a mean is widened where it rests on few rare events (`ENOUGH_EVENTS`): by
-    the second term of Bernstein's empirical bound (A. Maurer & M. Pontil, COLT 2009) for the range
-    that was seen; and where nothing was seen, it has no ends. So means are about as sure as is
+    Student's interval of a mean is widened where it rests on few rare events
+    (`rare_event_margin`), for the range that was seen; and where nothing was seen, it has no
+    ends. So means are about as sure as is
     said, and what is too rare to have been seen beside other noise is not known of; quantiles are
     exact (`PairedQuantiles`).
 
@@ -223,11 +224,11 @@ def _half_interval(x: Floats, error: float, seen: float) -> float:
 def _widening(x: Floats, error: float, seen: float) -> float:
     if len(x) < 2 or not seen > 0:
         return math.inf
-    if stats.effective_events(x) >= ENOUGH_EVENTS:
-        return 0.0
-    return 7 * math.log(2 / error) / (3 * (len(x) - 1)) * seen
+    events = max(float(stats.effective_events(x)), _NO_EVENT)
+    return float(rare_event_margin(events, len(x), 1 - 2 * error)) * seen
 
 
+_NO_EVENT = 1e-9  # as rare as can be: where all samples are the same
 _FIRST_LOOK = 32
 _USUAL_REALIZATIONS = 10_000
 _MOST_SECONDS = 1e9

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -41,12 +41,14 @@ from ..simulate import check_times
 from ..slowdown import in_words
 from ..stats import Estimate
 from ..stats.critical_values import clopper_pearson
+from ..stats.intervals import of_largest
 from ..units import from_ticks, show_seconds
 from .compile import CompiledSchedule, compile_schedule
 from .order import (
     OrderCheck,
     bytes_to_check,
     check_order,
+    completion_in_order_of_arrival,
     different_realizations,
     realizations_to_check,
     usual_checks,
@@ -67,6 +69,7 @@ _CAUSES = len(PATH_PARTS) + _MOST
 _STEP = 5  # words of a step before its causes
 _RANK_PARTS = 6
 _SHOWN = 8  # rows of a table
+_MANY = 10 * _SHOWN  # operations
 _KINDS = {1: "send", 2: "recv", 3: "calc"}
 _GAP = PATH_PARTS.index("gap")
 _OF_GAPS = (
@@ -74,6 +77,14 @@ _OF_GAPS = (
     "(n - 1) G"
 )
 _OF_SPEEDS = "on time: without noise, with the given speeds of the ranks"
+_OF_SLOWEST = (
+    "another sample has other slowest realizations: the intervals of delays allow for that, those "
+    "of how often a rank, an operation or a cause is on the critical path do not"
+)
+_OF_MANY = (
+    "operations shown are those most often on the critical path, of {:,} that ever were: the most "
+    "frequent of so many are so by chance, too, which their intervals do not allow for"
+)
 
 Ticks = npt.NDArray[np.int64]
 
@@ -280,7 +291,7 @@ class ScheduleExplanation(DelayByCause):
         return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
 
     def _varies(self) -> dict[str, bool]:
-        drawn = any(one.random for one in self.noise)
+        drawn = self._is_drawn()
         can = {  # what is not drawn may do nothing at all
             cause: one.random or bool(own.any())
             for cause, one, own in zip(self.causes, self.noise, self.ticks.T, strict=False)
@@ -290,9 +301,23 @@ class ScheduleExplanation(DelayByCause):
     def _noise(self) -> tuple[Noise, ...]:
         return self.noise
 
+    def _is_drawn(self) -> bool:
+        """Else all realizations are the same."""
+        return any(one.random for one in self.noise)
+
+    def _mean(self, ticks: Ticks, confidence: float, **known: Any) -> Estimate:
+        found, n = super()._mean(ticks, confidence, **known), len(self.ticks)
+        if n == self.simulated:
+            return found
+        lowest = known.get("lower_bound")
+        wider = of_largest(
+            found, from_ticks(ticks), from_ticks(self.completion), n / self.simulated
+        )
+        return wider if lowest is None else replace(wider, low=max(float(wider.low), lowest))
+
     def _share(self, count: int, confidence: float) -> Estimate:
         n = len(self.ticks)
-        if not any(one.random for one in self.noise):  # all realizations are the same
+        if not self._is_drawn():
             return Estimate(count / n, count / n, count / n, confidence, n)
         return _interval(int(count), n, confidence)
 
@@ -452,12 +477,14 @@ class ScheduleExplanation(DelayByCause):
 
     def notes(self) -> list[str]:
         """Which realizations, how often which rank is to blame, and what the numbers are."""
-        cpus = self.schedule.cpus
+        cpus, operations = self.schedule.cpus, np.count_nonzero(self.on_path)
         return [
             *self._order_warning(),
             *self._question_in_words(),
             f"{self._realizations_in_words()}; causes along the critical path of the last rank add "
             "up to its delay in each",
+            *([_OF_SLOWEST] if len(self.ticks) < self.simulated else []),
+            *([_OF_MANY.format(operations)] if operations > _MANY and self._is_drawn() else []),
             self._culprits_in_words(),
             *self.doubts,
             OF_RANKS,
@@ -620,13 +647,15 @@ def explain_schedule(
             report(fast + done)  # type: ignore[misc]
 
         numbers = np.arange(first, first + count, dtype=np.uint32)
+        all_ticks = None
         if fast:
             plan, program = compiled
             raw = core.simulate_schedule(
                 plan, program, seed, first, realizations, threads or 0, report
             )
             check_times(raw[:, :1])
-            order = np.argsort(-raw[:, 0], kind="stable")[:count]
+            all_ticks = raw[:, 0]
+            order = np.argsort(-all_ticks, kind="stable")[:count]
             numbers = (first + np.sort(order)).astype(np.uint32)
         found = core.explain_schedule(
             schedule._mapped, *compiled, seed, numbers, False, most,
@@ -638,12 +667,17 @@ def explain_schedule(
     check_times(found[0][:, :1])
     for source in sources:
         source.check_length(int(found[0][:, 0].max()))
+    if all_ticks is None:
+        all_ticks = found[0][:, 0]
     check = None
     different = different_realizations(count, sources, speed)
     if different and (available is None or bytes_to_check(schedule, len(sources)) <= available):
         checks = min(usual_checks(schedule.operations), different)
         chosen, fair = realizations_to_check(found[0][:, 0], checks)
-        check = check_order(schedule, compiled, seed, numbers[chosen].tolist(), fair)
+        check = check_order(
+            schedule, compiled, seed, numbers[chosen].tolist(), fair, all_ticks,
+            completion_in_order_of_arrival(prepared), are_longest=bool(fast),
+        )  # fmt: skip
     return _explanation(prepared, numbers, fast or count, found, quiet, check)
 
 

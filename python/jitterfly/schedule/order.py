@@ -6,7 +6,7 @@ A few realizations are executed twice, in the order without noise and as operati
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from ..imbalance import Speed
 from ..noise import Noise
 from ..progress import each
 from ..units import TICKS_PER_SECOND, show_seconds
-from .compile import CompiledSchedule
+from .compile import CompiledSchedule, compile_schedule
 from .schedule import Schedule
 
 FEWEST_CHECKS, MOST_CHECKS = 5, 50
@@ -42,9 +42,14 @@ class OrderCheck(NamedTuple):
         Of the first: how much later they end as operations arrive, and what noise adds to them in
         the order without noise.
     longest_difference, longest_added : float
-        The same of the longest, which show what rare noise does; 0 where there are none.
+        The same of the longest, which show what rare noise does; 0 where there are none. They are
+        the longest in the order without noise, and would be shorter in another one by that alone:
+        the difference is without that part.
     largest_difference : float
         Of all of them, without its sign.
+    noise_free_difference : float
+        How much later the run without noise ends as operations arrive: given speeds of the ranks
+        make other operations arrive first, too. Part of all differences.
     """
 
     realizations: int
@@ -55,11 +60,13 @@ class OrderCheck(NamedTuple):
     longest_difference: float
     longest_added: float
     largest_difference: float
+    noise_free_difference: float = 0.0
 
     def matters(self, mean: float) -> bool:
         """Whether it changes what noise adds, or the run time, whose mean is given, by much."""
         return any(
-            abs(difference) > min(_MUCH_OF_ADDED * abs(added), _MUCH_OF_MEAN * mean)
+            abs(difference - self.noise_free_difference) > _MUCH_OF_ADDED * abs(added)
+            or abs(difference) > _MUCH_OF_MEAN * mean
             for difference, added in (
                 (self.mean_difference, self.mean_added),
                 (self.longest_difference, self.longest_added),
@@ -73,18 +80,30 @@ class OrderCheck(NamedTuple):
         """
         if not self.matters(mean):
             return []
+        alone = self.noise_free_difference
         told = (
-            f"the order of competing operations matters here: the first {self.first} realizations "
-            f"take {_added(self.mean_added)} more than the run time without noise in the order "
-            f"that is executed, and {_added(self.mean_added + self.mean_difference)} more as "
+            f"{self._the_first()} {'take' if self.first > 1 else 'takes'} "
+            f"{_added(self.mean_added)} more than the run time without noise in the order that is "
+            f"executed, and {_added(self.mean_added + self.mean_difference - alone)} more as "
             "operations arrive"
         )
         if self.first < self.realizations:
             told += (
                 f" (the {self.realizations - self.first} longest {_added(self.longest_added)} "
-                f"and {_added(self.longest_added + self.longest_difference)})"
+                f"and {_added(self.longest_added + self.longest_difference - alone)})"
             )
-        return [f"{told}; {advice}"]
+        parts = [told] if self.mean_added or self.longest_added or not alone else []
+        parts += [self._of_speeds()] if alone else []
+        return [f"the order of competing operations matters here: {'; '.join(parts)}; {advice}"]
+
+    def _the_first(self) -> str:
+        return f"the first {self.first} realizations" if self.first > 1 else "the first realization"
+
+    def _of_speeds(self) -> str:
+        return (
+            "with the speeds of the ranks the run time without noise differs by "
+            f"{_signed(self.noise_free_difference)} as operations arrive"
+        )
 
     def in_words(self, realizations: int) -> str:
         """What was checked of so many realizations, and what came out."""
@@ -97,11 +116,13 @@ class OrderCheck(NamedTuple):
         if self.same == self.realizations:
             return f"{told}; up to {1 - 0.05 ** (1 / self.first):.0%} of all may differ (95 %)"
         added = self.mean_added
-        share = f", {self.mean_difference / added:+.1%} of what noise adds" if added > 0 else ""
+        noisy = self.mean_difference - self.noise_free_difference
+        share = f", {noisy / added:+.1%} of what noise adds" if added > 0 else ""
+        of_speeds = f"; {self._of_speeds()}" if self.noise_free_difference else ""
         return (
-            f"{told}; by that the run time of the first {self.first} differs by "
-            f"{_signed(self.mean_difference)} on average{share}, of all "
-            f"{show_seconds(self.largest_difference)} at most (`order` arrival takes it)"
+            f"{told}; by that the run time of {self._the_first()} differs by "
+            f"{_signed(noisy)} on average{share}, of all "
+            f"{show_seconds(self.largest_difference)} at most{of_speeds} (`order` arrival takes it)"
         )
 
 
@@ -126,10 +147,32 @@ def realizations_to_check(ticks: npt.NDArray[np.int64], count: int) -> tuple[lis
     return [*range(first), *sorted(longest.tolist())], first
 
 
+def completion_in_order_of_arrival(prepared: Any) -> int:
+    """Ticks without noise: those of `prepare`'s plan but for the speeds of ranks."""
+    if prepared.speed is None:
+        return int(prepared.compiled.plan.completion)
+    free = compile_schedule(
+        prepared.schedule, prepared.network, (), None, prepared.speed, "arrival"
+    )  # fmt: skip
+    return int(free.plan.completion)
+
+
 def check_order(
-    schedule: Schedule, compiled: CompiledSchedule, seed: int, chosen: Sequence[int], first: int
+    schedule: Schedule,
+    compiled: CompiledSchedule,
+    seed: int,
+    chosen: Sequence[int],
+    first: int,
+    ticks: npt.NDArray[np.int64],
+    on_arrival: int,
+    *,
+    are_longest: bool = False,
 ) -> OrderCheck | None:
-    """The realizations with these numbers in two orders, of which so many are the first."""
+    """The realizations with these numbers in two orders, of which so many are the first.
+
+    `ticks`: of all realizations in the order without noise; `on_arrival`: ticks without noise in
+    that of arrival; `are_longest`: the first, too, were chosen for their time.
+    """
     if not chosen:
         return None
     same, differences, added = 0, np.zeros(len(chosen)), np.zeros(len(chosen))
@@ -143,9 +186,18 @@ def check_order(
         differences[i] = (ends[1] - ends[0]) / TICKS_PER_SECOND
         added[i] = (ends[0] - compiled.plan.completion) / TICKS_PER_SECOND
     fair, others = slice(first), slice(first, None)
+    # What times have in common in both orders, and what is of one order alone: of so much of a
+    # longest one's excess another order knows nothing.
+    excess = added - float(ticks.mean() - compiled.plan.completion) / TICKS_PER_SECOND
+    of_one = np.var(differences[fair], ddof=1) / 2 if first > 1 else 0.0
+    of_all = float(np.var(ticks / TICKS_PER_SECOND))
+    by_choice = -excess * min(of_one / of_all, 1.0) if of_all else np.zeros(len(chosen))
+    unchosen = differences - by_choice
+    of_first = unchosen if are_longest else differences
     return OrderCheck(
-        len(chosen), same, first, _mean(differences[fair]), _mean(added[fair]),
-        _mean(differences[others]), _mean(added[others]), float(np.abs(differences).max()),
+        len(chosen), same, first, _mean(of_first[fair]), _mean(added[fair]),
+        _mean(unchosen[others]), _mean(added[others]), float(np.abs(differences).max()),
+        (on_arrival - compiled.plan.completion) / TICKS_PER_SECOND,
     )  # fmt: skip
 
 
