@@ -1,6 +1,7 @@
 """Command line: `run`, resume, `status`, `merge`, `export`, `compare`, full disk, Ctrl-C."""
 
 import csv
+import errno
 import json
 import os
 import subprocess
@@ -343,13 +344,14 @@ def test_cells_that_fail_at_the_end(study, tmp_path, capsys, monkeypatch):
     assert "no memory" in last_error(capsys, "run", study, "--out", tmp_path / "other")
 
 
-def test_full_disk_of_a_run_says_what_is_kept(study, tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EFBIG])
+def test_full_disk_of_a_run_says_what_is_kept(number, study, tmp_path, capsys, monkeypatch):
     def full(*_, **__):
-        raise OSError(28, "No space left on device", "some.jfr")
+        raise OSError(number, os.strerror(number), "some.jfr")
 
     monkeypatch.setattr("jitterfly.sweep.batches.CellRun.put", full)
     error = last_error(capsys, "run", study, "--out", tmp_path / "full")
-    assert "some.jfr: No space left on device; 0 of " in error
+    assert f"some.jfr: {os.strerror(number)}; 0 of " in error
     assert error.endswith("the same command goes on from there")
 
 

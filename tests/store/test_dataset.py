@@ -270,7 +270,7 @@ def test_tables_read_back(out):
     by_parquet = pandas.read_parquet(out.with_suffix(".parquet"))
     assert list(by_csv[0]) == list(by_parquet.columns) == [
         "ranks", "duration", "observable", "unit", "chosen_T", "statistic", "value", "low", "high",
-        "confidence", "realizations", "exact", "seed", "version",
+        "confidence", "realizations", "exact", "met", "seed", "version",
     ]  # fmt: skip
     assert len(by_csv) == len(by_parquet) == 4 * (11 + 12 + 1)  # p99.5 of gain at 90 %, too
     for name in by_csv[0]:
@@ -291,6 +291,7 @@ def test_tables_read_back(out):
         )
         assert row["realizations"] == cell.realizations
         assert row["exact"] == cell.exact
+        assert row["met"] == cell.met.all()
     assert set(by_parquet.confidence) == {0.95, 0.9}
     assert not by_parquet.exact.any()
     assert math.inf in by_parquet.high.tolist()

@@ -9,7 +9,7 @@ from support.small_store import STUDY
 
 from jitterfly import cli
 from jitterfly.sweep import Shard, run
-from jitterfly.sweep.forecast import forecast
+from jitterfly.sweep.forecast import _Trial, forecast
 
 PLAIN = STUDY.replace("min = 50, max = 200", "max = 200")
 
@@ -89,6 +89,18 @@ def test_a_study_of_cells_too_large_to_be_tried(monkeypatch):
     assert found.seconds is None
     assert found.tried == 0
     assert found.work.high > 0
+
+
+def test_the_largest_cell_is_tried_however_slow_the_first_is(monkeypatch):
+    monkeypatch.setattr("jitterfly.sweep.forecast._SECONDS", 0.0)
+    study = sweep_cases.study(sweep_cases.PLAIN)
+    tried = []
+    monkeypatch.setattr("jitterfly.sweep.forecast._run_trial", lambda _, cell, *__: (
+        tried.append(cell.work), _Trial(float(cell.work), 0.0, 1 / cell.work, 8.0))[1])  # fmt: skip
+    found = forecast(study)
+    work = [cell.work for cell in study.cells()]
+    assert tried[1:] == [min(work), max(work)]
+    assert (found.tried, found.rate) == (2, max(work))
 
 
 @pytest.mark.timing

@@ -10,7 +10,7 @@ from support.scale import full_scale
 
 from jitterfly.cli import main
 from jitterfly.fields import counted
-from jitterfly.store import merge
+from jitterfly.store import Store, merge
 from jitterfly.store.cell_progress import run_progress
 from jitterfly.sweep import Shard, run
 
@@ -95,6 +95,36 @@ def test_more_shards_than_places(tmp_path):
     store = run(sweep_cases.study(sweep_cases.PLAIN), tmp_path, shard="5/5")
     assert store.path == Path(tmp_path / "shard-5-of-5")
     assert not any(store.available(cell) for cell in store.cells)
+
+
+def test_shards_that_go_on_after_an_early_merge(tmp_path, capsys):
+    """What may be looked at before all is there says how, and that there is more later."""
+    study = sweep_cases.study(sweep_cases.PLAIN)
+    run(study, tmp_path, shard="1/2")
+    with pytest.raises(ValueError, match="it has shards, which `jitterfly merge"):
+        Store.open(tmp_path)
+    merge(tmp_path, [tmp_path / "shard-1-of-2"])
+    assert not run_progress(tmp_path).shards_hold_more
+    run(study, tmp_path, shard="2/2")
+    assert main(["status", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert f"shards in it have gone on since they were joined: jitterfly merge {tmp_path}" in told
+    merge(tmp_path, [tmp_path / f"shard-{i}-of-2" for i in (1, 2)])
+    assert not run_progress(tmp_path).shards_hold_more
+
+
+def test_a_task_that_is_sent_again_by_itself(tmp_path, monkeypatch, capsys):
+    """Of an array of one task all cells would be its own."""
+    (tmp_path / "study.toml").write_text(sweep_cases.PLAIN)
+    out = tmp_path / "out"
+    command = ["run", "-q", str(tmp_path / "study.toml"), "--out", str(out)]
+    assert main([*command, "--shard", "3/4"]) == 0
+    for key, value in slurm(ID=4, COUNT=1, MIN=4, MAX=4, STEP=1).items():
+        monkeypatch.setenv(key, value)
+    assert main(command) == 2
+    assert f"{out} has shard-3-of-4: give --shard i/n" in capsys.readouterr().err
+    assert main([*command, "--shard", "4/4"]) == 0
+    assert sorted(path.name for path in out.iterdir()) == ["shard-3-of-4", "shard-4-of-4"]
 
 
 def test_status_of_shards_that_are_not_merged(tmp_path, capsys):

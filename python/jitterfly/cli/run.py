@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, counted
+from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, counted, first_few
 from . import schedule
 from .options import add_backend, integer
 from .output import add_json, print_json, progress_stream, tell, warn_without_matplotlib
@@ -176,6 +177,7 @@ def _decoded(text: str) -> str:
 def _run(chosen: argparse.Namespace) -> int:
     from ..plots import draw
     from ..schedule.schedule import looks_like_schedule
+    from ..store.directory import shards_in
     from ..store.metadata import META
     from ..studies import load_study
     from ..studies.toml import find_study
@@ -204,6 +206,8 @@ def _run(chosen: argparse.Namespace) -> int:
         tell(f"study: {path}")
     study = load_study(path, full=chosen.full, choose=_choices(chosen.choose))
     out = chosen.out or Path("results") / (f"{study.name}_full" if chosen.full else study.name)
+    if shard is not None and not chosen.shard:
+        _check_array(shard, out, shards_in(out))
     given = {
         "realizations": integer(chosen.realizations, "realizations", 1, MOST_REALIZATIONS),
         "seed": integer(chosen.seed, "seed", 0, MOST_SEED),
@@ -227,6 +231,17 @@ def _run(chosen: argparse.Namespace) -> int:
     show(store)
     print(f"\nwritten to {store.path}: {', '.join(names)}")
     return 0
+
+
+def _check_array(shard: Any, out: Path, there: Sequence[Path]) -> None:
+    """Raise ValueError where this Slurm array has another number of tasks than one before it."""
+    others = [path.name for path in there if not path.name.endswith(f"-of-{shard.count}")]
+    if others:
+        raise ValueError(
+            f"the tasks of this Slurm array are taken for shards of {shard.count}, but {out} has "
+            f"{first_few(others, 3)}: give --shard i/n, of those the one that this task is to go "
+            f"on with (--shard {shard} for a part of its own)"
+        )
 
 
 def _choices(texts: list[str] | None) -> dict[str, list[str]]:

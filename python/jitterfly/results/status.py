@@ -123,4 +123,8 @@ def status(
         met = sum(map(_met, progress.cells))
         lines.append(f"{met} of {finished} finished cells met their targets")
     lines += _shard_lines(progress) if progress.shards else [_activity(progress)]
+    if progress.shards_hold_more:
+        lines.append(
+            f"shards in it have gone on since they were joined: jitterfly merge {progress.path}"
+        )
     return "\n".join(lines)

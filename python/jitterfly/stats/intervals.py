@@ -389,7 +389,7 @@ def of_largest(estimate: Estimate, x: Floats, chosen_by: Floats, share: float) -
     --------
     >>> tail = np.arange(1.0, 41.0)
     >>> print(mean(tail), "->", of_largest(mean(tail), tail, tail, 0.05))
-    20.5 [16.76, 24.24] -> 20.5 [14.32, 26.68]
+    20.5 [16.76, 24.24] -> 20.5 [13.76, 27.24]
     """
     closest = np.argsort(chosen_by, kind="stable")[: max(3, len(x) // 10)]
     above = float(x.mean() - x[closest].mean())

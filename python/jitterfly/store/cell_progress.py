@@ -88,7 +88,8 @@ class RunProgress:
     `age` is None where it is so now, else seconds since it was so; or, where no run is going on,
     seconds between then and the end of a run that was killed. `holder` says who runs it, such
     as `pid 12 on host`; "" where that is not known, None where no run is going on, `lock.UNKNOWN`
-    where it is not known whether one is. `shards` are those that it is the sum of, if any.
+    where it is not known whether one is. `shards` are those that it is the sum of, if any;
+    `shards_hold_more`: they were joined into it, and have gone on since.
     """
 
     path: Path
@@ -99,6 +100,7 @@ class RunProgress:
     age: float | None = None
     holder: str | None = None
     shards: tuple[RunProgress, ...] = ()
+    shards_hold_more: bool = False
 
     @property
     def finished(self) -> int:
@@ -166,7 +168,20 @@ def run_progress(path: str | Path) -> RunProgress:
     OSError
         A file can not be read.
     """
-    path = Path(path)
+    progress = _progress(Path(path))
+    if progress.shards or progress.finished == len(progress.cells):
+        return progress
+    newer = _newest_record(*shards_in(Path(path))) > _newest_record(Path(path))
+    return replace(progress, shards_hold_more=newer)
+
+
+def _newest_record(*paths: Path) -> float:
+    """When the newest file of records was written, in seconds; 0 where there is none."""
+    files = (file for path in paths for file in (path / RECORDS).glob("*.jfr"))
+    return max((file.stat().st_mtime for file in files), default=0.0)
+
+
+def _progress(path: Path) -> RunProgress:
     file = path / PROGRESS
     if (path / META).is_file():
         who = holder(path)
@@ -176,8 +191,7 @@ def run_progress(path: str | Path) -> RunProgress:
         if kept is not None and who not in (None, UNKNOWN) and kept.study == study_of(path):
             return RunProgress.from_json(path, kept.content, max(time.time() - kept.time, 0.0), who)
         if kept is not None and who is None and kept.study == study_of(path):
-            times = [file.stat().st_mtime for file in (path / RECORDS).glob("*.jfr")]
-            age = max(times, default=kept.time) - kept.time
+            age = (_newest_record(path) or kept.time) - kept.time
             progress = RunProgress.from_json(path, kept.content, max(age, 0.0), who)
             if len(progress.cells) >= MANY and 0 <= age <= _SOON:
                 return progress

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "observable", "unit", "chosen_T", "statistic", "value", "low", "high", "confidence",
-    "realizations", "exact",
+    "realizations", "exact", "met",
 )  # fmt: skip
 WINS = "win probability"
 _ENDS = ("value", "low", "high")
@@ -226,7 +226,8 @@ class Numbers:
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The coordinates of the cell, then COLUMNS; a cell without realizations has no rows.
 
-        A target of another confidence has a row of its own, after those of its observable.
+        `met`: whether all targets of the cell are; None where there are none. A target of
+        another confidence has a row of its own, after those of its observable.
         """
         about, arrays = self.about, self.arrays
         targets = {(t.observable, t.statistic, t.confidence): number
@@ -236,6 +237,7 @@ class Numbers:
             turns = arrays["turn"][cell]
             spot = [values[i] for values, i in zip(coordinates, at, strict=True)]
             count = int(arrays["realizations"][cell])
+            met = bool(arrays["met"][cell].all()) if about["targets"] else None
             numbers = np.stack([arrays[key][cell] for key in _ENDS], axis=-1).tolist()
             for i in np.argsort(turns, kind="stable")[np.count_nonzero(turns < 0) :].tolist():
                 name, T = about["observables"][i], int(arrays["T"][cell, i])
@@ -246,14 +248,15 @@ class Numbers:
                     if wins and not arrays["compares"][cell, i]:
                         continue
                     unit = "" if wins else about["units"][i]
-                    yield (*spot, name, unit, chosen, statistic, *ends, confidence, count, exact)
+                    yield (*spot, name, unit, chosen, statistic, *ends, confidence, count, exact,
+                           met)  # fmt: skip
                 for (observable, statistic, own), j in targets.items():
                     if observable != name or own == confidence:
                         continue
                     ends = [float(arrays[f"target_{key}"][cell, j]) for key in _ENDS]
                     unit = "" if statistic == WINS else about["units"][i]
                     if not math.isnan(ends[0]):
-                        yield (*spot, name, unit, chosen, statistic, *ends, own, count, exact)
+                        yield (*spot, name, unit, chosen, statistic, *ends, own, count, exact, met)
 
     def write_csv(self, file: TextIO) -> None:
         """The rows as CSV; an infinite bound is `inf`, what has no interval has empty fields."""
@@ -275,7 +278,8 @@ class Numbers:
         """
         columns = [*self.axis_names, *COLUMNS]
         frame = notebook.package("pandas").DataFrame(list(self.rows()), columns=columns)
-        return frame.astype({"chosen_T": "Int64", "realizations": "int64", "exact": bool})
+        kinds = {"chosen_T": "Int64", "realizations": "int64", "exact": bool}
+        return frame.astype(kinds | {"met": "boolean"})
 
 
 def _about(store: Readable, confidence: float) -> dict[str, Any]:

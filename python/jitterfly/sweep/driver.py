@@ -497,7 +497,7 @@ def run(
             raise
         raise Stopped(_kept_cells(runs, out)) from None
     except OSError as error:
-        if not runs or error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if not runs or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
         what = f"{error.strerror}; {_kept_cells(runs, out)}"
         raise OSError(error.errno, what, error.filename) from None

@@ -163,17 +163,21 @@ def _expected_looks(cell: Cell) -> float:
 
 
 def _tries(store: Store, cells: Sequence[Cell], backend: str, threads: int | None) -> list[_Trial]:
-    by_work = sorted(cells, key=lambda cell: cell.work)
-    numbers = {round(i * (len(cells) - 1) / (_TRIED - 1)) for i in range(_TRIED)}
+    by_work = [cell for cell in sorted(cells, key=lambda cell: cell.work)
+               if cell.work <= _MOST_WORK]  # fmt: skip
+    if not by_work:
+        return []
+    _run_trial(store, by_work[0], backend, threads)  # the very first one loads modules
+    # The ends come first: what lies between them is told by them where the time ends.
+    parts = [0, _TRIED - 1, *sorted(range(1, _TRIED - 1), key=lambda i: abs(2 * i - _TRIED + 1))]
+    numbers = dict.fromkeys(round(i * (len(by_work) - 1) / (_TRIED - 1)) for i in parts)
     tries: list[_Trial] = []
     end = time.monotonic() + _SECONDS
-    for cell in [by_work[number] for number in sorted(numbers) if cells]:
-        if cell.work > _MOST_WORK or (tries and time.monotonic() > end):
+    for number in numbers:
+        if len(tries) >= 2 and time.monotonic() > end:
             break
-        if not tries:  # the very first one loads modules and makes tables
-            _run_trial(store, cell, backend, threads)
-        tries.append(_run_trial(store, cell, backend, threads))
-    return tries
+        tries.append(_run_trial(store, by_work[number], backend, threads))
+    return sorted(tries, key=lambda trial: trial.work)
 
 
 def _run_trial(store: Store, cell: Cell, backend: str, threads: int | None) -> _Trial:
