@@ -93,7 +93,9 @@ class Result:
     backend : "cpu" or "cuda"
         The backend that was used. Results do not depend on it.
     observations : list of str
-        What the columns are.
+        What the columns are. Of several cycles each has its own, counted from the begin of the
+        first: ``np.diff(result.samples, axis=1, prepend=0)`` are the times of single cycles where
+        each has one column. `to_xarray` has cycles as a dimension.
     ticks : int64 array, shape (realizations, observations)
         Times in ticks of 1 ps. Exact, but for means over ranks, which are rounded to a tick.
     noise_free : float64 array, shape (observations,)

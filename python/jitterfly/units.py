@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -83,7 +84,9 @@ def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) ->
             raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {shown}")
         seconds = _to_float(Fraction(match[1]) * _SECONDS[match[2] or "s"])
     elif not is_number(value):
-        raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {shown}")
+        drawn = isinstance(value, Mapping) or hasattr(value, "survival")
+        not_drawn = "; it is not drawn here" * drawn
+        raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}){not_drawn}, got {shown}")
     else:
         seconds = _to_float(value)
     if not 0 <= seconds <= LONGEST_SECONDS or (positive and seconds == 0):

@@ -48,7 +48,7 @@ class NetworkJitter(WindowNoise, kind="jitter"):
         Mean time between events, seconds, above 0 and at least a thousandth of the time a
         message takes.
     duration : float or str
-        Delay by one event, seconds, from 0.
+        Delay by one event, seconds, from 0; not drawn. `MessageNoise` draws the delay of a message.
     during : "all" or "communication"
         Both give the same: jitter delays messages, and there are none in the compute phase.
         That the parameter exists lets a study restrict all its noise by one word; "compute",

@@ -198,14 +198,20 @@ class ScheduleResult(ResultTable):
         amplified = self.amplification()
         if amplified is not None:
             rows.append(("noise amplification", self._amplification_in_words(amplified) + hint))
-        ranks, counts = np.unique(self.last_rank, return_counts=True)
-        most = int(np.argmax(counts))
-        rows.append(
-            ("most often last", f"rank {ranks[most]}, in {counts[most] / len(self.ticks):.1%} of "
-             "realizations")
-        )  # fmt: skip
+        rows += self._last_in_words()
         rows += self._marks_in_words()
         return aligned(rows, left=2)
+
+    def _last_in_words(self) -> list[tuple[str, str]]:
+        """Of the realizations that noise delays: in others many ranks may end at one instant."""
+        delayed = self.last_rank[self.ticks != to_ticks(self.noise_free)]
+        if not len(delayed):
+            return []
+        ranks, counts = np.unique(delayed, return_counts=True)
+        most, share = int(np.argmax(counts)), len(delayed) / len(self.ticks)
+        those = "realizations" if share == 1 else f"the {share:.1%} that are delayed"
+        told = f"rank {ranks[most]} (of several the first), in {counts[most] / len(delayed):.1%} of"
+        return [("most often last", f"{told} {those}")]
 
     def _marks_in_words(self) -> list[tuple[str, str]]:
         """Of all iterations together; the slowest on average."""
