@@ -73,6 +73,11 @@ OF_RANKS = (
     "critical path or not; for others: until they had sent; on time: both waits, without delays"
 )
 
+OF_SLOW_RANKS = (
+    "of ranks: what a slow rank works longer is in none of these columns, and is no lateness; "
+    "others wait for it. `rank_rows` and the CSV have it in work"
+)
+
 Ticks = npt.NDArray[np.int64]
 
 
@@ -422,6 +427,7 @@ class Explanation(DelayByCause):
             self._culprits_in_words(),
             *doubts(self.case),
             OF_RANKS,
+            *([OF_SLOW_RANKS] if self.case.speed is not None else []),
         ]
 
     def subtitle(self) -> list[str]:

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
 """What is taken where no network is given: a fast interconnect of today, about."""
 USUAL_REALIZATIONS = 2000
+OF_THIS_RECORDING = (
+    "the intervals are those of this recording, not of another one of the same machine"
+)
 _MOST_DIGITS = 6
 _SHOWN = 8  # numbers in a note
 MOST_RESAMPLES = 1000
@@ -189,12 +192,9 @@ class SlowdownTable(ResultTable):
                 f"{count} made of stretches of this one, the slowdown is {ratios.min():.4g} to "
                 f"{ratios.max():.4g} on {show_ranks([last.ranks])}"
             ]
-        if not any(map(_can_resample, self.case.noise)):
+        if not any(map(can_resample, self.case.noise)):
             return []
-        return [
-            "the intervals are those of this recording, not of another one of the same machine; "
-            "for that take `resamples` = 20"
-        ]
+        return [f"{OF_THIS_RECORDING}; for that take `resamples` = 20"]
 
     def _unmet_sources(self) -> list[str]:
         """A line on each source of which too few hits are expected for the means to know of it."""
@@ -347,7 +347,7 @@ def slowdown(
     return SlowdownTable(cases[len(rows) - 1], tuple(rows), seed, stopped, samples, means)
 
 
-def _can_resample(noise: Noise) -> bool:
+def can_resample(noise: Noise) -> bool:
     return isinstance(noise, TraceNoise) and noise.offsets(1) is None and noise.resample is None
 
 
@@ -356,7 +356,7 @@ def _check_resamples(resamples: int | str, noise: Sequence[Noise]) -> int:
     if 0 < resamples < _LEAST_RESAMPLES:
         raise ValueError(f"resamples must be 0, or from {_LEAST_RESAMPLES} to {MOST_RESAMPLES}, "
                          f"got {resamples}")  # fmt: skip
-    if resamples and not any(map(_can_resample, noise)):
+    if resamples and not any(map(can_resample, noise)):
         raise ValueError(f"resamples must be 0 without a recording that is replayed from places "
                          f"that are drawn, got {resamples}")  # fmt: skip
     return resamples
@@ -364,7 +364,7 @@ def _check_resamples(resamples: int | str, noise: Sequence[Noise]) -> int:
 
 def _resampled(case: Case, number: int) -> Case:
     noise = [
-        dataclasses.replace(one, resample=number) if _can_resample(one) else one  # type: ignore[type-var]
+        dataclasses.replace(one, resample=number) if can_resample(one) else one  # type: ignore[type-var]
         for one in case.noise
     ]
     return dataclasses.replace(case, noise=noise)

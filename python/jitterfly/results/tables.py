@@ -170,7 +170,7 @@ def notes(results: Results) -> list[str]:
     if any(f.T is not None for cell in some for f in cell.facts.values()):
         lines += [_SMALLEST, SELECTION]
     lines += [*absences(results), *_cycles(results), *_swapped(results), *_unseen(results)]
-    lines += [*_unused(results), *_of_others(results)]
+    lines += [*_unused(results), *_of_others(results), *_of_order(results)]
     return [*lines, *([results.state] if results.state else [])]
 
 
@@ -270,6 +270,19 @@ def _of_others(results: Results) -> list[str]:
     return [
         f"{more:,} stored case{'s' * (more != 1)} of earlier runs {'are' if more != 1 else 'is'} "
         "not in this study: kept, and in no table, picture or export of it."
+    ]
+
+
+def _of_order(results: Results) -> list[str]:
+    """A line on schedules under noise in an order of operations that is not known to matter."""
+    cases = (case for cell in results.cells[:_ASKED] for case in cell.cell.cases.values())
+    if not any(isinstance(case, ScheduleCase) and case.noise and case.order == "noise-free"
+               for case in cases):  # fmt: skip
+        return []
+    return [
+        "Schedules are executed in the order of operations without noise. Whether that of arrival "
+        "gives other times is not checked here: `jitterfly run` of a GOAL file does, and order = "
+        '"arrival" in the study executes it.'
     ]
 
 

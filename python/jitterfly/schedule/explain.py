@@ -23,6 +23,7 @@ from ..backends import core, reporting
 from ..explain import (
     HEAD,
     OF_RANKS,
+    OF_SLOW_RANKS,
     PATH,
     RANK_COLUMNS,
     DelayByCause,
@@ -491,7 +492,7 @@ class ScheduleExplanation(DelayByCause):
             *([f"of ranks: times are those of all their {cpus} CPUs together, up to {cpus} times "
                "the run time"] if cpus > 1 else []),
             *([_OF_GAPS] if self.parts_on_path[:, _GAP].any() else []),
-            *([_OF_SPEEDS] if self.speed is not None else []),
+            *([_OF_SPEEDS, OF_SLOW_RANKS] if self.speed is not None else []),
             "order of competing operations: that without noise",
         ]  # fmt: skip
 

@@ -20,7 +20,7 @@ from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
 from ..result_table import ResultTable, aligned, csv_text, ends, kept, show_interval, show_time
-from ..slowdown import begins_after, in_words
+from ..slowdown import OF_THIS_RECORDING, begins_after, can_resample, in_words
 from ..stats import Estimate
 from ..stats.intervals import changed
 from ..units import from_ticks, show_seconds, to_ticks
@@ -258,6 +258,8 @@ class ScheduleResult(ResultTable):
                 )
             text.append(told)
         text += [*self.doubts, *self._undelayed_in_words()]
+        if any(map(can_resample, self.noise)):
+            text.append(f"{OF_THIS_RECORDING}; for that compare those of `resample` = 0, 1, ... 19")
         if stats.quantile(self.samples, 0.99).too_small:
             needed = stats.realizations_needed(0.99, 0.95)
             text.append(f"too few realizations for an interval of p99: it takes {needed}")
