@@ -275,6 +275,29 @@ def test_intervals_of_the_slowest_hold(two):
     assert min(held.values()) / trials > 0.95 - 3 * (0.95 * 0.05 / trials) ** 0.5
 
 
+def test_sizes_of_messages_on_the_path(tmp_path):
+    """They add up to the run time; noise in calculations is in those, a late message in its size."""
+    building = jf.ScheduleBuilder(8)
+    for _ in range(3):
+        building.calc("100us", ranks=range(8))
+        building.collective("ring_allreduce", "1MiB")
+        building.collective("recursive_doubling_allreduce", 8)
+    app = building.build()
+    late = jf.MessageNoise("5us", probability=0.5)
+    found = jf.explain_schedule(app, "L=1us,o=200ns,G=0.1ns", late, 50, 3)
+    rows = {row.what: row for row in found.size_rows()}
+    assert rows.keys() == {"calculations", "messages of 8 B", "messages of 128 KiB"}
+    times, on_time = (sum(getattr(row, name) for row in rows.values())
+                      for name in ("time", "on_time"))  # fmt: skip
+    assert times == pytest.approx(found.completion.mean() * 1e-12)
+    assert on_time == pytest.approx(found.on_time * 1e-12)
+    alone = rows["calculations"]
+    assert alone.time == pytest.approx(alone.on_time) == pytest.approx(300e-6)
+    # Each of 14 steps of a ring waits for one message or the other, of 3 of the small ones too.
+    assert found.size_rows()[0].what == "messages of 128 KiB"
+    assert any(line.startswith("messages of 128 KiB  ") for line in found.path_lines())
+
+
 def test_the_slowest(two):
     every, some = noisy(), noisy(slowest=0.05)
     assert (len(every.ticks), every.simulated) == (200, 200)
@@ -354,6 +377,8 @@ def test_command(two, tmp_path, capsys):
     means = sum(row["mean"]["value"] for row in found["causes"])
     assert means == pytest.approx(found["mean_delay"])
     assert found["path_operations"][0]["share"]["value"] == 1
+    sizes = {row["what"] for row in found["path_sizes"]}
+    assert sizes == {"calculations", "messages of 8 B"}
 
 
 @pytest.mark.parametrize(

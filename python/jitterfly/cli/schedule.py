@@ -351,6 +351,7 @@ def _explained(explanation: Any) -> dict[str, Any]:
         **delay_by_cause(explanation),
         "path_ranks": [row._asdict() for row in explanation.path_rank_rows(_MOST_ROWS)],
         "path_operations": [row._asdict() for row in explanation.operation_rows(_MOST_ROWS)],
+        "path_sizes": [row._asdict() for row in explanation.size_rows()],
         "path_kinds": [row._asdict() for row in explanation.kind_rows()],
         "culprits": culprits(explanation),
     }

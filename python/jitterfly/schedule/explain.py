@@ -43,7 +43,7 @@ from ..slowdown import in_words
 from ..stats import Estimate
 from ..stats.critical_values import clopper_pearson
 from ..stats.intervals import of_largest
-from ..units import from_ticks, show_seconds
+from ..units import from_ticks, show_seconds, show_size
 from .compile import CompiledSchedule, compile_schedule
 from .order import (
     OrderCheck,
@@ -72,6 +72,7 @@ _RANK_PARTS = 6
 _SHOWN = 8  # rows of a table
 _MANY = 10 * _SHOWN  # operations
 _KINDS = {1: "send", 2: "recv", 3: "calc"}
+_MESSAGES = (1, 2)
 _GAP = PATH_PARTS.index("gap")
 _OF_GAPS = (
     "gap: waits for a network interface, which a message takes for g and for its further bytes, "
@@ -130,6 +131,19 @@ class PathRankRow(NamedTuple):
     share: Estimate
     time: float
     noise: float
+
+
+class SizeRow(NamedTuple):
+    """Calculations, or messages of one size, on the critical path.
+
+    `what`: "calculations", "messages of 8 B". `time`: how much of the run time that is, mean over
+    all realizations, with the noise that hits it; `on_time`: without noise, on the path there.
+    Seconds. The times of all rows add up to the run time.
+    """
+
+    what: str
+    time: float
+    on_time: float
 
 
 class KindRow(NamedTuple):
@@ -254,6 +268,8 @@ class ScheduleExplanation(DelayByCause):
         For how much of the run time, in ticks: mean over all realizations.
     on_path_noise_free : bool array, shape (operations,)
         Which operations are on the path without noise.
+    path_time_noise_free : float array, shape (operations,)
+        As `path_time`, of that path.
     rank_on_path : int array, shape (ranks,)
         In how many realizations an operation of the rank is on the critical path.
     order_check : OrderCheck, optional
@@ -273,6 +289,7 @@ class ScheduleExplanation(DelayByCause):
     on_path: npt.NDArray[np.uint32]
     path_time: npt.NDArray[np.float64]
     on_path_noise_free: npt.NDArray[np.bool_]
+    path_time_noise_free: npt.NDArray[np.float64]
     rank_on_path: Ticks
     rank_path_time: npt.NDArray[np.float64]
     rank_path_noise: npt.NDArray[np.float64]
@@ -361,6 +378,22 @@ class ScheduleExplanation(DelayByCause):
             for rank in ranks.tolist()
         ]  # fmt: skip
 
+    def size_rows(self) -> list[SizeRow]:
+        """A row for all calculations and for each size of messages; the largest delay first."""
+        there = np.flatnonzero((self.path_time > 0) | (self.path_time_noise_free > 0))
+        begins = _begins(self.schedule)
+        ranks = np.searchsorted(begins, there, side="right") - 1
+        times: dict[str, Ticks] = {}
+        columns = np.column_stack([self.path_time, self.path_time_noise_free])[there]
+        for rank, number, own in zip(
+            ranks.tolist(), (there - begins[ranks]).tolist(), columns, strict=True
+        ):
+            kind, size, *_ = self.schedule._mapped.operation(rank, number)
+            what = f"messages of {show_size(size)}" if kind in _MESSAGES else "calculations"
+            times[what] = times.get(what, 0.0) + own
+        rows = [SizeRow(what, *from_ticks(both).tolist()) for what, both in times.items()]
+        return sorted(rows, key=lambda row: row.on_time - row.time)
+
     def kind_rows(self, confidence: float = 0.95) -> list[KindRow]:
         """How often causes, parts and bounds are on the critical path."""
         noise = (self.ticks[:, :-1] != 0).sum(axis=0).tolist()  # a speed may be a gain
@@ -440,7 +473,7 @@ class ScheduleExplanation(DelayByCause):
         return f"{self.schedule.name}: {self.schedule.summary()}: {self._delay_in_words()}"
 
     def path_lines(self) -> list[str]:
-        """The tables of ranks, operations and kinds on the critical path, as text."""
+        """The tables of ranks, operations, sizes and kinds on the critical path, as text."""
         ranks = [("rank", "on path in", "95 % interval", "time on path", "of it noise")]
         for rank in self.path_rank_rows(_SHOWN):
             ranks.append((f"{rank.rank:,}", *_show_share(rank.share), show_seconds(rank.time),
@@ -451,10 +484,16 @@ class ScheduleExplanation(DelayByCause):
             place += f", line {row.line:,}" if row.line else f", number {row.number:,}"
             operations.append((place, *_show_share(row.share), show_seconds(row.time),
                                "on path" if row.noise_free else "-"))  # fmt: skip
+        sizes = [("on the critical path", "time", "without noise", "delay")]
+        for size in self.size_rows()[:_SHOWN]:
+            delay = size.time - size.on_time
+            told = f"{'-' if delay < 0 else ''}{show_seconds(abs(delay))}"
+            sizes.append((size.what, show_seconds(size.time), show_seconds(size.on_time), told))
         kinds = [("on the critical path", "in", "95 % interval")]
         kinds += [(kind.kind, *_show_share(kind.share)) for kind in self.kind_rows()
                   if kind.share.value > 0]  # fmt: skip
-        return [*aligned(ranks, 1), "", *aligned(operations, 1), "", *aligned(kinds, 1)]
+        tables = (aligned(table, 1) for table in (ranks, operations, sizes, kinds))
+        return [line for table in tables for line in (*table, "")][:-1]
 
     def report(self) -> list[str]:
         """Title, all tables, and notes as lines of text."""
@@ -635,7 +674,7 @@ def explain_schedule(
     count = realizations if slowest is None else max(1, math.ceil(slowest * realizations))
     fast = realizations if slowest is not None else 0
     available = memory.available_bytes()
-    held = 21 * schedule.operations + 8 * (HEAD + _CAUSES + len(BOUND_BY)) * 2 * count + 24 * fast
+    held = 29 * schedule.operations + 8 * (HEAD + _CAUSES + len(BOUND_BY)) * 2 * count + 24 * fast
     each = core.memory_to_explain(*compiled)
     memory.check_memory(held + each, f"the critical path of {schedule.operations:,} operations",
                         available)  # fmt: skip
@@ -725,6 +764,7 @@ def _explanation(
         on_path=on_path,
         path_time=means_of_sums(times, n),
         on_path_noise_free=quiet[1] > 0,
+        path_time_noise_free=means_of_sums(quiet[2], 1),
         rank_on_path=ranks[:, -1].copy(),
         rank_path_time=means[:, _RANK_PARTS],
         rank_path_noise=means[:, _RANK_PARTS + 1],
