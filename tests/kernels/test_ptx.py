@@ -117,7 +117,8 @@ def is_same(module, other):
 
     def texts(module):
         functions = [repr(replace(function, line=0)) for function in module.functions.values()]
-        return sorted(NAME_OF_UNIT.sub(r"\1", text) for text in functions)
+        parts = [*functions, *map(repr, module.variables.values())]
+        return sorted(NAME_OF_UNIT.sub(r"\1", text) for text in parts)
 
     return texts(module) == texts(other)
 
@@ -237,7 +238,7 @@ def test_every_kernel(modules, arch, tmp_path, tmp_path_factory, monkeypatch):
         check("kernels", runs, [run.text() for run in runs], same)
     executed = {name for name, _ in programs.executed()}
     asked = {name for _, name in kernels_of(modules[arch][file] for file in files)}
-    assert asked
+    assert asked or arch != TUNED
     assert asked - executed == set()
 
 

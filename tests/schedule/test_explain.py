@@ -266,17 +266,17 @@ def test_intervals_of_the_slowest_hold(two):
         return jf.explain_schedule("two.goal", "L=1us,o=200ns", noise, realizations, 3,
                                    slowest=0.04, first_realization=first).rows()  # fmt: skip
 
-    truth, trials = rows(60_000, 0), scaled(400)
+    truth, trials = rows(60_000, 0), at_most(400, 100)
     held = Counter()
     for number in range(trials):
         for row, true in zip(rows(500, 60_000 + 500 * number), truth, strict=True):
             held[row.cause] += row.mean.low <= true.mean.value <= row.mean.high
-    # Three standard errors: by chance once in 700. With the threshold taken as given it is 88 %.
+    # Three standard errors: by chance once in 350. With the threshold taken as given it is 88 %.
     assert min(held.values()) / trials > 0.95 - 3 * (0.95 * 0.05 / trials) ** 0.5
 
 
 def test_sizes_of_messages_on_the_path(tmp_path):
-    """They add up to the run time; noise in calculations is in those, a late message in its size."""
+    """They add up to the run time; a late message is in that of its size."""
     building = jf.ScheduleBuilder(8)
     for _ in range(3):
         building.calc("100us", ranks=range(8))

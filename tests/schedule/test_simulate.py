@@ -6,6 +6,7 @@ import random
 import re
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from jitterfly import _core, progress
 from jitterfly.cli import main
 from jitterfly.goal import goal_schedule
 from jitterfly.schedule import OrderCheck
-from jitterfly.schedule.compile import compile_schedule
+from jitterfly.schedule.compile import CompiledSchedule, compile_schedule
+from jitterfly.schedule.order import check_order, realizations_to_check
 
 FREE = "L=1us,o=0"
 
@@ -588,6 +590,26 @@ def test_which_differences_matter(difference, added, matters):
     longest = none._replace(longest_difference=difference, longest_added=added)
     assert [one.matters(0.1) for one in (first, longest)] == [matters, matters]
     assert bool(first.warning(0.1, "do this")) == matters
+    # What speeds do without noise is no part of what noise adds; without longest ones these are 0.
+    speeds = OrderCheck(4, 4, 4, difference - 1e-4, added, 0, 0, 0, -1e-4)
+    assert speeds.matters(0.1) == matters
+
+
+@pytest.mark.parametrize("factor", [0, 0.5, 1, 2])
+def test_an_order_in_which_noise_does_another_share(factor, monkeypatch):
+    """All of that is an effect of the order, and nothing of having chosen the longest."""
+    noise = np.random.default_rng(1).exponential(10**6, 400).astype(np.int64)
+
+    def times(_, __, ___, ____, number, on_arrival):
+        return np.array([[0, int(noise[number] * (factor if on_arrival else 1))]])
+
+    monkeypatch.setattr("jitterfly.schedule.order.core.operation_times", times)
+    monkeypatch.setattr("jitterfly.schedule.order.each", lambda numbers, *_: numbers)
+    chosen, first = realizations_to_check(noise, 50)
+    compiled = CompiledSchedule(SimpleNamespace(completion=0), None)
+    check = check_order(SimpleNamespace(_mapped=None), None, None, compiled, 1, chosen, first,
+                        noise)  # fmt: skip
+    assert check.longest_difference == pytest.approx((factor - 1) * check.longest_added, rel=1e-6)
 
 
 def test_memory_is_looked_at_before_the_run(tmp_path, monkeypatch, capsys):

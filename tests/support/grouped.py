@@ -22,7 +22,7 @@ def parametrize_in_groups(names, cases, size=25):
                 arguments = dict(zip(names, values, strict=True))
                 try:
                     test(**arguments, **fixtures)
-                except Exception as error:
+                except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
                     raise AssertionError(f"the case {arguments}") from error
 
         fixtures = [parameter for name, parameter in inspect.signature(test).parameters.items()

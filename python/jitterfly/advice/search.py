@@ -217,8 +217,8 @@ def advise(
     >>> noise = [jf.PeriodicNoise(period="1ms", duration="10us", start="stationary")]
     >>> found = jf.advise([64, 256], network=machine, noise=noise,
     ...                   candidates=["butterfly", "butterfly_after_1"])
-    >>> [cell.best for cell in found.cells]
-    ['butterfly_after_1', 'butterfly_after_1']
+    >>> [(cell.outcome, cell.best) for cell in found.cells]
+    [('near best', 'butterfly_after_1'), ('winner', 'butterfly_after_1')]
     >>> print(f"{found.cell(256, 8).ranking[1].ratio:.2f}")
     1.33 [1.21, 1.46]
     """

@@ -239,8 +239,7 @@ def _check_array(shard: Any, out: Path, there: Sequence[Path]) -> None:
     if others:
         raise ValueError(
             f"the tasks of this Slurm array are taken for shards of {shard.count}, but {out} has "
-            f"{first_few(others, 3)}: give --shard i/n, of those the one that this task is to go "
-            f"on with (--shard {shard} for a part of its own)"
+            f"{first_few(others, 3)}: give --shard i/n with that n, or another --out"
         )
 
 

@@ -49,7 +49,6 @@ from .order import (
     OrderCheck,
     bytes_to_check,
     check_order,
-    completion_in_order_of_arrival,
     different_realizations,
     realizations_to_check,
     usual_checks,
@@ -715,8 +714,8 @@ def explain_schedule(
         checks = min(usual_checks(schedule.operations), different)
         chosen, fair = realizations_to_check(found[0][:, 0], checks)
         check = check_order(
-            schedule, compiled, seed, numbers[chosen].tolist(), fair, all_ticks,
-            completion_in_order_of_arrival(prepared), are_longest=bool(fast),
+            schedule, prepared.network, speed, compiled, seed, numbers[chosen].tolist(), fair,
+            all_ticks, are_longest=count < realizations,
         )  # fmt: skip
     return _explanation(prepared, numbers, fast or count, found, quiet, check)
 

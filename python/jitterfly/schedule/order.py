@@ -6,23 +6,26 @@ A few realizations are executed twice, in the order without noise and as operati
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..backends import core
+from ..hierarchy import Hierarchy
 from ..imbalance import Speed
+from ..network import LogGOPS
 from ..noise import Noise
 from ..progress import each
 from ..units import TICKS_PER_SECOND, show_seconds
-from .compile import CompiledSchedule, compile_schedule
+from .compile import CompiledSchedule, compile_program, costs_of_levels
 from .schedule import Schedule
 
 FEWEST_CHECKS, MOST_CHECKS = 5, 50
 _CHECKED_OPERATIONS = 2**22  # in all, about two seconds on one core
 _MUCH_OF_ADDED = 0.1  # of what noise adds: a difference that a user has to know first
 _MUCH_OF_MEAN = 0.01  # of the run time: likewise, whatever noise adds
+_TICK = 1 / TICKS_PER_SECOND
 
 
 class OrderCheck(NamedTuple):
@@ -44,7 +47,7 @@ class OrderCheck(NamedTuple):
     longest_difference, longest_added : float
         The same of the longest, which show what rare noise does; 0 where there are none. They are
         the longest in the order without noise, and would be shorter in another one by that alone:
-        the difference is without that part.
+        the difference is without that part, as far as the first tell it.
     largest_difference : float
         Of all of them, without its sign.
     noise_free_difference : float
@@ -64,13 +67,13 @@ class OrderCheck(NamedTuple):
 
     def matters(self, mean: float) -> bool:
         """Whether it changes what noise adds, or the run time, whose mean is given, by much."""
+        pairs = [(self.mean_difference, self.mean_added)]
+        if self.first < self.realizations:
+            pairs.append((self.longest_difference, self.longest_added))
         return any(
-            abs(difference - self.noise_free_difference) > _MUCH_OF_ADDED * abs(added)
+            abs(difference - self.noise_free_difference) > max(_MUCH_OF_ADDED * abs(added), _TICK)
             or abs(difference) > _MUCH_OF_MEAN * mean
-            for difference, added in (
-                (self.mean_difference, self.mean_added),
-                (self.longest_difference, self.longest_added),
-            )
+            for difference, added in pairs
         )
 
     def warning(self, mean: float, advice: str) -> list[str]:
@@ -118,12 +121,12 @@ class OrderCheck(NamedTuple):
         added = self.mean_added
         noisy = self.mean_difference - self.noise_free_difference
         share = f", {noisy / added:+.1%} of what noise adds" if added > 0 else ""
-        of_speeds = f"; {self._of_speeds()}" if self.noise_free_difference else ""
-        return (
-            f"{told}; by that the run time of {self._the_first()} differs by "
-            f"{_signed(noisy)} on average{share}, of all "
-            f"{show_seconds(self.largest_difference)} at most{of_speeds} (`order` arrival takes it)"
-        )
+        parts = [f"; {self._of_speeds()}"] if self.noise_free_difference else []
+        if not parts or abs(noisy) > _TICK:
+            parts.insert(0, f"; by that the run time of {self._the_first()} differs by "
+                         f"{_signed(noisy)} on average{share}")  # fmt: skip
+        most = f", of all {show_seconds(self.largest_difference)} at most"
+        return f"{told}{''.join(parts)}{most} (`order` arrival takes it)"
 
 
 def usual_checks(operations: int) -> int:
@@ -147,34 +150,32 @@ def realizations_to_check(ticks: npt.NDArray[np.int64], count: int) -> tuple[lis
     return [*range(first), *sorted(longest.tolist())], first
 
 
-def completion_in_order_of_arrival(prepared: Any) -> int:
-    """Ticks without noise: those of `prepare`'s plan but for the speeds of ranks."""
-    if prepared.speed is None:
-        return int(prepared.compiled.plan.completion)
-    free = compile_schedule(
-        prepared.schedule, prepared.network, (), None, prepared.speed, "arrival"
-    )  # fmt: skip
-    return int(free.plan.completion)
-
-
 def check_order(
     schedule: Schedule,
+    network: LogGOPS | Hierarchy,
+    speed: Speed | None,
     compiled: CompiledSchedule,
     seed: int,
     chosen: Sequence[int],
     first: int,
     ticks: npt.NDArray[np.int64],
-    on_arrival: int,
     *,
     are_longest: bool = False,
 ) -> OrderCheck | None:
     """The realizations with these numbers in two orders, of which so many are the first.
 
-    `ticks`: of all realizations in the order without noise; `on_arrival`: ticks without noise in
-    that of arrival; `are_longest`: the first, too, were chosen for their time.
+    `ticks`: of all realizations in the order without noise; `are_longest`: the first, too, were
+    chosen for their time.
     """
     if not chosen:
         return None
+    quiet = on_arrival = int(compiled.plan.completion)
+    if speed is not None:
+        levels = costs_of_levels(schedule, network)
+        program = compile_program(schedule, network, levels, (), speed)
+        on_arrival = _last(
+            core.operation_times(schedule._mapped, compiled.plan, program, 0, 0, True)
+        )
     same, differences, added = 0, np.zeros(len(chosen)), np.zeros(len(chosen))
     for i in each(range(len(chosen)), len(chosen), "executing realizations in two orders"):
         fixed, free = (
@@ -182,23 +183,28 @@ def check_order(
             for arrival_order in (False, True)
         )
         same += bool(np.array_equal(fixed, free))
-        ends = [int(times[:, 1].max(initial=0)) for times in (fixed, free)]
-        differences[i] = (ends[1] - ends[0]) / TICKS_PER_SECOND
-        added[i] = (ends[0] - compiled.plan.completion) / TICKS_PER_SECOND
+        differences[i] = (_last(free) - _last(fixed)) / TICKS_PER_SECOND
+        added[i] = (_last(fixed) - quiet) / TICKS_PER_SECOND
     fair, others = slice(first), slice(first, None)
-    # What times have in common in both orders, and what is of one order alone: of so much of a
-    # longest one's excess another order knows nothing.
-    excess = added - float(ticks.mean() - compiled.plan.completion) / TICKS_PER_SECOND
-    of_one = np.var(differences[fair], ddof=1) / 2 if first > 1 else 0.0
-    of_all = float(np.var(ticks / TICKS_PER_SECOND))
-    by_choice = -excess * min(of_one / of_all, 1.0) if of_all else np.zeros(len(chosen))
-    unchosen = differences - by_choice
+    # A time has a part that is the same in both orders, perhaps times a factor, and one of its own.
+    # The longest ones of one order are long by their own part, too, of which another knows nothing.
+    own, of_all = 0.0, float(np.var(ticks / TICKS_PER_SECOND))
+    if first > 1 and of_all > 0:
+        spread = np.std(added[fair] + differences[fair]) - np.std(added[fair])
+        own = min(max(float(np.var(differences[fair]) - spread**2) / 2 / of_all, 0.0), 1.0)
+    excess = added - (float(ticks.mean()) - quiet) / TICKS_PER_SECOND
+    unchosen = differences + own * excess
     of_first = unchosen if are_longest else differences
     return OrderCheck(
         len(chosen), same, first, _mean(of_first[fair]), _mean(added[fair]),
         _mean(unchosen[others]), _mean(added[others]), float(np.abs(differences).max()),
-        (on_arrival - compiled.plan.completion) / TICKS_PER_SECOND,
+        (on_arrival - quiet) / TICKS_PER_SECOND,
     )  # fmt: skip
+
+
+def _last(times: npt.NDArray[np.int64]) -> int:
+    """When the last operation ends."""
+    return int(times[:, 1].max(initial=0))
 
 
 def bytes_to_check(schedule: Schedule, sources: int) -> int:

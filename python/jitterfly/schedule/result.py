@@ -203,14 +203,14 @@ class ScheduleResult(ResultTable):
         return aligned(rows, left=2)
 
     def _last_in_words(self) -> list[tuple[str, str]]:
-        """Of the realizations that noise delays: in others many ranks may end at one instant."""
-        delayed = self.last_rank[self.ticks != to_ticks(self.noise_free)]
-        if not len(delayed):
+        """Of the realizations that noise changes: in others many ranks may end at one instant."""
+        changed = self.last_rank[self.samples != self.noise_free]
+        if not len(changed):
             return []
-        ranks, counts = np.unique(delayed, return_counts=True)
-        most, share = int(np.argmax(counts)), len(delayed) / len(self.ticks)
-        those = "realizations" if share == 1 else f"the {share:.1%} that are delayed"
-        told = f"rank {ranks[most]} (of several the first), in {counts[most] / len(delayed):.1%} of"
+        ranks, counts = np.unique(changed, return_counts=True)
+        most, share = int(np.argmax(counts)), len(changed) / len(self.ticks)
+        those = "realizations" if share == 1 else f"the {share:.1%} that noise changes"
+        told = f"rank {ranks[most]} (of several the first), in {counts[most] / len(changed):.1%} of"
         return [("most often last", f"{told} {those}")]
 
     def _marks_in_words(self) -> list[tuple[str, str]]:

@@ -369,7 +369,7 @@ def of_largest(estimate: Estimate, x: Floats, chosen_by: Floats, share: float) -
 
     Another sample has another threshold, so that their mean varies by more than they do. With the
     part `share` of all, the variance is ``(Var(x) + (1 - share) (mean - m)^2) / count``, where m is
-    the mean of x at the threshold, here of the tenth (at least 3) that are closest to it.
+    the mean of x at the threshold, here of the tenth (at least one) that is closest to it.
 
     Parameters
     ----------
@@ -391,7 +391,7 @@ def of_largest(estimate: Estimate, x: Floats, chosen_by: Floats, share: float) -
     >>> print(mean(tail), "->", of_largest(mean(tail), tail, tail, 0.05))
     20.5 [16.76, 24.24] -> 20.5 [13.76, 27.24]
     """
-    closest = np.argsort(chosen_by, kind="stable")[: max(3, len(x) // 10)]
+    closest = np.argsort(chosen_by, kind="stable")[: max(1, len(x) // 10)]
     above = float(x.mean() - x[closest].mean())
     variance = float(x.var(ddof=1)) if len(x) > 1 else 0.0
     if not variance or not above:

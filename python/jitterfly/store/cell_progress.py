@@ -168,17 +168,15 @@ def run_progress(path: str | Path) -> RunProgress:
     OSError
         A file can not be read.
     """
-    progress = _progress(Path(path))
+    path = Path(path)
+    progress = _progress(path)
     if progress.shards or progress.finished == len(progress.cells):
         return progress
-    newer = _newest_record(*shards_in(Path(path))) > _newest_record(Path(path))
-    return replace(progress, shards_hold_more=newer)
-
-
-def _newest_record(*paths: Path) -> float:
-    """When the newest file of records was written, in seconds; 0 where there is none."""
-    files = (file for path in paths for file in (path / RECORDS).glob("*.jfr"))
-    return max((file.stat().st_mtime for file in files), default=0.0)
+    shards = [_progress(shard) for shard in shards_in(path) if (shard / META).is_file()]
+    there = {cell.labels: cell.available for cell in progress.cells}
+    more = any(cell.available > there.get(cell.labels, cell.available)
+               for shard in shards for cell in shard.cells)  # fmt: skip
+    return replace(progress, shards_hold_more=more)
 
 
 def _progress(path: Path) -> RunProgress:
@@ -191,7 +189,8 @@ def _progress(path: Path) -> RunProgress:
         if kept is not None and who not in (None, UNKNOWN) and kept.study == study_of(path):
             return RunProgress.from_json(path, kept.content, max(time.time() - kept.time, 0.0), who)
         if kept is not None and who is None and kept.study == study_of(path):
-            age = (_newest_record(path) or kept.time) - kept.time
+            times = [file.stat().st_mtime for file in (path / RECORDS).glob("*.jfr")]
+            age = max(times, default=kept.time) - kept.time
             progress = RunProgress.from_json(path, kept.content, max(age, 0.0), who)
             if len(progress.cells) >= MANY and 0 <= age <= _SOON:
                 return progress

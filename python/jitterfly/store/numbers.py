@@ -226,7 +226,7 @@ class Numbers:
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The coordinates of the cell, then COLUMNS; a cell without realizations has no rows.
 
-        `met`: whether all targets of the cell are; None where there are none. A target of
+        `met`: whether all targets of the cell are; None where it has none. A target of
         another confidence has a row of its own, after those of its observable.
         """
         about, arrays = self.about, self.arrays
@@ -237,7 +237,8 @@ class Numbers:
             turns = arrays["turn"][cell]
             spot = [values[i] for values, i in zip(coordinates, at, strict=True)]
             count = int(arrays["realizations"][cell])
-            met = bool(arrays["met"][cell].all()) if about["targets"] else None
+            aims = arrays["met"][cell][~np.isnan(arrays["target_value"][cell])]
+            met = bool(aims.all()) if aims.size else None
             numbers = np.stack([arrays[key][cell] for key in _ENDS], axis=-1).tolist()
             for i in np.argsort(turns, kind="stable")[np.count_nonzero(turns < 0) :].tolist():
                 name, T = about["observables"][i], int(arrays["T"][cell, i])

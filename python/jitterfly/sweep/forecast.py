@@ -22,7 +22,7 @@ from .batches import Batch, run_batch
 
 _TRIED = 7  # cells, from the one of least work to the one of most
 _LONG = 0.05  # seconds of one realization, of which no more are tried than `_SECONDS` have room for
-_SECONDS = 2.0  # after so many no further cell is tried
+_SECONDS = 2.0  # after so many no further cell is tried, once the smallest and the largest were
 _WORK = 2e7  # rank-rounds of a try
 _BATCH_BYTES = 2**24  # of its samples
 _LOOKED = 64  # observables of a cell
