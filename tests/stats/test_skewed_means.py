@@ -91,7 +91,10 @@ def test_events_are_those_of_studies():
     each = [[stats.effective_events(x[:, i, j]) for j in range(2)] for i in range(3)]
     np.testing.assert_allclose(events, each, rtol=1e-12)
     assert stats.mean(x[:, 0, 0]).events == pytest.approx(events[0, 0], rel=1e-12)
-    assert ENOUGH_EVENTS == question.ENOUGH_EVENTS == stats.ENOUGH_EVENTS == 30
+    assert ENOUGH_EVENTS == stats.ENOUGH_EVENTS == 30
+    margin = stats.intervals.rare_event_margin(events[0, 0], 100, 0.95)
+    assert margin > 0
+    assert question._widening(x[:, 0, 0], 0.025, 2.0) == pytest.approx(2 * margin, rel=1e-12)
 
 
 def test_paired_differences_say_so_too():
