@@ -1,4 +1,4 @@
-// Critical path of a collective's realization, by cause: why the last rank waited.
+// Computes the critical path of a collective: which detours, messages, late ranks delayed the last.
 //
 // The arithmetic is that of steps.h and messages.h, with a time that knows what it consists of. Of
 // two times the later one is kept, with all that it holds, and of two copies the earlier one (a

@@ -1,4 +1,4 @@
-// Parser of GOAL text schedules (LogGOPSim's txt2bin), with line numbers in errors; no wildcards.
+// Reads GOAL text (application traces; LogGOPSim's txt2bin): parser, errors by line; no wildcards.
 //
 //   num_ranks 2
 //   rank 0 {

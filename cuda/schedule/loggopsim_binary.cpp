@@ -1,4 +1,4 @@
-// Parser of LogGOPSim's binary schedules, as its txt2bin writes them (spcl/LogGOPSim, Parser.hpp).
+// Reads LogGOPSim's binary GOAL (application traces), as its txt2bin writes it (its Parser.hpp).
 // Numbers are little-endian and not aligned; offsets count from behind the cookie:
 //
 //   u64 cookie 4223 | u32 ranks, u8 largest cpu, u8 largest nic | u64 begin, u64 end of each rank

@@ -1,4 +1,4 @@
-"""Network models (Hockney, LogGOPS): costs of a message; eager threshold S of collectives.
+"""Network models (Hockney, LogGOPS): costs of a message; collectives refuse beyond eager (S).
 
 Each model is one class that makes `Costs` of its parameters (alpha, beta; L, o, g, G, O), in ticks.
 Collectives refuse messages of more than S bytes, whose rendezvous only schedules model.

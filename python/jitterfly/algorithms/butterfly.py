@@ -1,4 +1,4 @@
-"""Butterfly allreduce (recursive doubling); redundant exchanges inside and after it; fold-in.
+"""Butterfly allreduce (recursive doubling); redundant exchanges in it (CS14), after it (MS12).
 
 When a rank is ready after an exchange: docs/model.md, "The butterfly", and `exchange` in
 cuda/core/steps.h.

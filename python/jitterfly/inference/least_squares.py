@@ -1,4 +1,4 @@
-"""Misfit of a scaling curve (weighted sum of squares), minimised: non-negative least squares.
+"""Least squares of a scaling curve (weighted, non-negative): its misfit, minimised.
 
 For each p the misfit ``sum w (y - L k - D m)^2`` is a quadratic form in the latency L and the scale
 D, given by its sums; everything here is closed form and applies to many p at once.

@@ -1,4 +1,4 @@
-"""Style of all figures: matplotlib settings, colour-blind palette, room for ticks, units, legend.
+"""Style of all figures: colours, line styles, markers, legend, ticks, units, matplotlib settings.
 
 Colours are Okabe and Ito's, told apart by the colour-blind; series also differ in lightness,
 marker, line and hatch, so that a grey print reads the same.

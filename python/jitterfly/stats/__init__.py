@@ -4,6 +4,8 @@ Intervals of means are Student's t, wider where few rare events decide the mean,
 where no event was seen; those of quantiles are pairs of order statistics, which hold for any
 distribution. Nothing is resampled, so the same samples give the same numbers.
 
+Whether two samples are of one distribution (Kolmogorov-Smirnov) asks `compare_measured`.
+
 Samples that are too many to keep become a `CrossMoments` and a `Histogram`, which merge exactly.
 
 `intervals` has means and quantiles, `ratios` those of Fieller, `paired` differences and wins;

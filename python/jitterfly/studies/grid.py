@@ -1,4 +1,4 @@
-"""Grid of a study: cells from the product of its axes; the hash by which records are found."""
+"""Grid of a study: cells from the product of its axes (zipped ones are one); hash of a record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""File formats of measurements to import: a module each; where to add a new one.
+"""Readers (parsers) of noise benchmarks and other measurements: where to add a new format.
 
 A format is a module with
 
