@@ -160,7 +160,7 @@ FLOORS = (
     ("estimates and intervals", "stats notebook result_table"),
     ("the engine, as Python calls it", "backends info"),
     ("values and files", "fields units syntax renames files memory progress launchers special "
-     "interrupts"),
+     "interrupts_while_loading"),
 )  # fmt: skip
 
 

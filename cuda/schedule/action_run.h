@@ -1,4 +1,4 @@
-// Execution of a planned schedule, for CPU and GPU: CPUs, NICs, the wait of a rendezvous, marks.
+// Executes planned GOAL schedules (application traces), on CPU and GPU: NICs, rendezvous, marks.
 // A send of more than S bytes is done only when its receive is posted; its bytes leave at once.
 // arrival_order.cpp makes the plan. On the CPU it is executed for a register of realizations at
 // once (cpu/actions.h), on a GPU in each thread for one (schedule/kernel.cuh). What an action takes

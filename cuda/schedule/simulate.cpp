@@ -1,5 +1,6 @@
-// CPU engine of GOAL schedules (application traces): executes the plan; threads, SIMD lanes. Each
-// thread computes as many realizations side by side as a register has lanes, from its own memory.
+// CPU engine of GOAL schedules (application traces): threads, SIMD lanes; action_run.h executes.
+// Each thread computes as many realizations side by side as a register has lanes, from its own
+// memory.
 #include <algorithm>
 
 #include "cpu/actions.h"

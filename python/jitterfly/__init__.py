@@ -12,7 +12,7 @@
 (1000, 11)
 """
 
-from . import interrupts  # noqa: F401  (it acts before all that takes time to import)
+from . import interrupts_while_loading  # noqa: F401  (it acts before all that takes time to import)
 
 # isort: split
 from importlib import import_module

@@ -19,7 +19,8 @@ ROOT = Path(jitterfly.__file__).parent
 # From the lowest on; what stands later may import what stands before it. The face, `jitterfly`
 # itself, is above all but the command line.
 ORDER = """
-interrupts renames fields units launchers files memory progress special steps syntax backends info
+interrupts_while_loading
+renames fields units launchers files memory progress special steps syntax backends info
 stats notebook result_table measured find_noise_files imbalance network hierarchy distributions
 algorithms congestion
 noise cycle case program noise_free rare_noise simulate goal slowdown explain schedule

@@ -1,7 +1,7 @@
 """Signals: Ctrl-C (SIGINT), SIGTERM (`kill`, Slurm's time limit) end a long run in order.
 
-While the command still loads it is `interrupts`. What a command that was stopped prints and returns
-is in `cli/__init__.py`; what is kept of its run, in `sweep.driver`.
+While the command still loads it is `interrupts_while_loading`. What a command that was stopped
+prints and returns is in `cli/__init__.py`; what is kept of its run, in `sweep.driver`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from types import FrameType
 from typing import Any
 
-from ..interrupts import stop_at_once
+from ..interrupts_while_loading import stop_at_once
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # A launcher may pass on a signal that this process has had already: that is no second request.

@@ -1,4 +1,4 @@
-"""`fit`: noise from a measured scaling curve; intervals; goodness of fit (verdict fit, no fit).
+"""`fit`: noise from measured times of a collective (scaling curve); intervals; goodness of fit.
 
 Weighted least squares, L and D in closed form for each p, so that p is the only search. Intervals
 are of the profile likelihood: all values that some choice of the other parameters brings within
