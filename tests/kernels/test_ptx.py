@@ -72,7 +72,7 @@ def search():
 
 
 # The oldest device that release builds have code for, and that for which the kernels are tuned.
-OLDEST, TUNED = ARCHITECTURES = [min(search().RELEASE), 90]
+ARCHITECTURES = [min(search().RELEASE), TUNED := 90]
 
 
 @pytest.fixture(scope="module")

@@ -62,10 +62,9 @@ class Statistic:
     `share` is that of the quantile, None for the mean.
 
     Student's interval of a mean is widened where it rests on few rare events
-    (`rare_event_margin`), for the range that was seen; and where nothing was seen, it has no
-    ends. So means are about as sure as is
-    said, and what is too rare to have been seen beside other noise is not known of; quantiles are
-    exact (`PairedQuantiles`).
+    (`rare_event_margin`), for the range that was seen; and where nothing was seen, it has no ends.
+    So means are about as sure as is said, and what is too rare to have been seen beside other noise
+    is not known of; quantiles are exact (`PairedQuantiles`).
 
     `moved` of the methods: how far noise moved samples that are all the same, such as those that
     wait for the slowest of many slow ranks. It is then the range that was seen.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import textwrap
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +176,6 @@ def _decoded(text: str) -> str:
 def _run(chosen: argparse.Namespace) -> int:
     from ..plots import draw
     from ..schedule.schedule import looks_like_schedule
-    from ..store.directory import shards_in
     from ..store.metadata import META
     from ..studies import load_study
     from ..studies.toml import find_study
@@ -207,7 +205,7 @@ def _run(chosen: argparse.Namespace) -> int:
     study = load_study(path, full=chosen.full, choose=_choices(chosen.choose))
     out = chosen.out or Path("results") / (f"{study.name}_full" if chosen.full else study.name)
     if shard is not None and not chosen.shard:
-        _check_array(shard, out, shards_in(out))
+        _check_array(shard, out)
     given = {
         "realizations": integer(chosen.realizations, "realizations", 1, MOST_REALIZATIONS),
         "seed": integer(chosen.seed, "seed", 0, MOST_SEED),
@@ -233,9 +231,11 @@ def _run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _check_array(shard: Any, out: Path, there: Sequence[Path]) -> None:
+def _check_array(shard: Any, out: Path) -> None:
     """Raise ValueError where this Slurm array has another number of tasks than one before it."""
-    others = [path.name for path in there if not path.name.endswith(f"-of-{shard.count}")]
+    from ..store.directory import shards_in
+
+    others = [path.name for path in shards_in(out) if not path.name.endswith(f"-of-{shard.count}")]
     if others:
         raise ValueError(
             f"the tasks of this Slurm array are taken for shards of {shard.count}, but {out} has "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -70,8 +70,8 @@ _STEP = 5  # words of a step before its causes
 _RANK_PARTS = 6
 _SHOWN = 8  # rows of a table
 _MANY = 10 * _SHOWN  # operations
-_KINDS = {1: "send", 2: "recv", 3: "calc"}
-_MESSAGES = (1, 2)
+_CALC = 3
+_KINDS = {1: "send", 2: "recv", _CALC: "calc"}
 _GAP = PATH_PARTS.index("gap")
 _OF_GAPS = (
     "gap: waits for a network interface, which a message takes for g and for its further bytes, "
@@ -326,11 +326,9 @@ class ScheduleExplanation(DelayByCause):
         found, n = super()._mean(ticks, confidence, **known), len(self.ticks)
         if n == self.simulated:
             return found
-        lowest = known.get("lower_bound")
-        wider = of_largest(
-            found, from_ticks(ticks), from_ticks(self.completion), n / self.simulated
-        )
-        return wider if lowest is None else replace(wider, low=max(float(wider.low), lowest))
+        times = from_ticks(self.completion)
+        wider = of_largest(found, from_ticks(ticks), times, n / self.simulated)
+        return wider.bounded(known.get("lower_bound"))
 
     def _share(self, count: int, confidence: float) -> Estimate:
         n = len(self.ticks)
@@ -348,9 +346,7 @@ class ScheduleExplanation(DelayByCause):
         there = np.flatnonzero(self.on_path)
         order = np.lexsort((-self.path_time[there], -self.on_path[there].astype(np.int64)))
         chosen = there[order[:most]]
-        begins = _begins(self.schedule)
-        ranks = np.searchsorted(begins, chosen, side="right") - 1
-        numbers = chosen - begins[ranks]
+        ranks, numbers = _located(self.schedule, chosen)
         return [
             OperationRow(
                 rank, number, line, what, self._share(count, confidence), time, bool(quiet)
@@ -380,15 +376,12 @@ class ScheduleExplanation(DelayByCause):
     def size_rows(self) -> list[SizeRow]:
         """A row for all calculations and for each size of messages; the largest delay first."""
         there = np.flatnonzero((self.path_time > 0) | (self.path_time_noise_free > 0))
-        begins = _begins(self.schedule)
-        ranks = np.searchsorted(begins, there, side="right") - 1
+        ranks, numbers = _located(self.schedule, there)
         times: dict[str, Ticks] = {}
         columns = np.column_stack([self.path_time, self.path_time_noise_free])[there]
-        for rank, number, own in zip(
-            ranks.tolist(), (there - begins[ranks]).tolist(), columns, strict=True
-        ):
+        for rank, number, own in zip(ranks.tolist(), numbers.tolist(), columns, strict=True):
             kind, size, *_ = self.schedule._mapped.operation(rank, number)
-            what = f"messages of {show_size(size)}" if kind in _MESSAGES else "calculations"
+            what = "calculations" if kind == _CALC else f"messages of {show_size(size)}"
             times[what] = times.get(what, 0.0) + own
         rows = [SizeRow(what, *from_ticks(both).tolist()) for what, both in times.items()]
         return sorted(rows, key=lambda row: row.on_time - row.time)
@@ -485,9 +478,8 @@ class ScheduleExplanation(DelayByCause):
                                "on path" if row.noise_free else "-"))  # fmt: skip
         sizes = [("on the critical path", "time", "without noise", "delay")]
         for size in self.size_rows()[:_SHOWN]:
-            delay = size.time - size.on_time
-            told = f"{'-' if delay < 0 else ''}{show_seconds(abs(delay))}"
-            sizes.append((size.what, show_seconds(size.time), show_seconds(size.on_time), told))
+            sizes.append((size.what, show_seconds(size.time), show_seconds(size.on_time),
+                          show_seconds(size.time - size.on_time)))  # fmt: skip
         kinds = [("on the critical path", "in", "95 % interval")]
         kinds += [(kind.kind, *_show_share(kind.share)) for kind in self.kind_rows()
                   if kind.share.value > 0]  # fmt: skip
@@ -686,15 +678,13 @@ def explain_schedule(
             report(fast + done)  # type: ignore[misc]
 
         numbers = np.arange(first, first + count, dtype=np.uint32)
-        all_ticks = None
         if fast:
             plan, program = compiled
             raw = core.simulate_schedule(
                 plan, program, seed, first, realizations, threads or 0, report
             )
             check_times(raw[:, :1])
-            all_ticks = raw[:, 0]
-            order = np.argsort(-all_ticks, kind="stable")[:count]
+            order = np.argsort(-raw[:, 0], kind="stable")[:count]
             numbers = (first + np.sort(order)).astype(np.uint32)
         found = core.explain_schedule(
             schedule._mapped, *compiled, seed, numbers, False, most,
@@ -706,8 +696,6 @@ def explain_schedule(
     check_times(found[0][:, :1])
     for source in sources:
         source.check_length(int(found[0][:, 0].max()))
-    if all_ticks is None:
-        all_ticks = found[0][:, 0]
     check = None
     different = different_realizations(count, sources, speed)
     if different and (available is None or bytes_to_check(schedule, len(sources)) <= available):
@@ -715,7 +703,7 @@ def explain_schedule(
         chosen, fair = realizations_to_check(found[0][:, 0], checks)
         check = check_order(
             schedule, prepared.network, speed, compiled, seed, numbers[chosen].tolist(), fair,
-            all_ticks, are_longest=count < realizations,
+            raw[:, 0] if fast else found[0][:, 0], are_longest=count < realizations,
         )  # fmt: skip
     return _explanation(prepared, numbers, fast or count, found, quiet, check)
 
@@ -786,8 +774,11 @@ def _show_share(share: Estimate) -> tuple[str, str]:
     return f"{share.value:.1%}", f"[{share.low:.1%}, {share.high:.1%}]"
 
 
-def _begins(schedule: Schedule) -> Ticks:
-    return np.array(schedule._mapped.begins, dtype=np.int64)
+def _located(schedule: Schedule, operations: Ticks) -> tuple[Ticks, Ticks]:
+    """The ranks of operations of the whole schedule, and their numbers there."""
+    begins = np.array(schedule._mapped.begins, dtype=np.int64)
+    ranks = np.searchsorted(begins, operations, side="right") - 1
+    return ranks, operations - begins[ranks]
 
 
 def _named(schedule: Schedule, ranks: Ticks, numbers: Ticks) -> Iterator[tuple[int, str]]:
@@ -795,6 +786,6 @@ def _named(schedule: Schedule, ranks: Ticks, numbers: Ticks) -> Iterator[tuple[i
     for rank, number in zip(ranks.tolist(), numbers.tolist(), strict=True):
         kind, size, peer, _, _, _, line = schedule._mapped.operation(rank, number)
         told = f"{_KINDS[kind]} {size}"
-        if kind != 3:
+        if kind != _CALC:
             told += f"b {'to' if kind == 1 else 'from'} {peer}"
         yield line, told

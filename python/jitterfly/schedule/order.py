@@ -84,17 +84,19 @@ class OrderCheck(NamedTuple):
         if not self.matters(mean):
             return []
         alone = self.noise_free_difference
+
+        def both(added: float, difference: float) -> list[str]:
+            return [show_seconds(added), show_seconds(added + difference - alone)]
+
+        fixed, free = both(self.mean_added, self.mean_difference)
         told = (
-            f"{self._the_first()} {'take' if self.first > 1 else 'takes'} "
-            f"{_added(self.mean_added)} more than the run time without noise in the order that is "
-            f"executed, and {_added(self.mean_added + self.mean_difference - alone)} more as "
-            "operations arrive"
+            f"{self._the_first()} {'take' if self.first > 1 else 'takes'} {fixed} more than the "
+            f"run time without noise in the order that is executed, and {free} more as operations "
+            "arrive"
         )
         if self.first < self.realizations:
-            told += (
-                f" (the {self.realizations - self.first} longest {_added(self.longest_added)} "
-                f"and {_added(self.longest_added + self.longest_difference - alone)})"
-            )
+            fixed, free = both(self.longest_added, self.longest_difference)
+            told += f" (the {self.realizations - self.first} longest {fixed} and {free})"
         parts = [told] if self.mean_added or self.longest_added or not alone else []
         parts += [self._of_speeds()] if alone else []
         return [f"the order of competing operations matters here: {'; '.join(parts)}; {advice}"]
@@ -227,9 +229,5 @@ def _mean(values: npt.NDArray[np.float64]) -> float:
     return float(values.mean()) if values.size else 0.0
 
 
-def _added(seconds: float) -> str:
-    return f"{'-' if seconds < 0 else ''}{show_seconds(abs(seconds))}"
-
-
 def _signed(seconds: float) -> str:
-    return _added(seconds) if seconds < 0 else f"+{_added(seconds)}"
+    return f"{'' if seconds < 0 else '+'}{show_seconds(seconds)}"

@@ -204,13 +204,13 @@ class ScheduleResult(ResultTable):
 
     def _last_in_words(self) -> list[tuple[str, str]]:
         """Of the realizations that noise changes: in others many ranks may end at one instant."""
-        changed = self.last_rank[self.samples != self.noise_free]
-        if not len(changed):
+        moved = self.last_rank[self.samples != self.noise_free]
+        if not len(moved):
             return []
-        ranks, counts = np.unique(changed, return_counts=True)
-        most, share = int(np.argmax(counts)), len(changed) / len(self.ticks)
+        ranks, counts = np.unique(moved, return_counts=True)
+        most, share = int(np.argmax(counts)), len(moved) / len(self.ticks)
         those = "realizations" if share == 1 else f"the {share:.1%} that noise changes"
-        told = f"rank {ranks[most]} (of several the first), in {counts[most] / len(changed):.1%} of"
+        told = f"rank {ranks[most]} (of several the first), in {counts[most] / len(moved):.1%} of"
         return [("most often last", f"{told} {those}")]
 
     def _marks_in_words(self) -> list[tuple[str, str]]:

@@ -23,7 +23,7 @@ from .directory import (
     fingerprint_of,
     holder,
     read_cached,
-    shards_in,
+    started_shards,
     study_of,
     valid_content,
     write_cached,
@@ -172,7 +172,7 @@ def run_progress(path: str | Path) -> RunProgress:
     progress = _progress(path)
     if progress.shards or progress.finished == len(progress.cells):
         return progress
-    shards = [_progress(shard) for shard in shards_in(path) if (shard / META).is_file()]
+    shards = map(_progress, started_shards(path))
     there = {cell.labels: cell.available for cell in progress.cells}
     more = any(cell.available > there.get(cell.labels, cell.available)
                for shard in shards for cell in shard.cells)  # fmt: skip
@@ -194,7 +194,7 @@ def _progress(path: Path) -> RunProgress:
             progress = RunProgress.from_json(path, kept.content, max(age, 0.0), who)
             if len(progress.cells) >= MANY and 0 <= age <= _SOON:
                 return progress
-    elif started := [shard for shard in shards_in(path) if (shard / META).is_file()]:
+    elif started := started_shards(path):
         return _sum_of_shards(path, [run_progress(shard) for shard in started])
     store = Store.open(path)
     fingerprint = None

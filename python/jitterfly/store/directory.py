@@ -176,6 +176,11 @@ def shards_in(path: Path) -> list[Path]:
     return sorted(path.glob(SHARDS), key=lambda shard: (len(shard.name), shard.name))
 
 
+def started_shards(path: Path) -> list[Path]:
+    """Those of `shards_in` that hold a run."""
+    return [shard for shard in shards_in(path) if (shard / META).is_file()]
+
+
 # What a run writes down beside its records; see `Cached`.
 PROGRESS, NUMBERS = "progress.json", "numbers.npz"
 _OLD_META = "meta.json"  # of format 1

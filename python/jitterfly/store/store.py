@@ -33,7 +33,7 @@ from ..studies import Cell, Study
 from . import dataset, metadata, numbers
 from .background_writer import BackgroundWriter
 from .cell_records import CellRecords, RecentSamples
-from .directory import RECORDS, check_directory, locked, shards_in, shared_files, take_over
+from .directory import RECORDS, check_directory, locked, shared_files, started_shards, take_over
 from .record_files import RecordFiles, too_many_files
 
 if TYPE_CHECKING:
@@ -343,7 +343,7 @@ def _hint(path: Path) -> str:
     """What may be meant by a directory without a run."""
     if not path.is_dir():
         return ""
-    if any((shard / metadata.META).is_file() for shard in shards_in(path)):
+    if started_shards(path):
         return (
             f"; it has shards, which `jitterfly merge {path}` joins, also those that are not "
             "finished, and again later"
