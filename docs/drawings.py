@@ -154,12 +154,12 @@ FLOORS = (
     ("studies, run and kept", "studies sweep store"),
     ("what is observed, what is known", "observables theory"),
     ("questions about one situation", "slowdown explain schedule"),
-    ("from a case to samples", "simulate program noise_free rare_noise goal"),
+    ("from a case to samples", "simulate program noise_free expected_hits goal_export"),
     ("one situation", "case algorithms network hierarchy imbalance noise distributions congestion "
      "measured find_noise_files steps cycle"),
     ("estimates and intervals", "stats notebook result_table"),
     ("the engine, as Python calls it", "backends info"),
-    ("values and files", "fields units syntax renames files memory progress launchers special "
+    ("values and files", "fields units syntax renames files memory progress launchers lazy_special "
      "interrupts_while_loading"),
 )  # fmt: skip
 

@@ -1,5 +1,5 @@
 // CPU execution of an application schedule: its actions in SIMD lanes, a lane a realization.
-// schedule/action_run.h does it. T = Lanes: a register holds the same time of several realizations.
+// schedule/executor.h does it. T = Lanes: a register holds the same time of several realizations.
 // T = Tick: of one realization, without registers.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <atomic>
 #include <type_traits>
 
-#include "schedule/action_run.h"
+#include "schedule/executor.h"
 
 namespace jf {
 
@@ -38,7 +38,7 @@ namespace {
 
 constexpr std::int64_t kActionsBetweenPolls = 1 << 16;
 
-// All actions of a plan, unless it is stopped. out: see ActionRun::finish.
+// All actions of a plan, unless it is stopped. out: see Executor::finish.
 template <class Run>
 void run_all(const Run& run, const schedule::PlanView& plan, int realizations, Tick* out,
              const std::atomic<bool>& stop) {
@@ -60,7 +60,7 @@ void run_actions(const ActionJob& job, R realizations, SeedOf<R> seed) {
         const auto bound =
             bind(noise, realizations, static_cast<CursorOf<TimesOf<R>>*>(job.cursors), seed);
         const auto run = [&]<bool kLinks>() {
-          using Run = schedule::ActionRun<T, std::decay_t<decltype(bound)>, Network, kLinks, R>;
+          using Run = schedule::Executor<T, std::decay_t<decltype(bound)>, Network, kLinks, R>;
           run_all(Run(*job.program, job.plan, bound, network, realizations, seed, job.state<T>(),
                       job.times, job.begins),
                   job.plan, job.realizations, job.out, *job.stop);

@@ -1,5 +1,7 @@
 // How many realizations a GPU batch has and how much work a launch: by time taken, by memory left.
-// That one realization fits, python/jitterfly/backends.py has seen to before.
+// The device's memory bounds a batch (batch_memory.h). run.cuh runs batches, and cuts each into
+// launches. Schedules and congestion have a run.cuh of their own. That one realization fits,
+// python/jitterfly/backends.py has seen to before.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "core/engine.h"
-#include "gpu/batch.h"
+#include "gpu/batch_memory.h"
 #include "gpu/kernels.h"
 
 namespace jf::gpu {

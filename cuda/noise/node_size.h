@@ -1,4 +1,4 @@
-// Ranks of a node share noise draws: number of ranks per node, and the node of a rank.
+// Noise draws that a node shares: which node draws for a rank, by a fast division.
 #pragma once
 
 #include "noise/cursor.h"

@@ -1,7 +1,8 @@
 // Makes the plan of a GOAL schedule: matches sends with receives in order of arrival; deadlocks. It
 // executes the schedule event by event: without noise, which writes down the plan, or with that of
 // one realization. Sends meet receives in `meets()`, by sender, receiver and tag: the parsers
-// (goal_text.cpp, loggopsim_binary.cpp) refuse wildcards (any source, any tag).
+// (goal_text.cpp, loggopsim_binary.cpp) refuse wildcards (any source, any tag). Whether a send is
+// eager or waits for its receive (rendezvous): `needs_rendezvous` of plan.h.
 #include "schedule/plan.h"
 
 #include <algorithm>
@@ -701,7 +702,7 @@ void slow_down(Plan& plan, Factors factors, const ProgramView& view, const Netwo
   const NoNoise quiet;
   const NoJitter direct;
   const PlanView all = plan.view(network.bytes);
-  const ActionRun<Tick, NoNoise, NoJitter, true, std::uint32_t> run(
+  const Executor<Tick, NoNoise, NoJitter, true, std::uint32_t> run(
       view, all, quiet, direct, 0, view.seed, {processors.data(), ways.data(), slots.data()});
   run.begin();
   const Action *a = all.actions, *const end = a + all.action_count;

@@ -1,10 +1,10 @@
 // CUDA kernel of application schedules: a thread executes the whole plan for one realization.
-// What it executes is in action_run.h. All threads of a warp execute the same action, and
+// What it executes is in executor.h. All threads of a warp execute the same action, and
 // realizations lie side by side in memory, so that they read and write neighbouring words.
 #pragma once
 
 #include "gpu/block.cuh"
-#include "schedule/action_run.h"
+#include "schedule/executor.h"
 
 namespace jf::schedule::gpu {
 
@@ -28,7 +28,7 @@ struct Job {
   Tick *processors, *ways, *slots;  // [as in ActionState][realization]
   Cursor* cursors;                  // [rank][realization][source]
   std::int64_t sources;             // that have cursors
-  Tick* out;                        // [realization][time, rank, marks], see ActionRun::finish
+  Tick* out;                        // [realization][time, rank, marks], see Executor::finish
   std::int64_t begin, end;          // of the actions
   std::int64_t first_word;          // where the words of the first begin
 
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   const auto column = [&](Tick* first) { return Column{first + index, job.realizations}; };
   // Ways in and out are always looked at: where they can not matter, that changes nothing.
-  const ActionRun<Tick, Noise, Network, true, std::uint32_t, Column> run(
+  const Executor<Tick, Noise, Network, true, std::uint32_t, Column> run(
       job.program, job.plan, bound, network, number, job.program.seed,
       {column(job.processors), column(job.ways), column(job.slots)});
   if (job.begin == 0) run.begin();

@@ -1,5 +1,5 @@
 // Plan of a GOAL schedule: order of execution, costs; eager or rendezvous (threshold S) of a send.
-// action_run.h waits for the latter. Here are also the interfaces to run and explain it.
+// executor.h waits for the latter. Here are also the interfaces to run and explain it.
 //
 // The order is that of the run without noise on ranks that are equally fast, as LogGOPSim executes
 // it: messages and operations take a CPU as they come. Every realization keeps it. So the order of
@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "core/engine.h"
-#include "schedule/action_run.h"
+#include "schedule/executor.h"
 #include "schedule/schedule.h"
 
 namespace jf::schedule {
@@ -138,7 +138,7 @@ void operation_times(const Schedule& schedule, const Program& program, const Net
                      const Plan& plan, std::uint64_t seed, std::uint32_t realization, Tick* times,
                      const Poll& poll);
 
-// --- Critical paths (explain.cpp), in the order without noise.
+// --- Critical paths (critical_path.cpp), in the order without noise.
 
 // What the time along a path consists of; behind these each source of noise, as in core/engine.h.
 enum PathPart : std::int32_t {

@@ -16,7 +16,7 @@
 // - A send of more than S bytes (rendezvous; plan.h compares with S) is done when its receive is
 //   posted and its message begins to be taken; others are done when their CPU time is. The
 //   handshake itself (request and reply) takes no time: the bytes leave as those of any send, also
-//   before the receive is posted. What waits so is in action_run.h. (A collective of a case knows
+//   before the receive is posted. What waits so is in executor.h. (A collective of a case knows
 //   no rendezvous: python/jitterfly/network.py.)
 //
 // Noise (noise/) takes CPU time, and lengthens the way of a message. LogGOPSim lets noise that hits

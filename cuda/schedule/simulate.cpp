@@ -1,4 +1,4 @@
-// CPU engine of GOAL schedules (application traces): threads, SIMD lanes; action_run.h executes.
+// CPU engine of GOAL schedules (application traces): threads, SIMD lanes; executor.h executes.
 // Each thread computes as many realizations side by side as a register has lanes, from its own
 // memory.
 #include <algorithm>

@@ -253,7 +253,9 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     found, unknown = search(words)
     if unknown:
-        print(f"no head, name or docstring has: {' '.join(unknown)}; try grep", file=sys.stderr)
+        print(
+            f"no head, name or first sentence has: {' '.join(unknown)}; try grep", file=sys.stderr
+        )
     print("\n".join(found), end="\n" if found else "")
     return 0 if found else 1
 

@@ -224,7 +224,7 @@ def warn_of_cpu(why: str) -> None:
 BACKENDS = ("auto", "cpu", "cuda")
 _ALSO = {"gpu": "cuda"}
 _NOT_HERE = "backend 'cuda' can not be used here: "
-_BATCH_LOADS = 2**28  # bytes: kBatchLoads of cuda/gpu/batch.h, of two bytes each
+_BATCH_LOADS = 2**28  # bytes: kBatchLoads of cuda/gpu/batch_memory.h, of two bytes each
 
 
 class BackendError(ValueError, RuntimeError):

@@ -65,7 +65,7 @@ class AnyCase(Protocol):
     What else a study asks of it are functions with a version for each (`functools.singledispatch`):
     `doubts`, `exposed`, `why_speed_is_idle`, `program.observation_names`, `program.completions`,
     `program.rank_rounds`, `program.engine_memory`, `noise_free.noise_free_ticks`,
-    `noise_free.noise_only_delays`, `rare_noise.exposure` and `simulate.realize`.
+    `noise_free.noise_only_delays`, `expected_hits.exposure` and `simulate.realize`.
     """
 
     @property

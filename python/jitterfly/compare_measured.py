@@ -1,4 +1,7 @@
-"""`compare_measured`: simulated and measured distribution, by a KS (Kolmogorov-Smirnov) test."""
+"""`compare_measured`: simulated and measured distribution, by a two-sample KS test, with p-value.
+
+The test is that of Kolmogorov and Smirnov, corrected for iterations that depend on each other.
+"""
 
 from __future__ import annotations
 

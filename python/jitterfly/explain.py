@@ -7,7 +7,7 @@ that path adds up to the delay of the collective, exactly.
 Beside that, what each rank did with its time, on the critical path or not: how long it waited, and
 what of it for ranks that had not sent yet.
 
-The path is followed in cuda/cpu/explain.cpp.
+The path is followed in cuda/cpu/critical_path.cpp.
 """
 
 from __future__ import annotations

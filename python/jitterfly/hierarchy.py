@@ -1,6 +1,7 @@
-"""`Hierarchy`: nodes, racks; placement of ranks (block, cyclic, listed); message costs by level.
+"""`Hierarchy`: which ranks share a node, a rack (block, cyclic, listed placement; ranks per node).
 
-Which level a message crosses, such as shared memory or the network, is found here. `cycle` gives a
+It gives message costs by level. Which level a message crosses, such as shared memory or the
+network, is found here. `cycle` gives a
 message of a collective the costs of its level, and `schedule.compile` one of a GOAL schedule.
 """
 

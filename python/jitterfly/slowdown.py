@@ -24,13 +24,13 @@ from .case import (
     warn_of_unused_costs,
 )
 from .distributions import Constant, Distribution
+from .expected_hits import SourceHits, expectation, unmet_sources
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, counted, shorten, summary
 from .hierarchy import Hierarchy
 from .network import LogGOPS, Network, check_network
 from .noise import Congestion, Noise, SpeedNoise, TraceNoise
 from .noise.source import check_sources
 from .noise_free import has_one_random_source, noise_only_delays
-from .rare_noise import SourceHits, expectation, unmet_sources
 from .renames import names_old_arguments
 from .result_table import ResultTable, aligned, csv_text, ends, kept, show_time
 from .simulate import Result, simulate_checked

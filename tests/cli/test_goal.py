@@ -15,7 +15,7 @@ from support.scale import scaled, some
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.goal import goal_schedule
+from jitterfly.goal_export import goal_schedule
 from jitterfly.trace import check_size
 
 SIMULATOR = os.environ.get("JITTERFLY_LOGGOPSIM", "")

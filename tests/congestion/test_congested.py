@@ -400,7 +400,7 @@ def test_a_machine_with_too_little_memory_for_the_tables_of_a_gpu(monkeypatch):
     assert jf.simulate(case, 3, backend="cuda").backend == "cuda"
     assert jf.simulate(quiet, 5, backend="cuda").backend == "cuda"
     assert used == ["cpu", "cuda", "cuda"]
-    text = (CUDA / "gpu" / "batch.h").read_text(encoding="utf-8")
+    text = (CUDA / "gpu" / "batch_memory.h").read_text(encoding="utf-8")
     assert "kBatchLoads = std::int64_t{1} << 27;" in text  # entries of two bytes
     room = 2**28 + 2**25  # a batch is no larger than that, however many realizations
     program = compile_case(replace(case, algorithm=jf.Butterfly()))

@@ -104,7 +104,7 @@ def test_the_command(capsys):
     assert file_tree.main(["Fieller's", "xyzzy", "ratio"]) == 0
     found = capsys.readouterr()
     assert found.out.startswith("python/jitterfly/stats/ratios.py: ")
-    assert found.err == "no head, name or docstring has: xyzzy; try grep\n"
+    assert found.err == "no head, name or first sentence has: xyzzy; try grep\n"
     assert file_tree.main(["xyzzy"]) == 1
     assert capsys.readouterr().out == ""
 

@@ -7,7 +7,7 @@
 
 #include <iostream>
 
-#include "gpu/batch.h"
+#include "gpu/batch_memory.h"
 
 namespace jf_plan {
 

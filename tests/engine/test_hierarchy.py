@@ -10,7 +10,7 @@ import pytest
 from support.scale import crossed
 
 import jitterfly as jf
-from jitterfly.goal import goal_schedule
+from jitterfly.goal_export import goal_schedule
 from jitterfly.studies import parse_study
 from jitterfly.theory import collective_completion, noise_free_completion
 

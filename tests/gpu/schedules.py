@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from jitterfly import Case, LogGOPS, RecursiveDoublingAllreduce
-from jitterfly.goal import goal_schedule
+from jitterfly.goal_export import goal_schedule
 
 SCHEDULE_NETWORK = LogGOPS(L="1us", o="200ns", g="500ns", G="0.1ns")
 

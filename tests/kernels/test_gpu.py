@@ -24,7 +24,7 @@ from support.message_cases import (
 
 import jitterfly as jf
 from jitterfly import _core
-from jitterfly.goal import goal_schedule
+from jitterfly.goal_export import goal_schedule
 
 no_device = pytest.mark.skipif(bool(_core.devices()), reason="there is a CUDA device")
 
@@ -245,7 +245,7 @@ def test_calls_can_be_split(program, log2_ranks, noise):
 def test_batches_and_progress():
     """More work than one batch: progress is told, and Ctrl-C heard, after each."""
     case = make("butterfly", "fresh", 14)
-    count = 80_000  # cuda/gpu/batch.h: 2^34 rank-steps are a batch
+    count = 80_000  # cuda/gpu/batch_memory.h: 2^34 rank-steps are a batch
     done = []
     whole = simulate(case, "cuda", count, "max", progress=done.append)
     assert len(done) > 1

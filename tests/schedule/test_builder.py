@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jitterfly as jf
-from jitterfly.goal import goal_schedule
+from jitterfly.goal_export import goal_schedule
 from jitterfly.schedule.marks import NO_MARK
 
 NETWORK = "L=3us,o=1us,g=2us,G=0.5ns"

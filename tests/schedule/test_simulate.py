@@ -18,7 +18,7 @@ from support.scale import scaled
 import jitterfly as jf
 from jitterfly import _core, progress
 from jitterfly.cli import main
-from jitterfly.goal import goal_schedule
+from jitterfly.goal_export import goal_schedule
 from jitterfly.schedule import OrderCheck
 from jitterfly.schedule.compile import CompiledSchedule, compile_schedule
 from jitterfly.schedule.order import check_order, realizations_to_check

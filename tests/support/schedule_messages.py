@@ -5,7 +5,7 @@ from collections import Counter
 
 from jitterfly import Case
 from jitterfly.advice import known
-from jitterfly.goal import goal_schedule
+from jitterfly.goal_export import goal_schedule
 
 from .advice_cases import MACHINE
 

@@ -1,7 +1,8 @@
 """Butterfly allreduce (recursive doubling); redundant exchanges in it (CS14), after it (MS12).
 
-When a rank is ready after an exchange: docs/model.md, "The butterfly", and `exchange` in
-cuda/core/steps.h.
+CS14 is Chen & Suda, MS12 Matsumoto & Suda. Exchanges after the butterfly, or any other algorithm:
+`Forwarding` in `algorithm`. When a rank is ready after an exchange: docs/model.md, "The butterfly",
+and `exchange` in cuda/core/steps.h.
 """
 
 from __future__ import annotations

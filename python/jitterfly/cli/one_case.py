@@ -387,7 +387,7 @@ def add_export_goal(commands: Any) -> None:
 
 def _run_export_goal(chosen: argparse.Namespace) -> None:
     from ..files import check_output, write_whole
-    from ..goal import goal_schedule
+    from ..goal_export import goal_schedule
 
     if chosen.out is not None:  # before all else
         if chosen.out.exists() and chosen.file.exists() and chosen.out.samefile(chosen.file):

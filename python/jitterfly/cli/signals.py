@@ -1,7 +1,8 @@
 """Signals: Ctrl-C (SIGINT), SIGTERM (`kill`, Slurm's time limit) end a long run in order.
 
-While the command still loads it is `interrupts_while_loading`. What a command that was stopped
-prints and returns is in `cli/__init__.py`; what is kept of its run, in `sweep.driver`.
+The engine stops where it polls: `cpu/thread_pool.cpp`, on a GPU `Pace` of `gpu/batch_size.h`, both
+in cuda. While the command still loads it is `interrupts_while_loading`. What a command that was
+stopped prints and returns is in `cli/__init__.py`; what is kept of its run, in `sweep.driver`.
 """
 
 from __future__ import annotations

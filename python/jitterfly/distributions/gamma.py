@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import special
+from .. import lazy_special as special
 from ..fields import frozen_dataclass
 from ..units import show_seconds, to_ticks
 from .distribution import Continuous, Floats, PositiveTypicalTime, check_number

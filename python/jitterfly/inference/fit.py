@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import notebook, special
+from .. import lazy_special as special
+from .. import notebook
 from ..fields import shorten
 from ..renames import names_old_attributes
 from ..result_table import Report

@@ -7,8 +7,8 @@ found with few of them. The interval inverts that of the mean: its ends are the 
 limit lies at an end of the interval of the mean slowdown of the same realizations.
 
 Beside rare long noise that so few realizations hardly meet, the mean may lack what that adds
-(`rare_noise`). The end of the interval towards less noise allows for it: there, the limit is kept
-whatever the mean lacks.
+(`expected_hits`). The end of the interval towards less noise allows for it: there, the limit is
+kept whatever the mean lacks.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import notebook
 from ..algorithms import Algorithm
 from ..case import Case, doubts
+from ..expected_hits import SourceHits
 from ..fields import shorten
 from ..network import Network
 from ..noise import Noise, PeriodicNoise
-from ..rare_noise import SourceHits
 from ..result_table import ResultTable, aligned, csv_text, kept, show_interval
 from ..simulate import simulate_checked
 from ..slowdown import (

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import stats
+from ..expected_hits import SourceHits, hidden
 from ..observables import (
     Completion,
     Family,
@@ -24,7 +25,6 @@ from ..observables import (
     level_of,
     unseen_noise,
 )
-from ..rare_noise import SourceHits, hidden
 from ..result_table import ResultTable, csv_text, ends, kept
 from ..store import Store
 from ..studies import Cell, shown_labels

@@ -20,7 +20,7 @@ from ..algorithms import Algorithm
 from ..case import Case
 from ..fields import check_integer, counted, shorten
 from ..files import check_output, write_whole
-from ..goal import (
+from ..goal_export import (
     MOST_MESSAGES,
     RankOperations,
     check_expressible,

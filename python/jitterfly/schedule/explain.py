@@ -567,7 +567,7 @@ class ScheduleExplanation(DelayByCause):
         Time is that of the run without noise. Written to `path`, where it is given; errors as
         `plot`.
         """
-        return notebook.picture("critical_path", self, path=path)
+        return notebook.picture("schedule_path", self, path=path)
 
     def noise_free_times(self) -> Ticks:
         """Begin and end of each operation without noise, in ticks, shape (operations, 2)."""

@@ -365,7 +365,7 @@ class ScheduleResult(ResultTable):
         Examples
         --------
         >>> import jitterfly as jf
-        >>> from jitterfly.goal import goal_schedule
+        >>> from jitterfly.goal_export import goal_schedule
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
         >>> case = jf.Case(4, network="L=1us,o=200ns", compute_time="1ms")

@@ -296,7 +296,7 @@ def simulate_schedule(
     >>> noise = jf.PeriodicNoise(period="1ms", duration="25us", start="stationary")
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from jitterfly.goal import goal_schedule
+    >>> from jitterfly.goal_export import goal_schedule
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "app.goal"
     ...     _ = path.write_text(goal_schedule(case).text)

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .. import special
+from .. import lazy_special as special
 from ..fields import shorten
 
 

@@ -1,6 +1,7 @@
 """Confidence intervals: mean (t; wider for rare events), quantile (order statistics); 30 runs.
 
-The interval of a mean is wider where few events decide it (`RareEvents`). Those of a study's
+The interval of a mean is wider where few events decide it (`RareEvents`). Noise that the sample did
+not meet at all is not seen here: `expected_hits` asks the case for it. Those of a study's
 observables are in `observables.statistics`. A quantile (percentile) such as p99 of too few samples
 has an interval without an end. Which order statistics enclose it: `binomial_ranks` of
 `critical_values`.

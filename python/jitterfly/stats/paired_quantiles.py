@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .. import special
+from .. import lazy_special as special
 from .critical_values import binomial_ranks, quantile_rank
 
 Floats = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from .. import special
+from .. import lazy_special as special
 from .critical_values import binomial_ranks, quantile_rank, student_t
 from .intervals import Estimate, Floats, effective_events, quantile, rare_event_margin
 

@@ -1,4 +1,4 @@
-"""`run`: hands cells to workers or MPI ranks (mpiexec); batches, shards (Slurm), failures, resume.
+"""`run`: hands batches of cells to workers, MPI ranks (mpiexec); shards (Slurm), failures, resume.
 
 Batches are handed out to workers, which are processes or MPI ranks. Their results are
 gathered here, and written by one process. Where a worker raises an exception, its cell has failed,

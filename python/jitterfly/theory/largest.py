@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import special
+from .. import lazy_special as special
 from ..fields import Dataclass, check_integer, frozen_dataclass, shorten
 from ..units import (
     TICKS_PER_SECOND,

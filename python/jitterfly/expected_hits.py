@@ -1,4 +1,4 @@
-"""Rare noise, which too few realizations met: expected hits of each source; pairs hit differently.
+"""Rare noise, which a mean of few realizations has not met: expected hits (events) of each source.
 
 A sample can not tell of noise that it did not meet beside other, more frequent noise. The case can:
 it knows how often each of its sources hits, and for how long. What follows for a study is decided

@@ -32,20 +32,20 @@ struct ActionState {
 // (cpu/tiles_isa.cpp).
 namespace {
 
-// What is told of each action, in order, beside its times: nothing. explain.cpp has another.
+// What is told of each action, in order, beside its times: nothing. critical_path.cpp has another.
 struct NoRecord {
   static constexpr bool on = false;
 };
 
 template <class T, class Noise, class Network, bool kLinks, class R, class Array = T*,
           class Record = NoRecord>
-class ActionRun {
+class Executor {
  public:
   // times: null, or begin and end of each operation of the first realization, by where those of a
   // rank begin.
-  JF_HD ActionRun(const ProgramView& program, const PlanView& plan, const Noise& noise,
-                  const Network& network, R realizations, SeedOf<R> seed, ActionState<Array> state,
-                  Tick* times = nullptr, const std::uint64_t* begins = nullptr, Record record = {})
+  JF_HD Executor(const ProgramView& program, const PlanView& plan, const Noise& noise,
+                 const Network& network, R realizations, SeedOf<R> seed, ActionState<Array> state,
+                 Tick* times = nullptr, const std::uint64_t* begins = nullptr, Record record = {})
       : record_(record),
         p_(program),
         plan_(plan),

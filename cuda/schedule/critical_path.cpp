@@ -2,7 +2,7 @@
 // operation, what the time of a path consists of, and which operations are on it in how many
 // realizations.
 //
-// The actions are executed as always (schedule/action_run.h), with a time that remembers how it
+// The actions are executed as always (schedule/executor.h), with a time that remembers how it
 // came about: the last entry of a log. Of two times the later one is kept, with its entry. So the
 // last CPU's time leads back to the begin, and the entries on the way add up to it exactly. The
 // order is that without noise.
@@ -180,7 +180,7 @@ class Log {
   std::uint32_t begun_ = kNoEntry;  // the entry of its begin
 };
 
-// What ActionRun tells.
+// What Executor tells.
 struct Record {
   static constexpr bool on = true;
 
@@ -296,7 +296,7 @@ struct PathStep {
 };
 
 class PathFinder {
-  using Run = ActionRun<Traced, TracedNoise, TracedNetwork, true, std::uint32_t, Traced*, Record>;
+  using Run = Executor<Traced, TracedNoise, TracedNetwork, true, std::uint32_t, Traced*, Record>;
 
  public:
   PathFinder(const Schedule& schedule, const Program& program, const Network& network,

@@ -1,4 +1,7 @@
-"""Heat map of a schedule's critical path: share of realizations for each rank and time."""
+"""Heat map of a schedule's critical path: share of realizations for each rank and time.
+
+The path itself is followed in cuda/schedule/critical_path.cpp.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 // GPU batches (chunks of realizations): how many at most, by the device's memory; their layout.
 // What is free is asked in engine.cu; where an allocation fails all the same, run_in_batches() of
-// batch_size.h halves the batches. Launches of a batch: in_launches() in run.cuh, with the limits
-// of batch_size.h.
+// batch_size.h halves the batches. Launches of a batch: in_launches() in run.cuh, with limits from
+// batch_size.h.
 #pragma once
 
 #include <algorithm>
