@@ -2,7 +2,8 @@
 
     python docs/take_parts.py results/reproduce_quick [DIR ...]
 
-Each directory has the `parts.json` that `jitterfly reproduce` wrote there. A study takes the place
+Each directory has the `parts.json` that `jitterfly reproduce` wrote there, which runs the studies
+that are installed (`pip install --no-deps .` after a change in `sweeps/`). A study takes the place
 of the same one that is kept; the others stay.
 """
 

@@ -102,6 +102,6 @@ def congested(levels, ranks, load, trees, hosts, perturbation, seed, realization
         assert own == len(level)
         for (message, cycle, number, _, receiver), loads in zip(level, w, strict=False):
             key = message, cycle, number, receiver
-            assert key not in delays
+            assert key not in delays, "a rank has several messages under way at once"
             delays[key] = (max(loads, 1) - 1) * load(message, number, receiver)
     return Congested(delays, network, hosts, perturbation)

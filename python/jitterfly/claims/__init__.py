@@ -1,6 +1,6 @@
 """Claims of the papers that are reproduced, judged by results of studies; where to add a new one.
 
-A new one is a function in the module of its paper and an entry in `registry`.
+A new one is a function in the module of its paper, an entry in `registry`, and its name in a study.
 """
 
 from .claim import (

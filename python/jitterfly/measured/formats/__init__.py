@@ -77,11 +77,8 @@ def find(text: Text, options: Options | None = None) -> str:
                 )
             return name
     if is_trace(text.head):
-        raise text.error(
-            None,
-            "is a trace (ftrace) of other events: of traces, those of the tracers osnoise and "
-            "timerlat are read, and the tracepoints of osnoise such as irq_noise and thread_noise",
-        )
+        traces = ", ".join(one.TITLE for name, one in known.items() if name.endswith("_trace"))
+        raise text.error(None, f"is a trace (ftrace) of other events; these are read: {traces}")
     raise text.error(
         None,
         f"its format is none that is known; give `format`, one of {', '.join(known)}, to "

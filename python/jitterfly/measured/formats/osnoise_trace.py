@@ -16,7 +16,7 @@ from .rows import KINDS, Event, cpu_noise, events, ticks
 from .text import Options, Text
 
 NAME = "osnoise_trace"
-TITLE = "trace of the kernel's osnoise tracer or tracepoints"
+TITLE = "trace of the kernel's osnoise tracer or tracepoints (irq_noise, thread_noise)"
 OPTIONS = ("events", "threshold")
 
 _NOISE = re.compile(

@@ -40,7 +40,7 @@ class Options:
     quantum : float, optional
         Seconds, length of a quantum (FTQ).
     runtime, period : float, optional
-        Seconds: how long an osnoise thread looks for noise in each period.
+        Seconds: how long a thread (of osnoise, hwlatdetect) looks for noise in each period.
     threshold : float, optional
         Seconds: shorter noise was not recorded.
     width : float, optional
