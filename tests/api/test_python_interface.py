@@ -1,5 +1,6 @@
 """Python interface: names, help, repr, notebooks (HTML), pandas, xarray, pictures."""
 
+import csv
 import gc
 import inspect
 import io
@@ -138,6 +139,67 @@ def test_a_store_that_nothing_was_run_for_shows_itself(tmp_path):
         assert "<td>" not in store._repr_html_()
         shutil.rmtree(tmp_path / "none")
         assert "<td>" not in store._repr_html_()
+
+
+def test_a_store_that_is_not_done_shows_so(tmp_path):
+    budget = jf.RealizationBudget(max=40, min=20)
+    study = jf.Study("half", case=CASE, axes=[jf.Axis("ranks", [4, 8])], budget=budget,
+                     targets=["mean of completion ± 0.0001 %"])  # fmt: skip
+    text = study.run()._repr_html_()
+    assert "0 of 2 cells met the targets" in text
+    assert "UNFINISHED" not in text
+    with jf.Store.create(tmp_path / "out", study) as store:
+        assert "UNFINISHED: 0 of 2 cells done" in store._repr_html_()
+
+
+def test_compare_says_what_it_takes():
+    result = jf.simulate(CASE, 2)
+    match = r"compare takes stores or .*, got Result.* jf.stats.ratio"
+    with pytest.raises(ValueError, match=match):
+        ValueError, match=r"compare takes stores or .*, got Result.* jf.stats.ratio"
+    ):
+        jf.compare(result, result)
+    with pytest.raises(ValueError, match="nodir holds no run"):
+        jf.compare("nodir", "nodir")
+
+
+def test_a_comparison_has_axes_as_a_store_has_them():
+    variants = {"plain": {}, "forwards": {"algorithm.exchanges_after": 2}}
+    axes = [jf.Axis("message_bytes", ["8", "64 KiB"]), jf.Axis("noise.0.duration", ["1us"])]
+    study = jf.Study("axes", case=CASE, axes=axes, variants=variants,
+                     budget=jf.RealizationBudget(max=9))  # fmt: skip
+    store = study.run()
+    found = jf.compare((store, "plain"), (store, "forwards"))
+    with pytest.raises(ValueError, match="no variant 'x'; choose one as DIR:VARIANT"):
+        jf.compare((store, "x"), (store, "plain"))
+    rows = list(csv.DictReader(io.StringIO(found.to_csv())))
+    assert [(row["message_bytes"], row["noise.0.duration"]) for row in rows] == [
+        ("8", "1e-06"), ("65536", "1e-06"),
+    ]  # fmt: skip
+    assert "64 KiB" in "\n".join(found.lines())
+
+
+def test_samples_of_a_part_say_so():
+    budget = jf.RealizationBudget(max=300, raw_bytes=1000)
+    store = jf.Study("part", case=CASE, budget=budget).run()
+    (cell,) = store.cells
+    (name, *_) = store.families(cell)
+    observed = store.observed(cell, name)
+    count = len(observed.samples)
+    assert count < observed.realizations == 300
+    assert f"samples of the first {count}" in repr(observed)
+
+
+def test_a_study_that_comes_along_is_loaded_by_its_name():
+    assert jf.load_study("ms12_fig12").name == "ms12_fig12"
+    with pytest.raises(ValueError, match="no study of that name comes with jitterfly"):
+        jf.load_study("ms12_fig99")
+
+
+def test_a_column_of_a_table_may_be_samples():
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series([1e-6, 2e-6])
+    assert jf.Empirical(samples=column).samples == (1e-6, 2e-6)
 
 
 def test_all_figures_that_are_named_are_there():

@@ -660,7 +660,16 @@ class Uniform(jf.distributions.Distribution):  # without a kind, so that no othe
     low: float
     high: float
     name = "uniform"
-    expected = survival = quantile = None  # a table needs none of them
+
+    def expected(self):
+        return (self.low + self.high) / 2
+
+    def survival(self, t):
+        width = self.high - self.low
+        return np.clip((self.high - t) / width, 0, 1) if width else np.less(t, self.low) * 1.0
+
+    def quantile(self, q):
+        return self.low + np.asarray(q) * (self.high - self.low)
 
     def make_table(self):
         low, high = self.low * 1e12, self.high * 1e12
@@ -679,6 +688,77 @@ def test_a_table_that_does_not_rise():
     for low, high in [(np.nan, 1e-6), (-1e-6, 1e-6), (0, np.inf)]:
         with pytest.raises(ValueError, match=r"from 0 to below .*, and no NaN \(in Uniform\)"):
             Uniform(low, high).integers()
+
+
+@dataclass(frozen=True)
+class InSeconds(Uniform):
+    """Its author thinks that a table is in seconds."""
+
+    def make_table(self):
+        return distribution.smooth(
+            lambda p: self.high - p * (self.high - self.low),
+            lambda p: self.low + p * (self.high - self.low),
+        )
+
+
+class OtherMean(Uniform):
+    def expected(self):
+        return 7e3
+
+
+class HigherMean(Uniform):
+    def expected(self):
+        return super().expected() / 2
+
+
+class GivesTheCDF(Uniform):
+    def survival(self, t):
+        return 1 - super().survival(t)
+
+
+class OtherQuantile(Uniform):
+    def quantile(self, q):
+        return super().quantile(1 - np.asarray(q))
+
+
+@pytest.mark.parametrize(
+    ("own", "text"),
+    [
+        (InSeconds, "a chance of 0.05, and quantile.0.05. is 1.1 µs: a table is in ticks"),
+        (OtherMean, r"the mean of make_table is 2 µs, and expected\(\) is 7e\+03 s"),
+        (HigherMean, r"the mean of make_table is 2 µs, and expected\(\) is 1 µs"),
+        (GivesTheCDF, "survival is 0.763 beyond quantile.0.75., where 0.25 of all draws"),
+        (OtherQuantile, "make_table draws up to .* with a chance of 0.05, and quantile"),
+    ],
+)
+def test_a_table_that_is_not_of_its_distribution(own, text):
+    """It was taken, and with times that round to 0 ticks there was no noise at all."""
+    with pytest.raises(ValueError, match=text):
+        own(1e-6, 3e-6).integers()
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        jf.Pareto(scale="1us", shape=1.02, longest="10s"),
+        jf.Pareto(scale="1us", shape=0.9, longest="10s"),
+        jf.Exponential("3us"),
+        jf.Weibull(scale="1us", shape=0.3),
+        jf.Lognormal(median="2us", sigma=2.5),
+        jf.Gamma(shape=0.05, scale="1us"),
+        jf.Constant("1us"),
+        jf.Constant(0),
+        jf.Bernoulli(0.5, "1us"),
+        jf.Bernoulli(0.02, "1us"),
+        jf.Empirical(samples=["1us", "2us"]),
+        jf.Empirical(samples=["1us", "2us", "900us"]),
+        jf.Empirical(low=[0, "1us"], high=["1us", "5us"], count=[3, 1]),
+    ],
+    ids=str,
+)
+def test_right_tables_are_taken(own):
+    """Those of the package, as if a user had written them."""
+    distribution._check_table(own.integers(), own)
 
 
 def test_long_lists_are_cut_in_texts():

@@ -607,6 +607,68 @@ def test_a_source_that_is_off_is_left_out():
         parse_study(SWITCH.replace('"noise.1.off" = true', '"noise.1.off" = "yes"'))
 
 
+TWO_OF_A_KIND = """
+name = "two"
+realizations = { max = 50 }
+[case]
+ranks = 64
+network = { kind = "loggops", L = "1us", o = "200ns" }
+[[case.noise]]
+%s
+[[case.noise]]
+%s
+[variants.both]
+[variants.first_off]
+"noise.0.off" = true
+[variants.second_off]
+"noise.1.off" = true
+[variants.none]
+"noise.0.off" = true
+"noise.1.off" = true
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            'kind = "periodic"\nperiod = "1ms"\nduration = "25us"\nstart = "stationary"',
+            'kind = "periodic"\nperiod = "10ms"\nduration = "90us"\nstart = "stationary"',
+        ),
+        (
+            'kind = "renewal"\ngap = "1ms"\nduration = { kind = "exponential", mean = "20us" }',
+            'kind = "renewal"\ngap = "300us"\nduration = "9us"',
+        ),
+        ('kind = "jitter"\nperiod = "1ms"\nduration = "3us"', 'kind = "jitter"\nperiod = "2ms"\n'
+         'duration = "1us"'),
+        ('kind = "step"\ndelay = "1us"\nprobability = 0.1', 'kind = "step"\ndelay = "3us"\n'
+         'probability = 0.05'),
+        ('kind = "message"\ndelay = "1us"\nprobability = 0.1', 'kind = "message"\ndelay = "3us"\n'
+         'probability = 0.05'),
+        ('kind = "arrival"\ndelay = "9us"\nprobability = 0.005', 'kind = "arrival"\ndelay = "5us"\n'
+         'probability = 0.01'),
+    ],
+)  # fmt: skip
+def test_sources_of_its_kind_draw_what_they_drew_with_one_that_is_off(first, second):
+    """Without it nothing takes longer: noise only delays, and the other source is the same."""
+    (cell,) = parse_study(TWO_OF_A_KIND % (first, second)).cells()
+    cases = cell.cases
+    found = {name: jf.simulate(case, 200, seed=3).ticks for name, case in cases.items()}
+    assert (found["both"] >= found["first_off"]).all()
+    assert (found["both"] > found["first_off"]).any()
+    assert (found["both"] >= found["second_off"]).all()
+    assert len(cases["second_off"].noise) == 1
+    assert not cases["none"].noise
+    alone = jf.simulate(replace(cases["both"], noise=cases["both"].noise[1:]), 200, seed=3).ticks
+    assert (alone != found["first_off"]).any()  # it draws what the first one drew
+
+
+def test_a_recording_that_is_off_stands_last():
+    recording = 'kind = "trace"\nstarts = [1e-3]\ndurations = [1e-5]\nlength = "10ms"'
+    with pytest.raises(ValueError, match=r"noise\.0\.off: trace noise that follows would draw oth"):
+        parse_study(TWO_OF_A_KIND % (recording, recording))
+
+
 def test_points_are_chosen_by_how_they_begin():
     study = parse_study(SWITCH)
     labels = [value.label for value in study.axes[2].values]

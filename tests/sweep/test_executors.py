@@ -1,5 +1,6 @@
 """Executors: worker processes that die, MPI ranks, shares of cores and GPUs."""
 
+import importlib
 import multiprocessing
 import os
 import re
@@ -266,6 +267,19 @@ def test_workers_that_can_not_start():
     """As in a script that forgets `if __name__ == "__main__":`."""
     with Pool(exit, [3]) as pool, pytest.raises(WorkersBroken, match=r"exit code 3.*__name__"):
         pool.submit(int, "3").result()
+
+
+class OfANotebook:
+    """As a class that stands in a cell: a worker has no such module."""
+
+    def __reduce__(self):
+        return importlib.import_module, ("a_notebook_cell",)
+
+
+def test_a_class_that_workers_can_not_load():
+    match = r"can not load what the study has \(No module named 'a_notebook_cell'\): a class of"
+    with Pool(sweep_cases.nothing, [1]) as pool, pytest.raises(WorkersBroken, match=match):
+        pool.submit(print, OfANotebook()).result()
 
 
 @pytest.mark.full_scale

@@ -9,6 +9,7 @@ bit of a library's log or gamma function decides nothing. How one is added: see 
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -45,6 +46,9 @@ RAREST = 2.0**-65
 """The survival probability that stands for the longest delay: half a step of the uniform."""
 _NODE_ERROR = 1e-6
 """Relative, of a delay: a class's functions may fall by so much where they have to rise."""
+_PACKAGE = __name__.partition(".")[0] + "."
+_HEAVIEST = 100.0
+"""How many times the mean of its table a finite mean may be."""
 CELLS = 58 * 64
 """Cells of a smooth table on either side of the median: 64 for each power of two."""
 
@@ -354,10 +358,13 @@ class Distribution(Component, ABC):
     def integers(self) -> DelayTable:
         """The table, made once for all equal distributions."""
         try:
-            return self.make_table()
+            made = self.make_table()
+            if not type(self).__module__.startswith(_PACKAGE):
+                _check_table(made, self)
         except ValueError as error:
             owner = f" (in {type(self).__name__})"
             raise ValueError(f"{str(error).removesuffix(owner)}{owner}") from None
+        return made
 
     def table(self) -> core.Delay:
         """The table in the engine, which all its draws come from."""
@@ -394,6 +401,37 @@ class Distribution(Component, ABC):
 
     def __str__(self) -> str:
         return self.name
+
+
+def _check_table(table: DelayTable, own: Distribution) -> None:
+    """Raise ValueError where a table is not of the distribution that a class's functions describe.
+
+    It finds other units, swapped functions and wrong parameters, not small errors.
+    """
+    times, above = table.line()
+    for q in (0.05, 0.25, 0.5, 0.75, 0.95):
+        ticks = float(np.asarray(own.quantile(q))) * TICKS_PER_SECOND
+        last = len(times) - 1
+        # Ends of the times that the table has around this quantile, by 2 % of all draws.
+        least = times[min(int(np.searchsorted(above, 1 - q + 0.02, side="right")), last)]
+        most = times[max(int(np.searchsorted(above, 1 - q - 0.02)) - 1, 0)]
+        if not 0.99 * least - 1 <= ticks <= 1.01 * most + 1:
+            found, wanted = (show_seconds(one / TICKS_PER_SECOND, 3) for one in (most, ticks))
+            raise ValueError(
+                f"make_table draws up to {found} with a chance of {q:g}, and quantile({q:g}) is "
+                f"{wanted}: a table is in ticks (1 ps), the other functions are in seconds"
+            )
+        longer = float(np.asarray(own.survival(ticks / TICKS_PER_SECOND * 1.01)))
+        if not longer <= 1 - q + 0.02:
+            raise ValueError(
+                f"survival is {longer:.3g} beyond quantile({q:g}), where {1 - q:g} of all draws "
+                "are left at most: survival(t) is P(X > t)"
+            )
+    mean, told = table.mean(), own.expected() * TICKS_PER_SECOND
+    # A table ends where one draw in 2^65 is left, so the mean of a heavy tail is less than told.
+    if not mean <= 1.05 * told + 1 or mean + 1 < told / _HEAVIEST < math.inf:
+        found, wanted = (show_seconds(one / TICKS_PER_SECOND, 3) for one in (mean, told))
+        raise ValueError(f"the mean of make_table is {found}, and expected() is {wanted}")
 
 
 def _members(value: Any, where: str) -> Any:

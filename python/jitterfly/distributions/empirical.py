@@ -206,6 +206,8 @@ def _read_counts(values: Any, name: str) -> tuple[int, ...]:
 
 
 def _listed(values: Any, name: str) -> list[Any]:
+    if hasattr(values, "__array__"):  # a column of a table, too
+        values = np.asarray(values)
     good = isinstance(values, (list, tuple, range))
     good = good or (isinstance(values, np.ndarray) and values.ndim == 1)
     if not good or not 1 <= len(values) <= _MOST_EVENTS:

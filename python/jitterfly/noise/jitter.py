@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -77,6 +77,7 @@ class NetworkJitter(WindowNoise, kind="jitter"):
     """
 
     of_messages: ClassVar[bool] = True
+    no_effect: ClassVar[Mapping[str, Any]] = {"duration": 0.0}
 
     period: PositiveSeconds
     duration: ShortSeconds

@@ -61,6 +61,7 @@ class PeriodicNoise(ComparedByValue, IntervalNoise, kind="periodic"):
     """
 
     added: ClassVar[Mapping[str, Any]] = {"begin": 0.0}
+    no_effect: ClassVar[Mapping[str, Any]] = {"duration": 0.0}
 
     period: PositiveSeconds
     duration: ShortSeconds

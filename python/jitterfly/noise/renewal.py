@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 from ..distributions.constant import ConstantOrDrawn
 from ..distributions.distribution import TWO_64
@@ -64,6 +64,8 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
     >>> noise.gap, round(noise.share(), 4)
     (Exponential(mean=0.001), 0.0099)
     """
+
+    no_effect: ClassVar[Mapping[str, Any]] = {"duration": 0.0}
 
     gap: ExponentialOrDrawn
     duration: ConstantOrDrawn

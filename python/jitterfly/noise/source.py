@@ -193,12 +193,20 @@ class Noise(Component, ABC):
     """Base of all noise sources; of those of intervals by way of `IntervalNoise`.
 
     `added`: fields that are younger than records on disk, with their values as it was before.
-    `most`: how many of its kind a case may have.
+    `most`: how many of its kind a case may have. `no_effect`: fields with which one draws as
+    before and changes nothing; none where there are no such.
     """
 
     added: ClassVar[Mapping[str, Any]] = {"begin": 0.0, "shared": False}
     most: ClassVar[int] = MOST_OF_A_KIND
+    no_effect: ClassVar[Mapping[str, Any]] = {}
     other_words: ClassVar[Mapping[str, str]] = dict.fromkeys(("rate", "frequency"), _RATE)
+
+    @classmethod
+    def no_effect_of(cls, kind: str) -> Mapping[str, Any]:
+        """The `no_effect` of a kind; of one that is unknown none."""
+        member = cls._kinds.get(kind)
+        return member.no_effect if member else {}  # type: ignore[attr-defined]
 
     @abstractmethod
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
@@ -344,6 +352,7 @@ class DelayNoise(GroupNoise):
 
     delay: Any  # a distribution
     probability: Any
+    no_effect: ClassVar[Mapping[str, Any]] = {"probability": 0.0}
 
     def table(self) -> DelayTable:
         """The delay, as integers."""

@@ -78,6 +78,7 @@ class SpeedNoise(GroupNoise, kind="speed"):
     """
 
     most: ClassVar[int] = 8
+    no_effect: ClassVar[Mapping[str, Any]] = {"probability": 0.0}
 
     factor: _Factor
     probability: Probability = Probability(1.0)

@@ -35,6 +35,7 @@ from ..units import (
     parse_seconds,
     show_seconds,
     to_ticks,
+    warn_of_long,
 )
 from .source import (
     ComparedByValue,
@@ -162,6 +163,9 @@ class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
             if not (isinstance(self.offset, str) and self.offset == "random"):
                 raise ValueError("offset must be left out with resample (in TraceNoise)")
         put("offset", self._checked_offset())
+        if self.durations is not None and trace is None:
+            median = float(np.median(self.durations))
+            warn_of_long(median, "the median of durations of TraceNoise", "give seconds")
 
     def replayed(self) -> tuple[Recording, ...]:
         """The intervals of each recording that ranks replay, in ticks; touching ones are one."""

@@ -107,7 +107,10 @@ class Observed:
         self.unit = family.unit
 
     def __repr__(self) -> str:
-        return f"Observed({self.name!r}, realizations={self.realizations}, T={self.T})"
+        kept = self.samples
+        some = kept is not None and len(kept) < self.realizations
+        samples = f", samples of the first {len(kept):,}" if kept is not None and some else ""
+        return f"Observed({self.name!r}, realizations={self.realizations}, T={self.T}{samples})"
 
     @property
     def realizations(self) -> int:
@@ -168,7 +171,11 @@ class Observed:
 
     @property
     def samples(self) -> npt.NDArray[np.float64] | None:
-        """Of the raw realizations, in their order; None where there are none."""
+        """Of the raw realizations, in their order; None where there are none.
+
+        Those beyond `raw_bytes` of the study's budget are in statistics only: the first ones are
+        here, and `realizations` counts all.
+        """
         return self.data.samples(self.measure) if self.has_distribution else None
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -13,6 +14,7 @@ import numpy as np
 
 from .. import stats
 from ..expected_hits import SourceHits, hidden
+from ..fields import shorten
 from ..observables import (
     Completion,
     Family,
@@ -47,6 +49,11 @@ class _Side:
     def of(cls, given: Compared, observable: str) -> _Side:
         if isinstance(given, Store):
             return cls(given, "", observable)
+        if not isinstance(given, (str, os.PathLike, tuple)):
+            raise ValueError(
+                f"compare takes stores or their directories, got {shorten(given)}; of two Results "
+                "compare samples: jf.stats.ratio(a.samples[:, 0], b.samples[:, 0])"
+            )
         if isinstance(given, tuple):
             store, variant = given
             return cls(
@@ -99,7 +106,11 @@ class _Side:
             if not self.variant:
                 ways = " or ".join(f"{self.store.path}:{name}" for name in cases)
                 raise ValueError(f"choose a variant: {ways}")
-            hint = f"choose one as DIR:VARIANT, from {variants}" if variants else "it has none"
+            hint = (
+                f"choose one as DIR:VARIANT, from {variants}"
+                if variants
+                else ("its study has none (values of an axis are cells, which are not compared)")
+            )
             raise ValueError(f"{self.store.path}: no variant {self.variant!r}; {hint}")
         (family,) = Completion(variant=variant).resolve("completion", cases)
         return family
@@ -112,6 +123,8 @@ class ComparisonRow(NamedTuple):
     ----------
     labels : tuple of str
         Its value of each axis, as tables show it.
+    coordinates : tuple of float, int or str
+        The same as numbers, where the axis has numbers; times in seconds, sizes in bytes.
     unit : str
         Of the means: "s", or "" of a slowdown.
     realizations : int
@@ -130,6 +143,7 @@ class ComparisonRow(NamedTuple):
     """
 
     labels: tuple[str, ...]
+    coordinates: tuple[float | int | str, ...]
     unit: str
     realizations: int
     mean_a: stats.Estimate
@@ -214,12 +228,15 @@ class Comparison(ResultTable):
         return lines
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """The table with all digits, times in seconds; also written to `path`, where given."""
+        """The table with all digits, times in seconds; also written to `path`, where given.
+
+        Axes are as in `Store.to_csv`.
+        """
         header = [*self.axes, "unit", "realizations"]
         for name in ("mean_a", "mean_b", "ratio", "b_wins"):
             header += [name, f"{name}_low", f"{name}_high"]
         rows = [
-            [*row.labels, row.unit, row.realizations,
+            [*row.coordinates, row.unit, row.realizations,
              *ends(row.mean_a, row.mean_b, row.ratio, row.b_wins), row.winner]
             for row in self.rows
         ]  # fmt: skip
@@ -251,10 +268,9 @@ def compare(a: Compared, b: Compared, observable: str = "", confidence: float = 
     Raises
     ------
     ValueError
-        Other seeds (the noise is not the same), no cell in common, no such variant or observable,
-        or an observable that is a ratio of variants, which has no faster or slower.
-    FileNotFoundError
-        No such directory.
+        No run in a directory, other seeds (the noise is not the same), no cell in common, no such
+        variant or observable, or an observable that is a ratio of variants, which has no faster or
+        slower.
 
     Examples
     --------
@@ -358,6 +374,7 @@ def _row(
         winner = "A" if winner == "B" else "B"
     return ComparisonRow(
         labels=shown_labels(sides[0].store.study, pair[0]),
+        coordinates=tuple(pair[0].coordinates.values()),
         unit=of_a.unit,
         realizations=count,
         mean_a=mean_a,

@@ -26,7 +26,7 @@ from .text_table import (
     MOST_TABLES,
     WIDTH,
     fitting,
-    plus_minus,
+    mean_text,
     short,
     show_number,
     table_width,
@@ -418,10 +418,10 @@ def _texts(facts: MainNumbers | None, columns: int, wanted: bool = False) -> lis
             return ["-"]
         if facts.is_set:
             return [f"{value:.0f}" + (f" [{low:.0f}, {high:.0f}]" if wanted else "")]
-        return [plus_minus(value, scale * facts.half)]
+        return [mean_text(value, low, high)]
     first, middle, last = (show_number(scale * q) for q in facts.quantiles)
     to = " to " if first.startswith("-") else "-"
-    return [middle, f"{first}{to}{last}", plus_minus(value, scale * facts.half)]
+    return [middle, f"{first}{to}{last}", mean_text(value, low, high)]
 
 
 def _position(results: Results, cell: CellResults) -> str:

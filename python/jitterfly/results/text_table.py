@@ -55,6 +55,24 @@ def plus_minus(value: float, half: float) -> str:
     return f"{show(value, f'.{places}f')} ± {half:.{places}f}"
 
 
+SKEWED = 1.25
+"""From which ratio of the longer side of an interval to the shorter one on both ends are shown."""
+
+
+def mean_text(value: float, low: float, high: float) -> str:
+    """A value, and ± half its interval where both sides are nearly alike; else both ends.
+
+    Examples
+    --------
+    >>> mean_text(3.14159, 3.12159, 3.16159), mean_text(16.5, 14.3, 22.7)
+    ('3.142 ± 0.020', '16.5 [14.3, 22.7]')
+    """
+    sides = value - low, high - value
+    if math.isfinite(sum(sides)) and max(sides) > SKEWED * min(sides) and min(sides) >= 0:
+        return value_between(value, low, high)
+    return plus_minus(value, max(sides))
+
+
 def interval(estimate: stats.Estimate, spec: str = ".3g", unit: str = "") -> str:
     """A value and its interval; seconds with a unit of time. ? : an end that is not known.
 

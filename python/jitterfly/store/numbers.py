@@ -351,5 +351,23 @@ def to_html(store: Readable) -> str:
         value, low, high = (show(end) for end in ends)
         count = f"{estimate.realizations:,}"
         lines.append([*row.cell.labels.values(), row.family.name, count, value, f"{low} to {high}"])
-    more = "and more: to_pandas() has all" if len(shown) > len(lines) else ""
-    return notebook.table(repr(store), header, lines, more)
+    more = ["and more: to_pandas() has all"] if len(shown) > len(lines) else []
+    return notebook.table(repr(store), header, lines, "; ".join([*more, *_open_cells(store)]))
+
+
+_MOST_ASKED = 1000  # cells, of which a notebook is told how far they are
+
+
+def _open_cells(store: Readable) -> list[str]:
+    """What is not done, or not met, for a notebook; `summary` has more."""
+    if len(store.cells) > _MOST_ASKED:
+        return []
+    decisions = [store.decision(cell) for cell in store.cells]
+    count, told = len(decisions), []
+    done = sum(one.next is None for one in decisions)
+    if done < count:
+        told.append(f"UNFINISHED: {done} of {count} cells done")
+    if store.study.targets:
+        met = sum(one.met for one in decisions)
+        told.append(f"{met} of {count} cells met the targets")
+    return told

@@ -22,6 +22,7 @@ from ..case import (
 )
 from ..distributions.distribution import number_alone
 from ..fields import is_real_number, shorten
+from ..noise import Noise
 from ..observables import Column, Family, Observable
 from ..program import observation_names, rank_rounds
 from ..progress import each
@@ -209,24 +210,41 @@ def _read_case(table: dict[str, Any], observe: str | None) -> AnyCase:
 def leave_out(table: dict[str, Any]) -> None:
     """Drop the sources of noise that have ``off = true``, and the key `off` of the others.
 
-    So a point of an axis switches a source off, whatever else sets its fields. Sources of another
-    kind draw what they drew with it.
+    So a point of an axis switches a source off, whatever else sets its fields. All others draw what
+    they drew with it: sources of a kind are numbered, and the number decides what one draws. So one
+    that another of its kind follows stays, without effect.
 
     Raises
     ------
     ValueError
-        `off` is neither true nor false.
+        `off` is neither true nor false, or it is of a recording that another one follows.
     """
     sources = table.get("noise")
     if not isinstance(sources, list):
         return
-    kept = []
-    for number, source in enumerate(sources):
+    kept: list[Any] = []
+    on: set[Any] = set()  # kinds of the sources behind
+    for number, source in reversed(list(enumerate(sources))):
+        kind = source.get("kind") if isinstance(source, dict) else None
         off = source.pop("off", False) if isinstance(source, dict) else False
         if not isinstance(off, bool):
             raise ValueError(f"noise.{number}.off must be true or false, got {shorten(off)}")
-        kept += [] if off else [source]
-    table["noise"] = kept
+        if not off:
+            kept.append(source)
+            on.add(kind)
+        elif kind in on:
+            kept.append(source | _no_effect(kind, number))
+    table["noise"] = kept[::-1]
+
+
+def _no_effect(kind: str, number: int) -> Mapping[str, Any]:
+    fields = Noise.no_effect_of(kind)
+    if not fields:
+        raise ValueError(
+            f"noise.{number}.off: {kind} noise that follows would draw otherwise without it; let "
+            "the source that is switched off stand last of its kind"
+        )
+    return fields
 
 
 def _costs(variants: Sequence[VariantCase]) -> tuple[int, int]:

@@ -248,6 +248,7 @@ class Study:
         seed: int | None = None,
         targets: Sequence[Target | str] | None = None,
         force: bool = False,
+        on_error: str = "stop",
         stream: TextIO | None = None,
         progress: Callable[[float, int], object] | None = None,
     ) -> StudyResult:
@@ -273,6 +274,8 @@ class Study:
             In place of the study's.
         force : bool
             Replace another run that is in `out`.
+        on_error : "stop" or "finish"
+            What follows an error in a cell: the end, or all other cells first.
         stream : text file, optional
             Where progress goes. Left out: standard error, and nothing of a run that ends before
             the first report (10 s).
@@ -314,8 +317,8 @@ class Study:
         """
         found: StudyResult = notebook.run_study(
             self, out, executor=executor, workers=workers, backend=backend, threads=threads,
-            realizations=realizations, seed=seed, targets=targets, force=force, stream=stream,
-            progress=progress,
+            realizations=realizations, seed=seed, targets=targets, force=force, on_error=on_error,
+            stream=stream, progress=progress,
         )  # fmt: skip
         return found
 

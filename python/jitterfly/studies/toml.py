@@ -241,7 +241,7 @@ def load_study(path: str | Path, *, full: bool = False, choose: Choices | None =
     Parameters
     ----------
     path : path
-        The file, or a pipe.
+        The file, or a pipe; or the name of a study that comes with jitterfly: ``"ms12_fig12"``.
     full : bool
         Apply the table ``[full]``, which holds the sizes meant for a large machine.
     choose : mapping of str to list of str, optional
@@ -255,10 +255,11 @@ def load_study(path: str | Path, *, full: bool = False, choose: Choices | None =
     ------
     ValueError
         TOML syntax (with line), unknown or missing keys, and what `Study` refuses; the message
-        begins with the name of the file.
+        begins with the name of the file. Or no study has this name.
     OSError
         The file can not be read.
     """
+    path = find_study(path)
     text = read_text(path, pipe=True)
     folder = Path(path).absolute().parent
     # Copies are those of a store's own study; another one in that directory has files of its own.

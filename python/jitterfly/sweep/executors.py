@@ -188,6 +188,13 @@ class Pool(Executor):
         return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
+_NOT_LOADED = (
+    "a worker can not load what the study has ({}): a class of your own must be in a module that "
+    "can be imported, not in a notebook's cell or in what was typed; or give `executor` a "
+    "ThreadPoolExecutor"
+)
+
+
 def _serve(pipe: Connection, prepare: Callable[[Any], object], setup: Any) -> None:
     """Run calls until the pipe is closed, or a call fails."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver, which ends us
@@ -198,6 +205,9 @@ def _serve(pipe: Connection, prepare: Callable[[Any], object], setup: Any) -> No
         try:
             function, args, kwargs = pipe.recv()
         except EOFError:
+            return
+        except (AttributeError, ImportError) as error:  # of pickle, which names the class
+            pipe.send((False, WorkersBroken(_NOT_LOADED.format(error))))
             return
         try:
             pipe.send((True, function(*args, **kwargs)))
