@@ -61,7 +61,7 @@ QUESTION_COLUMNS = ("algorithm", "message_bytes", "cycles", "compute_time_s", "n
 COLUMNS = (
     "ranks", "noise_free_s", "mean_s", "mean_low_s", "mean_high_s", "p50_s", "p50_low_s",
     "p50_high_s", "p99_s", "p99_low_s", "p99_high_s", "slowdown", "slowdown_low", "slowdown_high",
-    "rare_events", "realizations", "confidence", "seed", "resamples", *QUESTION_COLUMNS,
+    "lacks_s", "rare_events", "realizations", "confidence", "seed", "resamples", *QUESTION_COLUMNS,
 )  # fmt: skip
 
 
@@ -69,7 +69,9 @@ class SlowdownRow(NamedTuple):
     """Completion of the last of so many ranks, seconds, and how many times the noise-free one.
 
     `mean.events` is how many rare events the mean rests on. Where no realization was delayed, mean
-    and slowdown have no ends: noise that was not seen is not known of.
+    and slowdown have no ends: noise that was not seen is not known of. Beside it, `lacks` is what
+    the mean may lack of noise that is too rare for so few realizations: seconds, by which the upper
+    ends of mean and slowdown are higher.
     """
 
     ranks: int
@@ -78,6 +80,7 @@ class SlowdownRow(NamedTuple):
     p50: Estimate
     p99: Estimate
     slowdown: Estimate
+    lacks: float = 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -203,7 +206,8 @@ class SlowdownTable(ResultTable):
             for row in self.rows
             for source in unmet_of(dataclasses.replace(self.case, ranks=row.ranks), row)
         ]
-        return unmet_notes(unmet, self.case.noise, self.rows[0].mean.realizations)
+        count, allowed = self.rows[0].mean.realizations, ", which its interval allows for"
+        return unmet_notes(unmet, self.case.noise, count, allowed)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """A line for each number of ranks, with the intervals of all columns.
@@ -212,7 +216,7 @@ class SlowdownTable(ResultTable):
         """
         rows = [
             (row.ranks, row.noise_free, *ends(row.mean, row.p50, row.p99, row.slowdown),
-             row.mean.events, row.mean.realizations, row.mean.confidence, self.seed,
+             row.lacks, row.mean.events, row.mean.realizations, row.mean.confidence, self.seed,
              self.resampled.shape[1], *question_cells(self.case))
             for row in self.rows
         ]  # fmt: skip
@@ -331,7 +335,7 @@ def slowdown(
     try:
         for case in cases:
             result = times_of(case, 0, realizations)
-            row = row_of(case, result, confidence)
+            row = _allow_for_rare_noise(row_of(case, result, confidence), case)
             others = [
                 times_of(_resampled(case, i), realizations + i * fewer, fewer).samples[:, -1]
                 for i in range(resamples)
@@ -368,6 +372,13 @@ def _resampled(case: Case, number: int) -> Case:
         for one in case.noise
     ]
     return dataclasses.replace(case, noise=noise)
+
+
+def _allow_for_rare_noise(row: SlowdownRow, case: Case) -> SlowdownRow:
+    """A row whose mean may be higher by what it may lack of noise that was hardly met."""
+    lacks = sum(source.most for source in unmet_of(case, row)) / TICKS_PER_SECOND
+    mean = dataclasses.replace(row.mean, high=row.mean.high + lacks)
+    return row._replace(mean=mean, slowdown=_over(mean, row.noise_free), lacks=lacks)
 
 
 def _allow_for_recording(
@@ -446,7 +457,8 @@ def _over(mean: Estimate, noise_free: float) -> Estimate:
 def unmet_of(case: Case, row: SlowdownRow) -> list[SourceHits]:
     """The sources of a case of which its realizations expect too few hits for the mean."""
     mean, low, high = (float(end) * TICKS_PER_SECOND for end in ends(row.mean))
-    return unmet_sources(case, mean, max(high - mean, mean - low), row.mean.realizations)
+    half = max(high - row.lacks * TICKS_PER_SECOND - mean, mean - low)
+    return unmet_sources(case, mean, half, row.mean.realizations)
 
 
 def unmet_notes(

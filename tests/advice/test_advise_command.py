@@ -33,10 +33,10 @@ def test_rare_noise_that_not_all_candidates_met(capsys, monkeypatch):
     line = "  mean: over different realizations, so that two of them do not compare; times does, ov"
     assert run(*RARE.split(), "--seed", "9") == 0
     shown = capsys.readouterr().out
-    assert "butterfly_within_all 20.05 [0, 308.6] µs" in " ".join(shown.split())
-    assert " 2.39 [0, 36.7] " in " ".join(shown.split())
+    assert "butterfly_within_all 12.77 [0, 55.58] µs" in " ".join(shown.split())
+    assert " 1.52 [0, 6.61] " in " ".join(shown.split())
     assert line not in shown
-    assert run(*RARE.split(), "--seed", "4") == 0
+    assert run(*RARE.split(), "--seed", "12") == 0
     assert line in capsys.readouterr().out
 
 

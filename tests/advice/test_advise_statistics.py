@@ -141,6 +141,40 @@ def test_means_under_rare_events(chance):
         assert (wrong <= most(error)).all(), count
 
 
+TICK = jf.PeriodicNoise("1ms", "10us", start="stationary")
+BESIDE_A_TICK = {
+    "ranks": 64,
+    "message_bytes": "64KiB",
+    "candidates": ["recursive_doubling", "ring"],
+    "network": jf.LogGOPS(L="1us", o="200ns", G="1ns", gamma="0.2ns"),
+}
+
+
+@pytest.mark.parametrize(
+    ("delay", "chance", "realizations", "winners"),
+    [("100ms", 3e-7, 2000, 0), ("10ms", 3e-6, 2000, 0), ("1ms", 3e-5, 10_000, 0.8)],
+)
+def test_rare_noise_that_a_sample_does_not_show(delay, chance, realizations, winners):
+    """The ring, with 21 times as many messages, is the slower one by the step delays alone.
+
+    They add 64 x 126 x 3e-7 x 100 ms = 242 us to the ring's 345 us, 11.5 us to the other's 492 us.
+    Of 32 realizations hardly any meets one: the ring was the winner of 92 in 100.
+    """
+    noise = [TICK, jf.StepNoise(delay=delay, probability=chance)]
+    found = []
+    for seed in range(at_most(40, 4)):
+        advice = jf.advise(noise=noise, seed=seed, realizations=realizations, **BESIDE_A_TICK)
+        (cell,) = advice.cells
+        found.append(cell.best)
+        if not winners:
+            assert "hits as long as those of noise.1 (step) are expected" in cell.lacks
+            assert any(cell.lacks in note for note in advice.notes())
+            (ring,) = (one for one in cell.ranking if one.name == "ring")
+            assert ring.value.high > 550e-6
+    assert "ring" not in found
+    assert found.count("recursive_doubling") >= winners * len(found)
+
+
 @pytest.mark.parametrize("name", ["max", "min", "p100", "p0", "win probability", 3, None])
 def test_statistics_without_interval(name):
     with pytest.raises(ValueError, match="statistic must be mean or a quantile such as p50"):

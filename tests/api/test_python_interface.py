@@ -156,8 +156,6 @@ def test_compare_says_what_it_takes():
     result = jf.simulate(CASE, 2)
     match = r"compare takes stores or .*, got Result.* jf.stats.ratio"
     with pytest.raises(ValueError, match=match):
-        ValueError, match=r"compare takes stores or .*, got Result.* jf.stats.ratio"
-    ):
         jf.compare(result, result)
     with pytest.raises(ValueError, match="nodir holds no run"):
         jf.compare("nodir", "nodir")

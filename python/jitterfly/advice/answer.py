@@ -313,6 +313,7 @@ def _plain_cell(cell: AdviceCell) -> dict[str, Any]:
         "noise_free_s": cell.noise_free,
         "ranking": [_plain_candidate(candidate) for candidate in cell.ranking],
         "left_out": cell.left_out,
+        "lacks": cell.lacks or None,
     }
 
 
@@ -374,8 +375,20 @@ def certainty_lines(advice: Advice) -> list[str]:
     return [
         f"{share} for all of it together (paired on the same noise; {', '.join(parts)})",
         f"{advice.simulated:,} realizations in {advice.elapsed:.3g} s; {ended}",
+        *_rare_notes(advice),
         *start_notes(question.noise, question.cycles, question.compute_time),
     ]
+
+
+def _rare_notes(advice: Advice) -> list[str]:
+    """What means may lack of noise that is too rare for so few realizations."""
+    found = [cell for cell in advice.cells if cell.lacks]
+    if not found:
+        return []
+    where = f" at {found[0].ranks:,} ranks, {show_size(found[0].message_bytes)}"
+    more = f", and so in {len(found)} of {len(advice.cells)} cells" * (len(found) > 1)
+    at = where * (len(advice.cells) > 1)
+    return [f"{found[0].lacks}{at}{more}; all intervals allow for it, take more realizations"]
 
 
 def _tolerance_notes(advice: Advice) -> list[str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,30 @@ Floats = npt.NDArray[np.float64]
 _HALVINGS = 20  # of the way from what is told to the estimate
 
 
+class Beyond(NamedTuple):
+    """What the case knows, and samples do not tell: see `CandidateRuns`. In seconds.
+
+    Attributes
+    ----------
+    moved : float
+        How far noise moved samples that are all the same, such as those that wait for the slowest
+        of many slow ranks. It is then the range that was seen.
+    lacks_a, lacks_b : float
+        What the means of a and of b may lack of noise that is too rare to have been met.
+    """
+
+    moved: float = 0.0
+    lacks_a: float = 0.0
+    lacks_b: float = 0.0
+
+    def swapped(self) -> Beyond:
+        """Of b and a."""
+        return Beyond(self.moved, self.lacks_b, self.lacks_a)
+
+
+_NOTHING = Beyond()
+
+
 @dataclass(frozen=True)
 class Statistic:
     """A mean or a quantile of completion.
@@ -63,11 +87,9 @@ class Statistic:
 
     Student's interval of a mean is widened where it rests on few rare events
     (`rare_event_margin`), for the range that was seen; and where nothing was seen, it has no ends.
-    So means are about as sure as is said, and what is too rare to have been seen beside other noise
-    is not known of; quantiles are exact (`PairedQuantiles`).
-
-    `moved` of the methods: how far noise moved samples that are all the same, such as those that
-    wait for the slowest of many slow ranks. It is then the range that was seen.
+    So means are about as sure as is said. What is too rare to have been seen beside other noise
+    widens them as well, by what the case says that it may add (`beyond`). Quantiles are exact
+    (`PairedQuantiles`).
 
     Examples
     --------
@@ -103,7 +125,11 @@ class Statistic:
         return stats.realizations_needed(self.share, 1 - error / 4)
 
     def estimate(
-        self, x: Floats, error: float, lower_bound: float | None = None, moved: float = 0.0
+        self,
+        x: Floats,
+        error: float,
+        lower_bound: float | None = None,
+        beyond: Beyond = _NOTHING,
     ) -> stats.Estimate:
         """Of a sample, with its interval; each end fails with probability `error`.
 
@@ -113,32 +139,44 @@ class Statistic:
         if self.share is not None:
             return stats.quantile(x, self.share, confidence)
         value = float(x.mean())
-        reach = _half_interval(x, error, float(np.ptp(x)) or moved)
-        found = stats.Estimate(value, value - reach, value + reach, confidence, len(x))
+        reach = _half_interval(x, error, float(np.ptp(x)) or beyond.moved)
+        high = value + reach + beyond.lacks_a
+        found = stats.Estimate(value, value - reach, high, confidence, len(x))
         return found.bounded(lower_bound)
 
-    def upper(self, x: Floats, error: float, moved: float = 0.0) -> float:
+    def upper(self, x: Floats, error: float, beyond: Beyond = _NOTHING) -> float:
         """The upper bound of `estimate`; infinite if there is none."""
         if self.share is None:
-            return float(self.estimate(x, error, moved=moved).high)
+            return float(self.estimate(x, error, beyond=beyond).high)
         rank = binomial_ranks(len(x), self.share, 1 - 2 * error)[1]
         return math.inf if rank is None else float(np.partition(x, rank - 1)[rank - 1])
 
     def above(
-        self, a: Floats, b: Floats, error: float, factor: float = 1.0, moved: float = 0.0
+        self,
+        a: Floats,
+        b: Floats,
+        error: float,
+        factor: float = 1.0,
+        beyond: Beyond = _NOTHING,
     ) -> bool:
         """Whether that of a is told to be above `factor` times that of b (paired)."""
         if self.share is not None:
             return PairedQuantiles(a, b, self.share, error).above(factor)
         difference = a - factor * b
-        seen = max(float(np.ptp(a)), factor * float(np.ptp(b))) or moved
-        return bool(difference.mean() > _half_interval(difference, error, seen))
+        seen = max(float(np.ptp(a)), factor * float(np.ptp(b))) or beyond.moved
+        reach = _half_interval(difference, error, seen) + factor * beyond.lacks_b
+        return bool(difference.mean() > reach)
 
-    def _below(self, a: Floats, b: Floats, error: float, moved: float, factor: float) -> bool:
-        return self.above(b, a, error, 1 / factor, moved)
+    def _below(self, a: Floats, b: Floats, error: float, beyond: Beyond, factor: float) -> bool:
+        return self.above(b, a, error, 1 / factor, beyond.swapped())
 
     def ratio(
-        self, a: Floats, b: Floats, error: float, within: float = 0.0, moved: float = 0.0
+        self,
+        a: Floats,
+        b: Floats,
+        error: float,
+        within: float = 0.0,
+        beyond: Beyond = _NOTHING,
     ) -> stats.Estimate:
         """That of a over that of b (paired); each bound fails with probability `error`.
 
@@ -153,9 +191,9 @@ class Statistic:
             value, low, high = pair.ratio()
             above, below = pair.above, pair.below
         else:
-            value, low, high = self._ratio_of_means(a, b, error, moved)
-            above = partial(self.above, a, b, error, moved=moved)
-            below = partial(self._below, a, b, error, moved)
+            value, low, high = self._ratio_of_means(a, b, error, beyond)
+            above = partial(self.above, a, b, error, beyond=beyond)
+            below = partial(self._below, a, b, error, beyond)
         if 0 < value < math.inf:
             if not above(1.0):
                 low = min(low, 1.0)
@@ -171,18 +209,21 @@ class Statistic:
         return stats.Estimate(value, low, high, 1 - 2 * error, len(a))
 
     def _ratio_of_means(
-        self, a: Floats, b: Floats, error: float, moved: float
+        self, a: Floats, b: Floats, error: float, beyond: Beyond
     ) -> tuple[float, float, float]:
         found = fieller_ratio(a, b, 1 - 2 * error)
         value, low, high = (float(x) for x in (found.value, found.low, found.high))
         below = float(b.mean())
         if below > 0:
-            seen = max(float(np.ptp(a)), value * float(np.ptp(b))) or moved
+            seen = max(float(np.ptp(a)), value * float(np.ptp(b))) or beyond.moved
             more = _widening(a - value * b, error, seen) / below
             low, high = low - more, high + more
+            low, high = low / (1 + beyond.lacks_b / below), high + beyond.lacks_a / below
         return value, low, high
 
-    def difference(self, a: Floats, b: Floats, error: float, moved: float = 0.0) -> stats.Estimate:
+    def difference(
+        self, a: Floats, b: Floats, error: float, beyond: Beyond = _NOTHING
+    ) -> stats.Estimate:
         """That of a minus that of b (paired), seconds; bounds as those of `ratio`."""
         confidence = 1 - 2 * error
         if self.share is not None:
@@ -195,9 +236,10 @@ class Statistic:
             return stats.Estimate(value, low, high, confidence, len(a))
         apart = a - b
         value = float(apart.mean())
-        seen = max(float(np.ptp(a)), float(np.ptp(b))) or moved
+        seen = max(float(np.ptp(a)), float(np.ptp(b))) or beyond.moved
         reach = _half_interval(apart, error, seen)
-        return stats.Estimate(value, value - reach, value + reach, confidence, len(a))
+        low, high = value - reach - beyond.lacks_b, value + reach + beyond.lacks_a
+        return stats.Estimate(value, low, high, confidence, len(a))
 
 
 def _largest_decided(is_decided: Callable[[float], bool], value: float) -> float:

@@ -31,12 +31,14 @@ import numpy as np
 
 from ..algorithms.algorithm import Forwarding
 from ..case import Case, delays
+from ..expected_hits import SourceHits, expected_hits, hidden
 from ..noise_free import Poll, has_one_random_source, noise_free_ticks, noise_only_delays
 from ..program import completions
 from ..simulate import simulate_checked
+from ..stats import ENOUGH_EVENTS
 from ..steps import ASK, COMPUTE, COPY, FORWARD, MESSAGE, NOBODY_ASKS, OBSERVE
-from ..units import from_ticks
-from .question import Floats, Question, Statistic
+from ..units import TICKS_PER_SECOND, from_ticks
+from .question import Beyond, Floats, Question, Statistic
 
 SAME_PROGRAM = "the same program as {} here"
 """Why a candidate is left out that is another one here, of that name."""
@@ -84,6 +86,19 @@ class CandidateRuns:
     dropped: int = -1
     slower_than: CandidateRuns | None = None
     ceiling: float | None = None
+    _rare: dict[int, list[SourceHits]] = field(default_factory=dict, repr=False)
+
+    def rare_sources(self, count: int) -> list[SourceHits]:
+        """The sources of which `count` realizations expect too few hits to show them in a mean."""
+        if count not in self._rare:
+            mean = float(self.samples[:count].mean()) * TICKS_PER_SECOND
+            sources = hidden(expected_hits(self.case, mean))
+            self._rare[count] = [one for one in sources if count * one.as_long < ENOUGH_EVENTS]
+        return self._rare[count]
+
+    def lacks(self, count: int) -> float:
+        """What the mean of `count` realizations may lack of such sources, seconds."""
+        return sum(one.most for one in self.rare_sources(count)) / TICKS_PER_SECOND
 
     @property
     def moved(self) -> float:
@@ -295,17 +310,26 @@ class Race:
         if not self.within:
             return False
         a, b = self.paired(other, candidate)
-        moved = self.moved(candidate, other)
-        return self.statistic.above(a, b, self.error, 1 / (1 + self.within), moved)
+        beyond = self.beyond(other, candidate)
+        return self.statistic.above(a, b, self.error, 1 / (1 + self.within), beyond)
 
     def paired(self, candidate: CandidateRuns, other: CandidateRuns) -> tuple[Any, Any]:
         """Their samples of the realizations that both had at their last looks."""
         count = min(candidate.judged_by, other.judged_by)
         return candidate.samples[:count], other.samples[:count]
 
-    def moved(self, *candidates: CandidateRuns) -> float:
-        """How far noise moved the samples of any at most, as `Statistic` takes it."""
-        return max(candidate.moved for candidate in candidates)
+    def beyond(
+        self, candidate: CandidateRuns, other: CandidateRuns | None = None, count: int = 0
+    ) -> Beyond:
+        """What their samples do not tell, as `Statistic` takes it.
+
+        Of the first `count` realizations; 0: of those that both had at their last looks.
+        """
+        both = [candidate] if other is None else [candidate, other]
+        count = count or min(one.judged_by for one in both)
+        # A quantile's interval holds whatever was not met.
+        lacks = [0.0 if self.statistic.share else one.lacks(count) for one in both]
+        return Beyond(max(one.moved for one in both), *lacks)
 
     def look_at(self, number: int, count: int, tick: Tick, **engine: Any) -> None:
         """Take `count` realizations of those left, and drop what is slower.
@@ -334,7 +358,7 @@ class Race:
                 tick(simulate_more(here, count, self.seed, report, **engine) - done)
                 for candidate in here:
                     bound = self.statistic.upper(
-                        candidate.samples[:count], self.error, candidate.moved
+                        candidate.samples[:count], self.error, self.beyond(candidate, count=count)
                     )
                     if bound < ceiling:
                         ceiling, lowest = bound, candidate
@@ -357,6 +381,6 @@ class Race:
         for candidate in racing:
             if candidate is not best and self.statistic.above(
                 candidate.samples[:count], best.samples[:count], self.error,
-                moved=self.moved(candidate, best),
+                beyond=self.beyond(candidate, best, count),
             ):  # fmt: skip
                 candidate.dropped, candidate.slower_than = number, best

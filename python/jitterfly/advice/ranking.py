@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from ..expected_hits import expectation
 from ..stats import Estimate, win_probability
 from ..stats.intervals import changed
+from ..units import show_seconds
 from .race import CandidateRuns, Race
 
 WINNER, ALONE, EQUAL, NEAR, OPEN, NOBODY, NOT_RUN = (
@@ -110,6 +112,9 @@ class AdviceCell:
     at_most : float
         How many times as long as the best one, whichever that is, the first of the ranking takes at
         most; NaN where there is no ranking, infinite where that is not known.
+    lacks : str
+        Of which noise the realizations expect too few hits, and what a mean may lack for that; ""
+        for none. All intervals allow for it.
     """
 
     ranks: int
@@ -120,6 +125,7 @@ class AdviceCell:
     realizations: int
     noise_free: dict[str, float] = field(default_factory=dict)
     at_most: float = math.nan
+    lacks: str = ""
 
     @property
     def best(self) -> str:
@@ -172,7 +178,24 @@ def cell_of_race(race: Race, confidence: float) -> AdviceCell:
         count,
         quiet,
         _largest_ratio(race, left),
+        _lacks(race),
     )
+
+
+def _lacks(race: Race) -> str:
+    """The rarest source that matters in any mean, in words."""
+    if race.exact or race.statistic.share is not None:
+        return ""
+    rare = [
+        (one.lacks(one.judged_by), one.judged_by, source)
+        for one in race.candidates
+        if one.judged_by
+        for source in one.rare_sources(one.judged_by)
+    ]
+    if not rare:
+        return ""
+    most, count, source = max(rare, key=lambda one: one[0])
+    return f"{expectation(source, count)}: a mean may lack up to {show_seconds(most, 3)}"
 
 
 def _outcome(others: set[str], first: str) -> str:
@@ -213,7 +236,7 @@ def _largest_ratio(race: Race, left: list[CandidateRuns]) -> float:
         return 1.0
     ratios = [
         race.statistic.ratio(*race.paired(left[0], other), race.error, race.within,
-                             race.moved(left[0], other))
+                             race.beyond(left[0], other))
         for other in left[1:]
     ]  # fmt: skip
     return max([1.0, *(float(ratio.high) for ratio in ratios)])
@@ -230,7 +253,7 @@ def _ranked(
     elif count:
         bound = candidate.noise_free if candidate.never_early else 0.0
         value = race.statistic.estimate(
-            candidate.samples[:count], race.error, bound, candidate.moved
+            candidate.samples[:count], race.error, bound, race.beyond(candidate)
         )
     else:
         value = nothing
@@ -289,7 +312,7 @@ def _rival(race: Race, candidate: CandidateRuns, first: CandidateRuns, state: st
         return candidate.slower_than
     if state == SLOWER:
         a, b = race.paired(candidate, first)
-        if not race.statistic.above(a, b, race.error, moved=race.moved(candidate, first)):
+        if not race.statistic.above(a, b, race.error, beyond=race.beyond(candidate, first)):
             return candidate.slower_than
     return first
 
@@ -309,9 +332,9 @@ def _compared(
         apart = Estimate(mine - value, mine - ceiling, math.inf, level, 0)
         return ratio, apart, Estimate(math.nan, math.nan, math.nan, confidence, 0)
     a, b = race.paired(candidate, other)
-    moved = race.moved(candidate, other)
-    ratio = race.statistic.ratio(a, b, race.error, race.within, moved)
-    apart = race.statistic.difference(a, b, race.error, moved)
+    beyond = race.beyond(candidate, other)
+    ratio = race.statistic.ratio(a, b, race.error, race.within, beyond)
+    apart = race.statistic.difference(a, b, race.error, beyond)
     if ceiling is not None:  # its noise-free time was told to be above the other's after that
         ratio = changed(ratio, lambda end: max(end, mine / ceiling))
         apart = changed(apart, lambda end: max(end, mine - ceiling))

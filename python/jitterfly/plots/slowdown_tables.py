@@ -46,6 +46,10 @@ def draw_table(found: SlowdownTable) -> Figure:
     top.plot(ranks, [row.noise_free for row in found.rows], color=style.GREY, linestyle=":")
     top.plot(ranks, [row.p50.value for row in found.rows], **median.marked, markersize=4)
     top.plot(ranks, [row.p99.value for row in found.rows], **tail.marked, markersize=4)
+    for row in found.rows:
+        if not math.isfinite(row.p99.high):
+            style.mark_no_interval(top, row.ranks, float(row.p99.value), color=tail.color,
+                                   clip_on=False)  # fmt: skip
     for panel, name in ((top, "mean"), (bottom, "slowdown")):
         values = [getattr(row, name) for row in found.rows]
         for count, one in zip(ranks, values, strict=True):
