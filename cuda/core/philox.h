@@ -26,7 +26,8 @@ enum Purpose : std::uint32_t {
   kForwardJitter = 18,
   kRankDelay = 32,  // to 32 + kMaxRankDelays - 1
   kRankSpeed = 48,  // to 48 + kMaxRankSpeeds - 1
-  // To each of these the number of the source among those of its role is added.
+  // To each of these the number of the source among those of its role is added. A new one takes the
+  // next free hundred, below 0x1000, where those of congestion begin (congestion/permutations.h).
   kMorePhases = 0x100,
   kRenewal = 0x200,
   kRenewalStart = 0x300,

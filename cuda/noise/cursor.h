@@ -10,10 +10,13 @@ namespace jf {
 //
 // A kind of source (renewal.h, trace.h) has
 //   first: a time, of one draw, before which no interval is, from time 0 on;
-//   start: sets a cursor to an interval near time 0; `from` is the end of the one before it, or
-//          INT64_MIN if there is none;
-//   seek: moves a cursor, whose t < from or t >= end, to the first interval that ends after t.
-// Lanes that are not in `which` stay as they are. `index` is the kind's own.
+//   start: sets a cursor to an interval near time 0; `from` is the end of the one before it, or any
+//          later time from which on this interval is still the first; INT64_MIN if there is none;
+//   seek: moves a cursor, whose t < from or t >= end, to the first interval that ends after t: then
+//         `end` > t, or the engine would ask for ever. An interval may be empty (begin == end), so
+//         that `seek` need not look far for one that lasts.
+// Lanes that are not in `which` stay as they are. `index` is the kind's own, of 32 bits for one
+// rank: `check_length` in Python refuses a case that may need more.
 template <class T>
 struct CursorOf {
   T from, begin, end, index, owner;  // owner: the realization that the cursor belongs to

@@ -10,8 +10,9 @@
 
 namespace jf {
 
-// A new kind needs a member of IntervalSource, and a branch in first_is_drawn, first_by_pair,
-// first_purpose, first_of, start and seek: they take a kind that they do not name for another one.
+// A new kind needs a member of IntervalSource, and a branch in first_purpose, first_of, start and
+// seek: they take a kind that they do not name for another one. It needs one in first_is_drawn if
+// its first interval need not be drawn, and in first_by_pair if two draws are one block.
 enum IntervalKind : std::int32_t { kPeriodicIntervals, kRenewalIntervals, kTraceIntervals };
 
 // When a source acts.

@@ -13,6 +13,7 @@ from support.paths import ROOT
 import jitterfly
 from jitterfly.advice.candidates import COLLECTIVES, LIBRARIES, known
 from jitterfly.observables import Observable
+from jitterfly.syntax import HELP
 
 MODULES = ["jitterfly"] + [
     module.name
@@ -97,6 +98,11 @@ def test_pages_name_all_of_a_kind(page, names):
     """Who adds one finds out here where readers look for it."""
     text = (ROOT / page).read_text(encoding="utf-8")
     assert {name for name in names if f"`{name}`" not in text} == set()
+
+
+def test_the_help_of_the_syntax_names_all_noise():
+    words = set(re.findall(r"\w+", HELP))
+    assert {kind for kind in jitterfly.Noise.kinds() if kind not in words} == set()
 
 
 def test_names_of_libraries():

@@ -13,6 +13,7 @@ from dataclasses import replace
 import pytest
 from reference import noise_cases
 from reference.cases import random_case, redundant_case
+from reference.random_noise import ROLES
 from support.emulated_kernels import (
     BARRIER,
     BLOCKS,
@@ -39,6 +40,11 @@ from support.scale import scaled, some
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory):
     return build_once(tmp_path_factory)
+
+
+def test_every_source_is_in_a_case():
+    here = {source.role for noise in ALL_NOISES.values() for source in noise(16)}
+    assert here >= set(ROLES)
 
 
 def drawn(make_case, name, number):

@@ -76,6 +76,10 @@ def zero_transit_case(rng, roles=ROLES):
     return with_sources(rng, case, rng.randint(1, 3), roles)
 
 
+# Whose sources `dense_case` and `long_work_case` list: those of other kinds are in other families.
+LISTED = ("periodic", "renewal", "trace", "step", "message")
+
+
 def dense_case(rng):
     """Noise that leaves little of the CPU, or for a time nothing at all."""
     case = replace(random_case(rng, 4), jitter=None)

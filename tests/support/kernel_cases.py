@@ -140,8 +140,8 @@ GENERAL_NOISES = {
     "everything": everything,
 }
 NOISES = {**QUICK_NOISES, **GENERAL_NOISES}
-# Nodes whose ranks are no power of two, so that the last one has fewer. A list of its own: that of
-# test_pinned.py goes through NOISES in turn.
+# Nodes whose ranks are no power of two, so that the last one has fewer. A list of its own, as a new
+# source needs one: test_pinned.py goes through NOISES in turn.
 NODES = {
     "periodic, nodes of 3": lambda ranks: (replace(PERIODIC, node_ranks=min(3, ranks)),),
     "jitter, nodes of 5": lambda ranks: (replace(JITTER, node_ranks=min(5, ranks)),),
