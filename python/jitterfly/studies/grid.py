@@ -233,7 +233,7 @@ def leave_out(table: dict[str, Any]) -> None:
             kept.append(source)
             on.add(kind)
         elif kind in on:
-            kept.append(source | _no_effect(kind, number))
+            kept.append(source | _no_effect(str(kind), number))
     table["noise"] = kept[::-1]
 
 
