@@ -150,6 +150,14 @@ def unmet_sources(
     return [source for source in sources if source.is_unmet(realizations, half_width)]
 
 
+def ratio_with_lacks(low: float, high: float, above: float, below: float) -> tuple[float, float]:
+    """The ends of a ratio of means whose sides may lack something of rare noise.
+
+    `above`, `below`: what the numerator and the denominator may lack, as parts of the denominator.
+    """
+    return low / (1 + below), high + above
+
+
 def expectation(source: SourceHits, realizations: int, words: str = "") -> str:
     """How often a source is expected to hit so many realizations; `words` describe it."""
     name = name_in_case(source.place, words) if words else source.name

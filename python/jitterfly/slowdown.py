@@ -100,6 +100,8 @@ class SlowdownTable(ResultTable):
         The completions of `case`, the most ranks, seconds.
     resampled : float64 array, shape (rows, resamples)
         The mean completion under each resampled recording, seconds.
+    unmet : tuple of (int, SourceHits)
+        Ranks, and a source of which their realizations expect too few hits for the mean.
     """
 
     case: Case
@@ -108,6 +110,7 @@ class SlowdownTable(ResultTable):
     stopped: bool = False
     samples: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     resampled: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    unmet: tuple[tuple[int, SourceHits], ...] = ()
 
     def __repr__(self) -> str:
         last = self.rows[-1]
@@ -166,6 +169,12 @@ class SlowdownTable(ResultTable):
                 f"on {show_ranks(late)} all is over when the noise begins, so that it can hit "
                 "nothing: give an earlier begin"
             )
+        idle = [row.ranks for row in self.rows if not row.noise_free]
+        if idle:
+            text.append(
+                f"on {show_ranks(idle)} a collective takes no time without noise, so that there is "
+                "no slowdown; give `compute_time`"
+            )
         unseen = [row.ranks for row in self.rows if row.mean.too_small and row.ranks not in late]
         if unseen:
             text.append(
@@ -178,7 +187,8 @@ class SlowdownTable(ResultTable):
                 f"on {show_ranks(few)} the mean rests on fewer than {stats.ENOUGH_EVENTS} "
                 "rare events: its interval is wider for that; take more realizations"
             )
-        text += self._unmet_sources()
+        count, allowed = self.rows[0].mean.realizations, ", which its interval allows for"
+        text += unmet_notes(self.unmet, self.case.noise, count, allowed)
         text += [f"{noise.kind}: {unused}" for noise in self.case.noise
                  if (unused := noise.ignores(self.case.ranks))]  # fmt: skip
         if self.stopped:
@@ -198,16 +208,6 @@ class SlowdownTable(ResultTable):
         if not any(map(can_resample, self.case.noise)):
             return []
         return [f"{OF_THIS_RECORDING}; for that take `resamples` = 20"]
-
-    def _unmet_sources(self) -> list[str]:
-        """A line on each source of which too few hits are expected for the means to know of it."""
-        unmet = [
-            (row.ranks, source)
-            for row in self.rows
-            for source in unmet_of(dataclasses.replace(self.case, ranks=row.ranks), row)
-        ]
-        count, allowed = self.rows[0].mean.realizations, ", which its interval allows for"
-        return unmet_notes(unmet, self.case.noise, count, allowed)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """A line for each number of ranks, with the intervals of all columns.
@@ -322,6 +322,7 @@ def slowdown(
     total = realizations + resamples * fewer
     rows: list[SlowdownRow] = []
     resampled: list[list[float]] = []
+    unmet: list[tuple[int, SourceHits]] = []
     samples = np.zeros(0)
 
     def times_of(case: Case, first: int, count: int) -> Result:
@@ -335,20 +336,26 @@ def slowdown(
     try:
         for case in cases:
             result = times_of(case, 0, realizations)
-            row = _allow_for_rare_noise(row_of(case, result, confidence), case)
+            row = row_of(case, result, confidence)
+            sources = unmet_of(case, row)
             others = [
                 times_of(_resampled(case, i), realizations + i * fewer, fewer).samples[:, -1]
                 for i in range(resamples)
             ]
             resampled.append([float(times.mean()) for times in others])
             samples = result.samples[:, -1]
-            rows.append(_allow_for_recording(row, case, np.array(others)) if others else row)
+            if others:
+                row = _allow_for_recording(row, case, np.array(others))
+            rows.append(_allow_for_unmet(row, sources))
+            unmet += [(case.ranks, source) for source in sources]
     except KeyboardInterrupt:
         if not rows:
             raise
     stopped = len(rows) < len(cases)
     means = np.array(resampled[: len(rows)], dtype=np.float64)
-    return SlowdownTable(cases[len(rows) - 1], tuple(rows), seed, stopped, samples, means)
+    return SlowdownTable(
+        cases[len(rows) - 1], tuple(rows), seed, stopped, samples, means, tuple(unmet)
+    )
 
 
 def can_resample(noise: Noise) -> bool:
@@ -374,9 +381,14 @@ def _resampled(case: Case, number: int) -> Case:
     return dataclasses.replace(case, noise=noise)
 
 
-def _allow_for_rare_noise(row: SlowdownRow, case: Case) -> SlowdownRow:
-    """A row whose mean may be higher by what it may lack of noise that was hardly met."""
-    lacks = sum(source.most for source in unmet_of(case, row)) / TICKS_PER_SECOND
+def may_lack(unmet: Sequence[SourceHits]) -> float:
+    """What a mean may lack of such sources, seconds."""
+    return sum(source.most for source in unmet) / TICKS_PER_SECOND
+
+
+def _allow_for_unmet(row: SlowdownRow, unmet: Sequence[SourceHits]) -> SlowdownRow:
+    """A row whose mean may be higher by what it may lack: no error of sampling, but a bound."""
+    lacks = may_lack(unmet)
     mean = dataclasses.replace(row.mean, high=row.mean.high + lacks)
     return row._replace(mean=mean, slowdown=_over(mean, row.noise_free), lacks=lacks)
 
@@ -455,10 +467,12 @@ def _over(mean: Estimate, noise_free: float) -> Estimate:
 
 
 def unmet_of(case: Case, row: SlowdownRow) -> list[SourceHits]:
-    """The sources of a case of which its realizations expect too few hits for the mean."""
+    """The sources of a case of which its realizations expect too few hits for the mean.
+
+    `row`: as of `row_of`, with the interval of the sample.
+    """
     mean, low, high = (float(end) * TICKS_PER_SECOND for end in ends(row.mean))
-    half = max(high - row.lacks * TICKS_PER_SECOND - mean, mean - low)
-    return unmet_sources(case, mean, half, row.mean.realizations)
+    return unmet_sources(case, mean, max(high - mean, mean - low), row.mean.realizations)
 
 
 def unmet_notes(

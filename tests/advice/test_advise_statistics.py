@@ -167,8 +167,8 @@ def test_rare_noise_that_a_sample_does_not_show(delay, chance, realizations, win
         (cell,) = advice.cells
         found.append(cell.best)
         if not winners:
-            assert "hits as long as those of noise.1 (step) are expected" in cell.lacks
-            assert any(cell.lacks in note for note in advice.notes())
+            assert "hits as long as those of noise.1 (step) are expected" in cell.rare_noise
+            assert any(cell.rare_noise in note for note in advice.notes())
             (ring,) = (one for one in cell.ranking if one.name == "ring")
             assert ring.value.high > 550e-6
     assert "ring" not in found

@@ -1,6 +1,7 @@
 """Overflow of schedules: times beyond 2^62 ps (53 days) are refused."""
 
 import random
+import warnings
 
 import numpy as np
 import pytest
@@ -19,16 +20,23 @@ LATEST = 2**62
 TICKS_OF_DAY = 86_400 * 10**12
 BEYOND = r"the simulated time exceeded 4\.61e\+06 s \(2\^62 ps\)"
 
+
+def recording(start, duration, length):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jf.LongTimeWarning)  # it is meant
+        return jf.TraceNoise(starts=[start], durations=[duration], length=length)
+
+
 HEAVY = {
     "periodic, 70 %": [jf.PeriodicNoise("1e5s", "7e4s")],
     "periodic, 90 %": [jf.PeriodicNoise("1e5s", "9e4s", start="stationary")],
     "renewal": [jf.RenewalNoise("2e4s", "8e4s")],
-    "trace": [jf.TraceNoise(starts=[1e4], durations=[8e4], length="1e5s")],
+    "trace": [recording(1e4, 8e4, "1e5s")],
     "steps": [jf.StepNoise("9e5s")],
     "steps, of a heavy tail": [jf.StepNoise(jf.Pareto(scale="5e5s", shape=2.5, longest="1e6s"))],
     "two": [
         jf.PeriodicNoise("1e5s", "4e4s"),
-        jf.TraceNoise(starts=[0.0], durations=[5e4], length="1.1e5s"),
+        recording(0.0, 5e4, "1.1e5s"),
     ],
     "intervals and steps": [jf.PeriodicNoise("1e5s", "4e4s"), jf.StepNoise("5e5s")],
 }

@@ -612,6 +612,7 @@ name = "two"
 realizations = { max = 50 }
 [case]
 ranks = 64
+compute_time = "20us"
 network = { kind = "loggops", L = "1us", o = "200ns" }
 [[case.noise]]
 %s
@@ -645,6 +646,8 @@ network = { kind = "loggops", L = "1us", o = "200ns" }
          'probability = 0.05'),
         ('kind = "message"\ndelay = "1us"\nprobability = 0.1', 'kind = "message"\ndelay = "3us"\n'
          'probability = 0.05'),
+        ('kind = "speed"\nfactor = 1.2\nprobability = 0.1', 'kind = "speed"\nfactor = 1.5\n'
+         'probability = 0.2'),
         ('kind = "arrival"\ndelay = "9us"\nprobability = 0.005', 'kind = "arrival"\ndelay = "5us"\n'
          'probability = 0.01'),
     ],
@@ -661,6 +664,21 @@ def test_sources_of_its_kind_draw_what_they_drew_with_one_that_is_off(first, sec
     assert not cases["none"].noise
     alone = jf.simulate(replace(cases["both"], noise=cases["both"].noise[1:]), 200, seed=3).ticks
     assert (alone != found["first_off"]).any()  # it draws what the first one drew
+
+
+def test_text_that_a_variant_sets_is_noise_as_well():
+    text = TWO_OF_A_KIND % ('kind = "periodic"\nperiod = "1ms"\nduration = "25us"', "")
+    text = text.replace("[variants.both]", '[variants.both]\n"noise.1" = "period=9ms,duration=9us"')
+    text = text.replace(
+        "[variants.first_off]", '[variants.first_off]\n"noise.1" = "period=9ms,duration=9us"'
+    )
+    text = text.partition("[variants.second_off]")[0]
+    (cell,) = parse_study(text).cells()
+    first, second = cell.cases["first_off"].noise
+    assert first == replace(cell.cases["both"].noise[0], duration=0.0)
+    assert second == cell.cases["both"].noise[1]
+    with pytest.raises(ValueError, match="kind must be one of"):
+        parse_study(TWO_OF_A_KIND % ('kind = ["step"]', 'kind = "step"'))
 
 
 def test_a_recording_that_is_off_stands_last():

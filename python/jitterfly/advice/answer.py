@@ -51,6 +51,7 @@ COLUMNS = (
     "statistic", "value_s", "low_s", "high_s", "noise_free_s", "slowdown", "slowdown_low",
     "slowdown_high", "versus", "ratio", "ratio_low", "ratio_high", "difference_s",
     "difference_low_s", "difference_high_s", "faster", "realizations", "look", "told_at",
+    "lacks_s",
     "confidence", "seed", "reason",
 )  # fmt: skip
 _ESTIMATE_COLUMNS = {  # what JSON calls an estimate, and the columns of its value and ends
@@ -313,7 +314,7 @@ def _plain_cell(cell: AdviceCell) -> dict[str, Any]:
         "noise_free_s": cell.noise_free,
         "ranking": [_plain_candidate(candidate) for candidate in cell.ranking],
         "left_out": cell.left_out,
-        "lacks": cell.lacks or None,
+        "rare_noise": cell.rare_noise or None,
     }
 
 
@@ -332,6 +333,7 @@ def _plain_candidate(candidate: RankedCandidate) -> dict[str, Any]:
         "realizations": candidate.realizations,
         "look": candidate.look,
         "told_at": candidate.told_at,
+        "lacks_s": candidate.lacks,
     }
 
 
@@ -381,14 +383,16 @@ def certainty_lines(advice: Advice) -> list[str]:
 
 
 def _rare_notes(advice: Advice) -> list[str]:
-    """What means may lack of noise that is too rare for so few realizations."""
-    found = [cell for cell in advice.cells if cell.lacks]
+    """What means may lack of noise that is too rare for so few realizations, at the worst cell."""
+    found = [cell for cell in advice.cells if cell.rare_noise]
     if not found:
         return []
-    where = f" at {found[0].ranks:,} ranks, {show_size(found[0].message_bytes)}"
+    worst = max(found, key=lambda cell: max(one.lacks for one in cell.ranking))
+    where = f" at {worst.ranks:,} ranks, {show_size(worst.message_bytes)}"
     more = f", and so in {len(found)} of {len(advice.cells)} cells" * (len(found) > 1)
     at = where * (len(advice.cells) > 1)
-    return [f"{found[0].lacks}{at}{more}; all intervals allow for it, take more realizations"]
+    undecided = "; take more realizations" * any(cell.outcome == OPEN for cell in found)
+    return [f"{worst.rare_noise}{at}{more}, which all intervals allow for{undecided}"]
 
 
 def _tolerance_notes(advice: Advice) -> list[str]:

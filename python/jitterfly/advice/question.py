@@ -22,6 +22,7 @@ from .. import stats
 from ..algorithms import Algorithm
 from ..algorithms.algorithm import MOST_ROUNDS
 from ..case import MOST_CYCLES
+from ..expected_hits import ratio_with_lacks
 from ..fields import (
     MOST_REALIZATIONS,
     MOST_SEED,
@@ -55,8 +56,8 @@ Floats = npt.NDArray[np.float64]
 _HALVINGS = 20  # of the way from what is told to the estimate
 
 
-class Beyond(NamedTuple):
-    """What the case knows, and samples do not tell: see `CandidateRuns`. In seconds.
+class BeyondSample(NamedTuple):
+    """What a case says of two candidates, a and b, that their samples do not show. Seconds.
 
     Attributes
     ----------
@@ -71,12 +72,12 @@ class Beyond(NamedTuple):
     lacks_a: float = 0.0
     lacks_b: float = 0.0
 
-    def swapped(self) -> Beyond:
+    def swapped(self) -> BeyondSample:
         """Of b and a."""
-        return Beyond(self.moved, self.lacks_b, self.lacks_a)
+        return BeyondSample(self.moved, self.lacks_b, self.lacks_a)
 
 
-_NOTHING = Beyond()
+_NOTHING = BeyondSample()
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ class Statistic:
         x: Floats,
         error: float,
         lower_bound: float | None = None,
-        beyond: Beyond = _NOTHING,
+        beyond: BeyondSample = _NOTHING,
     ) -> stats.Estimate:
         """Of a sample, with its interval; each end fails with probability `error`.
 
@@ -144,7 +145,7 @@ class Statistic:
         found = stats.Estimate(value, value - reach, high, confidence, len(x))
         return found.bounded(lower_bound)
 
-    def upper(self, x: Floats, error: float, beyond: Beyond = _NOTHING) -> float:
+    def upper(self, x: Floats, error: float, beyond: BeyondSample = _NOTHING) -> float:
         """The upper bound of `estimate`; infinite if there is none."""
         if self.share is None:
             return float(self.estimate(x, error, beyond=beyond).high)
@@ -157,7 +158,7 @@ class Statistic:
         b: Floats,
         error: float,
         factor: float = 1.0,
-        beyond: Beyond = _NOTHING,
+        beyond: BeyondSample = _NOTHING,
     ) -> bool:
         """Whether that of a is told to be above `factor` times that of b (paired)."""
         if self.share is not None:
@@ -167,7 +168,9 @@ class Statistic:
         reach = _half_interval(difference, error, seen) + factor * beyond.lacks_b
         return bool(difference.mean() > reach)
 
-    def _below(self, a: Floats, b: Floats, error: float, beyond: Beyond, factor: float) -> bool:
+    def _below(
+        self, a: Floats, b: Floats, error: float, beyond: BeyondSample, factor: float
+    ) -> bool:
         return self.above(b, a, error, 1 / factor, beyond.swapped())
 
     def ratio(
@@ -176,7 +179,7 @@ class Statistic:
         b: Floats,
         error: float,
         within: float = 0.0,
-        beyond: Beyond = _NOTHING,
+        beyond: BeyondSample = _NOTHING,
     ) -> stats.Estimate:
         """That of a over that of b (paired); each bound fails with probability `error`.
 
@@ -209,7 +212,7 @@ class Statistic:
         return stats.Estimate(value, low, high, 1 - 2 * error, len(a))
 
     def _ratio_of_means(
-        self, a: Floats, b: Floats, error: float, beyond: Beyond
+        self, a: Floats, b: Floats, error: float, beyond: BeyondSample
     ) -> tuple[float, float, float]:
         found = fieller_ratio(a, b, 1 - 2 * error)
         value, low, high = (float(x) for x in (found.value, found.low, found.high))
@@ -218,11 +221,12 @@ class Statistic:
             seen = max(float(np.ptp(a)), value * float(np.ptp(b))) or beyond.moved
             more = _widening(a - value * b, error, seen) / below
             low, high = low - more, high + more
-            low, high = low / (1 + beyond.lacks_b / below), high + beyond.lacks_a / below
+            lacks = beyond.lacks_a / below, beyond.lacks_b / below
+            low, high = ratio_with_lacks(low, high, *lacks)
         return value, low, high
 
     def difference(
-        self, a: Floats, b: Floats, error: float, beyond: Beyond = _NOTHING
+        self, a: Floats, b: Floats, error: float, beyond: BeyondSample = _NOTHING
     ) -> stats.Estimate:
         """That of a minus that of b (paired), seconds; bounds as those of `ratio`."""
         confidence = 1 - 2 * error

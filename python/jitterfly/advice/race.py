@@ -31,14 +31,14 @@ import numpy as np
 
 from ..algorithms.algorithm import Forwarding
 from ..case import Case, delays
-from ..expected_hits import SourceHits, expected_hits, hidden
+from ..expected_hits import SourceHits, unmet_sources
 from ..noise_free import Poll, has_one_random_source, noise_free_ticks, noise_only_delays
 from ..program import completions
 from ..simulate import simulate_checked
-from ..stats import ENOUGH_EVENTS
+from ..slowdown import may_lack
 from ..steps import ASK, COMPUTE, COPY, FORWARD, MESSAGE, NOBODY_ASKS, OBSERVE
 from ..units import TICKS_PER_SECOND, from_ticks
-from .question import Beyond, Floats, Question, Statistic
+from .question import BeyondSample, Floats, Question, Statistic
 
 SAME_PROGRAM = "the same program as {} here"
 """Why a candidate is left out that is another one here, of that name."""
@@ -86,19 +86,22 @@ class CandidateRuns:
     dropped: int = -1
     slower_than: CandidateRuns | None = None
     ceiling: float | None = None
-    _rare: dict[int, list[SourceHits]] = field(default_factory=dict, repr=False)
+    _lacks: dict[int, float] = field(default_factory=dict, repr=False)
 
-    def rare_sources(self, count: int) -> list[SourceHits]:
-        """The sources of which `count` realizations expect too few hits to show them in a mean."""
-        if count not in self._rare:
-            mean = float(self.samples[:count].mean()) * TICKS_PER_SECOND
-            sources = hidden(expected_hits(self.case, mean))
-            self._rare[count] = [one for one in sources if count * one.as_long < ENOUGH_EVENTS]
-        return self._rare[count]
+    def unmet(self, count: int, half_width: float = 0.0) -> list[SourceHits]:
+        """The sources of which `count` realizations expect too few hits to show them in a mean.
+
+        `half_width` of its interval, seconds: those that matter beside it.
+        """
+        mean = float(self.samples[:count].mean())
+        ticks = mean * TICKS_PER_SECOND, half_width * TICKS_PER_SECOND
+        return unmet_sources(self.case, *ticks, count)
 
     def lacks(self, count: int) -> float:
         """What the mean of `count` realizations may lack of such sources, seconds."""
-        return sum(one.most for one in self.rare_sources(count)) / TICKS_PER_SECOND
+        if count not in self._lacks:
+            self._lacks[count] = may_lack(self.unmet(count))
+        return self._lacks[count]
 
     @property
     def moved(self) -> float:
@@ -320,7 +323,7 @@ class Race:
 
     def beyond(
         self, candidate: CandidateRuns, other: CandidateRuns | None = None, count: int = 0
-    ) -> Beyond:
+    ) -> BeyondSample:
         """What their samples do not tell, as `Statistic` takes it.
 
         Of the first `count` realizations; 0: of those that both had at their last looks.
@@ -328,8 +331,9 @@ class Race:
         both = [candidate] if other is None else [candidate, other]
         count = count or min(one.judged_by for one in both)
         # A quantile's interval holds whatever was not met.
-        lacks = [0.0 if self.statistic.share else one.lacks(count) for one in both]
-        return Beyond(max(one.moved for one in both), *lacks)
+        of_mean = self.statistic.share is None
+        lacks = [one.lacks(count) if of_mean else 0.0 for one in both]
+        return BeyondSample(max(one.moved for one in both), *lacks)
 
     def look_at(self, number: int, count: int, tick: Tick, **engine: Any) -> None:
         """Take `count` realizations of those left, and drop what is slower.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ..expected_hits import expectation
 from ..stats import Estimate, win_probability
 from ..stats.intervals import changed
-from ..units import show_seconds
+from ..units import TICKS_PER_SECOND, show_seconds
 from .race import CandidateRuns, Race
 
 WINNER, ALONE, EQUAL, NEAR, OPEN, NOBODY, NOT_RUN = (
@@ -70,6 +70,9 @@ class RankedCandidate:
     look, told_at : int
         Number (from 1) and realizations of the look at which its state was told; 0 where noise-free
         times are all there is to know.
+    lacks : float
+        What its mean may lack of noise that is too rare for so few realizations, seconds: so much
+        higher is its upper end.
     """
 
     name: str
@@ -84,6 +87,7 @@ class RankedCandidate:
     realizations: int
     look: int
     told_at: int
+    lacks: float = 0.0
 
     @property
     def is_bound(self) -> bool:
@@ -112,9 +116,9 @@ class AdviceCell:
     at_most : float
         How many times as long as the best one, whichever that is, the first of the ranking takes at
         most; NaN where there is no ranking, infinite where that is not known.
-    lacks : str
-        Of which noise the realizations expect too few hits, and what a mean may lack for that; ""
-        for none. All intervals allow for it.
+    rare_noise : str
+        The source of which the realizations expect too few hits, and what a mean may lack for that;
+        "" for none. All intervals of means allow for it.
     """
 
     ranks: int
@@ -125,7 +129,7 @@ class AdviceCell:
     realizations: int
     noise_free: dict[str, float] = field(default_factory=dict)
     at_most: float = math.nan
-    lacks: str = ""
+    rare_noise: str = ""
 
     @property
     def best(self) -> str:
@@ -178,24 +182,25 @@ def cell_of_race(race: Race, confidence: float) -> AdviceCell:
         count,
         quiet,
         _largest_ratio(race, left),
-        _lacks(race),
+        _rare_noise(race),
     )
 
 
-def _lacks(race: Race) -> str:
-    """The rarest source that matters in any mean, in words."""
+def _rare_noise(race: Race) -> str:
+    """The source that a mean may lack most of, where that matters, in words."""
     if race.exact or race.statistic.share is not None:
         return ""
-    rare = [
-        (one.lacks(one.judged_by), one.judged_by, source)
-        for one in race.candidates
-        if one.judged_by
-        for source in one.rare_sources(one.judged_by)
-    ]
-    if not rare:
+    unmet = []
+    for one in race.candidates:
+        if one.judged_by:
+            found = race.statistic.estimate(one.samples[: one.judged_by], race.error)
+            half = float(found.high) - float(found.value)
+            unmet += [(source, one.judged_by) for source in one.unmet(one.judged_by, half)]
+    if not unmet:
         return ""
-    most, count, source = max(rare, key=lambda one: one[0])
-    return f"{expectation(source, count)}: a mean may lack up to {show_seconds(most, 3)}"
+    source, count = max(unmet, key=lambda one: one[0].most)
+    most = show_seconds(source.most / TICKS_PER_SECOND, 3)
+    return f"{expectation(source, count)}: a mean may lack up to {most}"
 
 
 def _outcome(others: set[str], first: str) -> str:
@@ -280,6 +285,7 @@ def _ranked(
         count,
         look,
         told_at,
+        race.beyond(candidate).lacks_a if count else 0.0,
     )
 
 

@@ -403,35 +403,47 @@ class Distribution(Component, ABC):
         return self.name
 
 
+_CHECKED = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+_OTHER_UNIT = 100.0  # times as long, or as short
+
+
 def _check_table(table: DelayTable, own: Distribution) -> None:
     """Raise ValueError where a table is not of the distribution that a class's functions describe.
 
     It finds other units, swapped functions and wrong parameters, not small errors.
     """
+    try:
+        seconds = np.asarray(own.quantile(_CHECKED), dtype=np.float64)
+        beyond = np.asarray(own.survival(seconds * 1.01), dtype=np.float64)
+        told = float(own.expected()) * TICKS_PER_SECOND
+        if seconds.shape != _CHECKED.shape or beyond.shape != _CHECKED.shape:
+            raise ValueError(f"they gave shapes {seconds.shape} and {beyond.shape}")
+    except Exception as error:
+        raise ValueError(
+            f"quantile and survival must take arrays, and expected give seconds: {error}"
+        ) from error
     times, above = table.line()
-    for q in (0.05, 0.25, 0.5, 0.75, 0.95):
-        ticks = float(np.asarray(own.quantile(q))) * TICKS_PER_SECOND
-        last = len(times) - 1
-        # Ends of the times that the table has around this quantile, by 2 % of all draws.
-        least = times[min(int(np.searchsorted(above, 1 - q + 0.02, side="right")), last)]
+    for q, ticks, longer in zip(_CHECKED, seconds * TICKS_PER_SECOND, beyond, strict=True):
+        # What the table has around this quantile, in 4 % of all draws.
+        least = times[min(int(np.searchsorted(above, 1 - q + 0.02, side="right")), len(times) - 1)]
         most = times[max(int(np.searchsorted(above, 1 - q - 0.02)) - 1, 0)]
         if not 0.99 * least - 1 <= ticks <= 1.01 * most + 1:
-            found, wanted = (show_seconds(one / TICKS_PER_SECOND, 3) for one in (most, ticks))
+            wanted, *found = (show_seconds(x / TICKS_PER_SECOND, 3) for x in (ticks, least, most))
+            unit = not least / _OTHER_UNIT <= ticks <= most * _OTHER_UNIT
             raise ValueError(
-                f"make_table draws up to {found} with a chance of {q:g}, and quantile({q:g}) is "
-                f"{wanted}: a table is in ticks (1 ps), the other functions are in seconds"
+                f"quantile({q:g}) is {wanted}, and make_table has {' to '.join(found)} there"
+                + ": a table is in ticks (1 ps), the other functions are in seconds" * unit
             )
-        longer = float(np.asarray(own.survival(ticks / TICKS_PER_SECOND * 1.01)))
         if not longer <= 1 - q + 0.02:
             raise ValueError(
                 f"survival is {longer:.3g} beyond quantile({q:g}), where {1 - q:g} of all draws "
                 "are left at most: survival(t) is P(X > t)"
             )
-    mean, told = table.mean(), own.expected() * TICKS_PER_SECOND
+    mean = table.mean()
     # A table ends where one draw in 2^65 is left, so the mean of a heavy tail is less than told.
     if not mean <= 1.05 * told + 1 or mean + 1 < told / _HEAVIEST < math.inf:
-        found, wanted = (show_seconds(one / TICKS_PER_SECOND, 3) for one in (mean, told))
-        raise ValueError(f"the mean of make_table is {found}, and expected() is {wanted}")
+        found = [show_seconds(one / TICKS_PER_SECOND, 3) for one in (mean, told)]
+        raise ValueError(f"the mean of make_table is {found[0]}, and expected() is {found[1]}")
 
 
 def _members(value: Any, where: str) -> Any:

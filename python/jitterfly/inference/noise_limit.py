@@ -36,6 +36,7 @@ from ..slowdown import (
     SlowdownRow,
     check_question,
     in_words,
+    may_lack,
     question_cells,
     repetition,
     row_of,
@@ -455,7 +456,7 @@ def _limit(
     nothing = Limit(math.nan, math.nan, math.nan)
     if excess("low")(least_part) > 0:
         return NoiseLimitRow(case.ranks, quiet, NEVER, nothing, math.nan), []
-    if excess("high", _may_lack(unmet(1.0)))(1.0) <= 0:
+    if excess("high", may_lack(unmet(1.0)))(1.0) <= 0:
         return NoiseLimitRow(case.ranks, quiet, ALWAYS, nothing, math.nan), []
     # At first a guess: noise that takes as much of the CPU as the collective may lose.
     part = min(max(at_most - 1, least_part), 0.5)
@@ -463,7 +464,7 @@ def _limit(
     # With less noise the mean lacks no more than with the value. One number for all of them keeps
     # the end a root of a rising function.
     sources = unmet(part)
-    lacks = _may_lack(sources)
+    lacks = may_lack(sources)
     # The more the noise, the longer the mean, so its upper end reaches the limit first. Each root
     # is known within the tolerance, which the interval holds as well.
     parts = [part]
@@ -482,8 +483,3 @@ def _limit(
         low, high = high, low
     found = Limit(value, low, high)
     return NoiseLimitRow(case.ranks, quiet, AT_MOST, found, shares[0], lacks, exceeded), sources
-
-
-def _may_lack(unmet: Sequence[SourceHits]) -> float:
-    """How much a mean may lack that knows too little of these sources, seconds."""
-    return sum(source.most for source in unmet) / TICKS_PER_SECOND

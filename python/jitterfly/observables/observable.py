@@ -41,11 +41,10 @@ class Chosen:
     """One completion of a case: its column, and its value without noise in ticks.
 
     `ends`: of all cycles of the case, the column of the completion that the next one waits for, and
-    its value without noise. `earliest`: the column of the first rank that has it, where the case
-    observes "spread" (`spread_variants`). `arrivals`: the columns of the first and of the last
-    rank's arrival at the collective of that cycle, where the case observes them.
-    `noise_only_delays`: no realization is below `quiet`. `tells_met`: a realization that noise did
-    not meet, and no other, takes `quiet`.
+    its value without noise. `arrivals`: the columns of the first and of the last rank's arrival at
+    the collective of that cycle, where the case observes them. `noise_only_delays`: no realization
+    is below `quiet`. `tells_met`: a realization that noise did not meet, and no other, takes
+    `quiet`.
     """
 
     T: int
@@ -54,7 +53,6 @@ class Chosen:
     quiet: int
     ends: tuple[tuple[Column, int], ...]
     arrivals: tuple[Column, Column] | None = None
-    earliest: Column | None = None
     noise_only_delays: bool = False
     tells_met: bool = False
 
@@ -173,11 +171,8 @@ class Select:
             if case.observe == "arrival":
                 start = start_name(case, cycle)
                 arrivals = Column(variant, f"{start}: min"), Column(variant, f"{start}: max")
-            earliest = Column(variant, f"{name}: min") if over_ranks else None
             column = column_of(name)
-            chosen.append(
-                Chosen(T, cycle, column, quiet[mean], ends, arrivals, earliest, bounded, met)
-            )
+            chosen.append(Chosen(T, cycle, column, quiet[mean], ends, arrivals, bounded, met))
         return chosen
 
 
@@ -323,7 +318,8 @@ class Observable(Component, ABC):
     def spread_variants(self, variants: Iterable[str]) -> set[str]:
         """The variants of which it reads more than the latest rank: these observe "spread".
 
-        `variants` are the names of all.
+        They have the columns "NAME: min" and "NAME: mean" beside "NAME: max". `variants` are the
+        names of all.
         """
         mean = [select.variant for select in self.sides().values() if select.rank == "mean"]
         return variants_named(mean, variants)

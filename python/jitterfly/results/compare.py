@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import stats
-from ..expected_hits import SourceHits, hidden
+from ..expected_hits import SourceHits, hidden, ratio_with_lacks
 from ..fields import shorten
 from ..observables import (
     Completion,
@@ -52,7 +52,7 @@ class _Side:
         if not isinstance(given, (str, os.PathLike, tuple)):
             raise ValueError(
                 f"compare takes stores or their directories, got {shorten(given)}; of two Results "
-                "compare samples: jf.stats.ratio(a.samples[:, 0], b.samples[:, 0])"
+                "compare samples, B over A: jf.stats.ratio(b.samples[:, -1], a.samples[:, -1])"
             )
         if isinstance(given, tuple):
             store, variant = given
@@ -421,7 +421,7 @@ def _with_unseen(
     of_a, of_b = (sum(one.adds for one in side) for side in unseen)
     mean = float(x.mean())
     size = abs(mean) or math.inf
-    low, high = ratio.low / (1 + of_a / size), ratio.high + of_b / size
+    low, high = ratio_with_lacks(ratio.low, ratio.high, of_b / size, of_a / size)
     if mean <= 0 or any(of.measure.is_paired for of in compared):  # either way
         more = (abs(float(ratio.value)) * of_a + of_b) / size
         low, high = ratio.low - more, ratio.high + more

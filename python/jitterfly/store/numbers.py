@@ -356,11 +356,12 @@ def to_html(store: Readable) -> str:
 
 
 _MOST_ASKED = 1000  # cells, of which a notebook is told how far they are
+_MOST_JUDGED = 20  # of a study with targets, where this may read all samples
 
 
 def _open_cells(store: Readable) -> list[str]:
     """What is not done, or not met, for a notebook; `summary` has more."""
-    if len(store.cells) > _MOST_ASKED:
+    if len(store.cells) > (_MOST_JUDGED if store.study.targets else _MOST_ASKED):
         return []
     decisions = [store.decision(cell) for cell in store.cells]
     count, told = len(decisions), []

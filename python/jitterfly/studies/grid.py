@@ -27,6 +27,7 @@ from ..observables import Column, Family, Observable
 from ..program import observation_names, rank_rounds
 from ..progress import each
 from ..schedule import ScheduleCase
+from ..syntax import read_noises
 from . import derived
 from .axes import Axis, AxisValue, Variant
 from .case_fields import Frozen, get_path, thaw
@@ -169,6 +170,10 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
                 case = _read_case(table, observes.get(variant.label))
             except (ValueError, RecursionError) as error:
                 raise ValueError(f"{error} [at {cell_name(labels, variant.label)}]") from None
+            except Exception as error:  # of a class that the user wrote
+                if hasattr(error, "add_note"):  # from Python 3.11 on
+                    error.add_note(f"[at {cell_name(labels, variant.label)}]")
+                raise
             table = case.to_dict()
             cases.append(VariantCase(variant.label, case, hash_case(case.identity())))
             if variant is variants[0]:
@@ -219,11 +224,11 @@ def leave_out(table: dict[str, Any]) -> None:
     ValueError
         `off` is neither true nor false, or it is of a recording that another one follows.
     """
-    sources = table.get("noise")
+    sources = read_noises(table.get("noise"))
     if not isinstance(sources, list):
         return
     kept: list[Any] = []
-    on: set[Any] = set()  # kinds of the sources behind
+    on: set[str] = set()  # kinds of the sources behind
     for number, source in reversed(list(enumerate(sources))):
         kind = source.get("kind") if isinstance(source, dict) else None
         off = source.pop("off", False) if isinstance(source, dict) else False
@@ -231,9 +236,9 @@ def leave_out(table: dict[str, Any]) -> None:
             raise ValueError(f"noise.{number}.off must be true or false, got {shorten(off)}")
         if not off:
             kept.append(source)
-            on.add(kind)
-        elif kind in on:
-            kept.append(source | _no_effect(str(kind), number))
+            on.update([kind] if isinstance(kind, str) else [])  # what else it is, is an error
+        elif isinstance(kind, str) and kind in on:
+            kept.append(source | _no_effect(kind, number))
     table["noise"] = kept[::-1]
 
 
