@@ -646,8 +646,8 @@ network = { kind = "loggops", L = "1us", o = "200ns" }
          'probability = 0.05'),
         ('kind = "message"\ndelay = "1us"\nprobability = 0.1', 'kind = "message"\ndelay = "3us"\n'
          'probability = 0.05'),
-        ('kind = "speed"\nfactor = 1.2\nprobability = 0.1', 'kind = "speed"\nfactor = 1.5\n'
-         'probability = 0.2'),
+        ('kind = "speed"\nfactor = 1.2\nprobability = 0.01', 'kind = "speed"\nfactor = 1.5\n'
+         'probability = 0.01'),
         ('kind = "arrival"\ndelay = "9us"\nprobability = 0.005', 'kind = "arrival"\ndelay = "5us"\n'
          'probability = 0.01'),
     ],
