@@ -162,7 +162,7 @@ def test_rare_noise_that_a_sample_does_not_show(delay, chance, realizations, win
     """
     noise = [TICK, jf.StepNoise(delay=delay, probability=chance)]
     found = []
-    for seed in range(at_most(40, 4)):
+    for seed in range(at_most(40, 2)):
         advice = jf.advise(noise=noise, seed=seed, realizations=realizations, **BESIDE_A_TICK)
         (cell,) = advice.cells
         found.append(cell.best)
