@@ -337,7 +337,7 @@ def slowdown(
         for case in cases:
             result = times_of(case, 0, realizations)
             row = row_of(case, result, confidence)
-            sources = unmet_of(case, row)
+            rare = unmet_of(case, row)
             others = [
                 times_of(_resampled(case, i), realizations + i * fewer, fewer).samples[:, -1]
                 for i in range(resamples)
@@ -346,8 +346,8 @@ def slowdown(
             samples = result.samples[:, -1]
             if others:
                 row = _allow_for_recording(row, case, np.array(others))
-            rows.append(_allow_for_unmet(row, sources))
-            unmet += [(case.ranks, source) for source in sources]
+            rows.append(_allow_for_unmet(row, rare))
+            unmet += [(case.ranks, source) for source in rare]
     except KeyboardInterrupt:
         if not rows:
             raise

@@ -421,10 +421,12 @@ def _with_unseen(
     of_a, of_b = (sum(one.adds for one in side) for side in unseen)
     mean = float(x.mean())
     size = abs(mean) or math.inf
-    low, high = ratio_with_lacks(ratio.low, ratio.high, of_b / size, of_a / size)
+    value, low, high = (float(end) for end in (ratio.value, ratio.low, ratio.high))
     if mean <= 0 or any(of.measure.is_paired for of in compared):  # either way
-        more = (abs(float(ratio.value)) * of_a + of_b) / size
-        low, high = ratio.low - more, ratio.high + more
+        more = (abs(value) * of_a + of_b) / size
+        low, high = low - more, high + more
+    else:
+        low, high = ratio_with_lacks(low, high, of_b / size, of_a / size)
     either = sum(one.adds for one in alone)
     return replace(ratio, low=low - either, high=high + either)
 
