@@ -75,6 +75,7 @@ def test_simulate_goes_through_few_files(entered):
 
 
 def test_a_study_runs_through_few_files(entered):
+    """Of them its noise and its four observables have a file each, `completion` what they share."""
     files = entered[1]
     assert {"simulate.py", "store/store.py", "sweep/driver.py"} <= files
     assert len(files) <= 39
