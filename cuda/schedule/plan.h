@@ -1,4 +1,4 @@
-// Plan of a GOAL schedule: order of execution, costs; eager or rendezvous (threshold S) of a send.
+// Plan of a GOAL schedule: order of execution, costs; whether a send is eager or rendezvous (S).
 // executor.h waits for the latter. Here are also the interfaces to run and explain it.
 //
 // The order is that of the run without noise on ranks that are equally fast, as LogGOPSim executes

@@ -1,8 +1,8 @@
 """Rare noise, which a mean of few realizations has not met: expected hits (events) of each source.
 
 A sample can not tell of noise that it did not meet beside other, more frequent noise. The case can:
-it knows how often each of its sources hits, and for how long. What follows for a study is decided
-in observables/targets.py.
+it knows how often each of its sources hits, and for how long (`expected_hits` of each, in noise/).
+What follows for a study is decided in observables/targets.py.
 """
 
 from __future__ import annotations

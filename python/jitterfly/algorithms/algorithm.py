@@ -1,4 +1,4 @@
-"""Base class `Algorithm`: fields, checks of its steps, redundant exchanges after the collective.
+"""Base class `Algorithm`: checks of its steps; `Forwarding`, redundant exchanges after any of them.
 
 An algorithm is registered by a line in `__init__.py`. The steps that many share (fold, trees,
 pipelines) are in `shared_steps`.

@@ -1,4 +1,4 @@
-"""Base class `Noise`: sharing of draws within nodes, time windows, checks against a case.
+"""Base class `Noise`: expected hits of a source, draws that nodes share, windows, checks.
 
 And what sources have in common: which ranks share the draws of one, when it acts, and times that
 the user gives for every rank.

@@ -1,4 +1,4 @@
-"""Executors: this process, a pool of processes, MPI ranks (mpiexec, mpi4py); their GPUs, cores.
+"""Executors: who the workers are: this process, processes, MPI ranks (mpi4py); their GPUs, cores.
 
 MPI ranks are workers under ``mpiexec -n N python -m mpi4py.futures -m jitterfly``. Without that
 each of them would run the whole study, which `check_not_copies` refuses.

@@ -1,4 +1,4 @@
-"""Readers (parsers) of noise benchmarks and other measurements: where to add a new format.
+"""Readers (parsers) of the output of noise benchmarks and other tools: where to add a new format.
 
 A format is a module with
 
