@@ -132,7 +132,7 @@ ready = { kind = "completion", cycle = "each" }
 """
 
 
-@pytest.mark.parametrize("count", [1, 9])
+@pytest.mark.parametrize("count", [full_scale(1), 9])
 def test_cycles_have_a_line_for_each_cell(count, tmp_path):
     case = '[case]\nalgorithm = "recursive_doubling_allreduce"\ncycles = 4\ncompute_time = "9us"'
     ranks = f"[axes.ranks]\nvalues = {list(range(2, 2 + count))}\n"
@@ -232,7 +232,7 @@ def test_marks_of_many_lines_say_their_statistics(tmp_path, target, told):
     assert told in [" ".join(text.split()) for text in entries(figure)]
 
 
-@pytest.mark.parametrize("count", [3, 24])
+@pytest.mark.parametrize("count", [full_scale(3), 24])
 def test_ticks_of_an_axis_of_texts_do_not_run_into_each_other(tmp_path, count):
     text = HEAD + "ranks = 4\n"
     for i in range(count):
