@@ -23,7 +23,7 @@ from .noise.source import Exposure, Hits, IntervalNoise, name_in_case
 from .program import message_count
 from .stats import ENOUGH_EVENTS
 from .steps import EXCHANGE, MESSAGE
-from .units import to_ticks
+from .units import TICKS_PER_SECOND, to_ticks
 
 MATTERS = 0.1
 """From which part of an interval's half width on it matters what a source may move a mean by."""
@@ -148,6 +148,11 @@ def unmet_sources(
         return []
     sources = hidden(expected_hits(case, mean))
     return [source for source in sources if source.is_unmet(realizations, half_width)]
+
+
+def may_lack(unmet: Collection[SourceHits]) -> float:
+    """What a mean may lack of such sources, seconds."""
+    return sum(source.most for source in unmet) / TICKS_PER_SECOND
 
 
 def ratio_with_lacks(low: float, high: float, above: float, below: float) -> tuple[float, float]:

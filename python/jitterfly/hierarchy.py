@@ -1,8 +1,8 @@
 """`Hierarchy`: which ranks share a node, a rack (block, cyclic, listed placement; ranks per node).
 
 It gives message costs by level. Which level a message crosses, such as shared memory or the
-network, is found here. `cycle` gives a
-message of a collective the costs of its level, and `schedule.compile` one of a GOAL schedule.
+network, is found here. `cycle` gives a message of a collective the costs of its level, and
+`schedule.compile` one of a GOAL schedule.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from .case import (
     warn_of_unused_costs,
 )
 from .distributions import Constant, Distribution
-from .expected_hits import SourceHits, expectation, unmet_sources
+from .expected_hits import SourceHits, expectation, may_lack, unmet_sources
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, counted, shorten, summary
 from .hierarchy import Hierarchy
 from .network import LogGOPS, Network, check_network
@@ -379,11 +379,6 @@ def _resampled(case: Case, number: int) -> Case:
         for one in case.noise
     ]
     return dataclasses.replace(case, noise=noise)
-
-
-def may_lack(unmet: Sequence[SourceHits]) -> float:
-    """What a mean may lack of such sources, seconds."""
-    return sum(source.most for source in unmet) / TICKS_PER_SECOND
 
 
 def _allow_for_unmet(row: SlowdownRow, unmet: Sequence[SourceHits]) -> SlowdownRow:

@@ -253,13 +253,14 @@ def _ranked(
     first, count, level = left[0], candidate.judged_by, 1 - 2 * race.error
     state = _state(race, candidate, left)
     nothing = Estimate(math.nan, math.nan, math.nan, confidence, 0)
+    lacks = 0.0
     if race.exact:
         value = _fixed(candidate.noise_free, level)
     elif count:
         bound = candidate.noise_free if candidate.never_early else 0.0
-        value = race.statistic.estimate(
-            candidate.samples[:count], race.error, bound, race.beyond(candidate)
-        )
+        beyond = race.beyond(candidate)
+        lacks = beyond.lacks_a
+        value = race.statistic.estimate(candidate.samples[:count], race.error, bound, beyond)
     else:
         value = nothing
     if candidate is first:
@@ -285,7 +286,7 @@ def _ranked(
         count,
         look,
         told_at,
-        race.beyond(candidate).lacks_a if count else 0.0,
+        lacks,
     )
 
 

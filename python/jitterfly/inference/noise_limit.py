@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import notebook
 from ..algorithms import Algorithm
 from ..case import Case, doubts
-from ..expected_hits import SourceHits
+from ..expected_hits import SourceHits, may_lack
 from ..fields import shorten
 from ..network import Network
 from ..noise import Noise, PeriodicNoise
@@ -36,7 +36,6 @@ from ..slowdown import (
     SlowdownRow,
     check_question,
     in_words,
-    may_lack,
     question_cells,
     repetition,
     row_of,

@@ -3,8 +3,8 @@
 A kind of observable is one file here that registers itself, and its import below. It reads the
 latest rank of a row of ready times, the earliest, or the mean over ranks (`spread_variants`), which
 is what the engine keeps: another statistic over ranks is first one of `Observation` in
-cuda/core/program.h. `statistics`
-computes a statistic by its name; `targets.decide` says when a cell has enough realizations.
+cuda/core/program.h. `statistics` computes a statistic by its name; `targets.decide` says when a
+cell has enough realizations.
 """
 
 from .completion import Completion

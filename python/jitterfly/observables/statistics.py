@@ -107,9 +107,9 @@ class Observed:
         self.unit = family.unit
 
     def __repr__(self) -> str:
-        kept = self.samples
-        some = kept is not None and len(kept) < self.realizations
-        samples = f", samples of the first {len(kept):,}" if kept is not None and some else ""
+        raw = self.data.ticks if self.has_distribution else None
+        count = self.realizations if raw is None else len(raw)
+        samples = f", samples of the first {count:,}" * (count < self.realizations)
         return f"Observed({self.name!r}, realizations={self.realizations}, T={self.T}{samples})"
 
     @property

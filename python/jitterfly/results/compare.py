@@ -106,11 +106,9 @@ class _Side:
             if not self.variant:
                 ways = " or ".join(f"{self.store.path}:{name}" for name in cases)
                 raise ValueError(f"choose a variant: {ways}")
-            hint = (
-                f"choose one as DIR:VARIANT, from {variants}"
-                if variants
-                else ("its study has none (values of an axis are cells, which are not compared)")
-            )
+            hint = "its study has none (values of an axis are cells, which are not compared)"
+            if variants:
+                hint = f"choose one as DIR:VARIANT, from {variants}"
             raise ValueError(f"{self.store.path}: no variant {self.variant!r}; {hint}")
         (family,) = Completion(variant=variant).resolve("completion", cases)
         return family
