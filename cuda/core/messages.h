@@ -108,6 +108,8 @@ struct MessageState {
   std::int64_t stride;
   std::int64_t apart = 0;  // from one array of departures to the next, see ProgramView::departures
 
+  // Where in its array entry i is.
+  JF_HD std::int64_t place(std::int64_t i) const { return i * stride; }
   // Where the departures of a step are kept.
   JF_HD Tick* departures(const Step& s) const { return is_half(s) ? left + s.c * apart : left; }
 };
@@ -195,8 +197,10 @@ JF_HD_COLD T rank_delay(const ProgramView& p, std::int32_t k, Seed seed, std::in
 }
 
 // What a rank does in the steps of a message pass, as every engine does it. T = Tick: in one
-// realization, whose number R is. T = Lanes: in a register of realizations, R.
-template <class T, class Noise, class Network, bool kLinks, class R = std::uint32_t>
+// realization, whose number R is. T = Lanes: in a register of realizations, R. State: MessageState,
+// or one that has other places for the entries.
+template <class T, class Noise, class Network, bool kLinks, class R = std::uint32_t,
+          class State = MessageState>
 struct MessageRanks {
   using Turn = MessageTurn<Network>;
 
@@ -204,15 +208,15 @@ struct MessageRanks {
   const Noise& noise;
   const Network& network;
   const R realization;
-  MessageState s;
+  State s;
   const SeedOf<R> seed;
   std::int64_t spacing = 1;  // entry i of the state is of rank i * spacing
 
   JF_HD T get(const Tick* array, std::int64_t i) const {
-    return *reinterpret_cast<const T*>(array + i * s.stride);
+    return *reinterpret_cast<const T*>(array + s.place(i));
   }
   JF_HD void put(Tick* array, std::int64_t i, T value) const {
-    *reinterpret_cast<T*>(array + i * s.stride) = value;
+    *reinterpret_cast<T*>(array + s.place(i)) = value;
   }
 
   // As the pass before left it, or at time 0 (`load` is not set). `first`: the first message pass.

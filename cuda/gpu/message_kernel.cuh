@@ -9,7 +9,7 @@ namespace jf::gpu {
 template <class Noise, class Network, bool kLinks>
 struct MessageThread {
   const PassJob& job;
-  const MessageRanks<Tick, Noise, Network, kLinks>& ranks;
+  const MessageRanks<Tick, Noise, Network, kLinks, std::uint32_t, DeviceMessageState>& ranks;
   const MessageLaunch& launch;
   const std::int64_t realization, first;  // first: rank, or message, of this thread
   const bool idle;                        // this thread has nothing to do
@@ -19,8 +19,10 @@ struct MessageThread {
   template <class F>
   JF_DEVICE void each(std::int64_t end, F&& f) const {
     if (idle) return;
+    const auto past = static_cast<std::uint32_t>(end),
+               step = static_cast<std::uint32_t>(launch.stride);
 #pragma unroll 1
-    for (std::int64_t i = first; i < end; i += launch.stride) f(i);
+    for (auto i = static_cast<std::uint32_t>(first); i < past; i += step) f(std::int64_t{i});
   }
 
   JF_DEVICE void run(ActionPosition position, std::int64_t end) const {
@@ -43,12 +45,16 @@ struct MessageThread {
   // At the end of a launch a block's shared memory is copied to global memory, and back in the
   // next.
   JF_DEVICE void copy_state(const MessageArena& arena, bool to_memory) const {
-    const std::int64_t n = job.program.ranks, width = launch.width, all = job.realizations;
-    Tick* const shared = ranks.s.sent;
-    each(arena.arrays * n, [&](std::int64_t i) {
-      Tick &in_block = shared[i * width], &in_memory = arena.ticks[i * all + realization];
-      to_memory ? in_memory = in_block : in_block = in_memory;
-    });
+    const std::int64_t n = job.program.ranks;
+    for (std::int64_t array = 0; array < arena.arrays; ++array) {
+      Tick* const in_block = ranks.s.sent + array * ranks.s.apart;
+      Tick* const in_memory = arena.ticks + array * n * job.realizations + realization;
+      each(n, [&](std::int64_t i) {
+        Tick& ours = in_block[ranks.s.place(i)];
+        Tick& kept = in_memory[i * job.realizations];
+        to_memory ? kept = ours : ours = kept;
+      });
+    }
   }
 
  private:
@@ -67,6 +73,7 @@ struct MessageThread {
   }
 
   JF_DEVICE void steps(ActionPosition position, std::int64_t end) const {
+    if (first >= end) return;
     const Step step = job.program.steps[position.step];
     Tick* const departures = ranks.s.left;
     each(end, [&](std::int64_t i) {
@@ -82,6 +89,7 @@ struct MessageThread {
   }
 
   JF_DEVICE void messages(ActionPosition position, std::int64_t end) const {
+    if (first >= end) return;
     const Step step = job.program.steps[position.step];
     Tick* const departures = ranks.s.departures(step);
     each(end, [&](std::int64_t k) {
@@ -112,7 +120,7 @@ struct MessageThread {
   }
 };
 
-// A block that runs alone has its ranks in shared memory. Launch bounds are as for tile_kernel.
+// Launch bounds are as for tile_kernel.
 template <class Noise, class Network, bool kLinks>
 __global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is_general<Network>)
     message_kernel(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise,
@@ -130,25 +138,45 @@ __global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is
 
   Noise bound = bind(noise, number, job.cursors_of(realization));
   if constexpr (is_general<Noise>) bound.cursors_per_rank = job.cursor_rank_stride;
-  Tick* const base = by_block ? shared + lane : arena.ticks + realization;
-  const MessageRanks<Tick, Noise, Network, kLinks> ranks{
+  BlockAction* const planned = reinterpret_cast<BlockAction*>(shared);
+  Tick* const base =
+      launch.in_shared ? shared + kBlockActionBytes / sizeof(Tick) : arena.ticks + realization;
+  const MessageRanks<Tick, Noise, Network, kLinks, std::uint32_t, DeviceMessageState> ranks{
       job.program,
       bound,
       network,
       number,
-      MessageArena::state<kLinks>(job.program, base, by_block ? launch.width : job.realizations),
+      MessageArena::state<kLinks>(job.program, base,
+                                  launch.in_shared ? launch.width : job.realizations,
+                                  launch.in_shared, lane),
       job.program.seed};
   const MessageThread<Noise, Network, kLinks> self{
       job, ranks, launch, realization, launch.begin + thread / width, idle, arena.first};
   const MessageOrder order{job.program, job.pass};
-  ActionPosition position = launch.first;
+  // The thread with the least to do finds the next action while the others execute the one at hand.
+  // Positions are copied field by field: nvcc 13.0 takes a struct that begins with a copy of
+  // launch.first for a copy of what is there in `launch`, whatever is stored into it later.
+  const bool plans = by_block && threadIdx.x == blockDim.x - 1;
+  const auto plan = [&](BlockAction& action, ActionPosition next) {
+    action.step = next.step;
+    action.turn = next.turn;
+    action.action = next.action;
+    action.count = order.count(next);
+  };
+  ActionPosition position{launch.first.step, launch.first.turn, launch.first.action};
+  std::int64_t end = launch.end;
+  if (plans) plan(planned[0], position);
   if (launch.resume) self.copy_state(arena, false);
 #pragma unroll 1
-  for (std::int64_t n = 0;;) {  // once, unless blocks run alone
-    if (by_block) __syncthreads();
-    self.run(position, by_block ? order.count(position) : launch.end);
-    if (++n == launch.actions) break;
-    position = order.after(position);
+  for (std::int64_t n = 0; n < launch.actions; ++n) {  // once, unless blocks run alone
+    if (by_block) {
+      __syncthreads();
+      const BlockAction& now = planned[n % 2];
+      position = {now.step, now.turn, now.action};
+      end = now.count;
+      if (plans && n + 1 < launch.actions) plan(planned[(n + 1) % 2], order.after(position));
+    }
+    self.run(position, end);
   }
   if (!launch.suspend) return;
   __syncthreads();

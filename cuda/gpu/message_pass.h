@@ -4,8 +4,10 @@
 //
 // Either each action is a launch of its own, over exactly the ranks that take part in it. The state
 // of all ranks lies in global memory, [array][rank][realization], so that neighbouring threads use
-// neighbouring memory. Or, if a realization has few ranks, a block keeps some realizations in its
-// shared memory and executes all actions by itself, with barriers between them.
+// neighbouring memory. Consecutive actions of few ranks, as of a chain, are one launch: a block
+// executes all of them for some realizations, with barriers between them. Or, if a realization has
+// few ranks, a block keeps some realizations in its shared memory and executes all actions by
+// itself.
 #pragma once
 
 #include <algorithm>
@@ -72,7 +74,7 @@ struct MessageOrder {
     using enum MessageAction;
     for (; number < pass.end; ++number) {
       const Step& step = p.steps[number];
-      if (step.kind == kCompute) return {number, 0, kWork};
+      if (step.kind == kCompute && !is_idle(step)) return {number, 0, kWork};
       if (step.kind == kForward) return {number, 0, kSendForward};
       if (step.kind == kMessage)
         return catches_up(step, turn) ? ActionPosition{number, turn, kCatchUp}
@@ -80,6 +82,11 @@ struct MessageOrder {
       if (step.row >= 0) return {number, 0, kObserveRow};
     }
     return {pass.end, 0, pass.store ? kStoreRanks : kEndOfPass};
+  }
+  // Whether nobody works in a compute step, nor waits.
+  JF_HD bool is_idle(const Step& step) const {
+    return p.costs.work == 0 && step.map == 0 && p.rank_delay_count == 0 &&
+           (step.flags & kAfterForward) == 0;
   }
   JF_HD ActionPosition exchange(std::int32_t number, std::int32_t turn) const {
     const Step& step = p.steps[number];
@@ -94,11 +101,45 @@ struct MessageOrder {
 // `stride` from there on.
 struct MessageLaunch {
   ActionPosition first;
-  std::int64_t actions;        // from the first one on; 1 unless by_blocks
-  std::int64_t begin, end;     // items, unless by_blocks
-  std::int64_t width, stride;  // realizations side by side
-  bool by_blocks;              // each block runs alone, with realizations of its own
-  bool resume, suspend;        // shared memory is read from, and written to, global memory
+  std::int64_t actions = 0;              // from the first one on; 1 unless by_blocks
+  std::int64_t begin = 0, end = 0;       // items, unless by_blocks
+  std::int64_t width = 1, stride = 1;    // realizations side by side
+  bool by_blocks = false;                // each block runs alone, with realizations of its own
+  bool in_shared = false;                // their state is in its shared memory
+  bool resume = false, suspend = false;  // that is read from, and written to, global memory
+};
+
+// The action that a block executes, and the number of its items.
+struct BlockAction {
+  std::int32_t step, turn;  // its position
+  MessageAction action;
+  std::int64_t count;
+};
+// At the begin of shared memory: the action at hand, and the one after it.
+constexpr std::int64_t kBlockActionBytes = 2 * sizeof(BlockAction);
+static_assert(kBlockActionBytes % sizeof(Tick) == 0);
+
+// The state of the ranks of a realization on the GPU. In shared memory, the realizations of a block
+// lie side by side, and an entry is in the bank of its number modulo 16, where one thread is served
+// at a time. Ranks that are a power of two apart, as in a tree, would all be in the same bank. So
+// the entries of each group of 16 are permuted, by the number of the group.
+struct DeviceMessageState : MessageState {
+  static constexpr std::uint32_t kGroup = 16;
+
+  std::uint32_t lane = 0;      // which realization of the block
+  std::uint32_t permuted = 0;  // the bits of an entry's number that are: those within a group, or 0
+
+  JF_HD std::int64_t place(std::int64_t i) const {
+    // One multiplication: a batch has fewer than 2^32 realizations.
+    const auto entry =
+        std::uint64_t{static_cast<std::uint32_t>(i)} * static_cast<std::uint32_t>(stride) + lane;
+    const auto low = static_cast<std::uint32_t>(entry);
+    return static_cast<std::int64_t>(entry ^ ((low >> 4 ^ low >> 8) & permuted));
+  }
+  // Entries of an array.
+  JF_HD static std::int64_t padded(std::int64_t entries) {
+    return (entries + kGroup - 1) & ~std::int64_t{kGroup - 1};
+  }
 };
 
 struct MessageArena {
@@ -106,12 +147,17 @@ struct MessageArena {
   std::int64_t arrays;
   bool first;  // this is the first message pass
 
-  // Of one realization. `base`: of the first array; `stride`: number of realizations side by side.
+  // Of one realization. `base`: of the first array; `stride`: number of realizations side by side;
+  // `lane`: its number among those of a block in shared memory.
   template <bool kLinks>
-  JF_HD static MessageState state(const ProgramView& p, Tick* base, std::int64_t stride) {
-    const std::int64_t per_array = p.ranks * stride;
-    MessageState s{base,   base,     base + per_array, nullptr, nullptr, base + 2 * per_array,
-                   stride, per_array};
+  JF_HD static DeviceMessageState state(const ProgramView& p, Tick* base, std::int64_t stride,
+                                        bool in_shared, std::uint32_t lane) {
+    const std::int64_t entries = p.ranks * stride;
+    const std::int64_t per_array = in_shared ? DeviceMessageState::padded(entries) : entries;
+    DeviceMessageState s{
+        {base, base, base + per_array, nullptr, nullptr, base + 2 * per_array, stride, per_array},
+        in_shared ? lane : 0,
+        in_shared ? DeviceMessageState::kGroup - 1 : 0};
     Tick* next = s.left + p.departures * per_array;
     if constexpr (kLinks) {
       s.out = next;
@@ -130,11 +176,14 @@ struct MessageLayout {
   static constexpr std::int64_t kMaxThreads = std::int64_t{1} << 28;
   // Threads of a launch that keep a large device busy.
   static constexpr std::int64_t kBusyThreads = std::int64_t{1} << 15;
-  // In nanoseconds, from times of 64 to 4,096 ranks on an H100 (tests/gpu/h100-2026-11-26.md):
-  static constexpr double kLaunchTime = 4000;      // of a launch, without its items
-  static constexpr double kBarrierTime = 400;      // of an action of a block, without its items
-  static constexpr double kLaunchItemTime = 0.03;  // of an item of launches that fill the device
-  static constexpr double kBlockItemTime = 0.009;  // of an item of blocks that fill the device
+  // The most items of an action, of a realization, that is executed with others in one launch.
+  static constexpr std::int64_t kFewItems = 32;
+  // In nanoseconds, from times of 512 and 4,096 ranks on an H200 (tests/gpu/h200-2026-11-27.md):
+  static constexpr double kLaunchTime = 4000;       // of a launch, without its items
+  static constexpr double kFewTime = 800;           // of an action of few items, likewise
+  static constexpr double kBarrierTime = 400;       // of one in shared memory, likewise
+  static constexpr double kLaunchItemTime = 0.025;  // of an item of launches that fill the device
+  static constexpr double kBlockItemTime = 0.006;   // of an item of blocks that fill the device
   // What a launch costs, in threads.
   static constexpr std::int64_t kLaunchWork = std::int64_t{1} << 15;
   // Ranks of which a thread merges the observations by itself.
@@ -143,6 +192,7 @@ struct MessageLayout {
   bool passes = false, links = false;
   std::int64_t arrays = 0, ranks = 0;
   std::int64_t actions = 0, work = 0;  // of all message passes; work: items of all actions
+  std::int64_t launches = 0, few = 0;  // unless blocks run alone; few: actions of few items
   // Rounds that a block executes in one launch: one item per thread, about a microsecond each.
   std::int64_t max_rounds = std::int64_t{1} << 18;
   std::int64_t multiprocessors = 128;  // of the device, which is busy with a block on each
@@ -163,6 +213,10 @@ struct MessageLayout {
       for (ActionPosition position = order.first(); position.action != MessageAction::kEndOfPass;
            position = order.after(position), ++actions)
         work += order.count(position);
+      each_launch(view, pass, true, 1, INT64_MAX, [&](const MessageLaunch& launch, auto, auto) {
+        ++launches;
+        if (launch.by_blocks) few += launch.actions;
+      });
     }
     if (!passes) return;
     ranks = p.ranks();
@@ -177,14 +231,11 @@ struct MessageLayout {
   // Chooses how batches of so many realizations are run.
   void choose(std::int64_t batch) {
     choose(batch, fits());
-    if (!blocks) return;
-    const bool busy = batch >= multiprocessors;
-    if (busy ? launches_are_quicker(batch) : work * batch >= kBusyThreads * actions)
-      choose(batch, false);
+    if (blocks && time_in_launches(batch) < time_in_blocks(batch)) choose(batch, false);
   }
   void choose(std::int64_t batch, bool by_blocks) {
     blocks = passes && by_blocks;
-    shared_bytes = 0;
+    shared_bytes = kBlockActionBytes;
     threads = kThreads;
     ticks = arrays * ranks;
     if (!blocks) return;
@@ -199,12 +250,11 @@ struct MessageLayout {
   }
 
   // Realizations that are computed in about the time of one: a block on each multiprocessor; or as
-  // many as have the items that take as long as the launches themselves.
+  // many as have the items that take as long as the launches, or their barriers, themselves.
   std::int64_t side_by_side() const {
     if (!passes) return 1;
     if (blocks) return multiprocessors * width;
-    constexpr auto kItems = static_cast<std::int64_t>(kLaunchTime / kLaunchItemTime);
-    return std::max<std::int64_t>(1, kItems * actions / work);
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(time_in_launches(0) / item_time()));
   }
 
   // The largest batch that is of use: a chain runs no faster in a larger one, which takes memory.
@@ -218,12 +268,28 @@ struct MessageLayout {
   void each_launch(const ProgramView& p, const Pass& pass, bool first, std::int64_t realizations,
                    std::int64_t max_work, F&& f) const {
     const MessageOrder order{p, pass};
-    if (blocks)
-      each_part(order, !first, realizations, max_work, f);
-    else
-      for (ActionPosition position = order.first(); position.action != MessageAction::kEndOfPass;
-           position = order.after(position))
-        each_slice(position, order.count(position), realizations, max_work, f);
+    if (blocks) return each_part(order, !first, realizations, max_work, f);
+    for (ActionPosition position = order.first(); position.action != MessageAction::kEndOfPass;) {
+      const ActionPosition begin = position;
+      MessageLaunch together{.first = begin, .by_blocks = true};
+      std::int64_t items = 0;
+      for (; position.action != MessageAction::kEndOfPass; position = order.after(position)) {
+        const std::int64_t count = order.count(position);
+        if (count > kFewItems || together.actions >= max_rounds || items * realizations >= max_work)
+          break;
+        while (together.stride < count) together.stride *= 2;
+        ++together.actions;
+        items += count;
+      }
+      if (together.actions > 1) {
+        together.width = kThreads / together.stride;
+        f(together, (realizations + together.width - 1) / together.width,
+          std::max(kLaunchWork, items * realizations));
+      } else {
+        each_slice(begin, order.count(begin), realizations, max_work, f);
+        position = order.after(begin);
+      }
+    }
   }
 
  private:
@@ -233,7 +299,13 @@ struct MessageLayout {
     const bool whole = ticks == 0;  // see choose()
     ActionPosition position = order.first();
     for (; position.action != MessageAction::kEndOfPass; resume = true) {
-      MessageLaunch launch{position, 0, 0, 0, width, threads / width, true, resume, !whole};
+      MessageLaunch launch{.first = position,
+                           .width = width,
+                           .stride = threads / width,
+                           .by_blocks = true,
+                           .in_shared = true,
+                           .resume = resume,
+                           .suspend = !whole};
       std::int64_t rounds = 0, done = 0;
       for (; position.action != MessageAction::kEndOfPass;
            position = order.after(position), ++launch.actions) {
@@ -248,7 +320,7 @@ struct MessageLayout {
   template <class F>
   void each_slice(ActionPosition position, std::int64_t count, std::int64_t realizations,
                   std::int64_t max_work, F&& f) const {
-    MessageLaunch launch{position, 1, 0, 0, realizations, count, false, false, false};
+    MessageLaunch launch{.first = position, .actions = 1, .width = realizations, .stride = count};
     std::int64_t per_launch =
         std::max<std::int64_t>(1, std::min(max_work, kMaxThreads) / realizations);
     std::int64_t per_realization = count;
@@ -271,17 +343,24 @@ struct MessageLayout {
     }
   }
 
-  // True of a chain, for example: each action has one rank at work, and in a block all others wait
-  // for it at a barrier. `width`: as chosen for blocks.
-  bool launches_are_quicker(std::int64_t batch) const {
-    const auto n = static_cast<double>(batch), items = n * static_cast<double>(work);
-    const auto all_actions = static_cast<double>(actions);
-    const double turns = n / static_cast<double>(multiprocessors * width);
-    return all_actions * kLaunchTime + items * kLaunchItemTime <
-           turns * all_actions * kBarrierTime + items * kBlockItemTime;
+  // Of a batch, in nanoseconds. `width`: as chosen for blocks. A chain of many realizations takes
+  // long in shared memory, which has room for few at a time: each action has one rank of each at
+  // work, for which all others wait at a barrier.
+  double time_in_launches(std::int64_t batch) const {
+    return static_cast<double>(launches) * kLaunchTime + static_cast<double>(few) * kFewTime +
+           static_cast<double>(batch) * item_time();
+  }
+  double item_time() const { return static_cast<double>(work) * kLaunchItemTime; }  // of all items
+  double time_in_blocks(std::int64_t batch) const {
+    const std::int64_t at_once = multiprocessors * width;
+    const auto turns = static_cast<double>((batch + at_once - 1) / at_once);
+    return turns * (static_cast<double>(actions) * kBarrierTime +
+                    static_cast<double>(work * at_once) * kBlockItemTime);
   }
 
-  std::int64_t bytes(std::int64_t realizations) const { return 8 * arrays * ranks * realizations; }
+  std::int64_t bytes(std::int64_t realizations) const {
+    return kBlockActionBytes + 8 * arrays * DeviceMessageState::padded(ranks * realizations);
+  }
 
   static constexpr std::int64_t kWarpThreads = 32;
   std::int64_t max_shared_;
