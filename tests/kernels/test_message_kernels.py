@@ -190,8 +190,9 @@ def test_a_launch_is_for_senders_alone(kernels, count):
     for program in some(("trees", "ring", "dissemination", "recursive doubling"), 2):
         case = make_messages(program, "fresh", 300)
         launches = []
-        for is_few, actions in groupby(actions_of(case), lambda items: 0 <= items <= few):
-            launches += [list(actions)] if is_few else [[action] for action in actions]
+        for is_few, group in groupby(actions_of(case), lambda items: 0 <= items <= few):
+            actions = list(group)
+            launches += [actions] if is_few else [[action] for action in actions]
         assert any(len(actions) > 4 for actions in launches) == (program == "trees")
         threads = sum(-(-threads_of(actions) // block) * block for actions in launches)
         run = Run(case, count=count, way=LAUNCHES)
