@@ -32,6 +32,7 @@ from jitterfly.observables import Target
 from jitterfly.store import Store
 from jitterfly.store import directory as locks
 from jitterfly.store.metadata import digest
+from jitterfly.store.record_files import RecordSeries
 from jitterfly.studies import Study, parse_study
 
 
@@ -70,6 +71,39 @@ def test_samples_come_back(out):
             np.testing.assert_array_equal(found.values, ticks(cell, 0, 200).values)
             assert opened.complete(cell)
             assert opened.observed(cell, "completion").realizations == 200
+
+
+def test_what_was_computed_of_samples_is_kept_when_they_are_not(out, monkeypatch):
+    """Samples of one cell stay in memory; those of the others are read again when asked for."""
+    make(out, study(TWO))
+    store, reads = Store.open(out), []
+    read_samples = RecordSeries.samples
+
+    def counted(self, *arguments):
+        reads.append(self)
+        return read_samples(self, *arguments)
+
+    monkeypatch.setattr(RecordSeries, "samples", counted)
+    monkeypatch.setattr("jitterfly.store.store._MOST_DATA", 1)
+
+    def estimates():
+        return [repr(store.estimate(cell, "completion", name))
+                for cell in store.cells for name in ("mean", "p50", "max")]  # fmt: skip
+
+    first = estimates()
+    assert len(reads) == 2 * len(store.cells)  # a file for each of two variants
+    assert estimates() == first
+    assert len(reads) == 2 * len(store.cells)
+    observed = [store.observed(cell, "completion") for cell in store.cells]
+    known = [store.observed(cell, "completion").samples for cell in Store.open(out).cells]
+    for _ in range(2):
+        for one, samples in zip(observed, known, strict=True):
+            np.testing.assert_array_equal(one.samples, samples)
+    assert sum(data.nbytes > 0 for data in store._data.values()) == 1
+    monkeypatch.setattr("jitterfly.store.store._MOST_RESULTS", 0)
+    store.data(store.cells[0], 150)
+    assert len(store._data) == 1
+    np.testing.assert_array_equal(observed[1].samples, known[1])  # of what the store has forgotten
 
 
 def test_opening_writes_nothing(out):

@@ -66,7 +66,7 @@ def rare_events_of(measure: Measure, data: CellData, ratio: float) -> RareEvents
     they are read off the histogram of single realizations; where those have no value (recovery),
     enough raw ones stand for all, else nothing is known: None.
     """
-    raw = 0 if data.ticks is None else len(data.ticks)
+    raw = data.raw
     known = raw == data.count or (not measure.distribution and raw >= LEAST_RAW)
     if isinstance(measure.denominator, Form) and data.ticks is not None and known:
         top, bottom = measure.numerator(data.ticks), measure.denominator(data.ticks)
@@ -107,8 +107,7 @@ class Observed:
         self.unit = family.unit
 
     def __repr__(self) -> str:
-        raw = self.data.ticks if self.has_distribution else None
-        count = self.realizations if raw is None else len(raw)
+        count = self.data.raw if self.has_distribution and self.data.raw else self.realizations
         samples = f", samples of the first {count:,}" * (count < self.realizations)
         return f"Observed({self.name!r}, realizations={self.realizations}, T={self.T}{samples})"
 
@@ -187,7 +186,8 @@ class Observed:
     def _rare_events(self) -> RareEvents | None:
         ratio = self._moments.x / (self._moments.y or 1)
         return self.data.once(
-            "rare events", self.measure, lambda m: rare_events_of(m, self.data, ratio)
+            ("rare events", self.measure.key),
+            lambda: rare_events_of(self.measure, self.data, ratio),
         )
 
     @property
@@ -261,6 +261,10 @@ class Observed:
 
     def _order_statistic(self, rank: int) -> tuple[float, float, float]:
         """Where the sample of that rank is: low, middle, high."""
+        key = ("order statistic", self.measure.key, rank)
+        return self.data.once(key, lambda: self._find_order_statistic(rank))
+
+    def _find_order_statistic(self, rank: int) -> tuple[float, float, float]:
         ordered = self.data.ordered(self.measure) if self.exact else None
         if ordered is not None:
             value = float(ordered[rank - 1])

@@ -159,33 +159,59 @@ class CellData:
         Raw samples of the first realizations.
     rest : Summary or None
         Of the realizations after them.
+
+    Attributes
+    ----------
+    raw : int
+        How many raw samples there are, in memory or not.
+    again : callable, optional
+        Reads them again: with it, they can be released.
     """
 
     def __init__(self, ticks: Ticks | None, rest: Summary | None = None) -> None:
         if ticks is None and rest is None:
             raise ValueError("a cell without any realizations has no data")
-        self.ticks = ticks if ticks is not None and len(ticks) else None
+        self._ticks = ticks if ticks is not None and len(ticks) else None
+        self.again: Callable[[], Ticks] | None = None
+        self.raw = 0 if self._ticks is None else len(self._ticks)
         self.rest = rest if rest is not None and rest.count else None
+        source = self._ticks if self._ticks is not None else rest if rest is not None else ticks
+        self.columns: tuple[Column, ...] = () if source is None else source.columns
         self._cross_moments: dict[tuple[Column, ...], CrossMoments] = {}
-        self._cache: dict[tuple[str, str], Any] = {}
+        self._cache: dict[tuple[Any, ...], Any] = {}
         self._ordered: tuple[str, npt.NDArray[np.float64]] | None = None
+
+    @property
+    def ticks(self) -> Ticks | None:
+        """Raw samples of the first realizations; None where all are in a summary."""
+        if self._ticks is None and self.raw and self.again is not None:
+            self._ticks = self.again()
+        return self._ticks
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the samples that are in memory."""
+        return 0 if self._ticks is None else self._ticks.nbytes
+
+    @property
+    def results(self) -> int:
+        """How many things that were computed of the samples are kept."""
+        return len(self._cross_moments) + len(self._cache)
+
+    def release(self) -> None:
+        """Forget the samples until they are asked for, but not what was computed of them."""
+        if self.again is not None:
+            self._ticks, self._ordered = None, None
 
     @property
     def count(self) -> int:
         """Realizations."""
-        raw = 0 if self.ticks is None else len(self.ticks)
-        return raw + (0 if self.rest is None else self.rest.count)
+        return self.raw + (0 if self.rest is None else self.rest.count)
 
     @property
     def exact(self) -> bool:
         """Whether all realizations are there as raw samples."""
         return self.rest is None
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The raw columns of the cell."""
-        source = self.ticks if self.ticks is not None else self.rest
-        return () if source is None else source.columns
 
     def cross_moments(self, columns: Sequence[Column] | None = None) -> CrossMoments:
         """Exact sums and products over some columns; by default over all."""
@@ -215,7 +241,7 @@ class CellData:
 
     def histogram(self, measure: Measure) -> Histogram:
         """Of all realizations; `histogram_scale` is its unit."""
-        return self.once("histogram", measure, self._make_histogram)
+        return self.once(("histogram", measure.key), lambda: self._make_histogram(measure))
 
     def _make_histogram(self, measure: Measure) -> Histogram:
         total = Histogram.of(np.zeros(0, np.int64))
@@ -227,7 +253,7 @@ class CellData:
 
     def win_counts(self, measure: Measure) -> WinCounts:
         """In how many realizations the numerator was smaller, equal, larger."""
-        return self.once("win counts", measure, self._make_win_counts)
+        return self.once(("win counts", measure.key), lambda: self._make_win_counts(measure))
 
     def _make_win_counts(self, measure: Measure) -> WinCounts:
         total = (0, 0, 0) if self.ticks is None else count_wins(measure, self.ticks)
@@ -246,9 +272,8 @@ class CellData:
             self._ordered = measure.key, measure.ascending(self.ticks)
         return self._ordered[1]
 
-    def once(self, what: str, measure: Measure, make: Callable[[Measure], Any]) -> Any:
-        """What `make` gives of a measure, kept under the name `what` for the next who asks."""
-        key = (what, measure.key)
-        if key not in self._cache:
-            self._cache[key] = make(measure)
-        return self._cache[key]
+    def once(self, what: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What `make` gives, kept under the name `what` for the next who asks."""
+        if what not in self._cache:
+            self._cache[what] = make()
+        return self._cache[what]

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from ..observables import Family, Form, Measure, Observed, Target
 from ..result_table import ends
 from ..stats import Estimate
-from ..stats.critical_values import quantile_rank
 from ..units import TICKS_PER_SECOND
 
 RUNS = 30  # MS12 and CS14 average that many runs per cell
@@ -137,13 +136,7 @@ def facts_of_target(observed: Observed, target: Target, estimate: Estimate) -> M
 def _quantiles(observed: Observed) -> tuple[float, float, float] | None:
     if not observed.has_distribution:
         return None
-    ordered = observed.data.ordered(observed.measure) if observed.exact else None
-    low, middle, high = (
-        float(observed.quantile(q).value)
-        if ordered is None
-        else float(ordered[quantile_rank(len(ordered), q) - 1])
-        for q in (0.05, 0.5, 0.95)
-    )
+    low, middle, high = (float(observed.quantile(q).value) for q in (0.05, 0.5, 0.95))
     return low, middle, high
 
 

@@ -41,9 +41,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_NAMED = 8  # runs, of those below a directory
-# Data of cells that stay in memory: how many, and bytes of their samples. What is computed of them
-# early is as much again.
-_MOST_DATA, _MOST_DATA_BYTES = 16, 2**27
+# Data of cells whose samples stay in memory: how many, and bytes of their samples. What is computed
+# of them early is as much again. And how much stays of what was computed of samples, in all cells:
+# tables, pictures and claims ask for the same numbers one after the other.
+_MOST_DATA, _MOST_DATA_BYTES, _MOST_RESULTS = 16, 2**27, 20_000
 
 
 @names_old_attributes
@@ -176,17 +177,38 @@ class Store:
         """
         key = (cell.index, count)
         if key not in self._data:
-            read = [d.ticks for (i, n), d in self._data.items() if i == cell.index and n <= count]
-            known = max(filter(None, read), key=len, default=None)
-            self._data[key] = self.records(cell).data(count, known)
-            while len(self._data) > 1 and self._is_too_much():
-                del self._data[next(iter(self._data))]
+            known = self._in_memory(cell, count)
+            self._data[key] = data = self.records(cell).data(count, known)
+            data.again = partial(self._read_again, cell, count)
+            self._make_room(key)
+            results = sum(data.results for data in self._data.values())
+            while len(self._data) > 1 and results > _MOST_RESULTS:
+                results -= self._data.pop(next(iter(self._data))).results
         return self._data[key]
 
-    def _is_too_much(self) -> bool:
-        """Whether more data are in memory than there shall be."""
-        sizes = [data.ticks.nbytes for data in self._data.values() if data.ticks]
-        return sum(sizes) > _MOST_DATA_BYTES or len(self._data) > _MOST_DATA
+    def _in_memory(self, cell: Cell, count: int) -> Ticks | None:
+        """The most of the first `count` samples of a cell that are in memory."""
+        read = [d.ticks for (i, n), d in self._data.items()
+                if i == cell.index and n <= count and d.nbytes]  # fmt: skip
+        return max(filter(None, read), key=len, default=None)
+
+    def _read_again(self, cell: Cell, count: int) -> Ticks:
+        if (cell.index, count) in self._data:
+            self._make_room((cell.index, count))
+        limit = min(count, cell.raw_limit)
+        return self.records(cell).ticks(0, limit, self._in_memory(cell, count))
+
+    def _make_room(self, wanted: tuple[int, int]) -> None:
+        """Forget samples of other data than those that are `wanted`, which become the newest."""
+        self._data[wanted] = newest = self._data.pop(wanted)
+        size = 8 * newest.raw * len(newest.columns)
+        others = [data for data in self._data.values() if data.nbytes and data is not newest]
+        for oldest in others.copy():
+            held = size + sum(data.nbytes for data in others)
+            if held <= _MOST_DATA_BYTES and len(others) < _MOST_DATA:
+                break
+            oldest.release()
+            others.remove(oldest)
 
     def families(self, cell: Cell) -> Mapping[str, Any]:
         """Of a cell, by name."""
