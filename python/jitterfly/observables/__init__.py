@@ -18,7 +18,7 @@ from .recovery import Recovery
 from .since_arrival import SinceArrival
 from .slowdown import Slowdown
 from .statistics import LEAST_RAW, STATISTICS, Observed, check_statistic, quantile_share
-from .summary import MOST_COLUMNS, CellData, Summary, columns_of
+from .summary import MOST_COLUMNS, CellData, Computed, Summary, columns_of
 from .targets import (
     Decision,
     Target,
@@ -42,6 +42,7 @@ __all__ = [
     "CellData",
     "Column",
     "Completion",
+    "Computed",
     "CycleGain",
     "CycleSlowdown",
     "CycleTime",

@@ -66,9 +66,9 @@ def rare_events_of(measure: Measure, data: CellData, ratio: float) -> RareEvents
     they are read off the histogram of single realizations; where those have no value (recovery),
     enough raw ones stand for all, else nothing is known: None.
     """
-    raw = data.raw
+    raw = data.raw_count
     known = raw == data.count or (not measure.distribution and raw >= LEAST_RAW)
-    if isinstance(measure.denominator, Form) and data.ticks is not None and known:
+    if isinstance(measure.denominator, Form) and known and data.ticks is not None:
         top, bottom = measure.numerator(data.ticks), measure.denominator(data.ticks)
         found = RareEvents.of_ratio(top.astype(float), bottom.astype(float), ratio)
         return found._replace(count=found.count * data.count / raw)
@@ -107,7 +107,8 @@ class Observed:
         self.unit = family.unit
 
     def __repr__(self) -> str:
-        count = self.data.raw if self.has_distribution and self.data.raw else self.realizations
+        raw = self.data.raw_count if self.has_distribution else 0
+        count = raw or self.realizations
         samples = f", samples of the first {count:,}" * (count < self.realizations)
         return f"Observed({self.name!r}, realizations={self.realizations}, T={self.T}{samples})"
 

@@ -150,78 +150,102 @@ class Summary:
         )
 
 
+class Computed:
+    """What was computed of the samples of one cell; it outlives them, so it is small.
+
+    Attributes
+    ----------
+    cross_moments : dict
+        By columns.
+    numbers : dict
+        By what they are of: order statistics, rare events, counts of wins.
+    """
+
+    def __init__(self) -> None:
+        self.cross_moments: dict[tuple[Column, ...], CrossMoments] = {}
+        self.numbers: dict[tuple[Any, ...], Any] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes."""
+        return 200 * len(self.numbers) + sum(50 * len(key) ** 2 for key in self.cross_moments)
+
+
 class CellData:
     """What readers ask of one cell; what is asked for again is computed once.
 
     Parameters
     ----------
-    ticks : Ticks or None
-        Raw samples of the first realizations.
+    ticks : Ticks, callable or None
+        Raw samples of the first realizations; or what reads them, when they are first asked for.
     rest : Summary or None
         Of the realizations after them.
-
-    Attributes
-    ----------
-    raw : int
-        How many raw samples there are, in memory or not.
-    again : callable, optional
-        Reads them again: with it, they can be released.
+    computed : Computed, optional
+        Of the same samples.
+    raw_count : int, optional
+        Of samples that are not read yet: how many.
     """
 
-    def __init__(self, ticks: Ticks | None, rest: Summary | None = None) -> None:
+    def __init__(
+        self,
+        ticks: Ticks | Callable[[], Ticks] | None,
+        rest: Summary | None = None,
+        computed: Computed | None = None,
+        raw_count: int = 0,
+    ) -> None:
         if ticks is None and rest is None:
             raise ValueError("a cell without any realizations has no data")
-        self._ticks = ticks if ticks is not None and len(ticks) else None
-        self.again: Callable[[], Ticks] | None = None
-        self.raw = 0 if self._ticks is None else len(self._ticks)
+        if isinstance(ticks, Ticks):
+            raw_count = len(ticks)
+        self.raw_count = raw_count
+        self._ticks = ticks if raw_count else None
         self.rest = rest if rest is not None and rest.count else None
-        source = self._ticks if self._ticks is not None else rest if rest is not None else ticks
-        self.columns: tuple[Column, ...] = () if source is None else source.columns
-        self._cross_moments: dict[tuple[Column, ...], CrossMoments] = {}
-        self._cache: dict[tuple[Any, ...], Any] = {}
+        self.computed = Computed() if computed is None else computed
+        self._histograms: dict[str, Histogram] = {}
         self._ordered: tuple[str, npt.NDArray[np.float64]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the samples: what reads them stays here."""
+        return {**self.__dict__, "_ticks": self.ticks}
 
     @property
     def ticks(self) -> Ticks | None:
         """Raw samples of the first realizations; None where all are in a summary."""
-        if self._ticks is None and self.raw and self.again is not None:
-            self._ticks = self.again()
+        if callable(self._ticks):
+            self._ticks = self._ticks()
         return self._ticks
 
     @property
     def nbytes(self) -> int:
         """Bytes of the samples that are in memory."""
-        return 0 if self._ticks is None else self._ticks.nbytes
-
-    @property
-    def results(self) -> int:
-        """How many things that were computed of the samples are kept."""
-        return len(self._cross_moments) + len(self._cache)
-
-    def release(self) -> None:
-        """Forget the samples until they are asked for, but not what was computed of them."""
-        if self.again is not None:
-            self._ticks, self._ordered = None, None
+        return self._ticks.nbytes if isinstance(self._ticks, Ticks) else 0
 
     @property
     def count(self) -> int:
         """Realizations."""
-        return self.raw + (0 if self.rest is None else self.rest.count)
+        return self.raw_count + (0 if self.rest is None else self.rest.count)
 
     @property
     def exact(self) -> bool:
         """Whether all realizations are there as raw samples."""
         return self.rest is None
 
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The raw columns of the cell."""
+        source = self.ticks if self.ticks is not None else self.rest
+        return () if source is None else source.columns
+
     def cross_moments(self, columns: Sequence[Column] | None = None) -> CrossMoments:
         """Exact sums and products over some columns; by default over all."""
         wanted = self.columns if columns is None else tuple(columns)
-        if wanted not in self._cross_moments:
-            self._cross_moments[wanted] = self._make_cross_moments(wanted)
-        return self._cross_moments[wanted]
+        known = self.computed.cross_moments
+        if wanted not in known:
+            known[wanted] = self._make_cross_moments(wanted)
+        return known[wanted]
 
     def _make_cross_moments(self, wanted: tuple[Column, ...]) -> CrossMoments:
-        for columns, cross_moments in self._cross_moments.items():
+        for columns, cross_moments in self.computed.cross_moments.items():
             # A larger set alone: of thousands of pairs (cycle = "each") none is compared.
             if len(columns) > len(wanted) and set(wanted) <= set(columns):
                 return cross_moments.take([columns.index(column) for column in wanted])
@@ -241,7 +265,9 @@ class CellData:
 
     def histogram(self, measure: Measure) -> Histogram:
         """Of all realizations; `histogram_scale` is its unit."""
-        return self.once(("histogram", measure.key), lambda: self._make_histogram(measure))
+        if measure.key not in self._histograms:
+            self._histograms[measure.key] = self._make_histogram(measure)
+        return self._histograms[measure.key]
 
     def _make_histogram(self, measure: Measure) -> Histogram:
         total = Histogram.of(np.zeros(0, np.int64))
@@ -273,7 +299,8 @@ class CellData:
         return self._ordered[1]
 
     def once(self, what: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """What `make` gives, kept under the name `what` for the next who asks."""
-        if what not in self._cache:
-            self._cache[what] = make()
-        return self._cache[what]
+        """The few numbers that `make` gives, kept under the name `what` for the next who asks."""
+        numbers = self.computed.numbers
+        if what not in numbers:
+            numbers[what] = make()
+        return numbers[what]

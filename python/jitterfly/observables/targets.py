@@ -436,8 +436,10 @@ def unseen_noise(
                source.most * weight / (size or math.inf), _MARGIN * ENOUGH_EVENTS / source.as_long)
         for source, weight in rare
     ]  # fmt: skip
+    if found or not measure.is_paired:
+        return found
     ticks = observed.data.ticks
-    if found or ticks is None or not measure.is_paired:
+    if ticks is None:
         return found
     return hits_of_one_side(
         list(chain(*acting.values())),

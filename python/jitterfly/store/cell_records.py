@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ..observables import CellData, Piece, Summary, Ticks
+from ..observables import CellData, Computed, Piece, Summary, Ticks
 from ..observables.measure import SMALL, Integers
 from ..program import observation_names
 from ..renames import STORED_CELL
@@ -165,18 +165,24 @@ class CellRecords:
             file.samples(values[:, columns], first, end)
         return values
 
-    def data(self, count: int, known: Ticks | None = None) -> CellData:
-        """See `Store.data`; `known` are samples from realization 0 on that were read before."""
+    def data(
+        self, count: int, known: Ticks | None = None, computed: Computed | None = None
+    ) -> CellData:
+        """See `Store.data`; `known` are samples from realization 0 on that were read before.
+
+        With what was `computed` of them before, samples are not read until they are asked for.
+        """
         self._refuse([(first, first + size) for first, size in self.missing(count)])
         limit = min(count, self.cell.raw_limit)
-        ticks = self.ticks(0, limit, known)
+        read = partial(self.ticks, 0, limit, None if computed else known)
+        ticks = read if computed else read()
         self.recent.forget(self.cell.index, limit)
         summary = None
         if count > limit:
             for step in covering_steps(self.summaries.spans, self._raw(count), limit, count):
                 part = self._summary(step.record, step.first, step.end)
                 summary = part if summary is None else summary + part
-        return CellData(ticks, summary)
+        return CellData(ticks, summary, computed, limit)
 
     def _summary(self, record: int | None, first: int, end: int) -> Summary:
         if record is not None:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from .. import notebook
 from ..fields import MOST_REALIZATIONS, check_choice, first_few
 from ..files import synchronize
-from ..observables import CellData, Decision, Observed, Summary, Ticks, decide
+from ..observables import CellData, Computed, Decision, Observed, Summary, Ticks, decide
 from ..progress import phase
 from ..renames import names_old_attributes
 from ..result_table import kept
@@ -41,10 +41,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_NAMED = 8  # runs, of those below a directory
-# Data of cells whose samples stay in memory: how many, and bytes of their samples. What is computed
-# of them early is as much again. And how much stays of what was computed of samples, in all cells:
-# tables, pictures and claims ask for the same numbers one after the other.
-_MOST_DATA, _MOST_DATA_BYTES, _MOST_RESULTS = 16, 2**27, 20_000
+# Data of cells that stay in memory: how many, and bytes of their samples. What is computed of them
+# early is as much again.
+_MOST_DATA, _MOST_DATA_BYTES = 16, 2**27
+# Of what was computed of samples that are no longer in memory. Tables, pictures and claims ask for
+# the same numbers, one after the other.
+_MOST_COMPUTED_BYTES = 2**26
 
 
 @names_old_attributes
@@ -58,6 +60,8 @@ class Store:
         self._recent = RecentSamples()
         self._records: dict[int, CellRecords] = {}
         self._data: dict[tuple[int, int], CellData] = {}
+        self._computed: dict[tuple[int, int], tuple[int, Computed]] = {}  # with its bytes
+        self._computed_bytes = 0
         self._decisions: dict[int, tuple[int, Decision]] = {}
         self.known_numbers: dict[Any, numbers.Numbers] = {}
 
@@ -170,6 +174,8 @@ class Store:
     def data(self, cell: Cell, count: int) -> CellData:
         """Samples up to the cell's `raw_limit`, and the summary of the rest up to `count`.
 
+        Where they were asked for before, samples may be read when they are needed.
+
         Raises
         ------
         ValueError
@@ -177,38 +183,29 @@ class Store:
         """
         key = (cell.index, count)
         if key not in self._data:
-            known = self._in_memory(cell, count)
-            self._data[key] = data = self.records(cell).data(count, known)
-            data.again = partial(self._read_again, cell, count)
-            self._make_room(key)
-            results = sum(data.results for data in self._data.values())
-            while len(self._data) > 1 and results > _MOST_RESULTS:
-                results -= self._data.pop(next(iter(self._data))).results
+            read = [d.ticks for (i, n), d in self._data.items()
+                    if i == cell.index and n <= count and d.nbytes]  # fmt: skip
+            known = max(filter(None, read), key=len, default=None)
+            _, computed = self._computed.get(key, (0, None))
+            self._data[key] = self.records(cell).data(count, known, computed)
+            while len(self._data) > 1 and self._is_too_much():
+                oldest = next(iter(self._data))
+                self._keep_computed(oldest, self._data.pop(oldest).computed)
         return self._data[key]
 
-    def _in_memory(self, cell: Cell, count: int) -> Ticks | None:
-        """The most of the first `count` samples of a cell that are in memory."""
-        read = [d.ticks for (i, n), d in self._data.items()
-                if i == cell.index and n <= count and d.nbytes]  # fmt: skip
-        return max(filter(None, read), key=len, default=None)
+    def _keep_computed(self, key: tuple[int, int], computed: Computed) -> None:
+        """For the next who asks for the same data; those that were kept first make room."""
+        self._computed_bytes -= self._computed.pop(key, (0, None))[0]
+        self._computed[key] = computed.nbytes, computed
+        self._computed_bytes += computed.nbytes
+        while self._computed_bytes > _MOST_COMPUTED_BYTES:
+            size, _ = self._computed.pop(next(iter(self._computed)))
+            self._computed_bytes -= size
 
-    def _read_again(self, cell: Cell, count: int) -> Ticks:
-        if (cell.index, count) in self._data:
-            self._make_room((cell.index, count))
-        limit = min(count, cell.raw_limit)
-        return self.records(cell).ticks(0, limit, self._in_memory(cell, count))
-
-    def _make_room(self, wanted: tuple[int, int]) -> None:
-        """Forget samples of other data than those that are `wanted`, which become the newest."""
-        self._data[wanted] = newest = self._data.pop(wanted)
-        size = 8 * newest.raw * len(newest.columns)
-        others = [data for data in self._data.values() if data.nbytes and data is not newest]
-        for oldest in others.copy():
-            held = size + sum(data.nbytes for data in others)
-            if held <= _MOST_DATA_BYTES and len(others) < _MOST_DATA:
-                break
-            oldest.release()
-            others.remove(oldest)
+    def _is_too_much(self) -> bool:
+        """Whether more data are in memory than there shall be."""
+        size = sum(data.nbytes for data in self._data.values())
+        return size > _MOST_DATA_BYTES or len(self._data) > _MOST_DATA
 
     def families(self, cell: Cell) -> Mapping[str, Any]:
         """Of a cell, by name."""
