@@ -242,6 +242,7 @@ struct MessageRanks {
     put(s.next, i, next);
   }
 
+  // The GPU leaves it out where it does nothing: see is_idle in gpu/message_pass.h.
   JF_HD void work(const Step& step, std::int64_t i) const {
     const std::int64_t rank = i * spacing;
     const Tick work = step.map & kOwnWork ? p.rank_times[step.a + rank] : p.costs.work;

@@ -19,10 +19,10 @@ struct MessageThread {
   template <class F>
   JF_DEVICE void each(std::int64_t end, F&& f) const {
     if (idle) return;
-    const auto past = static_cast<std::uint32_t>(end),
-               step = static_cast<std::uint32_t>(launch.stride);
+    const auto end32 = static_cast<std::uint32_t>(end),  // ranks fit, and sums of two of them
+        stride = static_cast<std::uint32_t>(launch.stride);
 #pragma unroll 1
-    for (auto i = static_cast<std::uint32_t>(first); i < past; i += step) f(std::int64_t{i});
+    for (auto i = static_cast<std::uint32_t>(first); i < end32; i += stride) f(std::int64_t{i});
   }
 
   JF_DEVICE void run(ActionPosition position, std::int64_t end) const {

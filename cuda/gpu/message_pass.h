@@ -83,7 +83,8 @@ struct MessageOrder {
     }
     return {pass.end, 0, pass.store ? kStoreRanks : kEndOfPass};
   }
-  // Whether nobody works in a compute step, nor waits.
+  // Whether no rank has work or a delay in a compute step. It changes no time then, and `next` may
+  // stay behind (Periodic::advance, and cursors seek after a forward alone).
   JF_HD bool is_idle(const Step& step) const {
     return p.costs.work == 0 && step.map == 0 && p.rank_delay_count == 0 &&
            (step.flags & kAfterForward) == 0;
@@ -106,7 +107,7 @@ struct MessageLaunch {
   std::int64_t width = 1, stride = 1;    // realizations side by side
   bool by_blocks = false;                // each block runs alone, with realizations of its own
   bool in_shared = false;                // their state is in its shared memory
-  bool resume = false, suspend = false;  // that is read from, and written to, global memory
+  bool resume = false, suspend = false;  // it is read from global memory; it is written to it
 };
 
 // The action that a block executes, and the number of its items.
@@ -129,7 +130,7 @@ struct DeviceMessageState : MessageState {
   std::uint32_t lane = 0;      // which realization of the block
   std::uint32_t permuted = 0;  // the bits of an entry's number that are: those within a group, or 0
 
-  JF_HD std::int64_t place(std::int64_t i) const {
+  JF_HD constexpr std::int64_t place(std::int64_t i) const {
     // One multiplication: a batch has fewer than 2^32 realizations.
     const auto entry =
         std::uint64_t{static_cast<std::uint32_t>(i)} * static_cast<std::uint32_t>(stride) + lane;
@@ -176,23 +177,26 @@ struct MessageLayout {
   static constexpr std::int64_t kMaxThreads = std::int64_t{1} << 28;
   // Threads of a launch that keep a large device busy.
   static constexpr std::int64_t kBusyThreads = std::int64_t{1} << 15;
-  // The most items of an action, of a realization, that is executed with others in one launch.
-  static constexpr std::int64_t kFewItems = 32;
+  // Actions of so few items, of a realization, are combined in one launch; and how many at most,
+  // as a step under a long list of noise takes 20 us.
+  static constexpr std::int64_t kCombinedItems = 32, kMaxCombined = std::int64_t{1} << 13;
   // In nanoseconds, from times of 512 and 4,096 ranks on an H200 (tests/gpu/h200-2026-11-27.md):
   static constexpr double kLaunchTime = 4000;       // of a launch, without its items
-  static constexpr double kFewTime = 800;           // of an action of few items, likewise
+  static constexpr double kCombinedTime = 800;      // of an action of a combined launch, likewise
   static constexpr double kBarrierTime = 400;       // of one in shared memory, likewise
   static constexpr double kLaunchItemTime = 0.025;  // of an item of launches that fill the device
   static constexpr double kBlockItemTime = 0.006;   // of an item of blocks that fill the device
-  // What a launch costs, in threads.
-  static constexpr std::int64_t kLaunchWork = std::int64_t{1} << 15;
+  // What a launch costs at least, in threads, and an action between two barriers.
+  static constexpr std::int64_t kLaunchWork = std::int64_t{1} << 15,
+                                kActionWork = std::int64_t{1} << 13;
   // Ranks of which a thread merges the observations by itself.
   static constexpr std::int64_t kObserved = 32;
 
   bool passes = false, links = false;
   std::int64_t arrays = 0, ranks = 0;
   std::int64_t actions = 0, work = 0;  // of all message passes; work: items of all actions
-  std::int64_t launches = 0, few = 0;  // unless blocks run alone; few: actions of few items
+  // Unless blocks have all ranks in shared memory: launches, and the actions that are combined.
+  std::int64_t launches = 0, combined_actions = 0;
   // Rounds that a block executes in one launch: one item per thread, about a microsecond each.
   std::int64_t max_rounds = std::int64_t{1} << 18;
   std::int64_t multiprocessors = 128;  // of the device, which is busy with a block on each
@@ -215,7 +219,7 @@ struct MessageLayout {
         work += order.count(position);
       each_launch(view, pass, true, 1, INT64_MAX, [&](const MessageLaunch& launch, auto, auto) {
         ++launches;
-        if (launch.by_blocks) few += launch.actions;
+        if (launch.by_blocks) combined_actions += launch.actions;
       });
     }
     if (!passes) return;
@@ -271,20 +275,20 @@ struct MessageLayout {
     if (blocks) return each_part(order, !first, realizations, max_work, f);
     for (ActionPosition position = order.first(); position.action != MessageAction::kEndOfPass;) {
       const ActionPosition begin = position;
-      MessageLaunch together{.first = begin, .by_blocks = true};
-      std::int64_t items = 0;
+      MessageLaunch combined{.first = begin, .by_blocks = true};
+      std::int64_t done = 0;
       for (; position.action != MessageAction::kEndOfPass; position = order.after(position)) {
         const std::int64_t count = order.count(position);
-        if (count > kFewItems || together.actions >= max_rounds || items * realizations >= max_work)
+        if (count > kCombinedItems || combined.actions >= std::min(max_rounds, kMaxCombined) ||
+            done >= max_work)
           break;
-        while (together.stride < count) together.stride *= 2;
-        ++together.actions;
-        items += count;
+        while (combined.stride < count) combined.stride *= 2;
+        ++combined.actions;
+        done = combined.actions * std::max(kActionWork, combined.stride * realizations);
       }
-      if (together.actions > 1) {
-        together.width = kThreads / together.stride;
-        f(together, (realizations + together.width - 1) / together.width,
-          std::max(kLaunchWork, items * realizations));
+      if (combined.actions > 1) {
+        combined.width = kThreads / combined.stride;
+        f(combined, (realizations + combined.width - 1) / combined.width, done);
       } else {
         each_slice(begin, order.count(begin), realizations, max_work, f);
         position = order.after(begin);
@@ -311,7 +315,7 @@ struct MessageLayout {
            position = order.after(position), ++launch.actions) {
         if (!whole && (rounds >= max_rounds || done >= max_work)) break;
         rounds += 1 + order.count(position) * width / threads;
-        done += order.count(position) * realizations;
+        done += std::max(kActionWork, order.count(position) * realizations);
       }
       f(launch, (realizations + width - 1) / width, done);
     }
@@ -347,7 +351,8 @@ struct MessageLayout {
   // long in shared memory, which has room for few at a time: each action has one rank of each at
   // work, for which all others wait at a barrier.
   double time_in_launches(std::int64_t batch) const {
-    return static_cast<double>(launches) * kLaunchTime + static_cast<double>(few) * kFewTime +
+    return static_cast<double>(launches) * kLaunchTime +
+           static_cast<double>(combined_actions) * kCombinedTime +
            static_cast<double>(batch) * item_time();
   }
   double item_time() const { return static_cast<double>(work) * kLaunchItemTime; }  // of all items

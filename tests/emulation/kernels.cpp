@@ -21,6 +21,24 @@ namespace {
 using jf::Tick;
 using jf_read::read, jf_read::read_program, jf_read::read_request;
 
+// Whether 16 threads, which shared memory serves at a time, find as many banks, if their ranks are
+// so far apart. (Of several realizations side by side, some meet in pairs.)
+constexpr bool find_all_banks(std::int64_t distance) {
+  jf::gpu::DeviceMessageState state{};
+  state.stride = 1;
+  state.permuted = jf::gpu::DeviceMessageState::kGroup - 1;
+  for (std::int64_t begin = 0; begin < 4096; begin += 16 * distance) {
+    unsigned banks = 0;
+    for (std::int64_t thread = 0; thread < 16; ++thread)
+      banks |= 1u << state.place(begin + thread * distance) % 16;
+    if (banks != 0xffff) return false;
+  }
+  return true;
+}
+static_assert(find_all_banks(1) && find_all_banks(2) && find_all_banks(4) && find_all_banks(8));
+static_assert(find_all_banks(16) && find_all_banks(32) && find_all_banks(64));
+static_assert(find_all_banks(128) && find_all_banks(256));
+
 // It also keeps how long the longest launch was.
 class MeasuredGpu : public jf_emu::EmulatedGpu {
  public:

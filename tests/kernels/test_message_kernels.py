@@ -211,6 +211,17 @@ def test_a_block_goes_through_a_program_by_itself(kernels):
         assert counted(found) == (launches, 512 * launches)
 
 
+@pytest.mark.parametrize("count", [1, 40])
+def test_actions_that_are_combined_count_as_what_they_take(kernels, count):
+    """Each has a barrier, however few ranks it has; a launch has no more of them than it may."""
+    case, action = chain(300), 2**13
+    for launch, rounds, most in [(0, 0, 299), (50 * action, 0, 50), (0, 100, 100)]:
+        run = Run(case, count=count, way=LAUNCHES, launch=launch, rounds=rounds)
+        check(kernels, [run])
+        [found] = execute(kernels, [run.text()])
+        assert counted(found)[0] == 1 + -(-299 // most)  # ranks begin in the first
+
+
 @pytest.mark.parametrize("way", [LAUNCHES, BLOCKS], ids=["launches", "blocks"])
 def test_no_launch_is_long(kernels, way):
     """A launch does no more than it may; the bits stay the same."""
