@@ -197,8 +197,9 @@ struct MessageLayout {
   std::int64_t actions = 0, work = 0;  // of all message passes; work: items of all actions
   // Unless blocks have all ranks in shared memory: launches, and the actions that are combined.
   std::int64_t launches = 0, combined_actions = 0;
-  // Rounds that a block executes in one launch: one item per thread, about a microsecond each.
-  std::int64_t max_rounds = std::int64_t{1} << 18;
+  // Rounds that a block executes in one launch: one item per thread, about a microsecond each, and
+  // up to 20 of them under a long list of noise.
+  std::int64_t max_rounds;
   std::int64_t multiprocessors = 128;  // of the device, which is busy with a block on each
 
   // For the current batch size:
@@ -208,7 +209,9 @@ struct MessageLayout {
   std::int64_t ticks = 0;  // of a realization in the arena
 
   MessageLayout(const Program& p, const std::vector<Pass>& all, std::int64_t max_shared)
-      : max_shared_(max_shared), one_pass_(all.size() == 1) {
+      : max_rounds(std::int64_t{1} << (p.general() ? 15 : 18)),
+        max_shared_(max_shared),
+        one_pass_(all.size() == 1) {
     const ProgramView view = p.view(0);
     for (const Pass& pass : all) {
       if (pass.kind != kMessagePass) continue;
@@ -301,6 +304,7 @@ struct MessageLayout {
   void each_part(const MessageOrder& order, bool resume, std::int64_t realizations,
                  std::int64_t max_work, F&& f) const {
     const bool whole = ticks == 0;  // see choose()
+    const std::int64_t turns = turns_of(realizations);
     ActionPosition position = order.first();
     for (; position.action != MessageAction::kEndOfPass; resume = true) {
       MessageLaunch launch{.first = position,
@@ -315,7 +319,7 @@ struct MessageLayout {
            position = order.after(position), ++launch.actions) {
         if (!whole && (rounds >= max_rounds || done >= max_work)) break;
         rounds += 1 + order.count(position) * width / threads;
-        done += std::max(kActionWork, order.count(position) * realizations);
+        done += std::max(turns * kActionWork, order.count(position) * realizations);
       }
       f(launch, (realizations + width - 1) / width, done);
     }
@@ -357,10 +361,14 @@ struct MessageLayout {
   }
   double item_time() const { return static_cast<double>(work) * kLaunchItemTime; }  // of all items
   double time_in_blocks(std::int64_t batch) const {
+    return static_cast<double>(turns_of(batch)) *
+           (static_cast<double>(actions) * kBarrierTime +
+            static_cast<double>(work * multiprocessors * width) * kBlockItemTime);
+  }
+  // How many blocks of shared memory each multiprocessor executes, one after the other.
+  std::int64_t turns_of(std::int64_t realizations) const {
     const std::int64_t at_once = multiprocessors * width;
-    const auto turns = static_cast<double>((batch + at_once - 1) / at_once);
-    return turns * (static_cast<double>(actions) * kBarrierTime +
-                    static_cast<double>(work * at_once) * kBlockItemTime);
+    return (realizations + at_once - 1) / at_once;
   }
 
   std::int64_t bytes(std::int64_t realizations) const {

@@ -187,7 +187,7 @@ class Observed:
     def _rare_events(self) -> RareEvents | None:
         ratio = self._moments.x / (self._moments.y or 1)
         return self.data.once(
-            ("rare events", self.measure.key),
+            ("rare events", self.measure.key, self.measure.noise_free),
             lambda: rare_events_of(self.measure, self.data, ratio),
         )
 

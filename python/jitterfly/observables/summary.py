@@ -168,7 +168,8 @@ class Computed:
     @property
     def nbytes(self) -> int:
         """About how much memory it takes."""
-        return 200 * len(self.numbers) + sum(50 * len(key) ** 2 for key in self.cross_moments)
+        moments = sum(1000 + 50 * len(key) ** 2 for key in self.cross_moments)
+        return 400 + 300 * len(self.numbers) + moments
 
 
 class CellData:
@@ -183,7 +184,7 @@ class CellData:
     computed : Computed, optional
         Of the same samples.
     raw_count : int, optional
-        Of samples that are not read yet: how many.
+        Of samples that are not read yet: how many. Without a reader, that of `ticks`.
     """
 
     def __init__(
@@ -191,12 +192,14 @@ class CellData:
         ticks: Ticks | Callable[[], Ticks] | None,
         rest: Summary | None = None,
         computed: Computed | None = None,
-        raw_count: int = 0,
+        raw_count: int | None = None,
     ) -> None:
         if ticks is None and rest is None:
             raise ValueError("a cell without any realizations has no data")
-        if isinstance(ticks, Ticks):
-            raw_count = len(ticks)
+        if isinstance(ticks, Ticks) or ticks is None:
+            raw_count = 0 if ticks is None else len(ticks)
+        if raw_count is None:
+            raise ValueError("raw_count must be given for samples that are not read yet")
         self.raw_count = raw_count
         self._ticks = ticks if raw_count else None
         self.rest = rest if rest is not None and rest.count else None
@@ -211,9 +214,10 @@ class CellData:
     @property
     def ticks(self) -> Ticks | None:
         """Raw samples of the first realizations; None where all are in a summary."""
-        if callable(self._ticks):
-            self._ticks = self._ticks()
-        return self._ticks
+        ticks = self._ticks
+        if ticks is not None and not isinstance(ticks, Ticks):
+            ticks = self._ticks = ticks()
+        return ticks
 
     @property
     def nbytes(self) -> int:

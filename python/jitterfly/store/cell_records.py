@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 
 import numpy as np
@@ -170,12 +170,13 @@ class CellRecords:
     ) -> CellData:
         """See `Store.data`; `known` are samples from realization 0 on that were read before.
 
-        With what was `computed` of them before, samples are not read until they are asked for.
+        With what was `computed` of them before, samples are not read until they are asked for, and
+        `known` ones are not held until then.
         """
         self._refuse([(first, first + size) for first, size in self.missing(count)])
         limit = min(count, self.cell.raw_limit)
-        read = partial(self.ticks, 0, limit, None if computed else known)
-        ticks = read if computed else read()
+        later: Callable[[], Ticks] = partial(self.ticks, 0, limit)
+        ticks = self.ticks(0, limit, known) if computed is None else later
         self.recent.forget(self.cell.index, limit)
         summary = None
         if count > limit:

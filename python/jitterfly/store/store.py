@@ -44,8 +44,8 @@ _MOST_NAMED = 8  # runs, of those below a directory
 # Data of cells that stay in memory: how many, and bytes of their samples. What is computed of them
 # early is as much again.
 _MOST_DATA, _MOST_DATA_BYTES = 16, 2**27
-# Of what was computed of samples that are no longer in memory. Tables, pictures and claims ask for
-# the same numbers, one after the other.
+# Numbers stay longer than the samples that they were computed of: tables, pictures and claims ask
+# for the same ones, one after the other.
 _MOST_COMPUTED_BYTES = 2**26
 
 
@@ -196,11 +196,11 @@ class Store:
     def _keep_computed(self, key: tuple[int, int], computed: Computed) -> None:
         """For the next who asks for the same data; those that were kept first make room."""
         self._computed_bytes -= self._computed.pop(key, (0, None))[0]
-        self._computed[key] = computed.nbytes, computed
-        self._computed_bytes += computed.nbytes
-        while self._computed_bytes > _MOST_COMPUTED_BYTES:
-            size, _ = self._computed.pop(next(iter(self._computed)))
-            self._computed_bytes -= size
+        size = computed.nbytes
+        self._computed[key] = size, computed
+        self._computed_bytes += size
+        while self._computed and self._computed_bytes > _MOST_COMPUTED_BYTES:
+            self._computed_bytes -= self._computed.pop(next(iter(self._computed)))[0]
 
     def _is_too_much(self) -> bool:
         """Whether more data are in memory than there shall be."""
@@ -250,13 +250,18 @@ class Store:
             available = records.available(count - 1)
 
     def observed(self, cell: Cell, name: str) -> Observed:
-        """One observable over the realizations of the last look.
+        """One observable over the realizations of the last look, with the samples that there are.
 
         Raises
         ------
         ValueError
             There are none yet, or no such observable in this cell.
         """
+        found = self._observed(cell, name)
+        _ = found.data.ticks  # read now: who holds it need not keep the files
+        return found
+
+    def _observed(self, cell: Cell, name: str) -> Observed:
         count = self.decision(cell).realizations
         if not count:
             raise ValueError(f"{self.path}: {cell.name} has no realizations yet; run the study")
@@ -270,7 +275,7 @@ class Store:
         With targets the data decided when to stop: every interval holds whenever that was.
         """
         level = self.decision(cell).level(confidence)
-        estimate = self.observed(cell, name).statistic(statistic, level)
+        estimate = self._observed(cell, name).statistic(statistic, level)
         return replace(estimate, confidence=confidence)
 
     def to_xarray(self, confidence: float = 0.95) -> Any:
