@@ -7,9 +7,12 @@
 namespace jf::gpu {
 
 template <class Noise, class Network, bool kLinks>
+using DeviceRanks = MessageRanks<Tick, Noise, Network, kLinks, std::uint32_t, DeviceMessageState>;
+
+template <class Noise, class Network, bool kLinks>
 struct MessageThread {
   const PassJob& job;
-  const MessageRanks<Tick, Noise, Network, kLinks, std::uint32_t, DeviceMessageState>& ranks;
+  const DeviceRanks<Noise, Network, kLinks>& ranks;
   const MessageLaunch& launch;
   const std::int64_t realization, first;  // first: rank, or message, of this thread
   const bool idle;                        // this thread has nothing to do
@@ -141,7 +144,7 @@ __global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is
   BlockAction* const planned = reinterpret_cast<BlockAction*>(shared);
   Tick* const base =
       launch.in_shared ? shared + kBlockActionBytes / sizeof(Tick) : arena.ticks + realization;
-  const MessageRanks<Tick, Noise, Network, kLinks, std::uint32_t, DeviceMessageState> ranks{
+  const DeviceRanks<Noise, Network, kLinks> ranks{
       job.program,
       bound,
       network,

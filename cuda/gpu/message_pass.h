@@ -363,12 +363,11 @@ struct MessageLayout {
   double time_in_blocks(std::int64_t batch) const {
     return static_cast<double>(turns_of(batch)) *
            (static_cast<double>(actions) * kBarrierTime +
-            static_cast<double>(work * multiprocessors * width) * kBlockItemTime);
+            static_cast<double>(work * side_by_side()) * kBlockItemTime);
   }
   // How many blocks of shared memory each multiprocessor executes, one after the other.
   std::int64_t turns_of(std::int64_t realizations) const {
-    const std::int64_t at_once = multiprocessors * width;
-    return (realizations + at_once - 1) / at_once;
+    return (realizations + side_by_side() - 1) / side_by_side();
   }
 
   std::int64_t bytes(std::int64_t realizations) const {
