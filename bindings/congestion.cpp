@@ -1,4 +1,4 @@
-// pybind11 bindings of network congestion: simulate, routes of messages, the graph-walking peer.
+// pybind11 bindings of network congestion: simulate, routes of messages.
 
 #include "parts.h"
 
@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 
-#include "baselines/graph_walk.h"
 #include "congestion/program.h"
 
 namespace py = pybind11;
@@ -125,39 +124,6 @@ std::uint32_t cycle_length(std::uint64_t u, std::uint32_t left) {
   return congestion::cycle_length(u, left);
 }
 
-using Graph = jitterfly::graph_walk::Graph;
-using Message = jitterfly::graph_walk::Message;
-
-Graph make_graph(int nodes,
-                 const std::vector<std::tuple<int, int, bool, std::vector<int>>>& edges) {
-  Graph graph;
-  if (nodes < 1) throw std::invalid_argument("nodes must be at least 1");
-  graph.out.resize(static_cast<std::size_t>(nodes));
-  int number = 0;
-  for (const auto& [tail, head, any, destinations] : edges) {
-    if (tail < 0 || tail >= nodes || head < 0 || head >= nodes)
-      throw std::invalid_argument("edges must join nodes");
-    graph.out[static_cast<std::size_t>(tail)].push_back({number++, head, any, destinations});
-  }
-  return graph;
-}
-
-std::int64_t longest_delay(const Graph& graph, const Array<std::uint32_t>& host_of_rank,
-                           const Array<std::uint32_t>& offsets, const Array<std::uint32_t>& senders,
-                           const Array<std::uint32_t>& receivers, const std::vector<int>& own) {
-  std::vector<std::vector<Message>> levels;
-  for (py::ssize_t l = 0; l + 1 < offsets.size(); ++l) {
-    levels.emplace_back();
-    for (std::uint32_t i = offsets.data()[l]; i < offsets.data()[l + 1]; ++i) {
-      const std::uint32_t from = senders.data()[i], to = receivers.data()[i];
-      levels.back().push_back({static_cast<int>(from), static_cast<int>(to),
-                               static_cast<int>(host_of_rank.data()[from]),
-                               static_cast<int>(host_of_rank.data()[to])});
-    }
-  }
-  return jf::without_gil([&] { return jitterfly::graph_walk::longest_delay(graph, levels, own); });
-}
-
 }  // namespace
 
 void jf::bind_congestion(py::module_& m) {
@@ -192,10 +158,4 @@ void jf::bind_congestion(py::module_& m) {
         py::arg("keys"));
   m.def("cycle_length", &cycle_length, py::arg("u"), py::arg("left"));
   m.def("congestion_status", &congestion::gpu::status);
-  py::class_<Graph>(m, "GraphWalk")
-      .def(py::init(&make_graph), py::arg("nodes"), py::arg("edges"))
-      .def("route", &Graph::route, py::arg("from_"), py::arg("to"))
-      .def("longest_delay", &longest_delay, py::arg("host_of_rank"), py::arg("offsets"),
-           py::arg("senders"), py::arg("receivers"), py::arg("own"),
-           "The benchmark's peer: a walk of the graph.");
 }

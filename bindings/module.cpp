@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "baselines/event_driven.h"
 #include "build_info.h"
 #include "congestion/loads.h"
 #include "core/engine.h"
@@ -210,16 +209,6 @@ Tick advance_periodic(Tick period, Tick duration, bool stationary, Tick phase, T
   return noise.advance(next, t, w);
 }
 
-Tick event_driven(int log2_ranks, Tick send, Tick receive, Tick transit, Tick combine, Tick period,
-                  Tick duration, bool stationary, const Ticks& phases) {
-  if (log2_ranks < 0 || log2_ranks > 30 || phases.size() != py::ssize_t{1} << log2_ranks)
-    throw std::invalid_argument("phases must have one entry per rank");
-  const Tick* data = phases.data();
-  const py::gil_scoped_release release;
-  return jitterfly::event_driven_butterfly(log2_ranks, send, receive, transit, combine, period,
-                                           duration, stationary, data);
-}
-
 py::dict device_dict(const jf::gpu::Device& d) {
   py::dict r;
   r["index"] = d.index;
@@ -283,9 +272,6 @@ PYBIND11_MODULE(_core, m) {
   m.def("philox", &philox, py::arg("counter"), py::arg("key"));
   m.def("advance_periodic", &advance_periodic, py::arg("period"), py::arg("duration"),
         py::arg("stationary"), py::arg("phase"), py::arg("t"), py::arg("w"));
-  m.def("event_driven", &event_driven, py::arg("log2_ranks"), py::arg("send"), py::arg("receive"),
-        py::arg("transit"), py::arg("combine"), py::arg("period"), py::arg("duration"),
-        py::arg("stationary"), py::arg("phases"), "The benchmark's event-driven peer.");
 
   m.def("gpu_memory_available", &jf::gpu::available_memory,
         "Bytes of GPU memory that simulate may take now; 0 without a device.");

@@ -268,17 +268,6 @@ def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]: ...
 def advance_periodic(
     period: int, duration: int, stationary: bool, phase: int, t: int, w: int
 ) -> int: ...
-def event_driven(
-    log2_ranks: int,
-    send: int,
-    receive: int,
-    transit: int,
-    combine: int,
-    period: int,
-    duration: int,
-    stationary: bool,
-    phases: Ticks,
-) -> int: ...
 def cannot_count() -> str: ...
 def count_instructions(
     program: Program, seed: int, realizations: int, most: int = ...
@@ -341,20 +330,6 @@ def congestion_routes(
 ) -> npt.NDArray[np.uint32]: ...
 def congestion_status() -> str: ...
 def cycle_length(u: int, left: int) -> int: ...
-
-class GraphWalk:
-    def __init__(
-        self, nodes: int, edges: Sequence[tuple[int, int, bool, Sequence[int]]]
-    ) -> None: ...
-    def route(self, from_: int, to: int) -> list[int]: ...
-    def longest_delay(
-        self,
-        host_of_rank: Numbers,
-        offsets: Numbers,
-        senders: Numbers,
-        receivers: Numbers,
-        own: Sequence[int],
-    ) -> int: ...
 
 counter: str
 

@@ -1,6 +1,6 @@
 """Benchmark of network congestion, beside a straightforward walk of the graph as in ORCS.
 
-The baseline (cuda/baselines/graph_walk.h) walks edge by edge as ORCS does, with numbers in place of
+The baseline (graph_walk.h) walks edge by edge as ORCS does, with numbers in place of
 names. The messages are given to it; the engine draws them, too.
 """
 
@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 from reference.fat_tree_graph import FatTreeGraph
 
-from jitterfly.backends import core
 from jitterfly.bench import DisagreementError
 from jitterfly.congestion import (
     CongestionCase,
@@ -25,6 +24,8 @@ from jitterfly.congestion import (
     congestion_realization,
     simulate_congestion,
 )
+
+from .peer_library import GraphWalk
 
 GOAL_TIMES_AS_FAST = 50.0
 GOAL_HOSTS = 1152
@@ -59,7 +60,7 @@ def contest(hosts: int = GOAL_HOSTS, turns: int = 5, realizations: int = 200) ->
     """
     tree = FatTree.of(hosts)
     case, nodes = CongestionCase(tree), FatTreeGraph(tree.m, tree.w, tree.p)
-    graph = core.GraphWalk(len(nodes.nodes), nodes.tables())
+    graph = GraphWalk(len(nodes.nodes), nodes.tables())
     engine, walk, same = [], [], True
     for turn in range(turns):
         drawn = congestion_realization(case, turn, _SEED)

@@ -5,9 +5,6 @@ It is a peer of the engine beside NumPy, and on a small case the reference of ev
 
 from __future__ import annotations
 
-import numpy as np
-
-from jitterfly.backends import core
 from jitterfly.bench.measure import (
     NOISES,
     NUMPY,
@@ -19,6 +16,8 @@ from jitterfly.bench.measure import (
     programs,
     vectorized,
 )
+
+from . import peer_library
 
 EVENTS = "C++, event-driven"
 REFERENCE_RANKS = 2**8
@@ -40,8 +39,7 @@ def event_driven(work: PeerWork, phases: Ticks) -> Ticks:
         Ticks.
     """
     noise = work.period, work.duration, work.stationary
-    done = [core.event_driven(work.log2_ranks, *work.costs, *noise, p) for p in phases]
-    return np.array(done, dtype=np.int64)
+    return peer_library.event_driven(work.log2_ranks, work.costs, *noise, phases)
 
 
 PEERS: dict[str, Complete] = {NUMPY: vectorized, EVENTS: event_driven}

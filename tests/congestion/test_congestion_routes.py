@@ -5,12 +5,12 @@ from math import prod
 
 import numpy as np
 import pytest
+from bench.peer_library import GraphWalk
 from reference import congestion as plain
 from reference.fat_tree_graph import FatTreeGraph
 from support.scale import at_most, full_scale, some
 
 import jitterfly.congestion as jc
-from jitterfly.backends import core
 from jitterfly.congestion.topology import NAMED
 
 NO_EDGE = 2**32 - 1
@@ -109,7 +109,7 @@ def test_closed_form_is_a_walk_along_tables(name):
     assert len(edges) == tree.edges
     if name == "two ports":  # a host takes the first edge that has its destination
         assert not any(any_ for _, _, any_, _ in edges)
-    walk = core.GraphWalk(len(graph.nodes), edges)
+    walk = GraphWalk(len(graph.nodes), edges)
     random = np.random.default_rng(2)
     levels = [random.integers(tree.hosts, size=(2000, 2)) for _ in range(5)]
     levels = [level[level[:, 0] != level[:, 1]] for level in levels]
