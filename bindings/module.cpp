@@ -29,8 +29,8 @@ jf::Program make_program(int log2_ranks, const jf::Array<std::int32_t>& steps, i
                          const std::optional<jf::Array<std::int32_t>>& listed,
                          const std::optional<Ticks>& rank_times,
                          const std::vector<Tick>& combines) {
-  if (steps.ndim() != 2 || (steps.shape(1) != 5 && steps.shape(1) != 11))
-    throw std::invalid_argument("steps must have the shape (n, 5) or (n, 11)");
+  if (steps.ndim() != 2 || steps.shape(1) != 11)
+    throw std::invalid_argument("steps must have the shape (n, 11)");
   if (messages && (messages->ndim() != 2 || messages->shape(1) != 4))
     throw std::invalid_argument("messages must have the shape (m, 4)");
   jf::Program p;
@@ -46,20 +46,9 @@ jf::Program make_program(int log2_ranks, const jf::Array<std::int32_t>& steps, i
   p.costs = {send, receive, transit, combine, work, forward, patience, ask, request};
   p.mirrors = std::move(mirrors);
   const auto s = steps.unchecked<2>();
-  for (py::ssize_t i = 0; i < s.shape(0); ++i) {
-    jf::Step step{s(i, 0), s(i, 1), s(i, 2), s(i, 3), s(i, 4)};
-    if (step.kind == jf::kMessage && s.shape(1) != 11)
-      throw std::invalid_argument("steps with messages must have the shape (n, 11)");
-    if (s.shape(1) == 11) {
-      step.map = s(i, 5);
-      step.a = s(i, 6);
-      step.b = s(i, 7);
-      step.c = s(i, 8);
-      step.cost = s(i, 9);
-      step.repeat = s(i, 10);
-    }
-    p.steps.push_back(step);
-  }
+  for (py::ssize_t i = 0; i < s.shape(0); ++i)
+    p.steps.push_back({s(i, 0), s(i, 1), s(i, 2), s(i, 3), s(i, 4), s(i, 5), s(i, 6), s(i, 7),
+                       s(i, 8), s(i, 9), s(i, 10)});
   if (messages) {
     const auto m = messages->unchecked<2>();
     for (py::ssize_t i = 0; i < m.shape(0); ++i)

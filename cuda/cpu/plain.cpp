@@ -56,13 +56,14 @@ class PlainTile {
 
   void do_step(const Step& step) {
     const std::vector<Clock<Tick>> old = clocks_;
-    if (step.kind == kExchange && (step.flags & kCopy) != 0) {
-      std::vector<Tick> originals(ranks_);
-      std::vector<OwnPath<Tick>> own(ranks_);
-      for (std::size_t x = 0; x < ranks_; ++x) {
+    std::vector<Tick> originals(ranks_);
+    if (step.kind == kExchange)
+      for (std::size_t x = 0; x < ranks_; ++x)
         originals[x] = arrival(kOriginalJitter, step, x, old[partner(step, x)].sent);
+    if (step.kind == kExchange && (step.flags & kCopy) != 0) {
+      std::vector<OwnPath<Tick>> own(ranks_);
+      for (std::size_t x = 0; x < ranks_; ++x)
         own[x] = own_path(noise_, p_.costs, step, originals[x], old[x]);
-      }
       for (std::size_t x = 0; x < ranks_; ++x) {
         const Tick copy = arrival(kCopyJitter, step, x, own[x ^ 1].after.busy);
         ready_[x] = settle(noise_, p_.costs, step, originals[x], copy, own[x], clocks_[x]);
@@ -70,12 +71,9 @@ class PlainTile {
       return;
     }
     if (step.kind == kExchange && (step.flags & kAsk) != 0) {
-      std::vector<Tick> originals(ranks_);
       std::vector<AskedPath<Tick>> own(ranks_);
-      for (std::size_t x = 0; x < ranks_; ++x) {
-        originals[x] = arrival(kOriginalJitter, step, x, old[partner(step, x)].sent);
+      for (std::size_t x = 0; x < ranks_; ++x)
         own[x] = asked_path(noise_, p_.costs, step, originals[x], old[x]);
-      }
       for (std::size_t x = 0; x < ranks_; ++x) {
         const Tick departure = answer_departure(p_.costs, own[x].asked, own[x ^ 1].ready);
         const Tick answer = arrival(kCopyJitter, step, x, departure);
@@ -91,8 +89,7 @@ class PlainTile {
       } else if (step.kind == kEnter) {
         ready_[x] = enter(noise_, p_.costs, step, c);
       } else if (step.kind == kExchange) {
-        const Tick arrives = arrival(kOriginalJitter, step, x, old[partner(step, x)].sent);
-        ready_[x] = exchange(noise_, p_.costs, step, arrives, c);
+        ready_[x] = exchange(noise_, p_.costs, step, originals[x], c);
       } else if (step.kind == kForward) {
         const Tick departure = send_forward(noise_, p_.costs, old[partner(step, x)]);
         ready_[x] = receive_forward(send_forward(noise_, p_.costs, old[x]),

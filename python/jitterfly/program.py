@@ -51,27 +51,22 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
     cycle = case.lowered
     table, costs = cycle.table, cycle.costs
     one, listed = _engine_steps(cycle)
-    plain = not table.entries and case.ranks == 1 << case.log2_ranks and case.is_even
-    one = one[:, :5] if plain else one
     steps = np.tile(one.astype(np.int32), (case.cycles, 1, 1))
     # The number of draws may be 2^31 (`Case` sees to it), so that the last one fits but not it.
     before = np.arange(case.cycles, dtype=np.int64)[:, None]
     steps[:, :, _DRAW] = cycle.draws * before + one[:, _ROUND]
     steps[:, :, _ROW] = rows
-    machine: dict[str, Any] = {"load": cycle.load}
-    if not case.is_even:
-        machine["rank_times"] = _put_rank_times(case, steps)
-    if not plain:
-        machine |= {
-            "ranks": case.ranks,
-            "messages": np.array(table.entries, dtype=np.int64).reshape(-1, 4),
-            "loads": list(table.loads),
-            "combines": list(table.combines),
-            "listed": listed,
-        }
+    rank_times = None if case.is_even else _put_rank_times(case, steps)
     program = core.Program(
         log2_ranks=case.log2_ranks,
+        ranks=case.ranks,
         steps=steps.reshape(-1, one.shape[1]),
+        messages=np.array(table.entries, dtype=np.int64).reshape(-1, 4),
+        load=cycle.load,
+        loads=list(table.loads),
+        combines=list(table.combines),
+        listed=listed,
+        rank_times=rank_times,
         rows=int(rows.max()) + 1,
         work=to_ticks(case.compute_time),
         forward=cycle.forward,
@@ -79,7 +74,6 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
         mirrors=cycle.mirrors,
         **cycle.asking._asdict(),
         **costs._asdict(),
-        **machine,
     )
     for noise in case.placed_noise:
         noise.apply(program, case.ranks, costs.transit, [cost.transit for cost in table.entries])

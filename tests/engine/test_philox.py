@@ -130,7 +130,7 @@ def test_uniform_numbers_are_dense_near_zero():
     28 bits is set in half of the phases. 6 standard deviations, 56 counts: false alarms below 2e-7.
     """
     ranks, period = 2**16, 2**60
-    program = _core.Program(log2_ranks=16, steps=np.array([[1, 0, 2, 0, 0]], dtype=np.int32),
+    program = _core.Program(log2_ranks=16, steps=np.array([[1, 0, 2, *[0] * 7, 1]], dtype=np.int32),
                             rows=1, send=0, receive=0, transit=1, combine=0, work=0,
                             forward=0)  # fmt: skip
     program.add_periodic(period=period, duration=1, stationary=False, node_ranks=1)

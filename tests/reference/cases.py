@@ -61,12 +61,12 @@ class EngineCase:
         return run
 
     def steps(self):
-        """The program as the engine takes it: kind, round, flags, draw, row."""
+        """The program as the engine takes it: kind, round, flags, draw, row; no messages."""
         numbers = {row: number for number, row in enumerate(self.rows)}
         steps, row = [], 0
 
         def step(kind, number=0, flags=0, draw=0, row=None):
-            steps.append((kind, number, flags, draw, numbers.get(row, -1)))
+            steps.append((kind, number, flags, draw, numbers.get(row, -1), 0, 0, 0, 0, 0, 1))
 
         for cycle in range(self.cycles):
             step(COMPUTE, draw=64 * cycle)

@@ -164,9 +164,6 @@ class Run:
         """What read_case.h reads."""
         case, costs = self.case, self.case.costs
         steps, noise = case.steps(), Recorder()
-        if steps.shape[1] == 5:  # no messages
-            others = np.tile([0, 0, 0, 0, 0, 1], (len(steps), 1))
-            steps = np.concatenate([steps, others], axis=1)
         noise.ranks, noise.has_copies = case.ranks, bool((steps[:, 2] & COPY).any())
         case.add_noise(Recorder, noise)
         return [case.log2_ranks, len(case.rows), self.one_rank, costs.send, costs.receive,
