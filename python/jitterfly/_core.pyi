@@ -98,6 +98,16 @@ class Program:
         begin: int = ...,
         end: int = ...,
     ) -> None: ...
+    def add_traces(
+        self,
+        recordings: Sequence[tuple[Ticks, Ticks, int]],
+        of_ranks: npt.NDArray[np.integer[Any]],
+        node_ranks: int = 1,
+        in_compute: bool = True,
+        in_communication: bool = True,
+        begin: int = ...,
+        end: int = ...,
+    ) -> None: ...
     def add_step(
         self,
         delay: Delay,

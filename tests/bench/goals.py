@@ -6,10 +6,9 @@ import statistics
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from jitterfly.bench.measure import CPU, CUDA, NOISES, NUMPY, bytes_in_flight, programs
+from jitterfly.bench.measure import CPU, CUDA, NOISES, bytes_in_flight, programs
 
 from . import congestion
-from .peers import EVENTS
 
 SMALL, LARGE, BIG = 2**12, 2**23, 2**20
 CARD = 2**13
@@ -57,10 +56,6 @@ def goals(
             goal = Goal(f"{program}, periodic noise, 2^{ranks.bit_length() - 1} ranks: time of a "
                         "rank-round over that of the butterfly", 1.5, False)  # fmt: skip
             found.append((goal, _times(engine(ranks, program), engine(ranks))))
-    for name, bound in ((EVENTS, 1000.0), (NUMPY, 50.0)):
-        goal = Goal(f"times as fast as {name}, 2^12 ranks, per core", bound, True)
-        found.append((goal, _times(one.get((name, "butterfly", "periodic", SMALL)),
-                                   engine(SMALL))))  # fmt: skip
     found.append((Goal("time of a rank-round at 2^23 ranks over that at 2^12", 2.0, False),
                   _times(engine(LARGE), engine(SMALL))))  # fmt: skip
     large = [size for size in sizes if size["ranks"] >= BIG]

@@ -336,8 +336,6 @@ def test_goals_are_judged_by_what_was_measured():
     rows = [
         row("butterfly", 2**12, 4e-10), row("butterfly", 2**23, 9e-10),
         row("MS12, all T", 2**12, 5e-10), row("CS14, full set", 2**12, 7e-10),
-        row("butterfly", 2**12, 5e-7, "C++, event-driven"),
-        row("butterfly", 2**12, 1e-8, "NumPy, vectorized"),
         row("butterfly", 2**13, 1e-12, "jitterfly, cuda", None, share=0.5),
     ]  # fmt: skip
     sizes = [
@@ -349,13 +347,13 @@ def test_goals_are_judged_by_what_was_measured():
     judged = bench_goals.goals(rows, sizes, network)
     found = [(goal["found"], goal["met"]) for goal in judged]
     expected = [(2.5e9, True), (1 / 9e-10, True), (1.25, True), (None, None), (1.75, False),
-                (None, None), (1250, True), (25, False), (2.25, False), (17, False),
+                (None, None), (2.25, False), (17, False),
                 (1e12, True), (None, None), (0.5, True), (49.9, False), (100, True)]  # fmt: skip
     for (value, met), (wanted, right) in zip(found, expected, strict=True):
         assert value == (wanted if wanted is None else pytest.approx(wanted))
         assert met is right
     text = "\n".join(bench_goals.lines(judged))
-    assert text.count("NOT met") == 5
+    assert text.count("NOT met") == 4
     assert text.count("not measured") == 3
     assert "the largest" in text
     assert all(goal["met"] is None for goal in bench_goals.goals([], []))
