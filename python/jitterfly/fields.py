@@ -11,7 +11,7 @@ import json
 import operator
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, get_origin
 
 import numpy as np
@@ -33,6 +33,7 @@ MOST_SEED = 2**64 - 1
 MOST_THREADS = 1024
 
 _T = TypeVar("_T")
+_K = TypeVar("_K")
 _C = TypeVar("_C", bound="Component")
 _WORDS_SHOWN = 12
 _LETTERS_SHOWN = 200
@@ -95,6 +96,20 @@ def first_few(names: Sequence[str], most: int) -> str:
     """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def grouped(items: Iterable[_T], key: Callable[[_T], _K]) -> dict[_K, list[_T]]:
+    """The items by their key, in the order in which keys and items come.
+
+    Examples
+    --------
+    >>> grouped(["b1", "a1", "b2"], key=lambda name: name[0])
+    {'b': ['b1', 'b2'], 'a': ['a1']}
+    """
+    groups: dict[_K, list[_T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def seed_in_files(seed: int) -> int | str:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..congestion.study import HALF, FigurePoint
+from ..fields import grouped
 from ..stats import Estimate
 from ..stats.critical_values import student_t
 from .claim import AXIS, NUMBER, OURS, WORDS, Claim, Finding, above, between, every, exceeds
@@ -45,10 +46,7 @@ _SURE = 2.576  # normal, 99 %: with the five sizes together 95 %
 
 def series(points: Sequence[FigurePoint]) -> dict[str, list[FigurePoint]]:
     """Points that differ in ratio or size only, in the order that they came in."""
-    lines: dict[str, list[FigurePoint]] = {}
-    for point in points:
-        lines.setdefault(point.where, []).append(point)
-    return lines
+    return grouped(points, lambda point: point.where)
 
 
 def _against_ratio(points: Sequence[FigurePoint]) -> list[Finding]:

@@ -16,7 +16,15 @@ from typing import Any, ClassVar, Literal
 
 from ..algorithms.algorithm import MOST_ROUNDS
 from ..case import MOST_CYCLES, AnyCase
-from ..fields import Component, check_choice, check_integer, check_keys, did_you_mean, shorten
+from ..fields import (
+    Component,
+    check_choice,
+    check_integer,
+    check_keys,
+    did_you_mean,
+    grouped,
+    shorten,
+)
 from ..noise_free import (
     has_one_random_source,
     noise_free_observations,
@@ -404,10 +412,7 @@ def _group_of(select: Select, T: int | None, cycle: int | None) -> tuple[int | N
 def _grouped(
     found: Iterable[Chosen], select: Select
 ) -> dict[tuple[int | None, int | None], list[Chosen]]:
-    groups: dict[tuple[int | None, int | None], list[Chosen]] = {}
-    for one in found:
-        groups.setdefault(_group_of(select, one.T, one.cycle), []).append(one)
-    return groups
+    return grouped(found, lambda one: _group_of(select, one.T, one.cycle))
 
 
 def _common_values(

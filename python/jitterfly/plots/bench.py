@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..bench.measure import CPU, CUDA, KINDS, PROGRAMS
+from ..fields import grouped
 from .draw import FORMATS, MISSING
 
 try:
@@ -74,11 +75,9 @@ def _first_way(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _grouped(
     rows: list[dict[str, Any]], by: str, fixed: str, value: str
 ) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in sorted(rows, key=lambda row: int(row["ranks"])):
-        if row[fixed] == value:
-            found.setdefault(row[by], []).append(row)
-    return found
+    shown = [row for row in rows if row[fixed] == value]
+    shown.sort(key=lambda row: int(row["ranks"]))
+    return grouped(shown, lambda row: str(row[by]))
 
 
 def _roofline(

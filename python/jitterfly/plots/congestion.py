@@ -18,6 +18,7 @@ from matplotlib.ticker import NullLocator
 
 from ..congestion import CongestionCase, FatTree, congestion_realization
 from ..congestion.study import FigurePoint
+from ..fields import grouped
 from . import style
 
 _COLUMNS = 3
@@ -32,14 +33,14 @@ _BARS: dict[str, Any] = {"markersize": 4, "linewidth": 1.3, "elinewidth": 1.4, "
 
 def draw_ratio(points: Sequence[FigurePoint], title: str, claimed: tuple[float, float]) -> Figure:
     """A panel for each network and routing, a series for each rule; z stands below the ratio."""
-    panels = _grouped(points, lambda point: f"{_network(point)}, {_routing(point)}")
-    if len(panels) == len(_grouped(points, _network)):  # each has one routing
-        panels = _grouped(points, _network)
+    panels = grouped(points, lambda point: f"{_network(point)}, {_routing(point)}")
+    if len(panels) == len(grouped(points, _network)):  # each has one routing
+        panels = grouped(points, _network)
     figure, grid = _grid(len(panels))
     for axes, (name, inside) in zip(grid, panels.items(), strict=False):
         style.panel_title(axes, name)
         _claimed(axes, claimed)
-        rules = _grouped(inside, _rule)
+        rules = grouped(inside, _rule)
         for number, (rule, line) in enumerate(rules.items()):
             at = np.array([point.case.ratio for point in line])
             look = style.SERIES[_labels(points, _rule).index(rule)]
@@ -55,20 +56,20 @@ def draw_ratio(points: Sequence[FigurePoint], title: str, claimed: tuple[float, 
 
 def draw_size(points: Sequence[FigurePoint], title: str, claimed: tuple[float, float]) -> Figure:
     """A panel for each rule (and pattern), a series for each routing, against all ranks."""
-    patterns = _grouped(points, _pattern)
-    panels = _grouped(points, lambda point: f"{_pattern(point)}, rule {point.case.rule}")
+    patterns = grouped(points, _pattern)
+    panels = grouped(points, lambda point: f"{_pattern(point)}, rule {point.case.rule}")
     figure, grid = _grid(len(panels))
     for axes, (name, inside) in zip(grid, panels.items(), strict=False):
         style.panel_title(axes, name if len(patterns) > 1 else name.partition(", ")[2])
         _claimed(axes, claimed)
-        middle = (len(_grouped(inside, _routing)) - 1) / 2
-        for number, (routing, line) in enumerate(_grouped(inside, _routing).items()):
+        middle = (len(grouped(inside, _routing)) - 1) / 2
+        for number, (routing, line) in enumerate(grouped(inside, _routing).items()):
             at = np.array([point.case.ranks for point in line], dtype=float)
             look = style.SERIES[_labels(points, _routing).index(routing)]
             _series(axes, at * 1.04 ** (number - middle), line, look, band=number == 0)
         axes.set_xscale("log", base=2)
         axes.xaxis.set_minor_locator(NullLocator())
-        line = next(iter(_grouped(inside, _routing).values()))
+        line = next(iter(grouped(inside, _routing).values()))
         axes.set_xticks([point.case.ranks for point in line],
                         [f"{p.case.ranks}\n{p.case.z}" for p in line], fontsize=6.5)  # fmt: skip
         axes.set_xlabel("ranks; below: z, those of the collective")
@@ -81,7 +82,7 @@ def draw_boxes(points: Sequence[FigurePoint], title: str) -> Figure:
     """HSL09's slide 7: box plots over realizations, a panel for each network."""
     rule = points[0].case.rule
     points = [point for point in points if point.case.rule == rule]
-    panels = _grouped(points, _network)
+    panels = grouped(points, _network)
     figure, grid = _grid(len(panels), 3.0)
     for axes, (name, line) in zip(grid, panels.items(), strict=False):
         style.panel_title(axes, name)
@@ -159,21 +160,12 @@ def _legend_line(look: style.Look, label: str) -> Line2D:
     return Line2D([], [], **look.marked, markeredgecolor=look.dark, markersize=4, label=label)
 
 
-def _grouped(
-    points: Sequence[FigurePoint], of: Callable[[FigurePoint], str]
-) -> dict[str, list[FigurePoint]]:
-    found: dict[str, list[FigurePoint]] = {}
-    for point in points:
-        found.setdefault(of(point), []).append(point)
-    return found
-
-
 def _labels(points: Sequence[FigurePoint], of: Callable[[FigurePoint], str]) -> list[str]:
-    return list(_grouped(points, of))
+    return list(grouped(points, of))
 
 
 def _named(points: Sequence[FigurePoint], of: Callable[[FigurePoint], str]) -> str:
-    return ", ".join(_grouped(points, of))
+    return ", ".join(grouped(points, of))
 
 
 def _pattern_text(points: Sequence[FigurePoint]) -> str:

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from ..fields import grouped
 from ..results import Panel, Results, figure_axes, figures
 from ..results.figure_axes import axis_title, evenly
 from ..results.main_numbers import MainNumbers
@@ -97,19 +98,14 @@ def _other_axes(results: Results) -> dict[str, list[object]]:
 
 
 def _by_kind(results: Results, names: list[str]) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        groups.setdefault(figures.kind_of(results.study, name) or name, []).append(name)
+    groups = grouped(names, lambda name: figures.kind_of(results.study, name) or name)
     return {kind.replace("_", " "): group for kind, group in groups.items()}
 
 
 def _columns(results: Results, panels: list[Panel], by: str) -> list[tuple[str, list[Panel]]]:
     """Panels that differ in the axis `by` only share a column."""
-    columns: dict[str, list[Panel]] = {}
-    for panel in panels:
-        without = (results.axis, by) if by else (results.axis,)
-        columns.setdefault(results.label(panel.cells[0], without), []).append(panel)
-    return list(columns.items())
+    without = (results.axis, by) if by else (results.axis,)
+    return list(grouped(panels, lambda panel: results.label(panel.cells[0], without)).items())
 
 
 def _cell(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..case import Case
+from ..fields import grouped
 from ..simulate import simulate_checked
 from ..trace import (
     COPY,
@@ -60,10 +62,8 @@ def _draw_bars(
     axes: Any, bars: list[tuple[int, int, int]], scale: float, height: float, **look: Any
 ) -> None:
     """Bars of (rank, begin, end): one collection for each rank, as there may be thousands."""
-    by_rank: dict[int, list[tuple[float, float]]] = {}
-    for rank, begin, stop in bars:
-        by_rank.setdefault(rank, []).append((begin * scale, (stop - begin) * scale))
-    for rank, spans in by_rank.items():
+    for rank, of_rank in grouped(bars, itemgetter(0)).items():
+        spans = [(begin * scale, (stop - begin) * scale) for _, begin, stop in of_rank]
         axes.broken_barh(spans, (rank - height / 2, height), **look)
 
 
@@ -71,13 +71,10 @@ def _draw_messages(axes: Any, messages: list[Message], scale: float) -> None:
     """Lines from sender to receiver: one collection for each kind."""
     from matplotlib.collections import LineCollection
 
-    lines: dict[tuple[str, bool], list[list[tuple[float, int]]]] = {}
-    for m in messages:
-        ends = [(m.sent * scale, m.source), (m.arrival * scale, m.target)]
-        lines.setdefault((m.kind, m.used), []).append(ends)
-    for (kind, used), ends_of_all in lines.items():
-        _, look = _MESSAGES[kind, used]
-        axes.add_collection(LineCollection(ends_of_all, capstyle="round", **look))
+    for key, alike in grouped(messages, lambda m: (m.kind, m.used)).items():
+        _, look = _MESSAGES[key]
+        lines = [[(m.sent * scale, m.source), (m.arrival * scale, m.target)] for m in alike]
+        axes.add_collection(LineCollection(lines, capstyle="round", **look))
 
 
 def _legend(replay: Replay) -> list[Any]:

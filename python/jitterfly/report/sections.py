@@ -12,6 +12,7 @@ import numpy as np
 
 from ..claims import judge
 from ..congestion.study import FigurePoint
+from ..fields import grouped
 from ..files import write_whole
 from ..info import __version__, info
 from ..plots import draw
@@ -114,9 +115,7 @@ def tables(results: Results) -> tuple[Table, ...]:
 
     An observable of each cycle or each T is one table, with the cycle or T as a column.
     """
-    groups: dict[str, list[str]] = {}
-    for name in results.columns:
-        groups.setdefault(name.partition(", ")[0], []).append(name)
+    groups = grouped(results.columns, lambda name: name.partition(", ")[0])
     all_tables = [_table(results, group, names) for group, names in groups.items()]
     return tuple(table for table in all_tables if table.rows)
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from .. import stats
 from ..case import AnyCase, Case
+from ..fields import grouped
 from ..noise import Congestion
 from ..observables import Decision, Family, Form, Measure, Observed, Target, in_words, unseen_noise
 from ..store import Store
@@ -266,10 +267,7 @@ class Results:
 
     def groups(self, without: tuple[str, ...]) -> dict[str, list[CellResults]]:
         """Cells that differ on these axes alone, by their label."""
-        groups: dict[str, list[CellResults]] = {}
-        for cell in self.cells:
-            groups.setdefault(self.label(cell, without), []).append(cell)
-        return groups
+        return grouped(self.cells, lambda cell: self.label(cell, without))
 
     def settings(self, most: int, without: tuple[str, ...] = ()) -> dict[str, list[str]]:
         """Values of the axes beside `axis`: at most so many combinations, see `figure_axes`."""
