@@ -55,18 +55,6 @@ QUICK = Sizes(one=4000, last=4000, largest=2000, rounds=12)
 FULL = Sizes(one=200_000, last=200_000, largest=10_000, rounds=18)
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """The distance of a sample to the distribution function that theory gives."""
-
-    what: str
-    realizations: int
-    distance: float
-    allowed: float
-    simulated: tuple[float, float, float]  # mean and its 95 % interval, seconds
-    exact: float
-
-
 def _noises() -> list[tuple[str, Distribution]]:
     return [
         ("Bernoulli: 14 µs, p = 0.01", Bernoulli(0.01, "14us")),
@@ -81,7 +69,7 @@ def machine(rounds: int, *noise: Any) -> Case:
     return Case(2**rounds, network=network, noise=noise, message_bytes=1)
 
 
-def simulate_ends(sizes: Sizes, tell: Tell) -> tuple[list[Ends], list[Agreement]]:
+def simulate_ends(sizes: Sizes, tell: Tell) -> tuple[list[Ends], list[list[str]]]:
     """One rank and the last one after 13 rounds, for each noise, at the receive and at the send."""
     ends, checks = [], []
     for at in ("receive", "send"):
@@ -136,28 +124,32 @@ def later(samples: Floats) -> Points:
     return Points(at, number / count, low, high)
 
 
-def agreement(what: str, law: Any, samples: Floats) -> Agreement:
-    """A sample beside its law."""
+def agreement(what: str, law: Any, samples: Floats) -> list[str]:
+    """A row of the table: the distance of a sample to the distribution that theory gives."""
     values, counts = np.unique(samples, return_counts=True)
     upto = np.cumsum(counts) / len(samples)
     tick = 1e-12
     after = np.abs(upto - law.cdf(values)).max()
     before = np.abs(upto - counts / len(samples) - law.cdf(values - tick)).max()
+    allowed = sqrt(log(2 / LEVEL) / (2 * len(samples)))
     estimate = mean(samples)
-    return Agreement(
-        what,
-        len(samples),
-        float(max(after, before)),
-        sqrt(log(2 / LEVEL) / (2 * len(samples))),
-        (float(estimate.value), float(estimate.low), float(estimate.high)),
-        law.mean(),
+    value, low, high = (
+        show_seconds(float(x), 5) for x in (estimate.value, estimate.low, estimate.high)
     )
+    return [
+        what,
+        f"{len(samples):,}",
+        f"{max(after, before):.4f}",
+        f"{allowed:.4f}",
+        f"{value} [{low}, {high}]",
+        show_seconds(law.mean(), 5),
+    ]
 
 
 _SCALE = 1e-5  # seconds, of every delay
 
 
-def simulate_growth(sizes: Sizes, tell: Tell) -> tuple[list[Growth], list[Agreement]]:
+def simulate_growth(sizes: Sizes, tell: Tell) -> tuple[list[Growth], list[list[str]]]:
     """The largest of N draws: a compute phase, then a collective that takes no time (AGV05)."""
     delays: dict[str, Any] = {
         "exponential": Exponential(_SCALE),
@@ -355,19 +347,7 @@ def _make(folder: Path, sizes: Sizes, tell: Tell) -> list[list[str]]:
         draw.save(figure, folder / "growth.svg")
         figure = plots.draw_limits(limits, "What limits a collective", sides)
         draw.save(figure, folder / "limits.svg")
-    return [_row(check) for check in (*checks, *more)]
-
-
-def _row(check: Agreement) -> list[str]:
-    value, low, high = (show_seconds(x, 5) for x in check.simulated)
-    return [
-        check.what,
-        f"{check.realizations:,}",
-        f"{check.distance:.4f}",
-        f"{check.allowed:.4f}",
-        f"{value} [{low}, {high}]",
-        show_seconds(check.exact, 5),
-    ]
+    return [*checks, *more]
 
 
 def _picture(folder: Path, name: str) -> Picture:
