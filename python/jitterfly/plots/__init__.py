@@ -6,29 +6,10 @@ asked for.
 """
 
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
-__all__ = [
-    "advice",
-    "bench",
-    "causes",
-    "compare_measured",
-    "congestion",
-    "curves",
-    "distribution",
-    "draw",
-    "each_cycle",
-    "family",
-    "inference",
-    "maps",
-    "noise",
-    "papers",
-    "schedule",
-    "schedule_path",
-    "slowdown_tables",
-    "theory",
-    "trace",
-]
+__all__ = sorted(module.name for module in iter_modules(__path__))
 
 
 def __getattr__(name: str) -> Any:
@@ -38,4 +19,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__
