@@ -15,7 +15,7 @@ from ..case import Case, ScarceRecordingWarning, doubts
 from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..program import rank_rounds
 from . import schedule
-from .one_case import add_case, add_case_options, any_case_of
+from .one_case import add_case, add_case_options, case_of
 from .options import integer
 from .output import PICTURE, add_json, check_files, print_json, show_phases, tell, write_files
 
@@ -65,7 +65,7 @@ def _run(chosen: argparse.Namespace) -> None:
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
     if chosen.file is None:  # what a file is for shows when it is read
         schedule.check_case_options(chosen)
-    case, seed, where = any_case_of(chosen)
+    case, seed, where = case_of(chosen)
     if not isinstance(case, Case):
         schedule.explain_cell(chosen, case, seed, where)
         return

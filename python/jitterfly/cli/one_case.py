@@ -96,22 +96,8 @@ def add_case_options(parser: argparse.ArgumentParser) -> None:
     add("--compute-time", metavar="TIME", help="CPU time of a compute phase before each")
 
 
-def read_case(path: Path, at: list[str]) -> tuple[Case, int, str]:
-    """The case of a collective in a file; of a study also its seed, and which cell (else 0 and "").
-
-    Raises
-    ------
-    ValueError
-        As `load_case` and `load_study`; no such cell; cells of what has one case alone; or a
-        schedule of an application.
-    OSError
-        The file can not be read.
-    """
-    case, seed, where = _read_any_case(path, at)
-    return _of_collective(case, path), seed, where
-
-
-def _of_collective(case: AnyCase, path: Path) -> Case:
+def check_collective(case: AnyCase, path: Path) -> Case:
+    """The case, unless its file has schedules of applications: that raises ValueError."""
     if not isinstance(case, Case):
         raise ValueError(
             f"{path}: its cases are schedules, not collectives; jitterfly run and jitterfly "
@@ -120,8 +106,17 @@ def _of_collective(case: AnyCase, path: Path) -> Case:
     return case
 
 
-def _read_any_case(path: Path, at: list[str]) -> tuple[AnyCase, int, str]:
-    """The same, also of a study of schedules."""
+def _read_case(path: Path, at: list[str]) -> tuple[AnyCase, int, str]:
+    """The case in a file; of a study also its seed, and which cell (else 0 and "").
+
+    Raises
+    ------
+    ValueError
+        As `load_case` and `load_study`; no such cell; cells of what has one case alone; or the
+        file is itself a schedule of an application.
+    OSError
+        The file can not be read.
+    """
     from ..schedule.schedule import looks_like_schedule
     from ..studies import holds_study, load_case, load_study
 
@@ -201,18 +196,12 @@ def _check_one_description(chosen: argparse.Namespace, names: Sequence[str]) -> 
         raise ValueError("--at chooses a cell of a study: give STUDY.toml")
 
 
-def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
-    """The case of a collective, the seed that is given or that of its study, and which cell."""
-    case, seed, where = any_case_of(chosen)
-    return _of_collective(case, chosen.file), seed, where
-
-
-def any_case_of(chosen: argparse.Namespace) -> tuple[AnyCase, int, str]:
-    """The same, also of a cell of a study of schedules."""
+def case_of(chosen: argparse.Namespace) -> tuple[AnyCase, int, str]:
+    """The case, the seed that is given or that of its study, and which cell."""
     _check_one_description(chosen, _CASE_OPTIONS)
     own_seed = integer(chosen.seed, "seed", 0, MOST_SEED)
     if chosen.file is not None:
-        found, seed, where = _read_any_case(chosen.file, chosen.at or [])
+        found, seed, where = _read_case(chosen.file, chosen.at or [])
         return found, seed if own_seed is None else own_seed, where
     if chosen.ranks is None:
         raise ValueError("give FILE.toml, or --ranks: neither is given")
@@ -296,7 +285,8 @@ def _run_trace(chosen: argparse.Namespace) -> None:
     _check_one_description(chosen, _TRACE_OPTIONS)
     seed = 0
     if chosen.file is not None:
-        case, seed, _ = read_case(chosen.file, chosen.at or [])
+        found, seed, _ = _read_case(chosen.file, chosen.at or [])
+        case = check_collective(found, chosen.file)
     else:
         case = _trace_case(chosen)
     if chosen.seed is not None:
@@ -393,8 +383,8 @@ def _run_export_goal(chosen: argparse.Namespace) -> None:
         if chosen.out.exists() and chosen.file.exists() and chosen.out.samefile(chosen.file):
             raise ValueError(f"--out must be another file than {chosen.file}, which has the case")
         check_output(chosen.out)
-    case, _, where = read_case(chosen.file, chosen.at or [])
-    goal = goal_schedule(case)
+    case, _, where = _read_case(chosen.file, chosen.at or [])
+    goal = goal_schedule(check_collective(case, chosen.file))
     if chosen.json:
         if chosen.out is not None:
             write_whole(chosen.out, goal.text.encode("ascii"))
