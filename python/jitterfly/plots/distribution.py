@@ -6,7 +6,6 @@ Each is ``draw_KIND(results, observable)`` for a kind of figure that a study may
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import matplotlib as mpl
@@ -17,7 +16,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
 
-from .. import stats
 from ..observables import Observed
 from ..observables.summary import histogram_scale
 from ..results import CellResults, Panel, Results, figure_axes, figures
@@ -32,22 +30,6 @@ _STEPS = 400
 _PER_DECADE = 16
 
 
-@dataclass(frozen=True)
-class Tail:
-    """Quantiles far up: `share` of the realizations is above `value`.
-
-    `low` and `high` are order statistics, infinite where the sample is too small for them;
-    `reach` names the last quantile of NAMED that has both.
-    """
-
-    share: Floats
-    value: Floats
-    low: Floats
-    high: Floats
-    realizations: int
-    reach: str
-
-
 def steps(observed: Observed) -> tuple[Floats, Floats]:
     """Values and the share of realizations at or below each, as a step function from 0 to 1."""
     count = min(observed.realizations, _STEPS)
@@ -57,8 +39,12 @@ def steps(observed: Observed) -> tuple[Floats, Floats]:
     return np.array([values[0], *values]), np.array([0.0, *at])
 
 
-def tail(observed: Observed, confidence: float = 0.95) -> Tail:
-    """The upper half of a distribution, to p99.99 or as far as the sample goes."""
+def tail(observed: Observed, confidence: float = 0.95) -> tuple[Floats, Floats, Floats, Floats]:
+    """The upper half of a distribution, to p99.99 or as far as the sample goes.
+
+    Shares of the realizations, the values that they are above, and both ends of these quantiles'
+    intervals: order statistics, infinite where the sample is too small for them.
+    """
     count = observed.realizations
     decades = np.arange(np.log10(0.5), -4 - 1e-9, -1 / _PER_DECADE)
     share = np.unique(np.concatenate([10.0**decades, list(NAMED.values())]))[::-1]
@@ -67,9 +53,7 @@ def tail(observed: Observed, confidence: float = 0.95) -> Tail:
     value, low, high = (
         np.array([float(getattr(e, name)) for e in found]) for name in ("value", "low", "high")
     )
-    needed = {name: stats.realizations_needed(1 - s, confidence) for name, s in NAMED.items()}
-    known = [name for name, least in needed.items() if least <= count]
-    return Tail(share, value, low, high, count, known[-1] if known else "")
+    return share, value, low, high
 
 
 _MOST_ROWS, _MOST_LINES = 4, 6
@@ -258,15 +242,15 @@ def draw_tail(results: Results, observable: str | None = None) -> Figure:
 
 
 def _tail_line(axes: Axes, observed: Observed, look: dict[str, Any], confidence: float) -> None:
-    found = tail(observed, confidence)
-    known = np.isfinite(found.low) & np.isfinite(found.high)
-    axes.plot(found.value[known], found.share[known], drawstyle="steps-post", **look)
-    axes.fill_betweenx(found.share[known], found.low[known], found.high[known],
+    share, value, low, high = tail(observed, confidence)
+    known = np.isfinite(low) & np.isfinite(high)
+    axes.plot(value[known], share[known], drawstyle="steps-post", **look)
+    axes.fill_betweenx(share[known], low[known], high[known],
                        color=look["color"], alpha=0.25, linewidth=0, step="pre")  # fmt: skip
     too_few = ~known
     if known.any() and too_few.any():  # so that the thin line begins where the thick one ends
         too_few[np.flatnonzero(known)[-1]] = True
-    axes.plot(found.value[too_few], found.share[too_few], color=look["color"], linewidth=0.6,
+    axes.plot(value[too_few], share[too_few], color=look["color"], linewidth=0.6,
               drawstyle="steps-post")  # fmt: skip
 
 
