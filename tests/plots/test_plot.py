@@ -306,9 +306,8 @@ def test_few_runs(ms12, tmp_path):
     cells = few_runs(results)
     assert [cell.observable for cell in cells] == ["slowdown"] * 3 + ["slowdown_redundant"] * 3
     for cell in cells:
-        assert len(cell.means) == 23
+        assert len(cell.means) == 23 == 700 // main_numbers.RUNS
         assert cell.apart == cell.means.max() / cell.means.min() >= 1
-        assert "23 means of 30 runs" in cell.text
     (one,) = few_runs(results, "gain", 1)
     assert one.mean.low < one.mean.value < one.mean.high
     with pytest.raises(ValueError, match="needs cells with 600 samples"):

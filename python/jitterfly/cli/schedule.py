@@ -14,7 +14,7 @@ from typing import Any
 from ..case import AnyCase
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from ..progress import Phases
-from .options import integer, network_of, noises, pairs, tell_understood
+from .options import integer, network_of, noises, number, pairs, tell_understood
 from .output import PICTURE, check_files, in_options, print_json, show_phases, tell, write_files
 
 EPILOG = """\
@@ -333,9 +333,8 @@ def _share(text: str | None) -> float | None:
     """A part of the realizations: "5%", "5 %" or 0.05."""
     if text is None:
         return None
-    number = text.strip().removesuffix("%")
     try:
-        share = float(number) / (100 if "%" in text else 1)
+        share = number(text.strip(), "slowest")
     except ValueError:
         share = 0.0
     if not 0 < share <= 1:

@@ -113,8 +113,7 @@ def _winners(
             shown += cell.among
         else:
             text = _MARKS[cell.outcome]
-        dark = np.dot(to_rgb(colour), (0.2126, 0.7152, 0.0722)) < 0.45
-        ink = "white" if dark else "black"
+        ink = "white" if style.is_dark(to_rgb(colour)) else "black"
         edge = (*to_rgb(ink), 0.45)
         corner = (at[1] - 0.5, at[0] - 0.5)
         axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, edgecolor=edge, hatch=hatch,

@@ -69,7 +69,7 @@ def draw_map(
     style.bare(axes)
     shades = ramp(norm(colour))
     shades = np.where(shades[..., 3:] > 0, shades[..., :3], 1.0)  # what has no colour is white
-    dark = shades @ (0.2126, 0.7152, 0.0722) < 0.45
+    dark = style.is_dark(shades)
     known = np.isfinite(values)
     for ink, where in (("white", known & dark), ("black", known & ~dark)):
         _hatch(axes, where & hatched, ink)

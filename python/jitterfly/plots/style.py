@@ -110,6 +110,11 @@ def _tells(ticks: np.ndarray, digits: int, step: float) -> bool:
     return all(abs(float(f"{t:.{digits}g}") - t) <= 0.05 * step for t in ticks) or not step
 
 
+def is_dark(colours: npt.ArrayLike) -> Any:
+    """Whether text on a colour must be white: by its luminance, of red, green and blue last."""
+    return np.asarray(colours) @ (0.2126, 0.7152, 0.0722) < 0.45
+
+
 def bare(axes: Axes) -> None:
     """A panel without grid, ticks and frame: its cells have edges of their own."""
     axes.grid(visible=False)

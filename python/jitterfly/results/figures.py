@@ -304,16 +304,6 @@ class FewRunMeans:
         low = float(self.means.min())
         return float(self.means.max()) / low if low > 0 else np.inf
 
-    @property
-    def text(self) -> str:
-        """For a table or a caption."""
-        low, high = np.quantile(self.means, [0.05, 0.95])
-        return (
-            f"{len(self.means):,} means of {main_numbers.RUNS} runs: {self.means.min():.3g} to "
-            f"{self.means.max():.3g} ({self.apart:.2g} times; 5–95 %: {low:.3g} to {high:.3g}); "
-            f"all {self.realizations:,}: {self.mean:.4g}"
-        )
-
 
 def few_runs(
     results: Results, observable: str | None = None, most: int = MOST_CELLS
