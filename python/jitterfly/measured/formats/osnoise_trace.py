@@ -8,11 +8,10 @@ Durations of sources are net: an interrupt's time is taken out of the thread it 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from ...units import to_ticks
 from ..measurements import MOST_TICKS, CpuNoise, Detours, Measured
-from .rows import KINDS, Event, cpu_noise, events, ticks
+from .rows import Event, cpu_noise, events, ticks
 from .text import Options, Text
 
 NAME = "osnoise_trace"
@@ -154,27 +153,15 @@ def _union(spans: Spans) -> Spans:
 
 def _period(text: Text, event: Event) -> CpuNoise:
     words = event.what.split()
-    return cpu_noise(
-        text,
-        event.line,
-        cpu=str(event.cpu),
-        periods=1,
-        runtime=words[0],
-        noise=words[1],
-        longest=words[3],
-        worst=words[1],
-        counts=dict(zip(KINDS, words[4:], strict=False)),
-    )
+    times = [words[0], words[1], words[3], words[1]]
+    return cpu_noise(text, event.line, str(event.cpu), 1, times, words[4:])
 
 
 def _sum(text: Text, rows: list[CpuNoise]) -> CpuNoise:
-    def total(of: Callable[[CpuNoise], int]) -> int:
-        return sum(map(of, rows))
-
     try:
         return CpuNoise(
-            runtime=total(lambda row: row.runtime),
-            noise=total(lambda row: row.noise),
+            runtime=sum(row.runtime for row in rows),
+            noise=sum(row.noise for row in rows),
             longest=max(row.longest for row in rows),
             periods=len(rows),
             worst=max(row.noise for row in rows),

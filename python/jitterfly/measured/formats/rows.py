@@ -144,7 +144,7 @@ def _columns(rows: list[dict[str, float | int]]) -> dict[str, Any]:
     }
 
 
-KINDS = ("hardware", "nmi", "irq", "softirq", "thread")
+_KINDS = ("hardware", "nmi", "irq", "softirq", "thread")
 """Interferences, in the order of the tracer's columns."""
 
 _MICROSECOND = 10**6  # ticks
@@ -195,34 +195,20 @@ def ticks(seconds: str, fraction: str) -> int:
 
 
 def cpu_noise(
-    text: Text,
-    line: int,
-    *,
-    cpu: str,
-    periods: int,
-    runtime: str,
-    noise: str,
-    longest: str,
-    worst: str | None,
-    counts: dict[str, str],
+    text: Text, line: int, cpu: str, periods: int, times: list[str], counts: list[str]
 ) -> CpuNoise:
-    """The columns of a row, times in microseconds."""
-
-    def time(word: str, what: str) -> int:
-        high = MOST_TICKS // _MICROSECOND
-        return text.integer(line, word, what, high=high) * _MICROSECOND
-
-    values: dict[str, Any] = {
-        "runtime": time(runtime, "runtime"),
-        "noise": time(noise, "noise"),
-        "longest": time(longest, "the longest noise"),
-        "worst": None if worst is None else time(worst, "the worst noise"),
-        "counts": {
-            kind: text.integer(line, word, kind, high=MOST_COUNT) for kind, word in counts.items()
-        },
+    """The columns of a row: `times` in microseconds are runtime, noise, longest, worst."""
+    names = ("runtime", "noise", "the longest noise", "the worst noise")
+    runtime, noise, longest, worst = (
+        text.integer(line, word, name, high=MOST_TICKS // _MICROSECOND) * _MICROSECOND
+        for name, word in zip(names, times, strict=True)
+    )
+    interferences = {
+        kind: text.integer(line, word, kind, high=MOST_COUNT)
+        for kind, word in zip(_KINDS, counts, strict=False)
     }
     with text.errors_at(line):
-        return CpuNoise(**values, periods=periods, cpu=cpu)
+        return CpuNoise(runtime, noise, longest, periods, worst, interferences, cpu)
 
 
 LEAST_QUANTUM = 30e-9

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ..measurements import CpuNoise, Measured
-from .rows import KINDS, MOST_COUNT, cpu_noise
+from .rows import MOST_COUNT, cpu_noise
 from .text import Options, Text
 
 NAME = "rtla_top"
@@ -58,14 +58,6 @@ def _row(text: Text, line: int, words: list[str]) -> CpuNoise:
     if match is None or len(words) not in (9, 12):
         raise text.error(line, f"must be a row of 12 columns (hwnoise: 9), got {len(words)}")
     cpu = text.integer(line, words[0], "CPU", high=2**20)
-    return cpu_noise(
-        text,
-        line,
-        cpu=str(cpu),
-        periods=text.integer(line, match[1], "Period", low=1, high=MOST_COUNT),
-        runtime=words[2],
-        noise=words[3],
-        worst=words[5],
-        longest=words[6],
-        counts=dict(zip(KINDS, words[7:], strict=False)),
-    )
+    periods = text.integer(line, match[1], "Period", low=1, high=MOST_COUNT)
+    times = [words[2], words[3], words[6], words[5]]
+    return cpu_noise(text, line, str(cpu), periods, times, words[7:])
