@@ -79,6 +79,17 @@ def no_attribute(module: str, name: str) -> AttributeError:
     return AttributeError(text, name=name)
 
 
+def dir_and_getattr(
+    module: str, public: Sequence[str]
+) -> tuple[Callable[[], list[str]], Callable[[str], Any]]:
+    """`__dir__` and `__getattr__` of a module that shows its public names only."""
+
+    def getattr_(name: str) -> Any:
+        raise no_attribute(module, name)
+
+    return lambda: sorted(public), getattr_
+
+
 def renamed_key(key: Any, allowed: Collection[str]) -> str:
     """What a key of TOML is called now, as the end of an error; "" where it was not renamed."""
     new = _FIELDS.get(key) if isinstance(key, str) else None

@@ -10,9 +10,9 @@ pattern of a collective and the traffic of others are placed on random hosts, ro
 (100,)
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..renames import no_attribute
+from ..renames import dir_and_getattr
 from .case import PATTERNS, PERTURBATIONS, RULES, CongestionCase
 from .network_map import NetworkMap
 from .simulate import (
@@ -46,12 +46,5 @@ __all__ = [
     "slowdown_percent",
 ]
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 if not TYPE_CHECKING:  # which would know every name else
-
-    def __getattr__(name: str) -> Any:
-        raise no_attribute(__name__, name)
+    __dir__, __getattr__ = dir_and_getattr(__name__, __all__)

@@ -12,9 +12,9 @@ In terms of SciPy: `survival`, `quantile` and `expected` are its ``sf``, ``ppf``
 NumPy's ``Generator.pareto`` is another distribution, Lomax's, which begins at 0.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..renames import no_attribute
+from ..renames import dir_and_getattr
 from .bernoulli import Bernoulli
 from .constant import Constant
 from .distribution import Distribution
@@ -39,12 +39,5 @@ __all__ = [
     "Weibull",
 ]
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 if not TYPE_CHECKING:  # which would know every name else
-
-    def __getattr__(name: str) -> Any:
-        raise no_attribute(__name__, name)
+    __dir__, __getattr__ = dir_and_getattr(__name__, __all__)

@@ -7,9 +7,9 @@ long periodic noise may last, or how often it may come, under any collective and
 imported here and is not in `__all__` is for the commands `fit` and `budget`.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..renames import no_attribute
+from ..renames import dir_and_getattr
 from .budget import Budget, BudgetQuestion, budget, curves_over_delays, over_delays
 from .budget import delays_table as delays_table
 from .budget import limit_in_words as limit_in_words
@@ -38,12 +38,5 @@ __all__ = [
     "read_curves",
 ]
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 if not TYPE_CHECKING:  # which would know every name else
-
-    def __getattr__(name: str) -> Any:
-        raise no_attribute(__name__, name)
+    __dir__, __getattr__ = dir_and_getattr(__name__, __all__)

@@ -7,10 +7,10 @@ A new one is a module beside these and a line here, which is also what registers
 distributions that they draw from are in `jitterfly.distributions`.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..find_noise_files import UntrustedNoiseWarning
-from ..renames import no_attribute
+from ..renames import dir_and_getattr
 from .arrival import LateArrival
 from .congestion import Congestion
 from .jitter import NetworkJitter
@@ -36,12 +36,5 @@ __all__ = [
     "UntrustedNoiseWarning",
 ]
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 if not TYPE_CHECKING:  # which would know every name else
-
-    def __getattr__(name: str) -> Any:
-        raise no_attribute(__name__, name)
+    __dir__, __getattr__ = dir_and_getattr(__name__, __all__)

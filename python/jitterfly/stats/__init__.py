@@ -12,9 +12,9 @@ Samples that are too many to keep become a `CrossMoments` and a `Histogram`, whi
 `sequential` says when to look at the data.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..renames import no_attribute
+from ..renames import dir_and_getattr
 from .critical_values import realizations_needed
 from .cross_moments import CrossMoments, Moments, mean_of
 from .histogram import Histogram
@@ -67,12 +67,5 @@ __all__ = [
     "with_input_uncertainty",
 ]
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 if not TYPE_CHECKING:  # which would know every name else
-
-    def __getattr__(name: str) -> Any:
-        raise no_attribute(__name__, name)
+    __dir__, __getattr__ = dir_and_getattr(__name__, __all__)
