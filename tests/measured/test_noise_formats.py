@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.noise_samples import REAL, changed, needs_real, sample
+from support.noise_samples import REAL, changed, load_bytes, needs_real, sample
 from support.paths import NOISE_SAMPLES
 
 from jitterfly.measured import CpuNoise, Detours, FormatError, Histogram, LogGPTable, load
-from jitterfly.measured.load import load_bytes
 
 US, NS, MS, S = 10**6, 10**3, 10**9, 10**12
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support import commands
 from support.commands import error_of
-from support.noise_samples import REAL, changed, needs_real, sample
+from support.noise_samples import REAL, changed, load_bytes, needs_real, sample
 from support.paths import NOISE_SAMPLES
 from support.scale import scaled
 
@@ -17,7 +17,6 @@ from jitterfly.cli import main
 from jitterfly.measured import Detours, FormatError, Histogram, Measured, load, noisefile
 from jitterfly.measured.description import describe
 from jitterfly.measured.formats import Text, formats
-from jitterfly.measured.load import load_bytes
 from jitterfly.studies import load_study
 
 NS, US, MS, S = 10**3, 10**6, 10**9, 10**12

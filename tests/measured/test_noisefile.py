@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.noise_samples import load_bytes
 from support.scale import scaled
 
 from jitterfly.measured import (
@@ -15,7 +16,6 @@ from jitterfly.measured import (
     load,
     noisefile,
 )
-from jitterfly.measured.load import load_bytes
 
 DETOURS = Detours([0, 500, 10**18], [10, 500, 2**60], 2**62, 5, 238_400, cpu="3")
 QUIET = Detours([], [], 7)

@@ -23,7 +23,7 @@ import numpy as np
 from jitterfly.measured import FormatError, Measured, noisefile
 from jitterfly.measured.description import description_lines
 from jitterfly.measured.formats import formats
-from jitterfly.measured.load import load_bytes
+from support.noise_samples import load_bytes
 
 SAMPLES = Path(__file__).parents[1] / "data" / "noise"
 MOST_SECONDS = 1.0  # of processor time, for one input

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from jitterfly.measured import load
-from jitterfly.measured.load import load_bytes
+from jitterfly.measured.formats import Text
+from jitterfly.measured.load import load_text
 from support.paths import NOISE_SAMPLES
 
 REAL = Path(os.environ.get("JITTERFLY_NOISE_DATA", "/does/not/exist"))
@@ -16,6 +17,10 @@ needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="JITTERFLY_NOISE_DATA 
 
 def sample(name, **options):
     return load(NOISE_SAMPLES / name, **options)
+
+
+def load_bytes(content, name="data", **options):
+    return load_text(Text(name, content), **options)
 
 
 def changed(name, old, new, **options):

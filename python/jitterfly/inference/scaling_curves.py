@@ -28,7 +28,8 @@ from ..fields import (
 )
 from ..files import compression, read_whole
 from ..measured import CollectiveTable, FormatError, PerRankSamples
-from ..measured.load import load_bytes
+from ..measured.formats import Text
+from ..measured.load import load_text
 from ..measured.measurements import parts_of_collective
 from ..units import LONGEST_SECONDS, parse_seconds, warn_of_long
 from .models import MOST_ROUNDS
@@ -322,7 +323,7 @@ def _curve_of_measurement(
 ) -> Curve:
     given: dict[str, Any] = {} if ranks is None else {"ranks": ranks}
     try:
-        measured = load_bytes(content, str(path), **given)
+        measured = load_text(Text(str(path), content), **given)
     except FormatError as error:
         if error.line is not None or given:
             raise

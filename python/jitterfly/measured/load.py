@@ -38,31 +38,20 @@ def load(
     OSError
         The file cannot be read.
     """
-    return _load(open_text(path), Path(path).name, format, cpu, options)
+    return load_text(open_text(path), format=format, cpu=cpu, **options)
 
 
-def load_bytes(
-    data: bytes,
-    name: str = "data",
-    *,
-    format: str | None = None,
-    cpu: str | None = None,
-    **options: Any,
+def load_text(
+    text: Text, /, *, format: str | None = None, cpu: str | None = None, **options: Any
 ) -> Measured:
-    """`load` of what a file would hold; `name` is what messages call it."""
-    return _load(Text(name, data), name, format, cpu, options)
-
-
-def _load(
-    text: Text, name: str, format: str | None, cpu: str | None, options: dict[str, Any]
-) -> Measured:
+    """`load` of a file whose content is known."""
     if noisefile.recognise(text.head) and format in (None, noisefile.NAME):
         if options:
             raise text.error(None, f"a noise file does not take {next(iter(options))}")
         measured = noisefile.parse(text)
     else:
         measured = read(text, format, Options(**options))
-        source = {"file": name, "sha256": text.sha256}
+        source = {"file": Path(text.name).name, "sha256": text.sha256}
         measured = replace(measured, source={**measured.source, **source})
     return measured if cpu is None else _select_cpus(measured, cpu, text.name)
 
