@@ -94,7 +94,6 @@ def add_fit(commands: Any) -> None:
 
 def _run_fit(chosen: argparse.Namespace) -> None:
     from ..inference import read_curves, watching
-    from ..inference.two_sources import plain_two_source_fit
 
     bytes_ = None if chosen.bytes is None else size(chosen.bytes, "bytes")
     files = [_file_and_ranks(text) for text in chosen.curve]
@@ -126,14 +125,13 @@ def _run_fit(chosen: argparse.Namespace) -> None:
         for place, curve in enumerate(curves, 1):
             if not two:
                 phases(f"curve {place} of {len(curves)}{f', {curve.name}' if curve.name else ''}")
-            fits.append((_fit_two_sources if two else _fit)(chosen, curve))
+            fits.append(_fit(chosen, curve, two))
     if not chosen.json:
         print("\n\n".join("\n".join(fitted.report()) for fitted in fits))
     names = [] if chosen.out is None else _write_fits(fits, chosen.out, two)
     paths = [chosen.out / name for name in names]
     if chosen.json:
-        plain = plain_two_source_fit if two else _plain_fit
-        print_json("fit", fits=list(map(plain, fits)), written=paths)
+        print_json("fit", fits=[_plain(fitted, two) for fitted in fits], written=paths)
     elif two and names:
         print(f"\nwritten: {', '.join(map(str, paths))}")
     elif names:
@@ -148,46 +146,45 @@ def _file_and_ranks(text: str) -> tuple[Path, int | None]:
     return Path(name), read_count(ranks, f"ranks of {name}", 2, 2**20)
 
 
-def _fit(chosen: argparse.Namespace, curve: Any) -> Any:
-    from ..inference import fit
+def _fit(chosen: argparse.Namespace, curve: Any, two_sources: bool) -> Any:
+    from ..inference import fit, fit_two_sources
 
     given = chosen.probability
-    return fit(
-        curve,
-        chosen.model,
-        chosen.rank,
-        step=chosen.step,
-        delay=chosen.delay,
-        probability=None if given is None else number(given, "probability"),
-        confidence=number(chosen.confidence, "confidence"),
-    )
+    probability = None if given is None else number(given, "probability")
+    options: dict[str, Any] = {
+        "rank": chosen.rank,
+        "step": chosen.step,
+        "delay": chosen.delay,
+        "confidence": number(chosen.confidence, "confidence"),
+    }
+    if two_sources:
+        return fit_two_sources(curve, rare_delay=chosen.rare_delay, **options)
+    return fit(curve, chosen.model, probability=probability, **options)
 
 
-def _fit_two_sources(chosen: argparse.Namespace, curve: Any) -> Any:
-    from ..inference import fit_two_sources
+def _plain(fitted: Any, two_sources: bool) -> dict[str, Any]:
+    """Plain values, for JSON; ends are null where there are no intervals."""
+    from ..inference.fit import NO_FIT
+    from ..inference.two_sources import MODEL
 
-    return fit_two_sources(
-        curve,
-        chosen.rank,
-        step=chosen.step,
-        delay=chosen.delay,
-        rare_delay=chosen.rare_delay,
-        confidence=number(chosen.confidence, "confidence"),
-    )
-
-
-def _plain_fit(fitted: Any) -> dict[str, Any]:
+    bounded = fitted.verdict != NO_FIT if two_sources else fitted.intervals
     parameters = {}
     for name, one in fitted.bounds.items():
-        low, high = (one.low, one.high) if fitted.intervals else (None, None)
+        low, high = (one.low, one.high) if bounded else (None, None)
         parameters[name] = {"value": one.value, "low": low, "high": high, "given": bool(one.fixed)}
-    points = [dict(zip(_POINT_COLUMNS, row, strict=True)) for row in _rows_of_points(fitted)]
-    return {"series": fitted.curve.name, "verdict": fitted.verdict, "model": fitted.model.name,
-            "rank": fitted.model.rank, "confidence": fitted.confidence, "misfit": fitted.misfit,
-            "parameters": parameters, "points": points}  # fmt: skip
+        if two_sources:
+            parameters[name]["determined"] = name not in fitted.undetermined
+    plain = {"series": fitted.curve.name, "verdict": fitted.verdict,
+             "model": MODEL if two_sources else fitted.model.name, "rank": fitted.model.rank,
+             "confidence": fitted.confidence, "misfit": fitted.misfit,
+             "parameters": parameters}  # fmt: skip
+    if not two_sources:
+        rows = _rows_of_points(fitted)
+        plain["points"] = [dict(zip(_POINT_COLUMNS, row, strict=True)) for row in rows]
+    return plain
 
 
-def _write_fits(fits: list[Any], out: Path, two_sources: bool = False) -> list[str]:
+def _write_fits(fits: list[Any], out: Path, two_sources: bool) -> list[str]:
     """Tables, and pictures of what has one source; the names of the files."""
     from ..files import write_whole
     from ..plots import draw
@@ -208,18 +205,14 @@ def _write_fits(fits: list[Any], out: Path, two_sources: bool = False) -> list[s
 
 
 def _parameters_csv(fits: list[Any], two_sources: bool) -> str:
-    from ..inference.two_sources import MODEL
-
     rows: list[Any] = [("series", "verdict", "model", "rank", "parameter", "value", "low", "high",
                         "given", *["determined"] * two_sources, "confidence")]  # fmt: skip
     for fitted in fits:
-        known = fitted.verdict != "no fit" if two_sources else fitted.intervals
-        model = MODEL if two_sources else fitted.model.name
-        for name, one in fitted.bounds.items():
-            ends = (one.low, one.high) if known else ("", "")
-            more = [int(name not in fitted.undetermined)] if two_sources else []
-            rows.append((fitted.curve.name, fitted.verdict, model, fitted.model.rank, name,
-                         one.value, *ends, int(one.fixed), *more, fitted.confidence))  # fmt: skip
+        plain = _plain(fitted, two_sources)
+        whose = [plain[name] for name in rows[0][:4]]
+        for name, one in plain["parameters"].items():
+            value, low, high, *marks = one.values()
+            rows.append((*whose, name, value, low, high, *map(int, marks), plain["confidence"]))
     return csv_text(rows)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -343,20 +343,3 @@ def _fitted(
 
 def _unit(name: str) -> str:
     return "" if name.endswith("probability") else "s"
-
-
-def plain_two_source_fit(fitted: TwoSourceFit) -> dict[str, Any]:
-    """Plain values, for JSON; ends are null where the model does not fit."""
-    parameters = {
-        name: {
-            "value": one.value,
-            "low": one.low if fitted.verdict != NO_FIT else None,
-            "high": one.high if fitted.verdict != NO_FIT else None,
-            "given": bool(one.fixed),
-            "determined": name not in fitted.undetermined,
-        }
-        for name, one in fitted.bounds.items()
-    }
-    return {"series": fitted.curve.name, "verdict": fitted.verdict, "model": MODEL,
-            "rank": fitted.model.rank, "confidence": fitted.confidence,
-            "misfit": fitted.misfit, "parameters": parameters}  # fmt: skip
