@@ -194,7 +194,8 @@ class Noise(Component, ABC):
 
     `added`: fields that are younger than records on disk, with their values as it was before.
     `most`: how many of its kind a case may have. `no_effect`: fields with which one draws as
-    before and changes nothing; none where there are no such.
+    before and changes nothing; none where there are no such. What methods `longest_...` give in
+    ticks are upper bounds, exceeded once in 10^12 times at most.
     """
 
     added: ClassVar[Mapping[str, Any]] = {"begin": 0.0, "shared": False}
@@ -252,24 +253,15 @@ class Noise(Component, ABC):
         return None
 
     def longest_delay(self, work: int) -> int:
-        """How long intervals may delay `work` ticks of CPU work, in ticks.
-
-        An upper bound, exceeded once in 10^12 times at most.
-        """
+        """How long intervals may delay `work` ticks of CPU work, in ticks."""
         return 0
 
     def longest_step_delay(self) -> int:
-        """How many ticks are added to the work of a step.
-
-        An upper bound, exceeded once in 10^12 times at most.
-        """
+        """How many ticks are added to the work of a step, at most."""
         return 0
 
     def longest_arrival(self) -> int:
-        """How late a rank may begin a cycle, in ticks.
-
-        An upper bound, exceeded once in 10^12 times at most.
-        """
+        """How late a rank may begin a cycle, in ticks."""
         return 0
 
     def longest_under_way(self) -> float:
@@ -299,7 +291,7 @@ class Noise(Component, ABC):
     def longest_slowed(self, work: int, *, ever: bool = False) -> int:
         """How long a rank may compute or combine what takes `work` ticks at its usual speed.
 
-        An upper bound, exceeded once in 10^12 times at most; with `ever` never.
+        With `ever` the bound is never exceeded.
         """
         return work
 
@@ -308,10 +300,7 @@ class Noise(Component, ABC):
         return 0
 
     def longest_message_delay(self, transit: int) -> int:
-        """How long a message that takes `transit` ticks is delayed, in ticks.
-
-        An upper bound, exceeded once in 10^12 times at most.
-        """
+        """How long a message that takes `transit` ticks is delayed, in ticks."""
         return 0
 
     def longest_wait(self, load: int) -> int:
