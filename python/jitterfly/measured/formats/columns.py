@@ -238,28 +238,15 @@ def comments(text: Text) -> list[tuple[int, str]]:
     return [(number, line.lstrip()[1:].strip()) for number, line in remarks]
 
 
-def unit_scale(unit: str) -> Fraction:
-    """Ticks in a unit of time.
-
-    Raises
-    ------
-    ValueError
-        Not one of them.
-    """
-    if unit not in UNITS:
-        raise ValueError(f"unit must be one of {', '.join(UNITS)}, got {shorten(unit)}")
-    return Fraction(TICKS_PER_SECOND, 10 ** UNITS[unit])
-
-
 def clock_of(text: Text, options: Options, said: list[tuple[int, str]]) -> Fraction | None:
     """Ticks in a number of the file: from the options, else from a clock rate in a comment."""
     if options.unit is not None and options.unit != "cycles":
         if options.clock_hz is not None:
             raise text.error(None, f"`clock_hz` is for cycles, but `unit` is {options.unit}")
-        try:
-            return unit_scale(options.unit)
-        except ValueError as error:
-            raise text.error(None, f"{error}, or cycles") from None
+        if options.unit not in UNITS:
+            rule = f"unit must be one of {', '.join(UNITS)}"
+            raise text.error(None, f"{rule}, got {shorten(options.unit)}, or cycles")
+        return Fraction(TICKS_PER_SECOND, 10 ** UNITS[options.unit])
     if options.clock_hz is not None:
         return Fraction(TICKS_PER_SECOND) / Fraction(options.clock_hz)
     for number, remark in said:
