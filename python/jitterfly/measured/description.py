@@ -65,15 +65,6 @@ def rank_interval(q: float, total: int) -> tuple[int, int]:
     return int(low), int(high)
 
 
-def is_carried(q: float, total: int) -> bool:
-    """Whether so many events bound their q quantile from above at `LEVEL`.
-
-    They do not where all of them may lie below it, with a probability above (1 - LEVEL) / 2.
-    For q from 1/2.
-    """
-    return total >= realizations_needed(q, LEVEL)
-
-
 def mean_interval(values: Floats) -> tuple[float, float]:
     """Interval of the mean, by the percentiles of its bootstrap distribution.
 
@@ -222,7 +213,11 @@ def _detour_facts(part: Detours, periods: bool, grid: float | None) -> Facts:
 
 
 def _unknown_quantile(q: float) -> Facts:
-    """A quantile without a value: so it stays where too few events are behind it."""
+    """A quantile without a value: so it stays where there are fewer events than it needs.
+
+    Fewer do not bound it from above at `LEVEL`: with a probability above (1 - LEVEL) / 2 all of
+    them lie below it. For q from 1/2.
+    """
     return {"q": q, "value": None, "interval": None, "needs": realizations_needed(q, LEVEL)}
 
 
@@ -235,7 +230,7 @@ def _event_facts(values: Any) -> Facts:
     quantiles: list[Facts] = []
     for q in QUANTILES:
         quantile = _unknown_quantile(q)
-        if is_carried(q, total):
+        if total >= quantile["needs"]:
             quantile["value"] = float(values[quantile_rank(total, q) - 1])
             quantile["interval"] = [float(values[rank - 1]) for rank in rank_interval(q, total)]
             quantile["events"] = int(total - np.searchsorted(values, quantile["value"], "left"))
@@ -275,7 +270,7 @@ def _histogram_facts(part: Histogram) -> Facts:
     upto = np.cumsum(counts)
     for q in QUANTILES:
         quantile = _unknown_quantile(q)
-        if is_carried(q, total):
+        if total >= quantile["needs"]:
             bin_ = int(np.searchsorted(upto, quantile_rank(total, q)))
             ends = [int(np.searchsorted(upto, rank)) for rank in rank_interval(q, total)]
             quantile["value"] = [float(low[bin_]), float(high[bin_])]
