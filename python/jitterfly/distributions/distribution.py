@@ -311,7 +311,7 @@ def _kept(method: Callable[[Any], _R]) -> Callable[[Any], _R]:
     """A method whose result is made once for all equal distributions: cells have the same few."""
     kept = lru_cache(maxsize=256)(method)
 
-    @wraps(method)
+    @wraps(method)  # a function: the reference and type checkers would not know a cache as a method
     def once(self: Any) -> _R:
         return kept(self)
 
