@@ -39,7 +39,10 @@ LOAD_NOTE = "other threads ran there in place of the recorder"
 
 
 class Compared:
-    """Equal where all fields are, arrays element by element; `words`: what it is, in messages."""
+    """Equal where all fields are, arrays element by element; `words`: what it is, in messages.
+
+    NaN is equal to NaN.
+    """
 
     words: ClassVar[str]
 
@@ -54,7 +57,7 @@ class Compared:
 
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one.shape == other.shape and bool(np.array_equal(one, other))
+        return bool(np.array_equal(one, other, equal_nan=True))
     return type(one) is type(other) and bool(one == other)
 
 
@@ -486,12 +489,6 @@ class LogGPTable(Compared):
         sizes = {len(getattr(self, name)) for name in self.__dataclass_fields__}
         if len(sizes) != 1 or sizes == {0}:
             raise ValueError(f"all columns must have one length above 0, got {sorted(sizes)}")
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is LogGPTable and all(
-            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True)
-            for name in self.__dataclass_fields__
-        )
 
     def lines(self) -> list[str]:
         """What it says, for people: the smallest size, and the fit over all."""
