@@ -24,7 +24,7 @@ from scipy.special import gammaincc, gammainccinv
 from ..units import TICKS_PER_SECOND
 from .measurements import Detours
 
-HIGHEST = 10_000.0  # Hz; ticks of operating systems have 100 to 1,000
+_HIGHEST = 10_000.0  # Hz; ticks of operating systems have 100 to 1,000
 # Bins for a cycle of the highest frequency: what is folded onto it is weak, see `power`.
 SAMPLES = 4
 PADDING = 2  # so that a line between two bins loses 6 % at most
@@ -100,8 +100,8 @@ def seconds_of(detours: Detours) -> tuple[Floats, float]:
     return detours.starts / float(TICKS_PER_SECOND), detours.length / float(TICKS_PER_SECOND)
 
 
-def periodogram(starts: Floats, length: float, highest: float = HIGHEST) -> Periodogram:
-    """The periodogram of events, of any number: time n log n.
+def periodogram(starts: Floats, length: float) -> Periodogram:
+    """The periodogram of events up to `_HIGHEST`, of any number: time n log n.
 
     Parameters
     ----------
@@ -109,24 +109,22 @@ def periodogram(starts: Floats, length: float, highest: float = HIGHEST) -> Peri
         In [0, length).
     length : float
         Seconds observed.
-    highest : float
-        Hz.
 
     Returns
     -------
     Periodogram
         Empty where the time observed holds too few cycles of the highest frequency.
     """
-    rate = SAMPLES * highest
+    rate = SAMPLES * _HIGHEST
     parts = max(1, -(-int(length * rate) // _MOST_BINS))
     bins = int(length * rate) // parts
     used = np.unique(np.linspace(0, parts - 1, min(parts, _MOST_SEGMENTS)).astype(np.int64))
     segments = len(used)
     width = rate / max(bins, 1)
-    if len(starts) < 2 or _LEAST_CYCLES * width >= highest:
+    if len(starts) < 2 or _LEAST_CYCLES * width >= _HIGHEST:
         return Periodogram(np.empty(0), np.empty(0), segments, width)
     size = next_fast_len(PADDING * bins, real=True)
-    first, last = int(np.ceil(_LEAST_CYCLES * width * size / rate)), int(highest * size / rate)
+    first, last = int(np.ceil(_LEAST_CYCLES * width * size / rate)), int(_HIGHEST * size / rate)
     window = np.hanning(bins)
     places = (starts * rate).astype(np.int64)
     edges = np.searchsorted(places, np.concatenate((used, used + 1)) * bins).reshape(2, -1)
@@ -456,7 +454,6 @@ def dominant_periods(
     *,
     most: int = 5,
     false_alarm: float = 1e-3,
-    highest: float = HIGHEST,
     grid: float | None = None,
 ) -> tuple[Period, ...]:
     """Find the periods that most detours keep to.
@@ -466,6 +463,9 @@ def dominant_periods(
     second is found behind a thousand ticks. At last the longest of what is left are looked at by
     themselves: all of them show no line of a daemon among many short detours at random.
 
+    Frequencies are looked for up to 10 kHz. The slowest has five cycles in the time observed (in
+    the 26 s that are looked at at once).
+
     Parameters
     ----------
     detours : Detours
@@ -474,9 +474,6 @@ def dominant_periods(
         How many to report.
     false_alarm : float
         Probability to report anything from random (Poisson) arrivals; an upper bound.
-    highest : float
-        Hz; the slowest has five cycles in the time observed (in the 26 s that are looked at at
-        once).
     grid : float, optional
         Seconds: a tool put all starts on a grid of about so much. Periods of less than two steps
         are not looked for, and a detour may have been anywhere in its step. Without it, a common
@@ -499,7 +496,7 @@ def dominant_periods(
     lines: list[SpectralLine] = []
     step = grid or _grid_of(detours)
     trains = Trains(starts, length, step)
-    fastest = 0.5 / step if step else highest
+    fastest = 0.5 / step if step else _HIGHEST
     looked_at = 0
     for part in _LOOKS:
         while len(lines) < 2 * most:
@@ -508,7 +505,7 @@ def dominant_periods(
             count = int((left & long).sum())
             if count < LEAST_FOR_PERIODS or count == looked_at:
                 break
-            spectrum = periodogram(starts[left & long], length, highest)
+            spectrum = periodogram(starts[left & long], length)
             search = LineSearch(spectrum, starts[left & long], length, fastest)
             for line in lines:
                 search.hide(line)
