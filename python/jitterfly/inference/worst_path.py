@@ -267,17 +267,15 @@ def is_shipped(rounds: int) -> bool:
     return rounds <= SHIPPED_ROUNDS
 
 
-def write_shipped_tables(
-    path: Path = SHIPPED, most: int = SHIPPED_ROUNDS, budget: float = 2e8
-) -> None:
-    """Make all tables: `budget` steps of a rank at each p, or 20,000 realizations."""
+def write_shipped_tables() -> None:
+    """Make all tables: 2e8 steps of a rank at each p, or 20,000 realizations."""
     arrays: dict[str, Any] = {}
-    for rounds in range(1, most + 1):
-        one = simulate_hit_table(rounds, int(min(20_000, budget / (rounds * 2.0**rounds))))
+    for rounds in range(1, SHIPPED_ROUNDS + 1):
+        one = simulate_hit_table(rounds, int(min(20_000, 2e8 / (rounds * 2.0**rounds))))
         arrays[f"probabilities{rounds}"] = one.probabilities
         arrays[f"counts{rounds}"] = one.counts.astype(np.uint16)
         print(f"2^{rounds} ranks: {len(one.probabilities)} p, {one.realizations} realizations")
-    np.savez_compressed(path, **arrays)
+    np.savez_compressed(SHIPPED, **arrays)
 
 
 if __name__ == "__main__":

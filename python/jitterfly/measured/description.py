@@ -523,13 +523,9 @@ def _shown_value(value: Any) -> str:
     if not isinstance(value, list):
         return show_seconds(value)
     low, high = value
-    return f">= {show_seconds(low)}" if math.isinf(high) else _range(low, high)
+    return f">= {show_seconds(low)}" if math.isinf(high) else _span(low, high)
 
 
 def _shown_interval(bounds: list[float]) -> str:
     low, high = bounds
     return f"[{show_seconds(low)}, {'...' if math.isinf(high) else show_seconds(high)}]"
-
-
-def _range(low: float, high: float) -> str:
-    return f"{show_seconds(low)} to {show_seconds(high)}"

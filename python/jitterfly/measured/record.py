@@ -61,8 +61,6 @@ class Rate:
     ----------
     hz : float
         Over the recording, the longest of three measurements.
-    error : float
-        Its relative error, an upper bound.
     drift : float
         Relative change from the calibration before the recording to that after it.
     drift_error : float
@@ -70,7 +68,6 @@ class Rate:
     """
 
     hz: float
-    error: float
     drift: float
     drift_error: float
 
@@ -95,7 +92,7 @@ def rate(moments: Sequence[Moment]) -> Rate:
     (2500000000.0, 0.0)
     """
     before, during, after = (_rate_between(moments[i], moments[i + 1]) for i in range(3))
-    return Rate(during[0], during[1], after[0] / before[0] - 1, before[1] + after[1])
+    return Rate(during[0], after[0] / before[0] - 1, before[1] + after[1])
 
 
 def _rate_between(earlier: Moment, later: Moment) -> tuple[float, float]:
