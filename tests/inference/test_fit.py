@@ -21,7 +21,7 @@ import jitterfly as jf
 from jitterfly import theory
 from jitterfly.cli import main
 from jitterfly.inference import Curve, fit, read_curves
-from jitterfly.inference.least_squares import Sums, best_parameters, scales_within
+from jitterfly.inference.fit import Sums, best_parameters, scales_within
 from jitterfly.inference.models import make_model
 from jitterfly.inference.worst_path import (
     SHIPPED_ROUNDS,

@@ -1,6 +1,6 @@
-"""`fit`: noise from measured times of a collective (scaling curve); intervals; goodness of fit.
+"""`fit`: noise from a measured scaling curve by least squares; intervals; goodness of fit.
 
-Weighted least squares, L and D in closed form for each p, so that p is the only search. Intervals
+The squares are weighted, L and D in closed form for each p, so that p is the only search. Intervals
 are of the profile likelihood: all values that some choice of the other parameters brings within
 chi2(1) of the best misfit, or within F(1, freedom) where errors are not given and estimated from
 the misfit. What the curve can not tell shows as an interval without an end.
@@ -23,7 +23,6 @@ from ..renames import names_old_attributes
 from ..result_table import Report
 from ..stats.intervals import check_confidence
 from ..units import Time, parse_seconds, show_seconds
-from .least_squares import Sums, best_parameters, scales_within
 from .models import ASSUMED, IN_STEP, Model, make_model
 from .scaling_curves import Curve
 
@@ -47,6 +46,7 @@ _ALIKE = 1e-3  # with too few points to test: parameters that fit to this share 
 RARE_HITS = 1e-4  # p * ranks from which on a smaller p only means a larger D
 _COARSE_GRID, _FINE_GRID, _GRID_PASSES = 240, 100, 3
 _ROUNDING = 1e-9  # relative
+_FLAT = 1e-12  # a curvature below this share of its largest possible value is rounding
 _RARE_EXAMPLE = 0.01  # p of "rare" noise, where a needed duration is told
 
 
@@ -352,6 +352,111 @@ def misfit_limit(least: float, freedom: int, curve: Curve, confidence: float) ->
         return least + len(curve) * _ALIKE**2
     allowed = float(special.fdtri(1, freedom, confidence))
     return least + max(least * allowed / freedom, 1e-12 * len(curve))
+
+
+class Sums(NamedTuple):
+    """Weighted sums over the points: kk (one number), km, mm, ky (one number), my, yy (one).
+
+    For each p the misfit ``sum w (y - L k - D m)^2`` is a quadratic form in the latency L and the
+    scale D, given by them.
+    """
+
+    kk: Floats
+    km: Floats
+    mm: Floats
+    ky: Floats
+    my: Floats
+    yy: Floats
+
+    @classmethod
+    def of(cls, weight: Floats, k: Floats, m: Floats, y: Floats) -> Sums:
+        """`m` of shape (probabilities, points), the others (points,)."""
+        one = np.ones(len(m))
+        return cls(
+            (weight * k * k).sum() * one, m @ (weight * k), m**2 @ weight,
+            (weight * k * y).sum() * one, m @ (weight * y), (weight * y * y).sum() * one,
+        )  # fmt: skip
+
+    def misfit(self, step: Floats, scale: Floats) -> Floats:
+        """The weighted sum of squares at L = step, D = scale."""
+        found = self.yy - 2 * step * self.ky - 2 * scale * self.my
+        found = found + step**2 * self.kk + 2 * step * scale * self.km + scale**2 * self.mm
+        return np.maximum(found, 0.0)
+
+    def swapped(self) -> Sums:
+        """With L and D exchanged."""
+        return Sums(self.mm, self.km, self.kk, self.my, self.ky, self.yy)
+
+
+def best_parameters(
+    sums: Sums, step: float | None, scale: float | None
+) -> tuple[Floats, Floats, Floats]:
+    """L, D and the misfit where it is smallest, for each p; what is given stays."""
+    one = np.ones_like(sums.kk)
+    if step is not None and scale is not None:
+        return _with_misfit(sums, step * one, scale * one)
+    if step is not None:
+        return _with_misfit(sums, step * one, _one_parameter(sums.mm, sums.my - sums.km * step))
+    if scale is not None:
+        return _with_misfit(sums, _one_parameter(sums.kk, sums.ky - sums.km * scale), scale * one)
+    edges = [
+        _with_misfit(sums, _one_parameter(sums.kk, sums.ky), 0 * one),
+        _with_misfit(sums, 0 * one, _one_parameter(sums.mm, sums.my)),
+    ]
+    determinant = sums.kk * sums.mm - sums.km**2
+    solid = determinant > _FLAT * sums.kk * sums.mm
+    safe = np.where(solid, determinant, 1.0)
+    free_step = (sums.ky * sums.mm - sums.km * sums.my) / safe
+    free_scale = (sums.kk * sums.my - sums.km * sums.ky) / safe
+    inside = solid & (free_step >= 0) & (free_scale >= 0)
+    middle = _with_misfit(sums, np.where(inside, free_step, 0), np.where(inside, free_scale, 0))
+    choices = [np.stack(parts) for parts in zip(middle, *edges, strict=True)]
+    choices[2][0] = np.where(inside, choices[2][0], np.inf)
+    pick = choices[2].argmin(axis=0)[None]
+    found = [np.take_along_axis(part, pick, axis=0)[0] for part in choices]
+    return found[0], found[1], found[2]
+
+
+def scales_within(sums: Sums, limit: float, step: float | None) -> tuple[Floats, Floats]:
+    """The least and the largest D >= 0 that some L >= 0 brings to a misfit of at most `limit`.
+
+    NaN where there is none, inf where D has no upper end.
+    """
+    if step is not None:
+        residual = sums.yy - 2 * step * sums.ky + step**2 * sums.kk - limit
+        return _roots(sums.mm, sums.my - sums.km * step, residual, sums.mm, 0.0, np.inf)
+    # L = (ky - km D) / kk as long as that is not negative, from there on 0.
+    turn = np.where(sums.km > 0, sums.ky / np.where(sums.km > 0, sums.km, 1), np.inf)
+    free = _roots(
+        sums.mm - sums.km**2 / sums.kk, sums.my - sums.km * sums.ky / sums.kk,
+        sums.yy - sums.ky**2 / sums.kk - limit, sums.mm, 0.0, turn,
+    )  # fmt: skip
+    none = _roots(sums.mm, sums.my, sums.yy - limit, sums.mm, turn, np.inf)
+    return np.fmin(free[0], none[0]), np.fmax(free[1], none[1])
+
+
+def _with_misfit(sums: Sums, step: Floats, scale: Floats) -> tuple[Floats, Floats, Floats]:
+    return step, scale, sums.misfit(step, scale)
+
+
+def _one_parameter(square: Floats, product: Floats) -> Floats:
+    return np.maximum(np.divide(product, square, out=np.zeros_like(square), where=square > 0), 0)
+
+
+def _roots(
+    a: Floats, b: Floats, c: Floats, size: Floats, low: float | Floats, high: float | Floats
+) -> tuple[Floats, Floats]:
+    """The ends of ``a x^2 - 2 b x + c <= 0`` in [low, high]; `size`: what a could be at most."""
+    bent = a > _FLAT * size
+    safe = np.where(bent, a, 1.0)
+    under = b**2 - a * c
+    reach = np.sqrt(np.maximum(under, 0.0))
+    start = np.where(bent, (b - reach) / safe, -np.inf)
+    end = np.where(bent, (b + reach) / safe, np.inf)
+    there = np.where(bent, under >= 0, c <= 0)
+    start, end = np.maximum(start, low), np.minimum(end, high)
+    there = there & (start <= end)
+    return np.where(there, start, np.nan), np.where(there, end, np.nan)
 
 
 def _curve_line(fitted: Fit) -> str:
