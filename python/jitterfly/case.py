@@ -557,11 +557,7 @@ def exposed(case: AnyCase, noise: Noise) -> ExposedWork:
     Work on which the completion does not depend is left out: a forward after the last result
     changes nothing where no rank can be late with the result.
     """
-    raise NotImplementedError
-
-
-@exposed.register
-def _(case: Case, noise: Noise) -> ExposedWork:
+    assert isinstance(case, Case)
     return _exposed_in_collective(case)
 
 
@@ -701,11 +697,7 @@ def warn_of_idle_sources(
 @singledispatch
 def doubts(case: AnyCase) -> list[str]:
     """What its measured noise leaves open, in words."""
-    raise NotImplementedError
-
-
-@doubts.register
-def _(case: Case) -> list[str]:
+    assert isinstance(case, Case)
     if not any(isinstance(one, TraceNoise) for one in case.placed_noise):
         return []
     work = _exposed_in_collective(case)
@@ -738,11 +730,8 @@ def warn_of_doubts(told: Iterable[str]) -> None:
 @singledispatch
 def why_speed_is_idle(case: AnyCase) -> str:
     """Why a rank's speed lengthens no CPU time; "" where it does."""
-    raise NotImplementedError
-
-
-@why_speed_is_idle.register
-def _(case: Case) -> str:  # compute phases, and combining
+    assert isinstance(case, Case)
+    # A speed acts on compute phases, and on combining.
     if _combining(case.lowered) > 0 or to_ticks(case.compute_time) > 0:
         return ""
     return (

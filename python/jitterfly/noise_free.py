@@ -31,11 +31,7 @@ def noise_free_ticks(case: AnyCase, poll: Poll | None = None) -> npt.NDArray[np.
     Rank 0's where the case observes that alone. Shape (rows,). On very many ranks that are not
     alike this takes minutes: `poll` can end it.
     """
-    raise NotImplementedError
-
-
-@noise_free_ticks.register
-def _ticks_of_collective(case: Case, poll: Poll | None = None) -> npt.NDArray[np.int64]:
+    assert isinstance(case, Case)
     return _max_min_mean(_without_noise(case), poll)[:, 0]
 
 
@@ -56,11 +52,7 @@ def noise_only_delays(case: AnyCase) -> bool:
     grows. Copies inside a collective, at given levels or on demand, are the exception: a rank that
     adopts one does not combine it, and sends none itself.
     """
-    raise NotImplementedError
-
-
-@noise_only_delays.register
-def _collective_is_only_delayed(case: Case) -> bool:
+    assert isinstance(case, Case)
     copies = any(step.flags & (COPY | ASK) for step in case.lowered.steps)
     return not copies and not any(noise.hastens for noise in case.noise)
 

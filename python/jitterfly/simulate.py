@@ -391,18 +391,7 @@ def realize(
         Ticks as `Result.ticks`, int64 of shape (realizations, `program.observation_names`); and the
         backend that was used.
     """
-    raise NotImplementedError
-
-
-@realize.register
-def _realize_collective(
-    case: Case,
-    realizations: int,
-    seed: int,
-    first_realization: int,
-    backend: str = "auto",
-    threads: int | None = None,
-) -> tuple[npt.NDArray[np.int64], str]:
+    assert isinstance(case, Case)
     result = simulate_checked(
         case, realizations, seed, backend, threads, first_realization=first_realization
     )
