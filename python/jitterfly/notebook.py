@@ -29,7 +29,7 @@ _EXTRAS = {"matplotlib": "plot", "shtab": "completion"}
 """Which of jitterfly's extras holds a package; the others are in `data`."""
 
 
-def _load(name: str) -> Any:
+def load_module(name: str) -> Any:
     """A module of this package by its name, such as "plots.draw"."""
     return import_module(f".{name}", __package__)
 
@@ -103,11 +103,11 @@ def picture(
         No matplotlib, or `path` does not end in .png, .pdf or .svg.
     """
     package("matplotlib")
-    draw = _load("plots.draw")
+    draw = load_module("plots.draw")
     if path is not None:
         draw.check_path(Path(path))
     with draw.drawing():
-        figure: Figure = getattr(_load(f"plots.{module}"), function)(*what)
+        figure: Figure = getattr(load_module(f"plots.{module}"), function)(*what)
         if path is not None:
             draw.save(figure, Path(path))
     # What a notebook shows, also where pyplot was never imported.
@@ -115,33 +115,13 @@ def picture(
     return figure
 
 
-def picture_of_study(
-    store: Any,
-    kind: str | None,
-    observable: str | None,
-    path: str | Path | None,
-    figsize: tuple[float, float] | None = None,
-    title: str | None = None,
-) -> Figure:
-    """A figure of a study, see `plots.draw.figure`; errors as `picture`."""
-    figure: Figure = _load("plots.draw").figure(store, kind, observable, path, figsize, title)
-    return figure
-
-
-def summary_of_study(store: Any, width: int) -> str:
-    """The main numbers of a run as text, in lines of at most `width` letters."""
-    results, whole = _load("results").Results(store), "`to_csv(FILE)` writes all"
-    text: str = _load("results.tables").table(results, width, whole)
-    return text
-
-
 def run_study(study: Any, out: str | Path | None, **options: Any) -> Any:
     """Run a study, see `sweep.run`; without a directory in one that goes with the result."""
     if out is not None:
-        return _load("sweep").run(study, out, **options)
+        return load_module("sweep").run(study, out, **options)
     folder = tempfile.mkdtemp(prefix="jitterfly-")
     try:
-        found = _load("sweep").run(study, folder, **options)
+        found = load_module("sweep").run(study, folder, **options)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

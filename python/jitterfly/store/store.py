@@ -316,7 +316,10 @@ class Store:
         width : int
             Of the longest line, in letters.
         """
-        return notebook.summary_of_study(self, width)
+        results = notebook.load_module("results").Results(self)
+        whole = "`to_csv(FILE)` writes all"
+        text: str = notebook.load_module("results.tables").table(results, width, whole)
+        return text
 
     def plot(
         self,
@@ -353,7 +356,9 @@ class Store:
         A PDF that is written here has TrueType fonts; ``savefig`` of the figure takes what
         matplotlib is set to, Type 3 where nothing is said.
         """
-        return notebook.picture_of_study(self, kind, observable, path, figsize, title)
+        draw = notebook.load_module("plots.draw")
+        figure: Figure = draw.figure(self, kind, observable, path, figsize, title)
+        return figure
 
     def _repr_html_(self) -> str:
         return numbers.to_html(self)
