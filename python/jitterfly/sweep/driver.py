@@ -396,22 +396,8 @@ def run(
     shard : str or Shard, optional
         Run a part of the cells, such as "2/8", into a directory of its own in `out`; see
         `store.merge`. "1/1", too, is such a part here; on the command line it is a plain run.
-    backend, threads
-        As in `simulate`; threads of each worker.
-    realizations : int, optional
-        Of each cell, instead of the study's budget; with targets the most.
-    seed, targets
-        Instead of the study's.
-    force : bool
-        Replace another run that is in `out`.
-    on_error : "stop" or "finish"
-        In a cell that can not be run "stop", or "finish" the others first.
-    stream : text file, optional
-        Where progress goes; by default stderr, and nothing of a run that ends before the first
-        report (10 s).
-    progress : callable, optional
-        Called now and then as ``progress(done, cells)``, in this thread; `done` holds the parts of
-        cells that are under way. Nothing is printed then, unless there is a `stream`.
+    backend, threads, realizations, seed, targets, force, on_error, stream, progress
+        As in `Study.run`.
     finish : callable, optional
         Called when every cell is there, while no other run may write into `out`.
     batch_seconds : float
