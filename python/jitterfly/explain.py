@@ -40,7 +40,7 @@ from .noise import Noise
 from .noise.source import name_in_case
 from .program import compile_case
 from .result_table import ResultTable, aligned, csv_text, ends, kept
-from .simulate import check_run, check_times, no_memory, reporting
+from .simulate import check_run, check_times, reporting
 from .slowdown import given_in_words, in_words, parts_in_words, repetition
 from .stats import Estimate
 from .steps import ASK, COPY
@@ -559,12 +559,13 @@ def explain(
     held = 2 * 8 * (HEAD + len(_QUIET) + _MOST) * realizations
     memory.check_memory(held, f"the results of {realizations} realizations", available)
     each = case.ranks * _bytes_of_rank(case)
-    memory.check_memory(held + each, f"the critical paths of {case.ranks} ranks", available)
+    what = f"the critical paths of {case.ranks} ranks"
+    memory.check_memory(held + each, what, available)
     # As many threads as there is memory for: each follows a realization of its own.
     fit = (available - held) // each if available is not None else threads or MOST_THREADS
     threads = max(1, min(int(threads or (os.cpu_count() or 1)), int(fit)))
     program = compile_case(case)
-    try:
+    with memory.check_allocation(what):
         with reporting(progress, realizations, "cpu") as report:
             combine = list(case.lowered.table.combines)
             raw, sums = core.explain(program, seed, 0, realizations, combine, threads, report)
@@ -572,8 +573,6 @@ def explain(
         quiet = replace(case, noise=(), arrival=None, speed=None, observe="completion")
         combine = list(quiet.lowered.table.combines)
         on_time = core.explain(compile_case(quiet), 0, 0, 1, combine, 1)
-    except MemoryError:
-        raise no_memory(f"the critical paths of {case.ranks} ranks") from None
     check_times(raw[:, :1])
     return _explanation(case, seed, (raw, sums), on_time)
 

@@ -18,6 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from .units import show_size
+
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
 #: The ending of names that are not meant to stay.
 TEMPORARY = ".tmp"
@@ -111,7 +113,7 @@ def read_whole(path: Path, most: int = MOST_BYTES, *, pipe: bool = False) -> byt
         long = os.fstat(file.fileno()).st_size > most
         content = b"" if long else file.read(most + 1)  # which may be more than it says
     if long or len(content) > most:
-        raise ValueError(f"{path} must be at most {_show_limit(most)} long, and is longer")
+        raise ValueError(f"{path} must be at most {show_size(most)} long, and is longer")
     return content
 
 
@@ -140,10 +142,6 @@ def read_text(path: str | Path, *, pipe: bool = False) -> str:
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not a text file in UTF-8") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _show_limit(count: int) -> str:
-    return f"{count >> 30} GiB" if count >= 2**30 else f"{count >> 20} MiB"
 
 
 def _kind_of_file(mode: int) -> str:

@@ -118,8 +118,7 @@ def _locate(file: str) -> Path:
 
 def _check_content(path: Path, file: str, expected: str | None) -> str:
     try:
-        stat = path.stat()
-        digest = _digest(path, stat.st_mtime_ns, stat.st_size)
+        digest = digest_of(path)
     except OSError as error:
         raise ValueError(
             f"file: {file} can not be read ({error.strerror}; looked for at {path})"
@@ -129,9 +128,14 @@ def _check_content(path: Path, file: str, expected: str | None) -> str:
     return digest
 
 
-@lru_cache(maxsize=1024)
+def digest_of(path: Path) -> str:
+    """SHA-256 of the content of a file, 64 hex digits; it is read again where it has changed."""
+    status = path.stat()
+    return _digest(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=1024)  # while a run goes on, it is asked for again and again
 def _digest(path: Path, changed: int, size: int) -> str:
-    """Of a file as it was at that time."""
     return hashlib.sha256(read_whole(path)).hexdigest()
 
 

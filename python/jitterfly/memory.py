@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
 
@@ -28,6 +30,15 @@ def check_memory(needed: int, what: str, available: int | None, place: str = "me
             f"not enough {place} for {what}: needs {show_bytes(needed)}, "
             f"available {show_bytes(available)}"
         )
+
+
+@contextmanager
+def check_allocation(what: str) -> Iterator[None]:
+    """Within it, an allocation of `what` that fails raises ValueError."""
+    try:
+        yield
+    except MemoryError:
+        raise ValueError(f"not enough memory for {what}") from None
 
 
 def show_bytes(count: int) -> str:

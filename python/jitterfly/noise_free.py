@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .backends import core
 from .case import AnyCase, Case, delays, random_sources
 from .cycle import NEVER, is_symmetric, symmetric_timeline
+from .memory import check_allocation
 from .noise import SpeedNoise
 from .program import OVER_RANKS, compile_case, max_min_mean, ranks_of_rows, rows_of_steps
 from .steps import ASK, COPY
@@ -96,10 +97,8 @@ def _max_min_mean(case: Case, poll: Poll | None = None) -> npt.NDArray[np.int64]
 
 def _by_engine(case: Case, poll: Poll | None) -> npt.NDArray[np.int64]:
     """By the engine: ranks differ, but without noise one realization is like any other."""
-    try:
+    with check_allocation(f"one realization of {case.ranks} ranks"):
         raw = core.simulate(compile_case(case), 0, 0, 1, "all", "cpu", 0, poll)
-    except MemoryError:
-        raise ValueError(f"not enough memory for one realization of {case.ranks} ranks") from None
     return max_min_mean(raw, ranks_of_rows(case)).reshape(-1, 3)
 
 

@@ -355,13 +355,14 @@ def simulate_checked(
     threads = int(threads or 0)
     chosen = choose_backend(program, backend, threads, realizations, held, available)
     statistics = "all" if spread else "max"
-    try:
-        with reporting(progress, realizations, chosen) as report:
-            raw = core.simulate(
-                program, seed, first_realization, realizations, statistics, chosen, threads, report
-            )
-    except MemoryError:
-        raise no_memory(f"{case.ranks} ranks x {realizations} realizations") from None
+    what = f"{case.ranks} ranks x {realizations} realizations"
+    with (
+        memory.check_allocation(what),
+        reporting(progress, realizations, chosen) as report,
+    ):
+        raw = core.simulate(
+            program, seed, first_realization, realizations, statistics, chosen, threads, report
+        )
     check_times(raw[..., 0] if spread else raw)
     return Result(
         case=case,
@@ -442,12 +443,11 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
     warn_of_unused_costs([case])
     seed, realization = check_draw(seed, realization)
     needed = case.ranks * (row_count(case, every_row=True) * 16 + 24)
-    memory.check_memory(needed, f"all ready times of {case.ranks} ranks", memory.available_bytes())
+    what = f"all ready times of {case.ranks} ranks"
+    memory.check_memory(needed, what, memory.available_bytes())
     program = compile_case(case, every_row=True)
-    try:
+    with memory.check_allocation(what):
         raw = core.ready_times(program, seed, realization)
-    except MemoryError:
-        raise no_memory(f"all ready times of {case.ranks} ranks") from None
     check_times(raw[None])
     return np.where(raw == _ABSENT, np.nan, from_ticks(raw))
 
@@ -480,13 +480,10 @@ def noise_phases(
     check_case(case)
     seed, realization = check_draw(seed, realization)
     number = _periodic_number(case, source)
-    memory.check_memory(
-        case.ranks * 16, f"the phases of {case.ranks} ranks", memory.available_bytes()
-    )
-    try:
+    what = f"the phases of {case.ranks} ranks"
+    memory.check_memory(case.ranks * 16, what, memory.available_bytes())
+    with memory.check_allocation(what):
         return from_ticks(core.phases(compile_case(case), seed, realization, number))
-    except MemoryError:
-        raise no_memory(f"the phases of {case.ranks} ranks") from None
 
 
 def _periodic_number(case: Case, source: int | None) -> int:
@@ -591,8 +588,3 @@ def check_times(ticks: npt.NDArray[np.int64]) -> None:
         f"{int(beyond.sum())} of {len(ticks)} realizations: noise has too heavy a tail, or "
         "takes too much of the CPU; cut the tail with longest, or lower compute_time and cycles"
     )
-
-
-def no_memory(what: str) -> ValueError:
-    """The error for what does not fit into memory."""
-    return ValueError(f"not enough memory for {what}")

@@ -17,12 +17,11 @@ import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..files import TEMPORARY, write_whole
-from ..find_noise_files import COPIES, STORED_STUDY
+from ..find_noise_files import COPIES, STORED_STUDY, digest_of
 from ..studies import Study
 from .metadata import META, changed_fields, differences, joined, read_meta, versions
 from .record_format import RAW, read_head
@@ -270,7 +269,7 @@ def study_of(path: Path) -> str:
     meta: dict[str, Any] = read_meta(path)
     meta.pop("backend")  # becomes known while the run goes on
     parts = [_FORMAT, meta, versions(), (path / STORED_STUDY).read_bytes().hex()]
-    parts += [[file.name, _content(file)] for file in sorted((path / COPIES).glob("*"))]
+    parts += [[file.name, digest_of(file)] for file in sorted((path / COPIES).glob("*"))]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -284,18 +283,6 @@ def fingerprint_of(path: Path) -> str:
     backend = read_meta(path)["backend"]
     text = json.dumps([study_of(path), backend, files])
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _content(file: Path) -> str:
-    """Hash of the content of a file that the study names."""
-    status = file.stat()
-    return _hashed(file, status.st_size, status.st_mtime_ns)
-
-
-@lru_cache(maxsize=256)
-def _hashed(file: Path, size: int, changed: int) -> str:
-    """While a run goes on, it is asked for again and again."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def write_cached(file: Path, content: bytes, fingerprint: str) -> None:

@@ -33,9 +33,9 @@ class CaseTime(ABC):
     def is_set_by(self, path: str) -> bool:
         """Whether it can be set by the field at `path`."""
 
-    @abstractmethod
     def reads(self, path: str) -> bool:
         """Whether its value depends on the field at `path`."""
+        return self.is_set_by(path)
 
     def solve(self, table: dict[str, Any], path: str, wanted: Fraction) -> tuple[Any, Any]:
         """The value of the field at `path` for which this time is `wanted`, and its range.
@@ -61,7 +61,7 @@ class RoundTime(CaseTime):
         return path == "message_bytes"
 
     def reads(self, path: str) -> bool:
-        return path == "message_bytes" or path.split(".")[0] == "network"
+        return self.is_set_by(path) or path.split(".")[0] == "network"
 
     def solve(self, table: dict[str, Any], path: str, wanted: Fraction) -> tuple[Any, Any]:
         network = self._network(table)
@@ -127,9 +127,6 @@ class NoiseTime(CaseTime):
     def is_set_by(self, path: str) -> bool:
         return bool(_NOISE.fullmatch(path)) and path.split(".")[2] in self.fields
 
-    def reads(self, path: str) -> bool:
-        return self.is_set_by(path)
-
 
 class ComputeTime(CaseTime):
     """W: the compute phase."""
@@ -139,9 +136,6 @@ class ComputeTime(CaseTime):
         return exact(value) * TICKS_PER_SECOND
 
     def is_set_by(self, path: str) -> bool:
-        return path == "compute_time"
-
-    def reads(self, path: str) -> bool:
         return path == "compute_time"
 
 

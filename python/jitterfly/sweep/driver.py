@@ -469,7 +469,11 @@ def run(
                 with store.writing(), RunProgressLine(runs, stream, progress) as line:
                     feed = Feed(store, runs, line, on_error, writer)
                     if not all(one.done for one in runs):
-                        with _opened(executor, workers, threads) as chosen:
+                        with (
+                            contextlib.nullcontext(executor)  # the caller shuts it down
+                            if executor is not None
+                            else executors.open_executor(workers, threads)
+                        ) as chosen:
                             feed.run(chosen, executors.backend_of(workers, backend), threads)
                     elif progress is not None:
                         progress(len(cells), len(cells))
@@ -556,14 +560,3 @@ def check_columns(study: Study) -> None:
                 f"that all realizations are kept: the observables read {read:,} columns, such as "
                 f"of each cycle; got {study.budget.raw_bytes} [at {cell.name}]"
             )
-
-
-@contextlib.contextmanager
-def _opened(
-    executor: Executor | None, workers: str | int | None, threads: int | None
-) -> Iterator[Executor]:
-    if executor is not None:
-        yield executor
-        return
-    with executors.open_executor(workers, threads) as ours:
-        yield ours
