@@ -74,7 +74,7 @@ struct Processor {
 
 // No time is kept that is later than kLatest: whatever comes after it ends there, too, and the
 // caller refuses it. So no sum overflows, if what one operation can take is below 2^62 - which is
-// checked before a run (python/jitterfly/schedule/longest.py).
+// checked before a run (python/jitterfly/schedule/compile.py).
 template <class T>
 JF_HD T capped(T t) {
   return earlier(t, T{} + kLatest);

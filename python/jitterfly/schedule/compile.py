@@ -1,4 +1,4 @@
-"""Compilation of a schedule to the engine's plan and program: costs in ticks, noise, speed."""
+"""Compilation of a schedule to the engine's plan and program: costs, noise, speed, overflow."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ import numpy.typing as npt
 
 from ..backends import core
 from ..case import place_noise
+from ..distributions.distribution import LARGEST
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
-from ..noise import Noise
-from ..units import exact, to_ticks
-from .longest import check_operations
+from ..noise import (
+    LateArrival,
+    MessageNoise,
+    Noise,
+    PeriodicNoise,
+    RenewalNoise,
+    SpeedNoise,
+    StepNoise,
+)
+from ..units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
 from .schedule import Marks, Schedule, in_file
 
 _EAGER = 2**64 - 1  # bytes: all messages are sent without rendezvous
@@ -97,12 +105,8 @@ def compile_program(
     """
     ranks = schedule.ranks
     noise = place_noise(tuple(noise), network, ranks)
-    check_operations(
-        schedule, noise, longest_calculation(schedule, _factors(speed, ranks)),
-        *(max(getattr(level, name) for level in levels) for name in ("o", "gap", "way")),
-        *(max((max(getattr(level, name), default=0) for level in levels), default=0)
-          for name in ("wire", "cpu")),
-    )  # fmt: skip
+    slowest = longest_calculation(schedule, _factors(speed, ranks))
+    _check_operations(schedule, noise, slowest, levels)
     table = [
         (level.o, level.o, level.way, level.gap + bytes_on_wire)
         for level in levels
@@ -193,3 +197,77 @@ def _marked(marks: Marks | None) -> tuple[npt.NDArray[np.uint32], int]:
     if marks is None:
         return np.zeros(0, dtype=np.uint32), 0
     return marks.of, len(marks.names)
+
+
+def _check_operations(
+    schedule: Schedule, noise: Sequence[Noise], calculation: int, levels: Sequence[LevelCosts]
+) -> None:
+    """Refuse a schedule of which one operation can take 2^62 ps or longer.
+
+    `calculation` is the longest one, at its rank's speed, in ticks.
+
+    Raises
+    ------
+    ValueError
+        Names which, and how long it can take.
+    """
+    # The engine keeps no time above 2^62 ps, and the caller refuses results that late. What it adds
+    # to a time before it looks is what one operation takes, so that must be below 2^62 ps as well.
+    o = max(level.o for level in levels)
+    gap = max(level.gap for level in levels)
+    way = max(level.way for level in levels)
+    wire = max(max(level.wire, default=0) for level in levels)
+    cpu = max(max(level.cpu, default=0) for level in levels)
+    late = sum(_longest_drawn(source) for source in noise if isinstance(source, LateArrival))
+    delays = sum(_message_delay(source, way + wire) for source in noise)
+    for source in noise:
+        calculation = source.longest_slowed(calculation, ever=True)
+    if calculation >= LARGEST and any(isinstance(source, SpeedNoise) for source in noise):
+        raise ValueError(
+            f"a calculation must take less than {LARGEST / TICKS_PER_SECOND:.3g} s (2^60 ps) at "
+            f"its drawn speed, one may take {calculation / TICKS_PER_SECOND:.3g} s: lower the "
+            "times of calc or the factor of SpeedNoise, or cut the tail of its distribution with "
+            "longest"
+        )
+    longest = {
+        "a calculation": _longest_of_cpu(noise, calculation),
+        "the late start of a rank": late,
+    }
+    if schedule.messages:
+        longest["the overhead of a message"] = _longest_of_cpu(noise, o) + gap + wire
+        longest["the CPU time of a message's bytes"] = _longest_of_cpu(noise, cpu)
+        longest["the way of a message"] = way + delays
+    name, ticks = max(longest.items(), key=lambda one: one[1])
+    if ticks >= LONGEST_TICKS:
+        raise ValueError(
+            f"the simulated time of a schedule must stay below {LONGEST_SECONDS:.3g} s (2^62 ps), "
+            f"and {name} alone may take {ticks / TICKS_PER_SECOND:.3g} s: lower the times of calc, "
+            "speed, network or noise, or cut the tail of noise with longest"
+        )
+
+
+def _longest_of_cpu(noise: Sequence[Noise], work: int) -> int:
+    """How far beyond the begin of `work` ticks the engine can get before it looks at the time."""
+    work += sum(_longest_drawn(source) for source in noise if isinstance(source, StepNoise))
+    # Beyond 2^62 ps the engine asks sources for no further interval: at most one ends after that.
+    beyond = max(map(_longest_interval, noise), default=0)
+    # Periodic noise alone it does not ask interval by interval.
+    periodic = (one for one in noise if isinstance(one, PeriodicNoise) and one.end is None)
+    return work + beyond + sum(source.longest_delay(work) for source in periodic)
+
+
+def _longest_interval(source: Noise) -> int:
+    """An interval and the time before it; of intervals that repeat, two repetitions."""
+    if isinstance(source, RenewalNoise):
+        return source.gap.longest_ticks() + source.duration.longest_ticks()
+    return source.lookahead()
+
+
+def _message_delay(source: Noise, transit: int) -> int:
+    if isinstance(source, MessageNoise):
+        return _longest_drawn(source)
+    return source.longest_message_delay(transit)
+
+
+def _longest_drawn(source: StepNoise | MessageNoise | LateArrival) -> int:
+    return source.delay.longest_ticks() if source.probability > 0 else 0
