@@ -6,12 +6,11 @@ noise, and `explain_schedule` says who made it wait. A `ScheduleCase` is one in 
 
 from .builder import Operations, ScheduleBuilder
 from .case import ScheduleCase
-from .doubts import ShortReceiveWarning
 from .explain import CriticalPath, ScheduleExplanation, explain_schedule
 from .order import OrderCheck
 from .result import ScheduleResult
 from .schedule import Schedule
-from .simulate import simulate_schedule
+from .simulate import ShortReceiveWarning, simulate_schedule
 
 __all__ = [
     "CriticalPath",

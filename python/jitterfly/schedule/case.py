@@ -37,8 +37,6 @@ from ..program import (
 )
 from ..simulate import realize
 from .compile import CompiledSchedule, LevelCosts, compile_program, costs_of_levels
-from .doubts import doubts as doubts_of_schedule
-from .doubts import warn_of_short_receives
 from .marks import is_pattern, read_marks
 from .schedule import Schedule
 from .simulate import (
@@ -52,8 +50,10 @@ from .simulate import (
     needs_length,
     positive_calculations,
     put_in_order,
+    warn_of_short_receives,
     why_idle,
 )
+from .simulate import doubts as doubts_of_schedule
 
 _COMPLETION = "completion"
 _OF_COLLECTIVES = ("ranks", "algorithm", "message_bytes", "cycles", "compute_time", "arrival")

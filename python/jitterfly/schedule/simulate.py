@@ -1,7 +1,11 @@
-"""`simulate_schedule`: a schedule with LogGOPS costs under noise; run times of realizations."""
+"""`simulate_schedule`: a schedule with LogGOPS costs under noise; run times of realizations.
+
+Also what is warned of: recordings that are short beside its CPU time, and short receives.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -11,8 +15,14 @@ import numpy.typing as npt
 
 from .. import memory
 from ..backends import backend_named, check_device_memory, check_run, core, reporting
-from ..case import warn_of_doubts, warn_of_idle_sources, warn_of_idle_speed
-from ..fields import check_choice, check_integer, shorten
+from ..case import (
+    doubts_of,
+    place_noise,
+    warn_of_doubts,
+    warn_of_idle_sources,
+    warn_of_idle_speed,
+)
+from ..fields import check_choice, check_integer, shorten, stacklevel_of_user
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks, check_speed
 from ..info import processors
@@ -22,7 +32,6 @@ from ..noise.source import ExposedWork, check_sources
 from ..simulate import check_times
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
 from .compile import CompiledSchedule, compile_schedule, levels_of
-from .doubts import doubts, warn_of_short_receives
 from .marks import check_marks, read_marks
 from .order import (
     arrival_bytes,
@@ -38,6 +47,10 @@ from .schedule import Marks, Schedule
 
 ORDERS = ("noise-free", "arrival")
 _CALCULATION = 3  # the engine's number of this kind of operation
+
+
+class ShortReceiveWarning(UserWarning):
+    """A receive of a schedule has fewer bytes than the message that it takes."""
 
 
 class Prepared(NamedTuple):
@@ -450,4 +463,37 @@ def exposed_work(
         communication=cpu if there else 0,
         transit=way if there else 0,
         exchanges=schedule.messages,
+    )
+
+
+def doubts(
+    schedule: Schedule,
+    network: LogGOPS | Hierarchy,
+    noise: Sequence[Noise],
+    plan: core.SchedulePlan,
+) -> tuple[str, ...]:
+    """What measured noise leaves open, in words: see `TraceNoise.doubts` and `misfit`."""
+    placed = place_noise(tuple(noise), network, schedule.ranks)
+    times = zip(("compute", "communication"), plan.cpu_time, strict=True)
+    work = {phase: ticks / schedule.ranks for phase, ticks in times}
+    return tuple(doubts_of(placed, network, schedule.ranks, work))
+
+
+def warn_of_short_receives(schedule: Schedule, plan: core.SchedulePlan) -> None:
+    """Warn once of all receives that have fewer bytes than the messages that they take.
+
+    Longer ones are usual: MPI's are as long as their buffers.
+    """
+    count, rank, number, sent = plan.short_receives
+    if not count:
+        return
+    _, size, source, _, _, _, line = map(int, schedule._mapped.operation(rank, number))
+    where = f"line {line:,}" if line else f"number {number:,}"
+    several = "1 receive has" if count == 1 else f"{count:,} receives have"
+    warnings.warn(
+        f"{schedule.name}: {several} fewer bytes than the message to take: the first is that of "
+        f"rank {rank:,}, {where}, recv {size:,}b from {source:,}, for a message of {sent:,} bytes; "
+        "a message counts with the bytes of its send",
+        ShortReceiveWarning,
+        stacklevel=stacklevel_of_user(),
     )
