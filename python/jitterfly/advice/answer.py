@@ -237,13 +237,14 @@ class Advice(ResultTable):
         path : str or Path
             A name that ends in `.rules` is Open MPI's text, in `.json` what Open MPI 6 or MPICH
             reads, to which a second file with comments is written, `.txt`; in `.csv` lines of
-            NCCL's tuner plugin.
+            NCCL's tuner plugin. A file that is there is replaced.
         library : str, optional
             "openmpi", "mpich" or "nccl"; without it the file's name says it: `.rules`,
             `openmpi*.json`, `mpich*.json`, `.csv`.
         libmpi : str or Path
             For MPICH's file alone, which needs it: MPICH's shared library, such as libmpi.so.12.
-            What is not decided is copied from its own decision tree.
+            What is not decided is copied from its own decision tree, and only what it has is
+            written.
         protocol : "ll", "ll128" or "simple"
             For NCCL's file alone, which needs it: the one whose costs the network's are.
 
@@ -255,9 +256,10 @@ class Advice(ResultTable):
         Raises
         ------
         ValueError
-            An unknown library or ending; an option that is missing, or of another format; fewer
-            than two candidates are algorithms of the library; sizes that the format can not hold;
-            nothing is decided among the library's algorithms in any cell.
+            An unknown library or ending, or a name that does not say the library; an option that
+            is missing, or of another format; fewer than two candidates are algorithms of the
+            library; sizes that the format can not hold; nothing is decided among the library's
+            algorithms in any cell.
         OSError
             A file can not be read or written.
         """

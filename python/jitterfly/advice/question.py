@@ -284,43 +284,7 @@ _TAIL_TIMES = 8  # of what the tail's interval takes at least
 
 @frozen_dataclass()
 class Question:
-    """What `advise` is asked.
-
-    Parameters
-    ----------
-    ranks : int, text or list
-        Such as ``[64, 1000]`` or ``"2^4..2^12"``.
-    network : Network
-        `LogGOPS` or `Hockney`, or its text.
-    noise : list of Noise
-        As in `Case`. Empty: a quiet machine.
-    collective : str
-        "allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall",
-        "gather", "scatter" or "scan".
-    message_bytes : int, text or list
-        As in `Case`; such as ``"8,1KiB,1MiB"``.
-    statistic : str
-        "mean", or a quantile such as "p99": of the completion of the last rank.
-    within : float or text
-        Candidates whose statistics differ by no more than this share are equal for practical
-        purposes: 0.01 (the default) or "1%".
-    confidence : float
-        Of all that is told, together: over all candidates, cells and looks at the data.
-    candidates : list of str, optional
-        Names; the usual ones of the collective where it is left out.
-    own : mapping, optional
-        Further candidates by name: an `Algorithm`, or its table.
-    cycles : int
-        How often the collective is done in a row; the completion of the last time counts. What
-        forwards of the result cost is seen from 2 on only: it delays what comes after them.
-    compute_time : float or str
-        CPU time of a compute phase before each, seconds.
-    realizations : int, optional
-        Of a candidate in a cell, at most; 10,000 where it is left out, or 8 times what a quantile
-        takes at least.
-    seconds : float, optional
-        For all of it, about; no limit where it is left out.
-    seed : int
+    """What `advise` is asked: its parameters, but for `backend`, `threads` and `progress`.
 
     Raises
     ------

@@ -109,21 +109,11 @@ def simulate_congestion(
     ----------
     case : CongestionCase
         What to simulate.
-    realizations : int
-        How many, from 1; first_realization + realizations is at most 2^32.
+    realizations, backend, threads, progress, first_realization
+        As in `jitterfly.simulate`.
     seed : int
         From 0 to 2^64 - 1. Cases with the same seed and network size see the same placements, and
         with the same z the same traffic, so that differences between their samples are paired.
-    backend : "auto", "cpu" or "cuda" (also "gpu")
-        "auto" takes the GPU if there is one; where its memory is not enough, the CPU, with an
-        `UnusedGPUWarning`. The result is the same to the last bit.
-    threads : int, optional
-        Threads of the CPU backend; None is one for each processor. Given together with "auto",
-        the CPU backend is taken. The result does not depend on it.
-    progress : callable, optional
-        Called now and then as ``progress(done, realizations)``, in this thread.
-    first_realization : int
-        Number of the first realization.
     histogram : bool
         Also count how many messages, of both patterns, had each congestion w (ORCS' metric
         hist_max_cong). It takes longer: w of every message has to be found.
@@ -134,12 +124,8 @@ def simulate_congestion(
 
     Raises
     ------
-    BackendError
-        "cuda" can not be used, or failed; it says why.
-    ValueError
-        An argument out of range, or not enough memory.
-    KeyboardInterrupt
-        Ctrl-C, within a fraction of a second.
+    BackendError, ValueError, KeyboardInterrupt
+        As `jitterfly.simulate`.
 
     Examples
     --------

@@ -252,37 +252,10 @@ def write_tuning(
     libmpi: str | Path | None = None,
     protocol: str | None = None,
 ) -> tuple[Path, ...]:
-    """Write answers, each of another collective, as one tuning file.
+    """As `Advice.write_tuning`, of several answers, each of another collective (else ValueError).
 
-    Parameters
-    ----------
-    path : str or Path
-        Ends in `.rules` (Open MPI), `.json` (Open MPI 6, MPICH) or `.csv` (NCCL's tuner plugin). A
-        file that is there is replaced. JSON has no room for comments: what stands behind the
-        choices is in a second file, whose name ends in `.json.txt`.
-    advices : sequence of Advice
-    library : str, optional
-        As in `tuning_format`.
-    libmpi : str or Path
-        For MPICH's file alone, which needs it: MPICH's shared library, such as libmpi.so.12. What
-        is not decided is copied from its own decision tree, and only what it has is written.
-    protocol : "ll", "ll128" or "simple"
-        For NCCL's file alone, which needs it: the one whose costs the network's are.
-
-    Returns
-    -------
-    tuple of Path
-        The files.
-
-    Raises
-    ------
-    ValueError
-        An unknown library or ending, or a name that does not say the library; an option that is
-        missing, or of another format; fewer than two candidates are algorithms of the library; two
-        answers of one collective; sizes that the format can not hold; or there is nothing to
-        write: in no cell is anything decided among the library's algorithms.
-    OSError
-        A file can not be read or written.
+    JSON has no room for comments: what stands behind the choices is in a second file, whose name
+    ends in `.json.txt`.
     """
     path = Path(path)
     questions = [advice.question for advice in advices]
