@@ -29,128 +29,81 @@ LIBRARIES = ("Open MPI", "MPICH", "NCCL")
 _REGISTERED: dict[str, dict[str, Candidate]] = {name: {} for name in COLLECTIVES}
 
 
-# By collective and name: what an algorithm does, and what the `LIBRARIES` call it, "" where it is
-# not one of the library's choices, or not just this. Its kind is NAME_COLLECTIVE. Message programs:
-# a send waits for the one before it. Numbers and names are those of `coll_tuned_*_algorithm` in
-# Open MPI's coll_tuned_*_decision.c, of `MPIR_CVAR_*_INTRA_ALGORITHM` in MPICH, and of `NCCL_ALGO`.
+# By collective and name: what the `LIBRARIES` call an algorithm, "" where it is not one of the
+# library's choices, or not just this; and what it does. Its kind is NAME_COLLECTIVE. Message
+# programs: a send waits for the one before it. Numbers and names are those of
+# `coll_tuned_*_algorithm` in Open MPI's coll_tuned_*_decision.c, of `MPIR_CVAR_*_INTRA_ALGORITHM`
+# in MPICH, and of `NCCL_ALGO`.
 _PLAIN = {
     "allreduce": {
-        "recursive_doubling": (
-            "whole vectors between i and i xor 1, 2, 4, ...: for short messages",
-            ("3 recursive_doubling", "recursive_doubling", ""),
-        ),
-        "ring": (
-            "blocks around a ring, to reduce and to gather: long messages, few ranks",
-            ("4 ring", "ring", "Ring"),
-        ),
-        "rabenseifner": (
-            "halves to reduce-scatter, doubled to allgather: long messages, many ranks",
-            ("6 rabenseifner", "reduce_scatter_allgather", ""),
-        ),
-        "reduce_broadcast": (
-            "a binomial reduce to rank 0, then a binomial broadcast from it",
-            ("2 nonoverlapping", "", ""),
-        ),
+        "recursive_doubling": (("3 recursive_doubling", "recursive_doubling", ""),
+            "whole vectors between i and i xor 1, 2, 4, ...: for short messages"),
+        "ring": (("4 ring", "ring", "Ring"),
+            "blocks around a ring, to reduce and to gather: long messages, few ranks"),
+        "rabenseifner": (("6 rabenseifner", "reduce_scatter_allgather", ""),
+            "halves to reduce-scatter, doubled to allgather: long messages, many ranks"),
+        "reduce_broadcast": (("2 nonoverlapping", "", ""),
+            "a binomial reduce to rank 0, then a binomial broadcast from it"),
     },
     "barrier": {
-        "dissemination": (
-            "rank i tells i + 1, 2, 4, ... (modulo N): the fewest rounds",
-            ("4 bruck", "dissemination", ""),
-        ),
-        "recursive_doubling": (
-            "i and i xor 1, 2, 4, ... tell each other",
-            ("3 recursive_doubling", "", ""),
-        ),
-        "tree": (
-            "up a binomial tree to rank 0, and down again: the fewest messages",
-            ("6 tree", "", ""),
-        ),
+        "dissemination": (("4 bruck", "dissemination", ""),
+            "rank i tells i + 1, 2, 4, ... (modulo N): the fewest rounds"),
+        "recursive_doubling": (("3 recursive_doubling", "", ""),
+            "i and i xor 1, 2, 4, ... tell each other"),
+        "tree": (("6 tree", "", ""),
+            "up a binomial tree to rank 0, and down again: the fewest messages"),
     },
     "broadcast": {
-        "binomial": (
-            "down a binomial tree from rank 0: for short messages",
-            ("6 binomial", "binomial", ""),
-        ),
-        "scatter_allgather": (
-            "scattered down a tree, gathered around a ring: for long messages",
-            ("9 scatter_allgather_ring", "scatter_ring_allgather", ""),
-        ),
+        "binomial": (("6 binomial", "binomial", ""),
+            "down a binomial tree from rank 0: for short messages"),
+        "scatter_allgather": (("9 scatter_allgather_ring", "scatter_ring_allgather", ""),
+            "scattered down a tree, gathered around a ring: for long messages"),
     },
     "reduce": {
-        "binomial": (
-            "up a binomial tree to rank 0",
-            ("5 binomial", "binomial", ""),
-        ),
+        "binomial": (("5 binomial", "binomial", ""),
+            "up a binomial tree to rank 0"),
     },
     "allgather": {
-        "recursive_doubling": (
-            "all that is held between i and i xor 1, 2, 4, ...: for powers of two",
-            ("3 recursive_doubling", "recursive_doubling", ""),
-        ),
-        "bruck": (
-            "all that is held to i - 1, 2, 4, ... (modulo N): short messages, any number",
-            ("2 bruck", "brucks", ""),
-        ),
-        "ring": (
-            "blocks around a ring: for long messages",
-            ("4 ring", "ring", "Ring"),
-        ),
+        "recursive_doubling": (("3 recursive_doubling", "recursive_doubling", ""),
+            "all that is held between i and i xor 1, 2, 4, ...: for powers of two"),
+        "bruck": (("2 bruck", "brucks", ""),
+            "all that is held to i - 1, 2, 4, ... (modulo N): short messages, any number"),
+        "ring": (("4 ring", "ring", "Ring"),
+            "blocks around a ring: for long messages"),
     },
     "reduce_scatter": {
-        "recursive_halving": (
-            "the half that the other half of the group needs, halved each round",
-            ("2 recursive_halving", "recursive_halving", ""),
-        ),
-        "ring": (
-            "blocks around a ring, combined on the way: for long vectors",
-            ("3 ring", "", "Ring"),
-        ),
-        "pairwise": (
-            "its own block to each of i + 1, i + 2, ... (modulo N): for long vectors",
-            ("", "pairwise", ""),
-        ),
+        "recursive_halving": (("2 recursive_halving", "recursive_halving", ""),
+            "the half that the other half of the group needs, halved each round"),
+        "ring": (("3 ring", "", "Ring"),
+            "blocks around a ring, combined on the way: for long vectors"),
+        "pairwise": (("", "pairwise", ""),
+            "its own block to each of i + 1, i + 2, ... (modulo N): for long vectors"),
     },
     "alltoall": {
-        "bruck": (
-            "blocks by way of i + 1, 2, 4, ... (modulo N): short messages",
-            ("3 modified_bruck", "brucks", ""),
-        ),
-        "pairwise": (
-            "a block to i + 1, i + 2, ... (modulo N), each after the one before",
-            ("2 pairwise", "", ""),
-        ),
+        "bruck": (("3 modified_bruck", "brucks", ""),
+            "blocks by way of i + 1, 2, 4, ... (modulo N): short messages"),
+        "pairwise": (("2 pairwise", "", ""),
+            "a block to i + 1, i + 2, ... (modulo N), each after the one before"),
     },
     "gather": {
-        "binomial": (
-            "up a binomial tree to rank 0, with all blocks from below: short messages",
-            ("2 binomial", "binomial", ""),
-        ),
-        "linear": (
-            "from each rank to rank 0, one after the other: long messages",
-            ("1 basic_linear", "", ""),
-        ),
+        "binomial": (("2 binomial", "binomial", ""),
+            "up a binomial tree to rank 0, with all blocks from below: short messages"),
+        "linear": (("1 basic_linear", "", ""),
+            "from each rank to rank 0, one after the other: long messages"),
     },
     "scatter": {
-        "binomial": (
-            "down a binomial tree from rank 0, with all blocks of those below: short messages",
-            ("2 binomial", "binomial", ""),
-        ),
-        "linear": (
-            "from rank 0 to each rank, one after the other: long messages",
-            ("1 basic_linear", "", ""),
-        ),
+        "binomial": (("2 binomial", "binomial", ""),
+            "down a binomial tree from rank 0, with all blocks of those below: short messages"),
+        "linear": (("1 basic_linear", "", ""),
+            "from rank 0 to each rank, one after the other: long messages"),
     },
     "scan": {
-        "recursive_doubling": (
-            "vectors of whole groups between i and i xor 1, 2, 4, ...: the fewest rounds",
-            ("2 recursive_doubling", "recursive_doubling", ""),
-        ),
-        "linear": (
-            "from rank to rank, combined on the way: the fewest messages",
-            ("1 linear", "", ""),
-        ),
+        "recursive_doubling": (("2 recursive_doubling", "recursive_doubling", ""),
+            "vectors of whole groups between i and i xor 1, 2, 4, ...: the fewest rounds"),
+        "linear": (("1 linear", "", ""),
+            "from rank to rank, combined on the way: the fewest messages"),
     },
-}
+}  # fmt: skip
 _OF_KIND = {
     "double_binary_tree_allreduce": "double_binary_tree",
     "hierarchical_allreduce": "hierarchical",
@@ -419,7 +372,7 @@ _OTHER_ALLREDUCES = [
 
 def _register_all() -> None:
     for collective, names in _PLAIN.items():
-        for name, (summary, called_by) in names.items():
+        for name, (called_by, summary) in names.items():
             make = _always(f"{name}_{collective}")
             pairs = zip(LIBRARIES, called_by, strict=True)
             called = {library: word for library, word in pairs if word}
