@@ -38,8 +38,7 @@ from ...info import __version__
 from ..candidates import known
 from ..question import Question
 from . import mpich_json, nccl_csv, openmpi_json, openmpi_rules
-from .choices import LEAST_CHOICE, Decided, TuningChoice
-from .table import TuningTable
+from .table import LEAST_CHOICE, Decided, TuningChoice, TuningTable
 
 __all__ = [
     "TuningChoice",
