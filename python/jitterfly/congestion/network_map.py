@@ -73,10 +73,11 @@ class NetworkMap(_Read, kind="map"):
         put("file", _path(self.file, "file"))
         if self.tables is not None:
             put("tables", _path(self.tables, "tables"))
-        links = read_links(Path(self.file), None if self.tables is None else Path(self.tables))
+        paths = [Path(path) for path in (self.file, self.tables) if path is not None]
+        network, *tables = [(read_text(path), str(path)) for path in paths]
+        links = parse_links(*network, *tables)
         table, dropped = forwarding(links)
-        paths = [Path(path).absolute() for path in (self.file, self.tables) if path is not None]
-        put("paths", tuple(paths))
+        put("paths", tuple(path.absolute() for path in paths))
         put("sha256", tuple(hashlib.sha256(read_whole(path)).hexdigest() for path in paths))
         put("_links", links)
         put("_table", table)
@@ -159,23 +160,14 @@ class NetworkMap(_Read, kind="map"):
         return {key: value for key, value in values.items() if value is not None}
 
 
-def read_links(file: Path, tables: Path | None = None) -> ParsedNetwork:
-    """The network in a file, gzipped or not.
+def parse_links(text: str, name: str, tables: tuple[str, str] | None = None) -> ParsedNetwork:
+    """The network in a text, and its tables' text and name; `name` is for messages.
 
     Raises
     ------
     ValueError
         It is neither a digraph nor the output of ibnetdiscover, or malformed; with its line.
-    OSError
-        It can not be read.
     """
-    return parse_links(
-        read_text(file), str(file), None if tables is None else (read_text(tables), str(tables))
-    )
-
-
-def parse_links(text: str, name: str, tables: tuple[str, str] | None = None) -> ParsedNetwork:
-    """The network in a text, and its tables' text and name; `name` is for messages."""
     if dot.looks_like(text):
         if tables is not None:
             raise ValueError(f"tables must be left out: the digraph {name} has its own")
