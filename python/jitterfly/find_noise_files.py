@@ -19,7 +19,7 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .fields import Component, as_integer, check_integer, shorten
+from .fields import Component, Given, as_integer, check_integer, shorten
 from .files import read_whole
 
 if TYPE_CHECKING:
@@ -53,6 +53,13 @@ class FileName(str):
 
     def __reduce__(self) -> tuple[type[FileName], tuple[str, Path]]:
         return FileName, (str(self), self.path)
+
+
+class FileField(Given[str | Path, FileName]):
+    """A required field of a dataclass that takes the path of a file."""
+
+    def __init__(self) -> None:
+        super().__init__("str | Path")
 
 
 @contextmanager

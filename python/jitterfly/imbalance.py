@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import field
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy.typing as npt
 from . import find_noise_files
 from .fields import Component, Given, check_integer, check_numbers, frozen_dataclass, shorten
 from .files import read_text
-from .find_noise_files import FileName
+from .find_noise_files import FileField, FileName
 from .units import (
     LONGEST_TICKS,
     TICKS_PER_SECOND,
@@ -177,11 +176,6 @@ class GivenArrival(Arrival, kind="given"):
         return {"kind": self.kind, "times": [list(row) for row in self.times]}
 
 
-class _File(Given[str | Path, FileName]):
-    def __init__(self) -> None:
-        super().__init__("str | Path")
-
-
 @frozen_dataclass()
 class FileArrival(Arrival, kind="file"):
     """As `GivenArrival`, from a text file: a line a cycle, a number a rank, seconds.
@@ -202,7 +196,7 @@ class FileArrival(Arrival, kind="file"):
         It can not be read, is not such a table, or has changed.
     """
 
-    file: _File
+    file: FileField
     sha256: str | None = field(default=None)
 
     def __post_init__(self) -> None:

@@ -231,12 +231,7 @@ class Result:
             : notebook.MOST_ROWS
         ]:
             samples = self.column(name)
-            mean = stats.mean(
-                samples,
-                noisy=any(random_sources(self.case)),
-                lower_bound=quiet if noise_only_delays(self.case) else None,
-                noise_free=quiet if has_one_random_source(self.case) else None,
-            )
+            mean = mean_of(self.case, samples, quiet)
             ends = (mean.value, mean.low, mean.high)
             middle, low, high = (show_seconds(float(end)) for end in ends)
             quantiles = [stats.quantile(samples, q).value for q in (0.5, 0.99)]
@@ -245,6 +240,20 @@ class Result:
         count = len(self.observations) - len(rows)
         more = f"and {count:,} more: observations" if count else ""
         return notebook.table(repr(self), header, rows, more)
+
+
+def mean_of(
+    case: Case, samples: npt.NDArray[np.float64], noise_free: float, confidence: float = 0.95
+) -> stats.Estimate:
+    """The mean of samples of a time of a case, which is `noise_free` without noise; in seconds."""
+    return stats.mean(
+        samples,
+        confidence,
+        noisy=any(random_sources(case)),
+        # Where noise only delays, no time is below that without it, and no slowdown below 1.
+        lower_bound=noise_free if noise_only_delays(case) else None,
+        noise_free=noise_free if has_one_random_source(case) else None,
+    )
 
 
 @names_old_arguments

@@ -30,10 +30,10 @@ from .hierarchy import Hierarchy
 from .network import LogGOPS, Network, check_network
 from .noise import Congestion, Noise, SpeedNoise, TraceNoise
 from .noise.source import check_sources
-from .noise_free import has_one_random_source, noise_only_delays
+from .noise_free import noise_only_delays
 from .renames import names_old_arguments
 from .result_table import ResultTable, aligned, csv_text, ends, kept, show_time
-from .simulate import Result, simulate_checked
+from .simulate import Result, mean_of, simulate_checked
 from .stats import Estimate
 from .stats.critical_values import normal
 from .stats.intervals import changed, check_confidence
@@ -447,11 +447,7 @@ def check_question(
 def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
     """The row of a case, from its realizations."""
     samples, quiet = result.samples[:, -1], float(result.noise_free[-1])
-    # Where noise only delays, no time is below that without it, and no slowdown below 1.
-    bound = quiet if noise_only_delays(case) else None
-    met = quiet if has_one_random_source(case) else None
-    noisy = any(random_sources(case))
-    mean = stats.mean(samples, confidence, noisy=noisy, lower_bound=bound, noise_free=met)
+    mean = mean_of(case, samples, quiet, confidence)
     p50, p99 = stats.quantiles(samples, (0.5, 0.99), confidence)
     return SlowdownRow(case.ranks, quiet, mean, p50, p99, _over(mean, quiet))
 

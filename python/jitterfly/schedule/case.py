@@ -21,7 +21,7 @@ from ..backends import backend_named, check_run, core
 from ..case import content_of_own, doubts, exposed, place_noise, read_parts, why_speed_is_idle
 from ..expected_hits import exposure
 from ..fields import Given, check_choice, check_keys, check_present, frozen_dataclass
-from ..find_noise_files import FileName
+from ..find_noise_files import FileField, FileName
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks, check_speed
 from ..network import LogGOPS
@@ -57,11 +57,6 @@ from .simulate import doubts as doubts_of_schedule
 
 _COMPLETION = "completion"
 _OF_COLLECTIVES = ("ranks", "algorithm", "message_bytes", "cycles", "compute_time", "arrival")
-
-
-class _ScheduleFile(Given[str | Path, FileName]):
-    def __init__(self) -> None:
-        super().__init__("str | Path")
 
 
 class _ScheduleNetwork(Given[LogGOPS | Hierarchy | str, LogGOPS | Hierarchy]):
@@ -121,7 +116,7 @@ class ScheduleCase:
     [1.11, 1.26]
     """
 
-    schedule: _ScheduleFile
+    schedule: FileField
     _: dataclasses.KW_ONLY
     network: _ScheduleNetwork
     noise: Given[list[Noise | str | Path] | str | Path, tuple[Noise, ...]] = Given(

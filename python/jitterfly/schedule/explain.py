@@ -54,7 +54,7 @@ from .order import (
     usual_checks,
 )
 from .result import machine_in_words
-from .schedule import Schedule
+from .schedule import KINDS, Schedule
 from .simulate import prepare
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ _STEP = 5  # words of a step before its causes
 _RANK_PARTS = 6
 _SHOWN = 8  # rows of a table
 _MANY = 10 * _SHOWN  # operations
-_CALC = 3
-_KINDS = {1: "send", 2: "recv", _CALC: "calc"}
+_WORDS = {number: word for word, number in KINDS.items()}
 _GAP = PATH_PARTS.index("gap")
 _OF_GAPS = (
     "gap: waits for a network interface, which a message takes for g and for its further bytes, "
@@ -381,7 +380,7 @@ class ScheduleExplanation(DelayByCause):
         columns = np.column_stack([self.path_time, self.path_time_noise_free])[there]
         for rank, number, own in zip(ranks.tolist(), numbers.tolist(), columns, strict=True):
             kind, size, *_ = self.schedule._mapped.operation(rank, number)
-            what = "calculations" if kind == _CALC else f"messages of {show_size(size)}"
+            what = "calculations" if kind == KINDS["calc"] else f"messages of {show_size(size)}"
             times[what] = times.get(what, 0.0) + own
         rows = [SizeRow(what, *from_ticks(both).tolist()) for what, both in times.items()]
         return sorted(rows, key=lambda row: row.on_time - row.time)
@@ -785,7 +784,7 @@ def _named(schedule: Schedule, ranks: Ticks, numbers: Ticks) -> Iterator[tuple[i
     """The line of each operation, and what it does."""
     for rank, number in zip(ranks.tolist(), numbers.tolist(), strict=True):
         kind, size, peer, _, _, _, line = schedule._mapped.operation(rank, number)
-        told = f"{_KINDS[kind]} {size}"
-        if kind != _CALC:
-            told += f"b {'to' if kind == 1 else 'from'} {peer}"
+        told = f"{_WORDS[kind]} {size}"
+        if kind != KINDS["calc"]:
+            told += f"b {'to' if kind == KINDS['send'] else 'from'} {peer}"
         yield line, told

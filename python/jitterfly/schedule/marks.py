@@ -16,11 +16,10 @@ import numpy as np
 from ..fields import shorten
 from ..files import open_input
 from ..units import from_ticks, show_seconds
-from .schedule import Marks, Schedule
+from .schedule import KINDS, Marks, Schedule
 
 NO_MARK = 2**32 - 1
 MOST_MARKS = 100_000
-_KINDS = {"send": 1, "recv": 2, "calc": 3}
 _KIND, _TAG = 0, 3  # columns of operations_of
 _PATTERN = re.compile(r" *[a-z]+ *=[^,=]*(, *[a-z]+ *=[^,=]*)*")
 _STATEMENT = re.compile(
@@ -85,7 +84,7 @@ def _by_tag(schedule: Schedule, text: str) -> Marks:
     for rank, begin in enumerate(schedule._mapped.begins[: schedule.ranks]):
         operations = schedule._mapped.operations_of(rank)
         kinds = operations[:, _KIND]
-        wanted = kinds != _KINDS["calc"] if kind is None else kinds == _KINDS[kind]
+        wanted = kinds != KINDS["calc"] if kind is None else kinds == KINDS[kind]
         there = np.flatnonzero(wanted & (operations[:, _TAG] == tag))
         if not len(there):
             continue

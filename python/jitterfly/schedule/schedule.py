@@ -14,6 +14,8 @@ import numpy.typing as npt
 from ..backends import core
 from ..files import TEMPORARY, check_replaceable, compression, open_input
 
+KINDS = {"send": 1, "recv": 2, "calc": 3}
+"""The engine's numbers of the kinds of operations, by GOAL's words."""
 _LINE = re.compile(r"line (?P<line>[0-9]+): (?P<what>.*)", re.DOTALL)
 _BEGINNINGS = (b"JFGOAL", (4223).to_bytes(8, "little"), (2342).to_bytes(8, "little"))
 _COMMENTS = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)

@@ -43,10 +43,9 @@ from .order import (
     waiting_bytes,
 )
 from .result import ScheduleResult
-from .schedule import Marks, Schedule
+from .schedule import KINDS, Marks, Schedule
 
 ORDERS = ("noise-free", "arrival")
-_CALCULATION = 3  # the engine's number of this kind of operation
 
 
 class ShortReceiveWarning(UserWarning):
@@ -439,7 +438,7 @@ def why_idle(speed: Speed, schedule: Schedule) -> str:
 def positive_calculations(schedule: Schedule, rank: int) -> int:
     """How many calculations of a rank take longer than 0 ns."""
     operations = schedule._mapped.operations_of(rank)
-    return int(np.count_nonzero((operations[:, 0] == _CALCULATION) & (operations[:, 1] > 0)))
+    return int(np.count_nonzero((operations[:, 0] == KINDS["calc"]) & (operations[:, 1] > 0)))
 
 
 def needs_length(source: Noise) -> bool:
