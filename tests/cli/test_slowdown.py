@@ -306,11 +306,15 @@ def test_out_keeps_what_answers_another_question(capsys, tmp_path, blank_picture
     before = (tmp_path / "slowdown.csv").read_bytes()
     told = json.loads((tmp_path / "slowdown.json").read_text())
     assert told["ranks"] == [row["ranks"] for row in told["rows"]] == [4, 8]
-    for ranks, *other in (["4,16"], ["4,8", "--network", "L=2us,o=1us"], ["4,8", "--noise", FILE]):
+    for differs, ranks, *other in (
+        ("ranks[1] is 8, here it is 16", "4,16"),
+        ("network.L is 1e-06, here it is 2e-06", "4,8", "--network", "L=2us,o=1us"),
+        ("noise is 1 value, here it is 2 values", "4,8", "--noise", FILE),
+    ):
         asked = (*QUESTION, ranks, "--out", tmp_path, "--realizations", "50", *other)
         code, out, err = run(capsys, *asked)
         assert (code, out, err.count("\n")) == (2, "", 1)
-        assert f"{tmp_path} holds the answer to another question (its " in err
+        assert f"{tmp_path} holds the answer to another question (its {differs}); " in err
     assert (tmp_path / "slowdown.csv").read_bytes() == before
     code, _, err = run(capsys, *given, "60")
     assert code == 0

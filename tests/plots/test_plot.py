@@ -9,6 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from support import scale
 from support.plotted_studies import CS14, CYCLES, MAPS, MS12, ONE_PANEL, READINGS, drawn, make
 from support.scale import full_scale, scaled, some
+from support.small_study import OBSERVABLES
 
 import jitterfly as jf
 from jitterfly.claims.cells import needed
@@ -309,6 +310,12 @@ def test_few_runs(ms12, tmp_path):
         assert len(cell.means) == 23 == 700 // main_numbers.RUNS
         assert cell.apart == cell.means.max() / cell.means.min() >= 1
     (one,) = few_runs(results, "gain", 1)
+    text = MS12.replace("max = 60", "max = 600")
+    names = "".join(f'{name} = {{ kind = "slowdown" }}\n' for name in ("first", "second", "third"))
+    text = text.replace(OBSERVABLES, f"[observables]\n{names}")
+    several = make(text, tmp_path / "several").store.plot(kind="few_runs")
+    told = " ".join(" ".join(text.get_text().split()) for text in several.texts)
+    assert "2 of 3 observables (left out: third)" in told
     assert one.mean.low < one.mean.value < one.mean.high
     with pytest.raises(ValueError, match="needs cells with 600 samples"):
         draw.draw(ms12, tmp_path / "b.png", kind="few_runs")
@@ -628,6 +635,9 @@ def test_of_many_settings_those_are_shown_that_can_be_compared(many_settings, ma
     assert titles == [f"T = {T}, D = {D} µs" for T in (0, 3) for D in (1, 5, 20)]
     told = " ".join(" ".join(text.get_text().split()) for text in figure.texts)
     assert "6 of 20 settings; left out: T = 1, 2; D = 2 µs, 10 µs" in told
+    times = many_settings.plot(kind="times")
+    assert [axes.get_title() for axes in times.axes] == titles
+    assert "left out: T = 1, 2; D = 2 µs, 10 µs" in " ".join(times.texts[1].get_text().split())
     assert figure.get_figwidth() <= 13
     assert many_curves.get_figwidth() <= 13
 

@@ -354,3 +354,20 @@ def test_what_is_simulated_says_so():
         for stem, figure in found:
             assert "measured" not in stem
             assert figure.texts[0].get_text().startswith("Simulated: ")
+
+
+@pytest.mark.parametrize("kind", ["tail", "distribution"])
+def test_panels_with_one_axis_have_its_ticks(tmp_path, kind):
+    """Each setting has times of one size, and both together take a logarithmic axis."""
+    text = HEAD + '[observables]\ncompletion = { kind = "completion" }\n'
+    text += '[axes.bytes]\npath = "message_bytes"\nvalues = [8, 67108864]\n'
+    text = text.replace('o = "0.2us" }', 'o = "0.2us", G = "1GB/s" }').replace(
+        "[case]", "[case]\nranks = 8"
+    )
+    figure = make(text, tmp_path / "out").store.plot(kind=kind)
+    for axes in figure.axes:
+        assert axes.get_xscale() == "log"
+        low, high = axes.get_xlim()
+        ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
+        assert len(ticks) >= 2
+        assert all(np.isclose(np.log10(tick) % 1, [0, 1]).any() for tick in ticks)

@@ -26,7 +26,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from ..fields import shorten
+from ..fields import counted, shorten
 from ..files import check_output, check_replaceable, make_directory, read_whole, write_whole
 from ..info import __version__
 from ..progress import Phases
@@ -263,15 +263,35 @@ def check_out(
     now, before = _without_names(json.loads(json.dumps(plain(asked)))), _without_names(before)
     for key in before:
         if now[key] != before[key]:
+            what, stored_text, asked_text = _difference(key, before[key], now[key])
             raise ValueError(
-                f"{out} holds the answer to another question (its {key} is "
-                f"{shorten(before[key])}, here it is {shorten(now[key])}); {way_out}"
+                f"{out} holds the answer to another question (its {what} is {stored_text}, here "
+                f"it is {asked_text}); {way_out}"
             )
     tell(
         f"jitterfly: {out} holds an answer to the same question: it will be replaced, unless this "
         "one is cut short"
     )
     return stored
+
+
+def _difference(name: str, before: Any, now: Any) -> tuple[str, str, str]:
+    """The innermost value that is not the same, by its path, and both as text."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in dict.fromkeys([*before, *now]):
+            if key not in before or key not in now:
+                texts = [shorten(one[key]) if key in one else "not given" for one in (before, now)]
+                return f"{name}.{key}", texts[0], texts[1]
+            if before[key] != now[key]:
+                return _difference(f"{name}.{key}", before[key], now[key])
+    if isinstance(before, list) and isinstance(now, list):
+        if len(before) != len(now):
+            counts = [counted(len(one), "value") for one in (before, now)]
+            return name, counts[0], counts[1]
+        for number, (one, other) in enumerate(zip(before, now, strict=True)):
+            if one != other:
+                return _difference(f"{name}[{number}]", one, other)
+    return name, shorten(before), shorten(now)
 
 
 def _without_names(value: Any) -> Any:

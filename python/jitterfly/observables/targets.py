@@ -321,7 +321,9 @@ def _state(
     estimate = _interval(target, observed, look.share)
     error = _half_width(target, estimate)
     why = "" if look.decides else "a pilot only"
-    if not math.isfinite(error):
+    if not math.isfinite(error) and math.isfinite(float(estimate.high - estimate.low)):
+        why = f"no width is a share of {target.statistic} where that is 0: an absolute ± is needed"
+    elif not math.isfinite(error):
         why = f"too few realizations for an interval of {target.statistic}"
     elif error > _wanted_half_width(target):
         why = f"± {_show_half_width(target, error)}"

@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ..claims import hm18
 from ..claims.ms12 import AXES_FIG13, AXIS_FIG8, CLIP_LEVELS
-from ..results import CONVENTIONAL, REDUNDANT, CellResults, Panel, Results
+from ..results import CONVENTIONAL, REDUNDANT, CellResults, Panel, Results, figure_axes
 from ..results.figure_axes import AxisScale, axis_title, evenly
 from ..results.figures import LEAST_MEANS, FewRunMeans, Grid, few_runs, grids, named, shown_names
 from ..results.main_numbers import RUNS, MainNumbers
@@ -77,12 +77,18 @@ def draw_slowdown(results: Results, observable: str | None = None) -> Figure:
 def _columns(results: Results) -> tuple[list[Panel], str]:
     """The panels along ranks that are shown, and for a subtitle how many are left out."""
     panels = results.panels("ranks")
+    settings = results.settings(style.MOST_COLUMNS, axis="ranks")
     # An axis of schedules has other names for them.
     shown = [
         replace(panel, cells=sorted(panel.cells, key=lambda cell: cell.ranks))
-        for panel in panels[: style.MOST_COLUMNS]
+        for panel in panels
+        if panel.is_in(settings)
     ]
-    return shown, style.left_out(len(shown), len(panels), "settings")
+    left = [
+        style.left_out(len(shown), len(panels), "settings"),
+        figure_axes.left_out(results.study, settings),
+    ]
+    return shown, "; ".join(filter(None, left))
 
 
 def _draw_redundancy(
@@ -382,8 +388,17 @@ def draw_few_runs(results: Results, observable: str | None = None) -> Figure:
                label="mean of all realizations, 95 % interval"),
     ]  # fmt: skip
     count = len({cell.cell for cell in cells})
-    left = style.left_out(count, len(results.cells), "cells, where these means scatter most")
-    text = [left, f"on the right: the largest of the {RUNS}-run means over the smallest"]
+    where = "cells, where these means scatter most"
+    if results.axis:
+        title = axis_title(results.study, results.axis)
+        where += f": one for an observable and a value of {title}"
+    names = named(results.study, "slowdown") or results.names
+    shown = [cell.observable for cell in cells]
+    text = [
+        style.left_out(count, len(results.cells), where),
+        "" if observable else style.observables_left_out(list(dict.fromkeys(shown)), names),
+        f"on the right: the largest of the {RUNS}-run means over the smallest",
+    ]
     style.finish(figure, results.title, text, handles)
     return figure
 

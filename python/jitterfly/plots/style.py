@@ -287,7 +287,9 @@ def value_axis(axes: Axes, unit: str, *, linear: bool = False) -> None:
 
     `linear`: never, as for a point in time.
     """
-    values = np.concatenate([line.get_xdata(orig=False) for line in axes.lines] or [np.ones(1)])
+    panels = axes.get_shared_x_axes().get_siblings(axes)  # they have one scale
+    drawn = [line.get_xdata(orig=False) for panel in panels for line in panel.lines]
+    values = np.concatenate(drawn or [np.ones(1)])
     if not linear and wants_log(values):
         log_axis(axes, unit, "x")
         return

@@ -269,12 +269,18 @@ class Results:
         """Cells that differ on these axes alone, by their label."""
         return grouped(self.cells, lambda cell: self.label(cell, without))
 
-    def settings(self, most: int, without: tuple[str, ...] = ()) -> dict[str, list[str]]:
-        """Values of the axes beside `axis`: at most so many combinations, see `figure_axes`."""
+    def settings(
+        self, most: int, without: tuple[str, ...] = (), axis: str | None = None
+    ) -> dict[str, list[str]]:
+        """Values of the axes beside `axis` (`self.axis` if not given), see `figure_axes`.
+
+        There are at most `most` combinations of them.
+        """
+        alone = (self.axis if axis is None else axis, *without)
         labels = {
-            axis.name: [value.label for value in axis.values]
-            for axis in self.study.axes
-            if axis.name not in (self.axis, *without)
+            one.name: [value.label for value in one.values]
+            for one in self.study.axes
+            if one.name not in alone
         }
         return figure_axes.thinned(labels, most)
 
