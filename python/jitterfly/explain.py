@@ -81,6 +81,12 @@ OF_SLOW_RANKS = (
 Ticks = npt.NDArray[np.int64]
 
 
+SHARES = (
+    "a share is not what it would bring to remove that cause: another path is then the longest; "
+    "for that, simulate without it"
+)
+
+
 class CauseRow(NamedTuple):
     """What one cause adds to the delay of the collective.
 
@@ -424,6 +430,7 @@ class Explanation(DelayByCause):
             *self._question_in_words(),
             f"{self._realizations_in_words()}; causes along the critical path of the last rank add "
             "up to its delay in each",
+            SHARES,
             self._culprits_in_words(),
             *doubts(self.case),
             OF_RANKS,

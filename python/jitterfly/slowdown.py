@@ -562,15 +562,21 @@ def show_ranks(counts: list[int]) -> str:
 def show_ratio(estimate: Estimate) -> str:
     """A number with its interval; question marks for both ends where none is known.
 
-    It has three digits, and more where its ends would look alike.
+    It has three digits, and more where the number and its ends would look alike.
+
+    Examples
+    --------
+    >>> show_ratio(Estimate(1.0041, 1.003, 1.006, 0.95, 100))
+    '1.004 [1.003, 1.006]'
     """
     numbers = list(map(float, ends(estimate)))
+    different = len(set(numbers))
     value = low = high = ""
     for digits in range(3, _MOST_DIGITS + 1):
         value, low, high = (
             f"{end:.{digits}g}" if abs(end) < 10**digits else f"{end:,.0f}" for end in numbers
         )
-        if low != high or numbers[1] == numbers[2] or not math.isfinite(numbers[1]):
+        if len({value, low, high}) == different or not math.isfinite(numbers[1]):
             break
     return f"{value} [{low}, {high}]" if math.isfinite(float(estimate.low)) else f"{value} [?, ?]"
 

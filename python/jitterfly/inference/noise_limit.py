@@ -179,7 +179,7 @@ class NoiseLimitTable(ResultTable):
 
     def notes(self) -> list[str]:
         """The subtitle of pictures, and what else has to be said about the table."""
-        text = [*self.subtitle(), *self._steady_notes()]
+        text = [*self.subtitle(), *(self._steady_notes() or self._one_cycle_notes())]
         text += start_notes(self.case.noise, self.case.cycles, self.case.compute_time)
         text += doubts(self.case)
         names = [in_words(noise) for noise in self.case.noise]
@@ -230,6 +230,15 @@ class NoiseLimitTable(ResultTable):
         found = replace(looked_for, **limit)
         others = [one for one in self.case.noise if one is not looked_for]
         return steady_notes(replace(self.case, noise=[found, *others]), longest.noise_free)
+
+    def _one_cycle_notes(self) -> list[str]:
+        """What the time of one collective is, where more than one rank takes part."""
+        if self.case.cycles > 1 or not any(row.ranks > 1 for row in self.drawn):
+            return []
+        return [
+            "one collective, until its last rank is done: a loop may allow more, since what makes "
+            "a few ranks late can pass while the others wait; take more `cycles` to see"
+        ]
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """A line for each number of ranks; also written to `path`, where it is given."""

@@ -26,6 +26,7 @@ from ..explain import (
     OF_SLOW_RANKS,
     PATH,
     RANK_COLUMNS,
+    SHARES,
     DelayByCause,
     causes_of,
     means_of_sums,
@@ -513,6 +514,7 @@ class ScheduleExplanation(DelayByCause):
             *self._question_in_words(),
             f"{self._realizations_in_words()}; causes along the critical path of the last rank add "
             "up to its delay in each",
+            SHARES,
             *([_OF_SLOWEST] if len(self.ticks) < self.simulated else []),
             *([_OF_MANY.format(operations)] if operations > _MANY and self._is_drawn() else []),
             self._culprits_in_words(),
