@@ -32,49 +32,27 @@ auto with_worker(const Program& program, const ProgramView& view, Do&& work) {
   });
 }
 
-class Run {
- public:
-  Run(const Program& program, const Request& request, std::int64_t* out, std::uint64_t* histogram)
-      : program_(program),
-        request_(request),
-        view_(program.view(request.seed, request.all)),
-        out_(out),
-        histogram_(histogram) {}
-
-  void simulate(const Poll& poll) {
-    pool_.run(cpu::threads_for(request_.count, request_.threads), [this](int) { work(); }, poll);
-  }
-
- private:
-  void work() {
-    with_worker(program_, view_, [&](auto& worker) {
-      std::vector<std::uint64_t> histogram(histogram_ ? program_.most_messages() + 1 : 0);
-      for (std::int64_t i; !pool_.stop && (i = pool_.claimed++) < request_.count;) {
-        const auto realization = static_cast<std::uint32_t>(request_.first + i);
-        worker.place(realization);
-        worker.run(realization, out_ + i * kWords, histogram_ ? histogram.data() : nullptr,
-                   [&](std::uint32_t, std::uint32_t) { return !pool_.stop; });
-        ++pool_.done;
-      }
-      const std::lock_guard hold(mutex_);
-      for (std::size_t w = 0; w < histogram.size(); ++w) histogram_[w] += histogram[w];
-    });
-  }
-
-  const Program& program_;
-  const Request request_;
-  const ProgramView view_;
-  std::int64_t* const out_;
-  std::uint64_t* const histogram_;
-  std::mutex mutex_;  // of the histogram
-  cpu::ThreadPool pool_;
-};
-
 }  // namespace
 
 void simulate(const Program& program, const Request& request, std::int64_t* out,
               std::uint64_t* histogram, const Poll& poll) {
-  Run(program, request, out, histogram).simulate(poll);
+  const ProgramView view = program.view(request.seed, request.all);
+  std::mutex histogram_mutex;
+  cpu::ThreadPool pool;
+  const auto work = [&](int) {
+    with_worker(program, view, [&](auto& worker) {
+      std::vector<std::uint64_t> mine(histogram ? program.most_messages() + 1 : 0);
+      for (std::int64_t i; !pool.stop && (i = pool.claimed++) < request.count; ++pool.done) {
+        const auto realization = static_cast<std::uint32_t>(request.first + i);
+        worker.place(realization);
+        worker.run(realization, out + i * kWords, histogram ? mine.data() : nullptr,
+                   [&](std::uint32_t, std::uint32_t) { return !pool.stop; });
+      }
+      const std::lock_guard hold(histogram_mutex);
+      for (std::size_t w = 0; w < mine.size(); ++w) histogram[w] += mine[w];
+    });
+  };
+  pool.run(cpu::threads_for(request.count, request.threads), work, poll);
 }
 
 Capture capture(const Program& program, std::uint64_t seed, std::uint32_t realization,

@@ -45,59 +45,34 @@ struct State {
         cursors(cpu::new_cursors(s.cursors, lanes, no_owner)) {}
 };
 
-class Run {
- public:
-  Run(const Program& program, const Network& network, const Plan& plan, const Request& request,
-      Tick* out, Tick* times = nullptr, const std::uint64_t* begins = nullptr)
-      : network_(network),
-        plan_(plan),
-        request_(request),
-        view_(view_of(program, request.seed)),
-        isa_(cpu::choose_instruction_set()),
-        sizes_(program, plan, isa_.lanes),
-        row_(2 + std::int64_t{plan.marks.count}),
-        out_(out),
-        times_(times),
-        begins_(begins) {
-    const std::int64_t pieces = (request.count + isa_.lanes - 1) / isa_.lanes;
-    threads_ = cpu::threads_for(pieces, request.threads);
-  }
+// Each thread takes as many realizations at a time as a register has lanes.
+int threads_of(const Request& request, std::int64_t lanes) {
+  return cpu::threads_for((request.count + lanes - 1) / lanes, request.threads);
+}
 
-  std::int64_t bytes() const { return sizes_.bytes(isa_.lanes) * threads_; }
-
-  void simulate(const Poll& poll) {
-    pool_.run(threads_, [this](int) { work(); }, poll);
-  }
-
- private:
-  void work() {
-    const State state(sizes_, isa_.lanes,
-                      static_cast<std::uint32_t>(request_.first + request_.count));
-    for (std::int64_t i;
-         !pool_.stop && (i = pool_.claimed.fetch_add(isa_.lanes)) < request_.count;) {
-      const std::int64_t count = std::min<std::int64_t>(isa_.lanes, request_.count - i);
-      isa_.run_actions({&view_, plan_.view(network_.bytes),
-                        static_cast<std::uint32_t>(request_.first + i), static_cast<int>(count),
-                        state.processors.get(), plan_.links ? state.ways.get() : nullptr,
-                        state.slots.get(), state.cursors.get(), out_ + row_ * i, times_, begins_,
-                        &pool_.stop});
-      pool_.done += count;
+// In the order of the plan. times: null, or begin and end of each operation of the only
+// realization, by `begins` of the schedule.
+void simulate_in_plan_order(const Program& program, const Network& network, const Plan& plan,
+                            const Request& request, Tick* out, const Poll& poll,
+                            Tick* times = nullptr, const std::uint64_t* begins = nullptr) {
+  const cpu::InstructionSet isa = cpu::choose_instruction_set();
+  const ProgramView view = view_of(program, request.seed);
+  const Sizes sizes(program, plan, isa.lanes);
+  const std::int64_t row = 2 + std::int64_t{plan.marks.count};
+  cpu::ThreadPool pool;
+  const auto work = [&](int) {
+    const State state(sizes, isa.lanes, static_cast<std::uint32_t>(request.first + request.count));
+    for (std::int64_t i; !pool.stop && (i = pool.claimed.fetch_add(isa.lanes)) < request.count;) {
+      const std::int64_t count = std::min<std::int64_t>(isa.lanes, request.count - i);
+      isa.run_actions(
+          {&view, plan.view(network.bytes), static_cast<std::uint32_t>(request.first + i),
+           static_cast<int>(count), state.processors.get(), plan.links ? state.ways.get() : nullptr,
+           state.slots.get(), state.cursors.get(), out + row * i, times, begins, &pool.stop});
+      pool.done += count;
     }
-  }
-
-  const Network& network_;
-  const Plan& plan_;
-  const Request request_;
-  const ProgramView view_;
-  const cpu::InstructionSet isa_;
-  const Sizes sizes_;
-  const std::int64_t row_;  // ticks of a realization in out_
-  Tick* const out_;
-  Tick* const times_;
-  const std::uint64_t* const begins_;
-  int threads_ = 1;
-  cpu::ThreadPool pool_;
-};
+  };
+  pool.run(threads_of(request, isa.lanes), work, poll);
+}
 
 // CPUs take what comes first: one realization after the other.
 void simulate_in_arrival_order(const Schedule& schedule, const Program& program,
@@ -136,7 +111,7 @@ void simulate(const Schedule& schedule, const Program& program, const Network& n
   if (arrival_order)
     simulate_in_arrival_order(schedule, program, network, plan, request, out, poll);
   else
-    Run(program, network, plan, request, out).simulate(poll);
+    simulate_in_plan_order(program, network, plan, request, out, poll);
 }
 
 void operation_times(const Schedule& schedule, const Program& program, const Network& network,
@@ -146,15 +121,14 @@ void operation_times(const Schedule& schedule, const Program& program, const Net
   if (plan.receive_of.size() != schedule.operations())
     throw std::invalid_argument("the plan is of another schedule");
   std::vector<Tick> out(2 + plan.marks.count);
-  Run(program, network, plan, {seed, realization, 1, false, 1}, out.data(), times,
-      schedule.begins().data())
-      .simulate(poll);
+  simulate_in_plan_order(program, network, plan, {seed, realization, 1, false, 1}, out.data(), poll,
+                         times, schedule.begins().data());
   check_end(out[0]);
 }
 
 std::int64_t memory(const Program& program, const Plan& plan, const Request& request) {
-  const Network none;
-  return Run(program, none, plan, request, nullptr).bytes();
+  const std::int64_t lanes = cpu::choose_instruction_set().lanes;
+  return Sizes(program, plan, lanes).bytes(lanes) * threads_of(request, lanes);
 }
 
 }  // namespace schedule
