@@ -12,6 +12,7 @@ namespace py = pybind11;
 namespace jf {
 namespace {
 
+using schedule::Plan;
 using schedule::Schedule;
 
 // Reads the schedule at `path` into `file`, an open and empty file, and maps that.
@@ -60,41 +61,32 @@ py::array_t<std::uint32_t> requirements_of(const Schedule& s, std::uint32_t rank
   return out;
 }
 
-// What messages cost is in the program; its plan, and what the program has no place for, here.
-struct PlannedSchedule {
-  const Schedule& schedule;
-  schedule::Network network;
-  schedule::Plan plan;
-};
-
 schedule::PollActions make_action_poll() {
   return [poll = make_poll()] { poll(0); };
 }
 
-std::unique_ptr<PlannedSchedule> make_plan(
-    const Schedule& s, const Program& program, const Ticks& wire, const Ticks& cpu,
-    const Array<std::uint64_t>& largest_eager, const Array<std::uint32_t>& slots,
-    const Array<std::uint32_t>& spans, const Array<std::uint64_t>& factors,
-    const Array<std::uint32_t>& mark_of, std::uint32_t marks, bool equally_fast) {
+Plan make_plan(const Schedule& s, const Program& program, const Ticks& wire, const Ticks& cpu,
+               const Array<std::uint64_t>& largest_eager, const Array<std::uint32_t>& slots,
+               const Array<std::uint32_t>& spans, const Array<std::uint64_t>& factors,
+               const Array<std::uint32_t>& mark_of, std::uint32_t marks, bool equally_fast) {
   if (wire.size() != cpu.size())
     throw std::invalid_argument(
         "wire and cpu must have an entry for each level and size of messages");
-  auto made = std::make_unique<PlannedSchedule>(s);
+  schedule::Network network;
   for (py::ssize_t i = 0; i < wire.size(); ++i)
-    made->network.bytes.push_back({wire.data()[i], cpu.data()[i]});
-  made->network.largest_eager = to_vector<std::uint64_t>(largest_eager);
-  made->network.levels = {to_vector<std::uint32_t>(slots), to_vector<std::uint32_t>(spans)};
+    network.bytes.push_back({wire.data()[i], cpu.data()[i]});
+  network.largest_eager = to_vector<std::uint64_t>(largest_eager);
+  network.levels = {to_vector<std::uint32_t>(slots), to_vector<std::uint32_t>(spans)};
   const schedule::PollActions poll = make_action_poll();
   schedule::Marks kept{marks, to_vector<std::uint32_t>(mark_of)};
   schedule::Factors slow = to_vector<std::uint64_t>(factors);
-  without_gil([&] {
-    made->plan = schedule::make_plan(s, program, made->network, std::move(slow), equally_fast,
-                                     std::move(kept), poll);
+  return without_gil([&] {
+    return schedule::make_plan(s, program, std::move(network), std::move(slow), equally_fast,
+                               std::move(kept), poll);
   });
-  return made;
 }
 
-Ticks simulate_schedule(const PlannedSchedule& planned, const Program& program, std::uint64_t seed,
+Ticks simulate_schedule(const Plan& plan, const Program& program, std::uint64_t seed,
                         std::int64_t first, std::int64_t count, int threads,
                         const std::optional<py::function>& progress, bool arrival_order,
                         const std::string& backend) {
@@ -103,63 +95,61 @@ Ticks simulate_schedule(const PlannedSchedule& planned, const Program& program, 
   const bool gpu = use_gpu(backend);
   if (gpu && arrival_order)
     throw std::invalid_argument("the order of arrival is found on the CPU only");
-  Ticks out({static_cast<py::ssize_t>(count), 2 + py::ssize_t{planned.plan.marks.count}});
+  Ticks out({static_cast<py::ssize_t>(count), 2 + py::ssize_t{plan.marks.count}});
   Tick* data = out.mutable_data();
   const Poll poll = make_poll(progress);
   without_gil([&] {
     const Request request{seed, first, count, false, threads};
     if (gpu)
-      schedule::gpu::simulate(program, planned.network, planned.plan, request, data, poll);
+      schedule::gpu::simulate(program, plan, request, data, poll);
     else
-      schedule::simulate(planned.schedule, program, planned.network, planned.plan, request,
-                         arrival_order, data, poll);
+      schedule::simulate(program, plan, request, arrival_order, data, poll);
   });
   return out;
 }
 
 // Begin and end of each operation.
-Ticks operation_times(const Schedule& s, const PlannedSchedule& planned, const Program& program,
-                      std::uint64_t seed, std::int64_t realization, bool arrival_order) {
+Ticks operation_times(const Plan& plan, const Program& program, std::uint64_t seed,
+                      std::int64_t realization, bool arrival_order) {
   check_realizations(realization, 1);
-  Ticks out({static_cast<py::ssize_t>(s.operations()), py::ssize_t{2}});
+  Ticks out({static_cast<py::ssize_t>(plan.schedule->operations()), py::ssize_t{2}});
   Tick* data = out.mutable_data();
   const Poll poll = make_poll();
   const auto number = static_cast<std::uint32_t>(realization);
-  std::vector<Tick> marks(planned.plan.marks.count);
+  std::vector<Tick> marks(plan.marks.count);
   without_gil([&] {
-    if (arrival_order)
-      schedule::check_end(schedule::run_in_arrival_order(s, program, planned.network, planned.plan,
-                                                         seed, number, marks.data(), data,
-                                                         [&] { poll(0); })
-                              .time);
-    else
-      schedule::operation_times(s, program, planned.network, planned.plan, seed, number, data,
-                                poll);
+    if (arrival_order) {
+      const schedule::Ended ended = schedule::run_in_arrival_order(
+          program, plan, seed, number, marks.data(), data, [&] { poll(0); });
+      schedule::check_end(ended.time);
+    } else {
+      schedule::operation_times(program, plan, seed, number, data, poll);
+    }
   });
   return out;
 }
 
-std::int64_t schedule_memory(const PlannedSchedule& planned, const Program& program,
-                             std::int64_t count, int threads, const std::string& backend) {
+std::int64_t schedule_memory(const Plan& plan, const Program& program, std::int64_t count,
+                             int threads, const std::string& backend) {
   check_threads(threads);
   const Request request{0, 0, count, false, threads};
-  return use_gpu(backend) ? schedule::gpu::memory(program, planned.plan, request)
-                          : schedule::memory(program, planned.plan, request);
+  return use_gpu(backend) ? schedule::gpu::memory(program, plan, request)
+                          : schedule::memory(program, plan, request);
 }
 
 using Numbers = Array<std::uint32_t>;
 
 // See PathSums: what is written for each realization; of operations how often and for how long they
 // are on paths; of ranks.
-py::tuple explain_schedule(const Schedule& s, const PlannedSchedule& planned,
-                           const Program& program, std::uint64_t seed, const Numbers& realizations,
-                           bool quiet, int threads, const std::optional<py::function>& progress) {
+py::tuple explain_schedule(const Plan& plan, const Program& program, std::uint64_t seed,
+                           const Numbers& realizations, bool quiet, int threads,
+                           const std::optional<py::function>& progress) {
   check_threads(threads);
-  const auto operations = static_cast<py::ssize_t>(s.operations());
+  const auto operations = static_cast<py::ssize_t>(plan.schedule->operations());
   Ticks out({realizations.size(), py::ssize_t{schedule::kPathWords}});
   Numbers counts(operations);
   Ticks times({operations, py::ssize_t{2}});
-  Ticks ranks({static_cast<py::ssize_t>(s.ranks()), py::ssize_t{2 * schedule::kRankSums + 1}});
+  Ticks ranks({static_cast<py::ssize_t>(plan.ranks), py::ssize_t{2 * schedule::kRankSums + 1}});
   const schedule::PathSums sums{counts.mutable_data(), times.mutable_data(), ranks.mutable_data()};
   std::fill_n(sums.of_operations, counts.size(), 0);
   std::fill_n(sums.times_of_operations, times.size(), 0);
@@ -168,21 +158,17 @@ py::tuple explain_schedule(const Schedule& s, const PlannedSchedule& planned,
                                       quiet};
   Tick* const data = out.mutable_data();
   const Poll poll = make_poll(progress);
-  without_gil([&] {
-    schedule::explain(s, program, planned.network, planned.plan, request, data, sums, poll);
-  });
+  without_gil([&] { schedule::explain(program, plan, request, data, sums, poll); });
   return py::make_tuple(out, counts, times, ranks);
 }
 
-Ticks critical_path(const Schedule& s, const PlannedSchedule& planned, const Program& program,
-                    std::uint64_t seed, std::int64_t realization, bool quiet) {
+Ticks critical_path(const Plan& plan, const Program& program, std::uint64_t seed,
+                    std::int64_t realization, bool quiet) {
   check_realizations(realization, 1);
   const auto number = static_cast<std::uint32_t>(realization);
   const Poll poll = make_poll();
-  const std::vector<Tick> words = without_gil([&] {
-    return schedule::critical_path(s, program, planned.network, planned.plan,
-                                   {seed, &number, 1, 1, quiet}, poll);
-  });
+  const std::vector<Tick> words = without_gil(
+      [&] { return schedule::critical_path(program, plan, {seed, &number, 1, 1, quiet}, poll); });
   Ticks out({static_cast<py::ssize_t>(words.size()) / schedule::kStepWords,
              py::ssize_t{schedule::kStepWords}});
   std::copy(words.begin(), words.end(), out.mutable_data());
@@ -214,7 +200,7 @@ void bind_schedule(py::module_& m) {
   m.def("read_schedule", &read_schedule, py::arg("path"), py::arg("file"),
         "GOAL text, LogGOPSim's binary or a file of ours, translated into an open file.");
 
-  py::class_<PlannedSchedule>(m, "SchedulePlan", "A schedule in the order of its execution.")
+  py::class_<Plan>(m, "SchedulePlan", "A schedule in the order of its execution.")
       .def(py::init(&make_plan), py::arg("schedule"), py::arg("program"), py::arg("wire"),
            py::arg("cpu"), py::arg("largest_eager"),
            py::arg("slots") = Array<std::uint32_t>(py::ssize_t{0}),
@@ -225,52 +211,46 @@ void bind_schedule(py::module_& m) {
            "wire, cpu: of each level of the machine and size of messages, ticks; largest_eager: of "
            "each level. slots, spans: see Levels of cuda/schedule/plan.h. factors: of each rank, "
            "in units of 2^-32; or empty. equally_fast: the factors do not count in the order.")
-      .def_property_readonly("reached", [](const PlannedSchedule& p) { return p.plan.reached; })
-      .def_property_readonly("actions",
-                             [](const PlannedSchedule& p) { return p.plan.actions.size(); })
-      .def_property_readonly("events", [](const PlannedSchedule& p) { return p.plan.events; })
-      .def_property_readonly("slots", [](const PlannedSchedule& p) { return p.plan.slots; })
-      .def_property_readonly("links", [](const PlannedSchedule& p) { return p.plan.links; })
-      .def_property_readonly("bytes", [](const PlannedSchedule& p) { return p.plan.bytes(); })
+      .def_property_readonly("reached", [](const Plan& p) { return p.reached; })
+      .def_property_readonly("actions", [](const Plan& p) { return p.actions.size(); })
+      .def_property_readonly("events", [](const Plan& p) { return p.events; })
+      .def_property_readonly("slots", [](const Plan& p) { return p.slots; })
+      .def_property_readonly("links", [](const Plan& p) { return p.links; })
+      .def_property_readonly("bytes", [](const Plan& p) { return p.bytes(); })
       .def_property_readonly(
-          "cpu_time",
-          [](const PlannedSchedule& p) {
-            return py::make_tuple(p.plan.compute, p.plan.communication);
-          },
+          "cpu_time", [](const Plan& p) { return py::make_tuple(p.compute, p.communication); },
           "Ticks of calculations, and of messages, of all ranks together; without noise.")
       .def_property_readonly(
           "short_receives",
-          [](const PlannedSchedule& p) {
-            const schedule::ShortReceives& r = p.plan.short_receives;
+          [](const Plan& p) {
+            const schedule::ShortReceives& r = p.short_receives;
             return py::make_tuple(r.count, r.rank, r.operation, r.sent);
           },
           "How many; rank and number of the first, and bytes of its message.")
-      .def_property_readonly("completion",
-                             [](const PlannedSchedule& p) { return p.plan.completion; })
-      .def_property_readonly("last_rank",
-                             [](const PlannedSchedule& p) { return p.plan.last_rank; });
+      .def_property_readonly("completion", [](const Plan& p) { return p.completion; })
+      .def_property_readonly("last_rank", [](const Plan& p) { return p.last_rank; });
   m.def("simulate_schedule", &simulate_schedule, py::arg("plan"), py::arg("program"),
         py::arg("seed"), py::arg("first"), py::arg("count"), py::arg("threads") = 0,
         py::arg("progress") = py::none(), py::arg("arrival_order") = false,
         py::arg("backend") = "cpu",
         "int64 (count, 2 + marks): when the last CPU is free, of which rank it is, and marks");
-  m.def("operation_times", &operation_times, py::arg("schedule"), py::arg("plan"),
-        py::arg("program"), py::arg("seed"), py::arg("realization"),
-        py::arg("arrival_order") = false, "int64 (operations, 2): begin and end");
+  m.def("operation_times", &operation_times, py::arg("plan"), py::arg("program"), py::arg("seed"),
+        py::arg("realization"), py::arg("arrival_order") = false,
+        "int64 (operations, 2): begin and end");
   m.def("schedule_memory", &schedule_memory, py::arg("plan"), py::arg("program"), py::arg("count"),
         py::arg("threads") = 0, py::arg("backend") = "cpu", "Bytes that simulate_schedule holds.");
-  m.def("explain_schedule", &explain_schedule, py::arg("schedule"), py::arg("plan"),
-        py::arg("program"), py::arg("seed"), py::arg("realizations"), py::arg("quiet") = false,
-        py::arg("threads") = 0, py::arg("progress") = py::none(),
+  m.def("explain_schedule", &explain_schedule, py::arg("plan"), py::arg("program"), py::arg("seed"),
+        py::arg("realizations"), py::arg("quiet") = false, py::arg("threads") = 0,
+        py::arg("progress") = py::none(),
         "int64 (count, words), of operations uint32 (n,) and int64 (n, 2), of ranks int64: see "
         "cuda/schedule/plan.h");
-  m.def("critical_path", &critical_path, py::arg("schedule"), py::arg("plan"), py::arg("program"),
-        py::arg("seed"), py::arg("realization"), py::arg("quiet") = false,
+  m.def("critical_path", &critical_path, py::arg("plan"), py::arg("program"), py::arg("seed"),
+        py::arg("realization"), py::arg("quiet") = false,
         "int64 (steps, words): see cuda/schedule/plan.h");
   m.def(
       "memory_to_explain",
-      [](const PlannedSchedule& planned, const Program& program) {
-        return schedule::memory_to_explain(program, planned.network, planned.plan);
+      [](const Plan& plan, const Program& program) {
+        return schedule::memory_to_explain(program, plan);
       },
       py::arg("plan"), py::arg("program"),
       "Bytes that a thread of explain_schedule holds at most.");

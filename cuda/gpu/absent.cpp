@@ -31,7 +31,7 @@ void simulate(const Program&, const Request&, std::int64_t*, std::uint64_t*, con
 
 namespace jf::schedule::gpu {
 
-void simulate(const Program&, const Network&, const Plan&, const Request&, Tick*, const Poll&) {
+void simulate(const Program&, const Plan&, const Request&, Tick*, const Poll&) {
   throw std::runtime_error(jf::gpu::status());
 }
 std::int64_t memory(const Program&, const Plan&, const Request&) {

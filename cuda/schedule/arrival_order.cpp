@@ -110,24 +110,25 @@ struct Waiting {
 template <class Noise, class Delays, bool kRecords>
 class ArrivalRun {
  public:
-  ArrivalRun(const Schedule& schedule, const ProgramView& p, const Network& network,
-             const Noise& noise, const Delays& delays, std::uint32_t realization, Plan* record,
-             const Plan* plan, Tick* marks, Tick* times, const PollActions& poll)
-      : s_(schedule),
+  // record: the plan, if it is written down; or null.
+  ArrivalRun(const Plan& plan, Plan* record, const ProgramView& p, const Noise& noise,
+             const Delays& delays, std::uint32_t realization, Tick* marks, Tick* times,
+             const PollActions& poll)
+      : plan_(plan),
+        s_(*plan.schedule),
         p_(p),
-        network_(network),
+        network_(plan.network),
         noise_(noise),
         delays_(delays),
         realization_(realization),
         record_(record),
-        plan_(plan),
-        factors_((kRecords ? record : plan)->factors),
-        mark_of_((kRecords ? record : plan)->marks.of),
+        factors_(plan.factors),
+        mark_of_(plan.marks.of),
         marks_(marks),
         times_(times),
         poll_(poll),
         posts_(s_.cpus() > 1 || !mark_of_.empty() ||
-               (!s_.sizes().empty() && s_.sizes().back() > smallest_eager(network))),
+               (!s_.sizes().empty() && s_.sizes().back() > smallest_eager(network_))),
         left_(s_.operations()),
         ready_(s_.operations()),
         floats_(s_.operations()),
@@ -338,7 +339,7 @@ class ArrivalRun {
     if constexpr (kRecords)
       slot = message_slot_ = slots_.take(1);
     else
-      receive = plan_->receive_of[number(event.rank, event.operation)];
+      receive = plan_.receive_of[number(event.rank, event.operation)];
     const Tick arrival =
         arrival_of(delays_, p_, m, receive, p_.seed, left, Tick{o.peer}, realization_);
     push(arrival, kMessageEvent, o.peer, event.operation, event.rank, slot);
@@ -372,7 +373,7 @@ class ArrivalRun {
     if (free > event.time) return wait(event, o, queue, free);
     const std::uint32_t entry = entry_of(o, event.sender);
     const std::uint32_t receive =
-        kRecords ? 0 : plan_->receive_of[number(event.sender, event.operation)];
+        kRecords ? 0 : plan_.receive_of[number(event.sender, event.operation)];
     Tick at = event.time;
     take<true>(noise_, p_.message_costs[entry], network_.bytes[entry], receive, cpu,
                way(event.rank, o.nic, true), at, at, Tick{event.rank});
@@ -624,6 +625,7 @@ class ArrivalRun {
     if (rendezvous) mark(action, kMarkMeets, number(sender, send));
   }
 
+  const Plan& plan_;
   const Schedule& s_;
   const ProgramView& p_;
   const Network& network_;
@@ -631,7 +633,6 @@ class ArrivalRun {
   const Delays& delays_;
   const std::uint32_t realization_;
   Plan* const record_;
-  const Plan* const plan_;
   const Factors& factors_;
   const std::vector<std::uint32_t>& mark_of_;
   Tick* const marks_;
@@ -649,7 +650,7 @@ class ArrivalRun {
   std::unordered_map<Channel, Halves, HashChannel> halves_;
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> waits_;
   std::unordered_map<std::uint64_t, std::uint32_t> start_slots_;
-  Slots slots_{(kRecords ? record_ : plan_)->marks.count};
+  Slots slots_{plan_.marks.count};
   std::uint64_t made_ = 0, done_ = 0, last_size_ = ~std::uint64_t{0};
   std::uint32_t last_entry_ = 0, message_slot_ = 0, done_slot_ = 0, meets_slot_ = 0;
   std::size_t words_begin_ = 0;
@@ -688,8 +689,7 @@ void check_factors(const Schedule& schedule, const Program& program, const Facto
 }
 
 // Gives ranks their speed in a plan whose order is known, and finds when what is done there.
-void slow_down(Plan& plan, Factors factors, const ProgramView& view, const Network& network,
-               const PollActions& poll) {
+void slow_down(Plan& plan, Factors factors, const ProgramView& view, const PollActions& poll) {
   plan.factors = std::move(factors);
   plan.compute = 0;
   for (Action& action : plan.actions)
@@ -701,7 +701,7 @@ void slow_down(Plan& plan, Factors factors, const ProgramView& view, const Netwo
   std::vector<Tick> ways(2 * std::size_t{plan.ranks} * plan.nics), slots(plan.slots);
   const NoNoise quiet;
   const NoJitter direct;
-  const PlanView all = plan.view(network.bytes);
+  const PlanView all = plan.view();
   const Executor<Tick, NoNoise, NoJitter, true, std::uint32_t> run(
       view, all, quiet, direct, 0, view.seed, {processors.data(), ways.data(), slots.data()});
   run.begin();
@@ -735,8 +735,8 @@ ProgramView view_of(const Program& program, std::uint64_t seed) {
   return view;
 }
 
-Plan make_plan(const Schedule& schedule, const Program& program, const Network& network,
-               Factors factors, bool equally_fast, Marks marks, const PollActions& poll) {
+Plan make_plan(const Schedule& schedule, const Program& program, Network network, Factors factors,
+               bool equally_fast, Marks marks, const PollActions& poll) {
   check_costs(schedule, program, network);
   check_factors(schedule, program, factors);
   if (!marks.of.empty() && marks.of.size() != schedule.operations())
@@ -745,15 +745,17 @@ Plan make_plan(const Schedule& schedule, const Program& program, const Network& 
     if (mark != kNoMark && mark >= marks.count)
       throw std::invalid_argument("there are fewer marks than an operation names");
   Plan plan;
+  plan.schedule = &schedule;
+  plan.network = std::move(network);
   if (!equally_fast) plan.factors = std::exchange(factors, {});
   plan.marks = std::move(marks);
   plan.ranks = schedule.ranks();
   plan.cpus = schedule.cpus();
   plan.nics = schedule.nics();
   plan.links = plan.cpus > 1;  // which may share a way
-  for (std::size_t i = 0; i < network.bytes.size(); ++i) {
+  for (std::size_t i = 0; i < plan.network.bytes.size(); ++i) {
     const MessageCost& m = program.message_costs[i];
-    plan.links |= links_matter(m, network.bytes[i]);
+    plan.links |= links_matter(m, plan.network.bytes[i]);
   }
   plan.receive_of.resize(schedule.operations());
   plan.actions.reserve(schedule.operations());
@@ -762,29 +764,26 @@ Plan make_plan(const Schedule& schedule, const Program& program, const Network& 
   const NoNoise quiet;
   const NoJitter direct;
   plan.reached.resize(plan.marks.count);
-  ArrivalRun<NoNoise, NoJitter, true>(schedule, view, network, quiet, direct, 0, &plan, nullptr,
-                                      plan.reached.data(), nullptr, poll)
+  ArrivalRun<NoNoise, NoJitter, true>(plan, &plan, view, quiet, direct, 0, plan.reached.data(),
+                                      nullptr, poll)
       .run();
-  if (!factors.empty()) slow_down(plan, std::move(factors), view, network, poll);
+  if (!factors.empty()) slow_down(plan, std::move(factors), view, poll);
   return plan;
 }
 
-Ended run_in_arrival_order(const Schedule& schedule, const Program& program, const Network& network,
-                           const Plan& plan, std::uint64_t seed, std::uint32_t realization,
-                           Tick* marks, Tick* times, const PollActions& poll) {
-  check_costs(schedule, program, network);
-  if (plan.receive_of.size() != schedule.operations())
-    throw std::invalid_argument("the plan is of another schedule");
+Ended run_in_arrival_order(const Program& program, const Plan& plan, std::uint64_t seed,
+                           std::uint32_t realization, Tick* marks, Tick* times,
+                           const PollActions& poll) {
+  check_costs(*plan.schedule, program, plan.network);
   const ProgramView view = view_of(program, seed);
   std::fill_n(marks, plan.marks.count, 0);
-  std::vector<Cursor> cursors(program.intervals.size() * schedule.ranks(),
+  std::vector<Cursor> cursors(program.intervals.size() * plan.ranks,
                               Cursor{0, 0, 0, 0, ~realization});
   return with_message_noise(
       view, [&]<class Noise, class Delays>(const Noise& noise, const Delays& delays) {
         const auto bound = bind(noise, realization, cursors.data());
         return ArrivalRun<std::decay_t<decltype(bound)>, Delays, false>(
-                   schedule, view, network, bound, delays, realization, nullptr, &plan, marks,
-                   times, poll)
+                   plan, nullptr, view, bound, delays, realization, marks, times, poll)
             .run();
       });
 }

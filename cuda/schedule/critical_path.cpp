@@ -299,11 +299,8 @@ class PathFinder {
   using Run = Executor<Traced, TracedNoise, TracedNetwork, true, std::uint32_t, Traced*, Record>;
 
  public:
-  PathFinder(const Schedule& schedule, const Program& program, const Network& network,
-             const Plan& plan, const PathRequest& request)
-      : schedule_(schedule),
-        network_(network),
-        plan_(plan),
+  PathFinder(const Program& program, const Plan& plan, const PathRequest& request)
+      : plan_(plan),
         quiet_(request.quiet),
         view_(view_of(program, request.seed)),
         log_(plan),
@@ -333,7 +330,7 @@ class PathFinder {
                             &log_,   slower_.data()};
     const TracedNetwork delays{
         view_.messages.delays, view_.messages.count, view_.messages.words, nullptr, &log_, quiet_};
-    const PlanView actions = plan_.view(network_.bytes);
+    const PlanView actions = plan_.view();
     const ActionState<Traced*> state{processors_.data(), ways_.data(), slots_.data()};
     run_all(Run(view_, actions, noise, delays, realization, view_.seed, state, nullptr, nullptr,
                 Record{&log_}),
@@ -392,7 +389,7 @@ class PathFinder {
     }
   }
 
-  std::uint64_t number(const Action& a) const { return schedule_.begins()[a.rank] + a.draw; }
+  std::uint64_t number(const Action& a) const { return plan_.schedule->begins()[a.rank] + a.draw; }
 
   // Writes kPathWords numbers, and adds to the sums, which `hold` protects.
   void count(Tick* out, const PathSums& sums, std::mutex& hold) {
@@ -476,7 +473,7 @@ class PathFinder {
     if (before.kind == kDoSend && action.kind == kDoSend && way != 0) return kByWayOut;
     if (before.kind == kDoTake && takes && at_begin) return kByWayIn;
     if (takes) return kByCpu;
-    const RankView view = schedule_.rank(action.rank);
+    const RankView view = plan_.schedule->rank(action.rank);
     for (std::uint32_t k = view.first[before.draw]; k < view.first[before.draw + 1]; ++k)
       if ((view.dependents[k] & ~kOnStart) == action.draw) return kByRequired;
     // CPUs may share a way out, and it may be free just when the message before it has left.
@@ -484,8 +481,6 @@ class PathFinder {
                                                                                         : kByCpu;
   }
 
-  const Schedule& schedule_;
-  const Network& network_;
   const Plan& plan_;
   const bool quiet_;
   ProgramView view_;
@@ -498,24 +493,16 @@ class PathFinder {
   std::uint32_t realization_ = 0;
 };
 
-void check(const Schedule& schedule, const Program& program, const Network& network,
-           const Plan& plan) {
-  if (program.ranks() != plan.ranks || program.message_costs.size() != network.bytes.size() ||
-      plan.receive_of.size() != schedule.operations())
-    throw std::invalid_argument("the program is not that of the plan: ranks or messages differ");
-  require_explainable(program);
-}
-
 }  // namespace
 
-void explain(const Schedule& schedule, const Program& program, const Network& network,
-             const Plan& plan, const PathRequest& request, Tick* out, const PathSums& sums,
-             const Poll& poll) {
-  check(schedule, program, network, plan);
+void explain(const Program& program, const Plan& plan, const PathRequest& request, Tick* out,
+             const PathSums& sums, const Poll& poll) {
+  check_program(program, plan);
+  require_explainable(program);
   cpu::ThreadPool pool(std::chrono::milliseconds(20));
   std::mutex hold;
   const auto work = [&](int) {
-    PathFinder finder(schedule, program, network, plan, request);
+    PathFinder finder(program, plan, request);
     for (std::int64_t i; !pool.stop && (i = pool.claimed++) < request.count; ++pool.done)
       if (finder.run(request.realizations[i], pool.stop))
         finder.count(out + i * kPathWords, sums, hold);
@@ -523,11 +510,11 @@ void explain(const Schedule& schedule, const Program& program, const Network& ne
   pool.run(cpu::threads_for(request.count, request.threads), work, poll);
 }
 
-std::vector<Tick> critical_path(const Schedule& schedule, const Program& program,
-                                const Network& network, const Plan& plan,
+std::vector<Tick> critical_path(const Program& program, const Plan& plan,
                                 const PathRequest& request, const Poll& poll) {
-  check(schedule, program, network, plan);
-  PathFinder finder(schedule, program, network, plan, request);
+  check_program(program, plan);
+  require_explainable(program);
+  PathFinder finder(program, plan, request);
   cpu::ThreadPool pool(std::chrono::milliseconds(5));
   pool.run(1, [&](int) { finder.run(request.realizations[0], pool.stop); }, poll);
   std::vector<PathStep> steps;
@@ -543,9 +530,9 @@ std::vector<Tick> critical_path(const Schedule& schedule, const Program& program
   return words;
 }
 
-std::int64_t memory_to_explain(const Program& program, const Network& network, const Plan& plan) {
-  const bool copies = std::any_of(network.bytes.begin(), network.bytes.end(),
-                                  [](const ByteCost& b) { return b.cpu > 0; });
+std::int64_t memory_to_explain(const Program& program, const Plan& plan) {
+  const bool copies =
+      std::ranges::any_of(plan.network.bytes, [](const ByteCost& b) { return b.cpu > 0; });
   const auto intervals = static_cast<std::int64_t>(program.intervals.size());
   const auto others = static_cast<std::int64_t>(program.delays.size() + program.messages.size() +
                                                 program.speeds.size());

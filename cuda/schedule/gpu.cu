@@ -4,15 +4,15 @@
 
 namespace jf::schedule::gpu {
 
-void simulate(const Program& program, const Network& network, const Plan& plan,
-              const Request& request, Tick* out, const Poll& poll) {
-  check_program(program, network, plan);
+void simulate(const Program& program, const Plan& plan, const Request& request, Tick* out,
+              const Poll& poll) {
+  check_program(program, plan);
   jf::gpu::require_device();
   if (request.count == 0) return;
   jf::gpu::Gpu gpu;
   const std::int64_t batch =
       Layout(program, plan).batch(request.count, jf::gpu::available_memory());
-  run(gpu, program, network, plan, request, batch, {}, out, poll);
+  run(gpu, program, plan, request, batch, {}, out, poll);
 }
 
 std::int64_t memory(const Program& program, const Plan& plan, const Request& request) {

@@ -71,6 +71,8 @@ struct ShortReceives {
 };
 
 struct Plan {
+  const Schedule* schedule = nullptr;  // which must live as long
+  Network network;
   std::vector<Action> actions;
   std::vector<std::uint32_t> words;  // of the actions: see rules.h
   std::uint32_t ranks = 0, cpus = 0, nics = 0, slots = 0;
@@ -86,10 +88,9 @@ struct Plan {
   ShortReceives short_receives;
   Tick completion = 0;  // of the last CPU
   std::uint32_t last_rank = 0;
-  // bytes_of: of each message cost, Network::bytes.
-  PlanView view(const std::vector<ByteCost>& bytes_of) const {
+  PlanView view() const {
     return {actions.data(), static_cast<std::int64_t>(actions.size()),
-            words.data(),   bytes_of.data(),
+            words.data(),   network.bytes.data(),
             ranks,          cpus,
             nics,           marks.count};
   }
@@ -104,8 +105,8 @@ using PollActions = std::function<void()>;  // called now and then; what it thro
 
 // equally_fast: the factors do not count in the order. Else it is LogGOPSim's for these
 // calculations. Throws Malformed where operations are left that never can be executed.
-Plan make_plan(const Schedule& schedule, const Program& program, const Network& network,
-               Factors factors, bool equally_fast, Marks marks, const PollActions& poll);
+Plan make_plan(const Schedule& schedule, const Program& program, Network network, Factors factors,
+               bool equally_fast, Marks marks, const PollActions& poll);
 
 // When the last CPU of all is free, and its rank.
 struct Ended {
@@ -118,25 +119,23 @@ void check_end(Tick end);
 
 // One realization in the order of arrival: CPUs take what comes first. marks: their times. times:
 // null, or begin and end of each operation (of a receive: of taking its message).
-Ended run_in_arrival_order(const Schedule& schedule, const Program& program, const Network& network,
-                           const Plan& plan, std::uint64_t seed, std::uint32_t realization,
-                           Tick* marks, Tick* times, const PollActions& poll);
+Ended run_in_arrival_order(const Program& program, const Plan& plan, std::uint64_t seed,
+                           std::uint32_t realization, Tick* marks, Tick* times,
+                           const PollActions& poll);
 
-// Throws std::invalid_argument where a program, or a network, is not that of a plan.
-void check_program(const Program& program, const Network& network, const Plan& plan);
+// Throws std::invalid_argument where a program is not that of a plan.
+void check_program(const Program& program, const Plan& plan);
 
 // The program's noise, as an engine of schedules sees it: its operations take CPU time.
 ProgramView view_of(const Program& program, std::uint64_t seed);
 
 // out: count x (2 + marks), the time at which the last CPU is free, its rank, and when marks are
 // reached. arrival_order: CPUs take what comes first in every realization.
-void simulate(const Schedule& schedule, const Program& program, const Network& network,
-              const Plan& plan, const Request& request, bool arrival_order, Tick* out,
-              const Poll& poll);
+void simulate(const Program& program, const Plan& plan, const Request& request, bool arrival_order,
+              Tick* out, const Poll& poll);
 // times: begin and end of each operation, as above, by `begins` of the schedule.
-void operation_times(const Schedule& schedule, const Program& program, const Network& network,
-                     const Plan& plan, std::uint64_t seed, std::uint32_t realization, Tick* times,
-                     const Poll& poll);
+void operation_times(const Program& program, const Plan& plan, std::uint64_t seed,
+                     std::uint32_t realization, Tick* times, const Poll& poll);
 
 // --- Critical paths (critical_path.cpp), in the order without noise.
 
@@ -183,23 +182,21 @@ struct PathRequest {
   bool quiet;   // without noise
 };
 // out: [realization][kPathWords]. Sums are added to.
-void explain(const Schedule& schedule, const Program& program, const Network& network,
-             const Plan& plan, const PathRequest& request, Tick* out, const PathSums& sums,
-             const Poll& poll);
+void explain(const Program& program, const Plan& plan, const PathRequest& request, Tick* out,
+             const PathSums& sums, const Poll& poll);
 // The path of one realization, from its begin: kStepWords numbers for each operation.
-std::vector<Tick> critical_path(const Schedule& schedule, const Program& program,
-                                const Network& network, const Plan& plan,
+std::vector<Tick> critical_path(const Program& program, const Plan& plan,
                                 const PathRequest& request, const Poll& poll);
 // Bytes that a thread of explain holds at most.
-std::int64_t memory_to_explain(const Program& program, const Network& network, const Plan& plan);
+std::int64_t memory_to_explain(const Program& program, const Plan& plan);
 
 // Bytes that simulate holds besides the plan.
 std::int64_t memory(const Program& program, const Plan& plan, const Request& request);
 
 namespace gpu {
 // The same on a GPU, in the order without noise; memory is the device's.
-void simulate(const Program& program, const Network& network, const Plan& plan,
-              const Request& request, Tick* out, const Poll& poll);
+void simulate(const Program& program, const Plan& plan, const Request& request, Tick* out,
+              const Poll& poll);
 std::int64_t memory(const Program& program, const Plan& plan, const Request& request);
 }  // namespace gpu
 

@@ -58,17 +58,17 @@ struct Layout {
 
 // Runs all realizations from `done` on, `batch` at a time.
 template <class Device>
-void run_batches(Device& device, const Program& program, const Network& network, const Plan& plan,
-                 const Request& request, std::int64_t batch, jf::gpu::LaunchLimits limits,
-                 std::int64_t& done, Tick* out, const Poll& poll) {
+void run_batches(Device& device, const Program& program, const Plan& plan, const Request& request,
+                 std::int64_t batch, jf::gpu::LaunchLimits limits, std::int64_t& done, Tick* out,
+                 const Poll& poll) {
   const Layout layout(program, plan);
   typename Device::Arena arena(device, layout.bytes(batch));
   Job job{};
   job.program = view_of(program, request.seed);
-  job.plan = plan.view(network.bytes);
+  job.plan = plan.view();
   job.plan.actions = arena.upload(plan.actions);
   job.plan.words = arena.upload(plan.words);
-  job.plan.bytes = arena.upload(network.bytes);
+  job.plan.bytes = arena.upload(plan.network.bytes);
   jf::gpu::upload_program(arena, program, job.program);
   job.sources = Layout::sources(program);
   job.processors = arena.template allocate<Tick>(layout.processors * batch);
@@ -112,12 +112,11 @@ void run_batches(Device& device, const Program& program, const Network& network,
 }
 
 template <class Device>
-void run(Device& device, const Program& program, const Network& network, const Plan& plan,
-         const Request& request, std::int64_t batch, jf::gpu::LaunchLimits limits, Tick* out,
-         const Poll& poll) {
+void run(Device& device, const Program& program, const Plan& plan, const Request& request,
+         std::int64_t batch, jf::gpu::LaunchLimits limits, Tick* out, const Poll& poll) {
   std::int64_t done = 0;
   jf::gpu::run_in_batches(batch, [&](std::int64_t at_once) {
-    run_batches(device, program, network, plan, request, at_once, limits, done, out, poll);
+    run_batches(device, program, plan, request, at_once, limits, done, out, poll);
   });
 }
 

@@ -51,10 +51,9 @@ int threads_of(const Request& request, std::int64_t lanes) {
 }
 
 // In the order of the plan. times: null, or begin and end of each operation of the only
-// realization, by `begins` of the schedule.
-void simulate_in_plan_order(const Program& program, const Network& network, const Plan& plan,
-                            const Request& request, Tick* out, const Poll& poll,
-                            Tick* times = nullptr, const std::uint64_t* begins = nullptr) {
+// realization.
+void simulate_in_plan_order(const Program& program, const Plan& plan, const Request& request,
+                            Tick* out, const Poll& poll, Tick* times = nullptr) {
   const cpu::InstructionSet isa = cpu::choose_instruction_set();
   const ProgramView view = view_of(program, request.seed);
   const Sizes sizes(program, plan, isa.lanes);
@@ -64,10 +63,11 @@ void simulate_in_plan_order(const Program& program, const Network& network, cons
     const State state(sizes, isa.lanes, static_cast<std::uint32_t>(request.first + request.count));
     for (std::int64_t i; !pool.stop && (i = pool.claimed.fetch_add(isa.lanes)) < request.count;) {
       const std::int64_t count = std::min<std::int64_t>(isa.lanes, request.count - i);
-      isa.run_actions(
-          {&view, plan.view(network.bytes), static_cast<std::uint32_t>(request.first + i),
-           static_cast<int>(count), state.processors.get(), plan.links ? state.ways.get() : nullptr,
-           state.slots.get(), state.cursors.get(), out + row * i, times, begins, &pool.stop});
+      isa.run_actions({&view, plan.view(), static_cast<std::uint32_t>(request.first + i),
+                       static_cast<int>(count), state.processors.get(),
+                       plan.links ? state.ways.get() : nullptr, state.slots.get(),
+                       state.cursors.get(), out + row * i, times, plan.schedule->begins().data(),
+                       &pool.stop});
       pool.done += count;
     }
   };
@@ -75,8 +75,7 @@ void simulate_in_plan_order(const Program& program, const Network& network, cons
 }
 
 // CPUs take what comes first: one realization after the other.
-void simulate_in_arrival_order(const Schedule& schedule, const Program& program,
-                               const Network& network, const Plan& plan, const Request& request,
+void simulate_in_arrival_order(const Program& program, const Plan& plan, const Request& request,
                                Tick* out, const Poll& poll) {
   (void)cpu::choose_instruction_set();  // a wrong JITTERFLY_ISA is an error, here as well
   const std::int64_t row = 2 + std::int64_t{plan.marks.count};
@@ -87,7 +86,7 @@ void simulate_in_arrival_order(const Schedule& schedule, const Program& program,
   const auto work = [&](int) {
     for (std::int64_t i; !pool.stop && (i = pool.claimed++) < request.count; ++pool.done) {
       Tick* const mine = out + row * i;
-      const Ended ended = run_in_arrival_order(schedule, program, network, plan, request.seed,
+      const Ended ended = run_in_arrival_order(program, plan, request.seed,
                                                static_cast<std::uint32_t>(request.first + i),
                                                mine + 2, nullptr, ask);
       mine[0] = ended.time;
@@ -99,30 +98,25 @@ void simulate_in_arrival_order(const Schedule& schedule, const Program& program,
 
 }  // namespace
 
-void check_program(const Program& program, const Network& network, const Plan& plan) {
-  if (program.ranks() != plan.ranks || program.message_costs.size() != network.bytes.size())
+void check_program(const Program& program, const Plan& plan) {
+  if (program.ranks() != plan.ranks || program.message_costs.size() != plan.network.bytes.size())
     throw std::invalid_argument("the program is not that of the plan: ranks or messages differ");
 }
 
-void simulate(const Schedule& schedule, const Program& program, const Network& network,
-              const Plan& plan, const Request& request, bool arrival_order, Tick* out,
-              const Poll& poll) {
-  check_program(program, network, plan);
+void simulate(const Program& program, const Plan& plan, const Request& request, bool arrival_order,
+              Tick* out, const Poll& poll) {
+  check_program(program, plan);
   if (arrival_order)
-    simulate_in_arrival_order(schedule, program, network, plan, request, out, poll);
+    simulate_in_arrival_order(program, plan, request, out, poll);
   else
-    simulate_in_plan_order(program, network, plan, request, out, poll);
+    simulate_in_plan_order(program, plan, request, out, poll);
 }
 
-void operation_times(const Schedule& schedule, const Program& program, const Network& network,
-                     const Plan& plan, std::uint64_t seed, std::uint32_t realization, Tick* times,
-                     const Poll& poll) {
-  check_program(program, network, plan);
-  if (plan.receive_of.size() != schedule.operations())
-    throw std::invalid_argument("the plan is of another schedule");
+void operation_times(const Program& program, const Plan& plan, std::uint64_t seed,
+                     std::uint32_t realization, Tick* times, const Poll& poll) {
+  check_program(program, plan);
   std::vector<Tick> out(2 + plan.marks.count);
-  simulate_in_plan_order(program, network, plan, {seed, realization, 1, false, 1}, out.data(), poll,
-                         times, schedule.begins().data());
+  simulate_in_plan_order(program, plan, {seed, realization, 1, false, 1}, out.data(), poll, times);
   check_end(out[0]);
 }
 

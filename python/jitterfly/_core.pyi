@@ -217,7 +217,6 @@ def simulate_schedule(
     backend: str = "cpu",
 ) -> Ticks: ...
 def operation_times(
-    schedule: Schedule,
     plan: SchedulePlan,
     program: Program,
     seed: int,
@@ -228,7 +227,6 @@ def schedule_memory(
     plan: SchedulePlan, program: Program, count: int, threads: int = 0, backend: str = "cpu"
 ) -> int: ...
 def explain_schedule(
-    schedule: Schedule,
     plan: SchedulePlan,
     program: Program,
     seed: int,
@@ -238,7 +236,6 @@ def explain_schedule(
     progress: Callable[[int], object] | None = None,
 ) -> tuple[Ticks, npt.NDArray[np.uint32], Ticks, Ticks]: ...
 def critical_path(
-    schedule: Schedule,
     plan: SchedulePlan,
     program: Program,
     seed: int,

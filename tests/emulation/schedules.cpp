@@ -52,7 +52,7 @@ void run_case() {
   std::vector<jf::Tick> out(static_cast<std::size_t>(request.count * (2 + marks)));
   jf::gpu::LaunchLimits limits;
   if (launch > 0) limits = {launch, launch};
-  jf::schedule::gpu::run(device, program, network, plan, request, batch, limits, out.data(),
+  jf::schedule::gpu::run(device, program, plan, request, batch, limits, out.data(),
                          [&](std::int64_t done) { return done < stop; });
   std::cout << device.launches() << ' ';
   for (const jf::Tick t : out) std::cout << t << ' ';

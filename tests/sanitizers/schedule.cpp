@@ -18,17 +18,17 @@ namespace {
 constexpr std::uint32_t kMostRanks = 1000;
 
 // The critical paths of some realizations, by two threads.
-void explain(const schedule::Schedule& s, const Program& program, const schedule::Network& network,
-             const schedule::Plan& plan) {
+void explain(const Program& program, const schedule::Plan& plan) {
+  const schedule::Schedule& s = *plan.schedule;
   constexpr std::uint32_t kRealizations[] = {3, 4, 5};
   constexpr std::size_t kCount = std::size(kRealizations);
   std::vector<std::uint32_t> paths_of(s.operations());
   std::vector<Tick> times_of(2 * s.operations()), out(kCount * schedule::kPathWords);
   std::vector<Tick> ranks(s.ranks() * (2 * schedule::kRankSums + 1));
   const schedule::PathRequest request{7, kRealizations, kCount, 2, false};
-  schedule::explain(s, program, network, plan, request, out.data(),
+  schedule::explain(program, plan, request, out.data(),
                     {paths_of.data(), times_of.data(), ranks.data()}, nullptr);
-  schedule::critical_path(s, program, network, plan, request, nullptr);
+  schedule::critical_path(program, plan, request, nullptr);
 }
 
 void run(const schedule::Schedule& s) {
@@ -57,13 +57,12 @@ void run(const schedule::Schedule& s) {
   const schedule::Plan plan = make_plan(s, program, network, factors, true, {}, nullptr);
   constexpr int kRealizations = 11;
   std::vector<Tick> out(2 * kRealizations), times(2 * s.operations());
-  schedule::simulate(s, program, network, plan, {7, 3, kRealizations, false, 2}, false, out.data(),
-                     nullptr);
+  schedule::simulate(program, plan, {7, 3, kRealizations, false, 2}, false, out.data(), nullptr);
   std::printf("%lld", static_cast<long long>(plan.completion));
   for (int i = 0; i < kRealizations; ++i) std::printf(" %lld", static_cast<long long>(out[2 * i]));
-  schedule::simulate(s, program, network, plan, {7, 3, 2, false, 2}, true, out.data(), nullptr);
-  schedule::operation_times(s, program, network, plan, 7, 3, times.data(), nullptr);
-  explain(s, program, network, plan);
+  schedule::simulate(program, plan, {7, 3, 2, false, 2}, true, out.data(), nullptr);
+  schedule::operation_times(program, plan, 7, 3, times.data(), nullptr);
+  explain(program, plan);
   std::printf("\n");
 }
 

@@ -114,7 +114,7 @@ def test_paths_are_those_of_the_engine(kind, number, tmp_path):
 def check_times(case, found, path, quiet, realization):
     """That a path goes through operations of these times without a gap, each bound as it says."""
     compiled = found._compiled
-    times = _core.operation_times(case.schedule._mapped, *compiled, case.seed, realization)
+    times = _core.operation_times(*compiled, case.seed, realization)
     begins = np.array(case.schedule._mapped.begins)
     own = times[begins[path.rank] + path.number]
     kinds = [case.ranks[rank][i].kind for rank, i in zip(path.rank, path.number, strict=True)]
@@ -151,7 +151,7 @@ def test_the_time_of_a_rank(number, tmp_path):
         return
     noise = [*case.written, jf.LateArrival("1us", probability=0.5)]
     found = jf.explain_schedule(case.schedule, case.network, noise, 1, case.seed)
-    times = _core.operation_times(case.schedule._mapped, *found._compiled, case.seed, 0)
+    times = _core.operation_times(*found._compiled, case.seed, 0)
     begins = case.schedule._mapped.begins
     for rank, operations in enumerate(case.ranks):
         ends = times[begins[rank] : begins[rank] + len(operations), 1]

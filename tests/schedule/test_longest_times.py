@@ -167,4 +167,4 @@ def test_against_the_reference(number, tmp_path):
         assert simulated[0, 0] == min(expected, LATEST)
         if expected >= LATEST:
             with pytest.raises(ValueError, match=r"the simulated time exceeded 2\^62 ps"):
-                _core.operation_times(schedule._mapped, *compiled, seed, realization, arrival_order)
+                _core.operation_times(*compiled, seed, realization, arrival_order)

@@ -600,15 +600,14 @@ def test_an_order_in_which_noise_does_another_share(factor, monkeypatch):
     """All of that is an effect of the order, and nothing of having chosen the longest."""
     noise = np.random.default_rng(1).exponential(10**6, 400).astype(np.int64)
 
-    def times(_, __, ___, ____, number, on_arrival):
+    def times(_, __, ___, number, on_arrival):
         return np.array([[0, int(noise[number] * (factor if on_arrival else 1))]])
 
     monkeypatch.setattr("jitterfly.schedule.order.core.operation_times", times)
     monkeypatch.setattr("jitterfly.schedule.order.each", lambda numbers, *_: numbers)
     chosen, first = realizations_to_check(noise, 50)
     compiled = CompiledSchedule(SimpleNamespace(completion=0), None)
-    check = check_order(SimpleNamespace(_mapped=None), None, None, compiled, 1, chosen, first,
-                        noise)  # fmt: skip
+    check = check_order(None, None, None, compiled, 1, chosen, first, noise)
     assert check.longest_difference == pytest.approx((factor - 1) * check.longest_added, rel=1e-6)
 
 

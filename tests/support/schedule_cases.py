@@ -104,8 +104,7 @@ class Case:
         return compile_schedule(self.schedule, self.network, self.written, marks, self.speed, order)
 
     def times(self, compiled, **options):
-        return _core.operation_times(self.schedule._mapped, *compiled, self.seed, self.realization,
-                                     **options)  # fmt: skip
+        return _core.operation_times(*compiled, self.seed, self.realization, **options)
 
 
 def random_marks(rng, case):

@@ -422,9 +422,7 @@ class ScheduleExplanation(DelayByCause):
             check_integer(realization, "realization", 0, 2**32 - 1)
         else:
             realization = int(self.explained[np.argmax(self.completion)])
-        raw = core.critical_path(
-            self.schedule._mapped, *self._compiled, self.seed, realization, noise_free
-        )
+        raw = core.critical_path(*self._compiled, self.seed, realization, noise_free)
         places = [*range(len(PATH_PARTS)), *causes_of(self.noise)]
         if len(raw):
             completion = int(raw[:, _STEP:].sum())
@@ -573,7 +571,7 @@ class ScheduleExplanation(DelayByCause):
     def noise_free_times(self) -> Ticks:
         """Begin and end of each operation without noise, in ticks, shape (operations, 2)."""
         quiet = compile_schedule(self.schedule, self.network, (), speed=self.speed)
-        return core.operation_times(self.schedule._mapped, *quiet, 0, 0)
+        return core.operation_times(*quiet, 0, 0)
 
 
 def explain_schedule(
@@ -688,12 +686,9 @@ def explain_schedule(
             order = np.argsort(-raw[:, 0], kind="stable")[:count]
             numbers = (first + np.sort(order)).astype(np.uint32)
         found = core.explain_schedule(
-            schedule._mapped, *compiled, seed, numbers, False, most,
-            None if report is None else second,
-        )  # fmt: skip
-        quiet = core.explain_schedule(
-            schedule._mapped, *compiled, seed, np.zeros(1, dtype=np.uint32), True, 1
+            *compiled, seed, numbers, False, most, None if report is None else second
         )
+        quiet = core.explain_schedule(*compiled, seed, np.zeros(1, dtype=np.uint32), True, 1)
     check_times(found[0][:, :1])
     for source in sources:
         source.check_length(int(found[0][:, 0].max()))

@@ -175,13 +175,11 @@ def check_order(
     if speed is not None:
         levels = costs_of_levels(schedule, network)
         program = compile_program(schedule, network, levels, (), speed)
-        on_arrival = _last(
-            core.operation_times(schedule._mapped, compiled.plan, program, 0, 0, True)
-        )
+        on_arrival = _last(core.operation_times(compiled.plan, program, 0, 0, True))
     same, differences, added = 0, np.zeros(len(chosen)), np.zeros(len(chosen))
     for i in each(range(len(chosen)), len(chosen), "executing realizations in two orders"):
         fixed, free = (
-            core.operation_times(schedule._mapped, *compiled, seed, chosen[i], arrival_order)
+            core.operation_times(*compiled, seed, chosen[i], arrival_order)
             for arrival_order in (False, True)
         )
         same += bool(np.array_equal(fixed, free))
