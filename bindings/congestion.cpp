@@ -142,8 +142,6 @@ void jf::bind_congestion(py::module_& m) {
                            jf::to_vector<std::uint32_t>(head));
           },
           py::arg("nodes"), py::arg("next"), py::arg("head"))
-      .def_property_readonly("counters", &Program::counters)
-      .def_property_readonly("most_messages", &Program::most_messages)
       .def("memory", &congestion::memory, py::arg("threads") = 0,
            "Bytes that congestion will hold on the CPU, results aside.");
   m.def(
@@ -157,5 +155,4 @@ void jf::bind_congestion(py::module_& m) {
   m.def("congestion_routes", &routes, py::arg("program"), py::arg("from_"), py::arg("to"),
         py::arg("keys"));
   m.def("cycle_length", &cycle_length, py::arg("u"), py::arg("left"));
-  m.def("congestion_status", &congestion::gpu::status);
 }

@@ -183,10 +183,8 @@ void bind_schedule(py::module_& m) {
       .def_property_readonly("cpus", &Schedule::cpus)
       .def_property_readonly("nics", &Schedule::nics)
       .def_property_readonly("operations", &Schedule::operations)
-      .def_property_readonly("requirements", &Schedule::dependents)
       .def_property_readonly("sends", &Schedule::sends)
       .def_property_readonly("receives", &Schedule::receives)
-      .def_property_readonly("bytes", &Schedule::bytes)
       .def_property_readonly("longest_calculation", &Schedule::longest_calculation, "ns")
       .def_property_readonly("sizes", &Schedule::sizes)
       .def_property_readonly("begins", &Schedule::begins)
@@ -214,9 +212,6 @@ void bind_schedule(py::module_& m) {
       .def_property_readonly("reached", [](const Plan& p) { return p.reached; })
       .def_property_readonly("actions", [](const Plan& p) { return p.actions.size(); })
       .def_property_readonly("events", [](const Plan& p) { return p.events; })
-      .def_property_readonly("slots", [](const Plan& p) { return p.slots; })
-      .def_property_readonly("links", [](const Plan& p) { return p.links; })
-      .def_property_readonly("bytes", [](const Plan& p) { return p.bytes(); })
       .def_property_readonly(
           "cpu_time", [](const Plan& p) { return py::make_tuple(p.compute, p.communication); },
           "Ticks of calculations, and of messages, of all ranks together; without noise.")
@@ -227,8 +222,7 @@ void bind_schedule(py::module_& m) {
             return py::make_tuple(r.count, r.rank, r.operation, r.sent);
           },
           "How many; rank and number of the first, and bytes of its message.")
-      .def_property_readonly("completion", [](const Plan& p) { return p.completion; })
-      .def_property_readonly("last_rank", [](const Plan& p) { return p.last_rank; });
+      .def_property_readonly("completion", [](const Plan& p) { return p.completion; });
   m.def("simulate_schedule", &simulate_schedule, py::arg("plan"), py::arg("program"),
         py::arg("seed"), py::arg("first"), py::arg("count"), py::arg("threads") = 0,
         py::arg("progress") = py::none(), py::arg("arrival_order") = false,

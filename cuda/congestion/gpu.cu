@@ -5,8 +5,6 @@
 
 namespace jf::congestion::gpu {
 
-std::string status() { return jf::gpu::status(); }
-
 void simulate(const Program& program, const Request& request, std::int64_t* out,
               std::uint64_t* histogram, const Poll& poll) {
   jf::gpu::require_device();

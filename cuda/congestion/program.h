@@ -5,7 +5,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "congestion/routes.h"
@@ -132,7 +131,6 @@ Capture capture(const Program& program, std::uint64_t seed, std::uint32_t realiz
 std::int64_t memory(const Program& program, int threads);  // bytes that simulate will hold
 
 namespace gpu {
-std::string status();
 void simulate(const Program& program, const Request& request, std::int64_t* out,
               std::uint64_t* histogram, const Poll& poll);
 }  // namespace gpu

@@ -22,9 +22,8 @@ std::int64_t memory(const Program&, const Request&) { throw std::runtime_error(s
 
 namespace jf::congestion::gpu {
 
-std::string status() { return jf::gpu::status(); }
 void simulate(const Program&, const Request&, std::int64_t*, std::uint64_t*, const Poll&) {
-  throw std::runtime_error(status());
+  throw std::runtime_error(jf::gpu::status());
 }
 
 }  // namespace jf::congestion::gpu

@@ -161,7 +161,6 @@ class ArrivalRun {
       record_->events = count;
       record_->slots = slots_.count();
       record_->completion = last;
-      record_->last_rank = last_rank;
       record_->actions.shrink_to_fit();
       record_->words.shrink_to_fit();
     }
@@ -715,7 +714,6 @@ void slow_down(Plan& plan, Factors factors, const ProgramView& view, const PollA
   std::vector<Tick> found(2 + plan.marks.count);
   run.finish(1, found.data());
   plan.completion = found[0];
-  plan.last_rank = static_cast<std::uint32_t>(found[1]);
   plan.reached.assign(found.begin() + 2, found.end());
   if (plan.completion >= kLatest) throw Malformed(0, kTooLong);
 }

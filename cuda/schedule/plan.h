@@ -87,17 +87,11 @@ struct Plan {
   double compute = 0, communication = 0;
   ShortReceives short_receives;
   Tick completion = 0;  // of the last CPU
-  std::uint32_t last_rank = 0;
   PlanView view() const {
     return {actions.data(), static_cast<std::int64_t>(actions.size()),
             words.data(),   network.bytes.data(),
             ranks,          cpus,
             nics,           marks.count};
-  }
-  std::uint64_t bytes() const {
-    return actions.capacity() * sizeof(Action) +
-           4 * (words.capacity() + receive_of.capacity() + marks.of.capacity()) +
-           8 * factors.capacity();
   }
 };
 

@@ -112,7 +112,6 @@ class Schedule {
   std::uint32_t cpus() const { return header().cpus; }  // of a rank, used or not
   std::uint32_t nics() const { return header().nics; }
   std::uint64_t operations() const { return header().operations; }
-  std::uint64_t dependents() const { return header().dependents; }
   std::uint64_t bytes() const { return file_.bytes; }
   std::uint64_t sends() const { return sends_; }
   std::uint64_t receives() const { return receives_; }

@@ -275,7 +275,6 @@ def test_a_gpu_with_too_little_memory_leaves_it_to_the_cpu(monkeypatch):
         return engine(*arguments)
 
     monkeypatch.setattr(_core, "congestion", congestion)
-    monkeypatch.setattr(_core, "congestion_status", lambda: "")
     monkeypatch.setattr(_core, "cuda_status", lambda: "")
     with pytest.warns(RuntimeWarning, match=r"^backend 'auto' takes the CPU: .*out of memory") as w:
         found = jc.simulate_congestion(case, 5)
