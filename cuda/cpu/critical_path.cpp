@@ -12,6 +12,7 @@
 #include "congestion/loads.h"
 #include "core/engine.h"
 #include "core/messages.h"
+#include "cpu/explained_noise.h"
 #include "cpu/thread_pool.h"
 
 namespace jf::cpu {
@@ -26,10 +27,11 @@ struct Path {
 
   void delay(Tick by, std::int32_t cause, Tick rank) {
     t += by;
-    hold(by, cause, rank);
+    of[cause] += by;
+    hit(by, cause, rank);
   }
-  void hold(Tick by, std::int32_t cause, Tick rank, Tick times = 1) {
-    of[cause] += by * times;
+  // A single delay, which t and `of` hold.
+  void hit(Tick by, std::int32_t cause, Tick rank) {
     if (by <= longest) return;
     longest = by;
     longest_rank = static_cast<std::int32_t>(rank);
@@ -61,92 +63,27 @@ Path operator-(const Path& a, const Path& b) {  // of a time and itself
 bool operator<(const Path& a, const Path& b) { return a.t < b.t; }
 bool operator>(const Path& a, const Path& b) { return a.t > b.t; }
 
-struct RankTimes {
-  Tick of[kRankParts] = {};
+// What is told of the noise of the CPU (explained_noise.h): times hold their causes, and those of
+// the ranks are summed.
+struct PathBook {
+  static constexpr std::int32_t kComputeCause = kComputing, kMessageCause = kMessageCpu;
 
-  Tick cpu() const { return of[kWorks] + of[kHeld]; }
-};
-
-// Noise of the CPU, as the arithmetic asks for it (noise/sources.h).
-struct ExplainedNoise {
-  static constexpr bool general = true, in_communication = true;
-
-  Sources sources;
-  std::int32_t first_interval, first_step, first_speed;  // their causes
   RankTimes* ranks;
   const Tick* combining;  // what of the next receive is the time to combine
 
-  Path first(const Path& id) const {
-    Path next;
-    next.t = sources.first(id.t);
-    return next;
+  void begin(const Path&) const {}
+  void add(Path& path, Tick by, std::int32_t cause) const {
+    path.t += by;
+    path.of[cause] += by;
   }
-  void seek(Path& next, bool back) const { sources.seek(next.t, back); }
-  Path advance(Path& next, const Path& t, const Path& w, const Path& id, bool compute) const {
-    return work(next, t, w.t, 0, id.t, compute, kMessageCpu);
+  void hit(Path& path, Tick by, std::int32_t cause, Tick rank) const { path.hit(by, cause, rank); }
+  void combines(Path& path) const {
+    path.of[kCombining] += *combining;
+    path.of[kMessageCpu] -= *combining;
   }
-  bool has_speeds() const { return sources.speed_count != 0; }
-  // What a rank takes longer, or less, by each of the drawn speeds is among what the time holds.
-  Path slowed(Tick own, Tick other, const Path& id) const {
-    Path work;
-    work.t = own;
-    for (std::int32_t k = 0; own > 0 && k < sources.speed_count; ++k) {
-      const Tick slower =
-          sources.speeds[k].slowed(sources.keys, work.t, id.t, sources.realization, sources.words);
-      work.delay(slower - work.t, first_speed + k, id.t);
-    }
-    work.t += other;
-    return work;
-  }
-  Path step(StepRole role, std::int32_t draw, Path& next, const Path& t, Tick w,
-            const Path& id) const {
-    Path work;
-    work.t = w;
-    return step(role, draw, next, t, work, w == 0, id);
-  }
-  // `slow`: as slowed() gives it.
-  Path step(StepRole role, std::int32_t draw, Path& next, Path t, const Path& slow, bool none,
-            const Path& id) const {
-    const bool delayed = (sources.roles >> role & 1) != 0;
-    if (!delayed && none) return t;
-    const Tick begin = t.t;
-    Tick added = 0;
-    for (std::int32_t k = 0; k < sources.speed_count; ++k) {
-      t.hold(slow.of[first_speed + k], first_speed + k, id.t);
-      added += slow.of[first_speed + k];
-    }
-    const Tick w = slow.t - added;
-    for (std::int32_t j = 0; delayed && j < sources.step_count; ++j) {
-      const StepDelay& source = sources.steps[j];
-      if (!source.acts(role)) continue;
-      const Tick by = source.of(sources.keys, role, static_cast<std::uint32_t>(draw), id.t,
-                                sources.realization, begin, sources.words);
-      t.hold(by, first_step + j, id.t);
-      added += by;
-    }
-    ranks[id.t].of[kHeld] += added;
-    const bool computes = role == kComputeRole;
-    if (role == kReceiveRole) {
-      t.of[kCombining] += *combining;
-      t.of[kMessageCpu] -= *combining;
-    }
-    return work(next, t, w, added, id.t, computes, computes ? kComputing : kMessageCpu);
-  }
-
- private:
-  // CPU time w, and `added` by delays that `t` holds already, through all intervals.
-  Path work(Path& next, Path t, Tick w, Tick added, Tick rank, bool compute,
-            std::int32_t cause) const {
-    t.of[cause] += w;
-    ranks[rank].of[kWorks] += w;
-    Tick left = w + added;
-    if (sources.interval_count > 0 && left > 0 && t.t + left > next.t)
-      sources.meet(next.t, t.t, left, rank, compute, [&](std::int32_t source, Tick by, Tick times) {
-        ranks[rank].of[kHeld] += by * times;
-        t.hold(by, first_interval + source, rank, times);
-      });
-    t.t += left;
-    return t;
+  void spend(Tick rank, Tick work, Tick held) const {
+    ranks[rank].of[kWorks] += work;
+    ranks[rank].of[kHeld] += held;
   }
 };
 
@@ -174,7 +111,7 @@ struct ExplainedNetwork {
 
 class Explainer {
   static constexpr std::int64_t kStride = sizeof(Path) / sizeof(Tick);
-  using Ranks = MessageRanks<Path, ExplainedNoise, ExplainedNetwork, true>;
+  using Ranks = MessageRanks<Path, ExplainedNoise<Path, PathBook>, ExplainedNetwork, true>;
 
  public:
   Explainer(const Program& program, std::uint64_t seed, const std::vector<Tick>& combine)
@@ -184,6 +121,7 @@ class Explainer {
         sums_(static_cast<std::size_t>(2 * kRankParts * view_.ranks)),
         state_(static_cast<std::size_t>((5 + view_.departures) * view_.ranks)),
         cursors_(static_cast<std::size_t>(view_.ranks * view_.sources.interval_count)),
+        slower_(program.speeds.size()),
         first_arrival_(kQuietCauses + view_.messages.count) {
     if (program.costs.forward > 0) own_busy_.resize(static_cast<std::size_t>(view_.ranks));
   }
@@ -193,12 +131,14 @@ class Explainer {
     std::fill(cursors_.begin(), cursors_.end(), Cursor{0, 0, 0, 0, ~realization});
     std::fill(times_.begin(), times_.end(), RankTimes());
     const std::int32_t intervals = first_arrival_ + view_.rank_delay_count;
-    const ExplainedNoise noise{view_.sources.bound(realization, cursors_.data(), view_.seed),
-                               intervals,
-                               intervals + view_.sources.interval_count,
-                               intervals + view_.sources.interval_count + view_.sources.step_count,
-                               times_.data(),
-                               &combining_};
+    const std::int32_t steps = intervals + view_.sources.interval_count;
+    const ExplainedNoise<Path, PathBook> noise{
+        view_.sources.bound(realization, cursors_.data(), view_.seed),
+        intervals,
+        steps,
+        steps + view_.sources.step_count,
+        slower_.data(),
+        {times_.data(), &combining_}};
     const ExplainedNetwork network(view_.messages);
     const Ranks ranks{view_, noise, network, realization, arrays(), view_.seed};
     const std::int64_t n = view_.ranks;
@@ -358,6 +298,7 @@ class Explainer {
   std::vector<Tick> sums_;
   std::vector<Path> state_, own_busy_;
   std::vector<Cursor> cursors_;
+  std::vector<Tick> slower_;
   const std::int32_t first_arrival_;  // the cause
 };
 

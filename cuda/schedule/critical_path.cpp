@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "cpu/actions.h"
+#include "cpu/explained_noise.h"
 #include "cpu/thread_pool.h"
 #include "schedule/plan.h"
 
@@ -63,10 +64,6 @@ class Entries {
   std::uint32_t count_ = 0;
 };
 
-struct RankTimes {
-  Tick of[kRankParts] = {};
-};
-
 // The log of a realization, and what ranks do with their CPUs.
 class Log {
  public:
@@ -78,10 +75,10 @@ class Log {
   void clear() {
     entries_.clear();
     for (auto& intervals : worked_) intervals.clear();
-    std::fill(ranks_.begin(), ranks_.end(), RankTimes());
+    std::fill(ranks_.begin(), ranks_.end(), cpu::RankTimes());
   }
   const Entry& operator[](std::uint32_t i) const { return entries_[i]; }
-  RankTimes& rank(std::size_t i) { return ranks_[i]; }
+  cpu::RankTimes& rank(std::size_t i) { return ranks_[i]; }
 
   // The action of an entry: that of a message's delay is the send.
   const Action& action_of(std::uint32_t entry) const {
@@ -132,7 +129,7 @@ class Log {
       if (bound != kNoEntry && action_of(bound).rank != action_->rank) until = begun.t;
     }
     const Tick for_others = std::min(idle(before_, until), waited);
-    RankTimes& times = ranks_[action_->rank];
+    cpu::RankTimes& times = ranks_[action_->rank];
     times.of[kWaitsForSender] += for_others;
     times.of[kWaitsForMessage] += waited - for_others;
   }
@@ -174,7 +171,7 @@ class Log {
   Entries entries_;
   std::vector<std::vector<Interval>> worked_;  // of each CPU, where ranks have several
   std::vector<Interval> overlaps_;
-  std::vector<RankTimes> ranks_;
+  std::vector<cpu::RankTimes> ranks_;
   const Action* action_ = nullptr;
   Tick before_ = 0, done_ = 0, left_ = 0;
   std::uint32_t begun_ = kNoEntry;  // the entry of its begin
@@ -191,78 +188,17 @@ struct Record {
   void post(Traced& at) const { at = log->at(at); }
 };
 
-// Noise of the CPU, as the arithmetic asks for it (noise/sources.h).
-struct TracedNoise {
-  static constexpr bool general = true, in_communication = true;
+// What is told of the noise of the CPU (cpu/explained_noise.h): it is logged.
+struct NoiseBook {
+  static constexpr std::int32_t kComputeCause = kComputes, kMessageCause = kMessageCpuTime;
 
-  Sources sources;
-  std::int32_t first_interval, first_step, first_speed;  // their causes
   Log* log;
-  Tick* slower;  // by how much each of the drawn speeds lengthens the work of the next step
 
-  Traced first(Traced id) const { return {sources.first(id.t), kNoEntry}; }
-  void seek(Traced& next, bool back) const { sources.seek(next.t, back); }
-  Traced advance(Traced& next, Traced t, Traced w, Traced id, bool compute) const {
-    return work(next, t, w.t, 0, id.t, compute, kMessageCpuTime);
-  }
-  bool has_speeds() const { return sources.speed_count != 0; }
-  Traced slowed(Tick own, Tick other, Traced id) const {
-    Tick work = own;
-    for (std::int32_t k = 0; k < sources.speed_count; ++k) {
-      const Tick slow =
-          sources.speeds[k].slowed(sources.keys, work, id.t, sources.realization, sources.words);
-      slower[k] = slow - work;
-      work = slow;
-    }
-    return {work + other, kNoEntry};
-  }
-  // A step whose work slowed() gave just before: it holds what `slower` says, below 0 for ranks
-  // that are faster.
-  Traced step(StepRole role, std::int32_t draw, Traced& next, Traced t, Traced w, bool,
-              Traced id) const {
-    Tick own = w.t;
-    for (std::int32_t k = 0; k < sources.speed_count; ++k) own -= slower[k];
-    return step(role, draw, next, t, own, id, sources.speed_count);
-  }
-  Traced step(StepRole role, std::int32_t draw, Traced& next, Traced t, Tick w, Traced id,
-              std::int32_t speeds = 0) const {
-    t = log->at(t);
-    const Tick begin = t.t;
-    Tick added = 0;
-    for (std::int32_t k = 0; k < speeds; ++k) {
-      t = log->add(t, slower[k], first_speed + k);
-      added += slower[k];
-    }
-    if ((sources.roles >> role & 1) != 0)
-      for (std::int32_t j = 0; j < sources.step_count; ++j) {
-        if (!sources.steps[j].acts(role)) continue;
-        const Tick by = sources.steps[j].of(sources.keys, role, static_cast<std::uint32_t>(draw),
-                                            id.t, sources.realization, begin, sources.words);
-        t = log->add(t, by, first_step + j);
-        added += by;
-      }
-    const bool computes = role == kComputeRole;
-    return work(next, t, w, added, id.t, computes, computes ? kComputes : kMessageCpuTime);
-  }
-
- private:
-  // CPU time w, and `added` by delays, which t holds already.
-  Traced work(Traced& next, Traced t, Tick w, Tick added, Tick rank, bool compute,
-              std::int32_t cause) const {
-    Tick held[kMaxExplained] = {};
-    Tick left = w + added, at = t.t - added;
-    if (sources.interval_count > 0 && left > 0 && at + left > next.t)
-      sources.meet(next.t, at, left, rank, compute,
-                   [&](std::int32_t source, Tick by, Tick times) { held[source] += by * times; });
-    Tick sum = added;
-    t = log->add(t, w, cause);
-    for (std::int32_t j = 0; j < sources.interval_count; ++j) {
-      t = log->add(t, held[j], first_interval + j);
-      sum += held[j];
-    }
-    log->spend(w, sum);
-    return t;
-  }
+  void begin(Traced& t) const { t = log->at(t); }
+  void add(Traced& t, Tick by, std::int32_t cause) const { t = log->add(t, by, cause); }
+  void hit(const Traced&, Tick, std::int32_t, Tick) const {}
+  void combines(const Traced&) const {}
+  void spend(Tick, Tick work, Tick held) const { log->spend(work, held); }
 };
 
 // Noise of the network.
@@ -296,7 +232,8 @@ struct PathStep {
 };
 
 class PathFinder {
-  using Run = Executor<Traced, TracedNoise, TracedNetwork, true, std::uint32_t, Traced*, Record>;
+  using Noise = cpu::ExplainedNoise<Traced, NoiseBook>;
+  using Run = Executor<Traced, Noise, TracedNetwork, true, std::uint32_t, Traced*, Record>;
 
  public:
   PathFinder(const Program& program, const Plan& plan, const PathRequest& request)
@@ -326,8 +263,8 @@ class PathFinder {
     realization_ = realization;
     Sources sources = view_.sources.bound(realization, cursors_.data(), view_.seed);
     const std::int32_t first_step = first_interval_ + sources.interval_count;
-    const TracedNoise noise{sources, first_interval_, first_step, first_step + sources.step_count,
-                            &log_,   slower_.data()};
+    const Noise noise{sources,        first_interval_, first_step, first_step + sources.step_count,
+                      slower_.data(), {&log_}};
     const TracedNetwork delays{
         view_.messages.delays, view_.messages.count, view_.messages.words, nullptr, &log_, quiet_};
     const PlanView actions = plan_.view();
@@ -537,8 +474,9 @@ std::int64_t memory_to_explain(const Program& program, const Plan& plan) {
   const auto others = static_cast<std::int64_t>(program.delays.size() + program.messages.size() +
                                                 program.speeds.size());
   const std::int64_t entries = 2 + others + intervals + (copies ? 1 + intervals : 0);
-  const auto of_rank = static_cast<std::int64_t>(
-      plan.cpus * sizeof(Processor<Traced>) + 2 * plan.nics * sizeof(Traced) + sizeof(RankTimes));
+  const auto of_rank =
+      static_cast<std::int64_t>(plan.cpus * sizeof(Processor<Traced>) +
+                                2 * plan.nics * sizeof(Traced) + sizeof(cpu::RankTimes));
   const std::int64_t worked = plan.cpus > 1 ? 2 * sizeof(Tick) : 0;
   return static_cast<std::int64_t>(plan.actions.size()) *
              (entries * static_cast<std::int64_t>(sizeof(Entry)) + worked) +

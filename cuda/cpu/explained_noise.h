@@ -1,0 +1,109 @@
+// CPU noise that tells its causes: for the critical paths of collectives and of schedules.
+// What is told of a time is the caller's: cpu/critical_path.cpp adds up what a time consists of,
+// schedule/critical_path.cpp writes it to a log.
+#pragma once
+
+#include "core/engine.h"
+#include "noise/sources.h"
+
+namespace jf::cpu {
+
+// What a rank does until its end.
+struct RankTimes {
+  Tick of[kRankParts] = {};
+
+  Tick cpu() const { return of[kWorks] + of[kHeld]; }
+};
+
+// Noise of the CPU, as the arithmetic asks for it (noise/sources.h). Time has a member t, and more
+// that only Book knows, which is told:
+//
+//   begin(time)                    a step begins that delays can lengthen
+//   add(time, by, cause)           what the step takes: work, or a source of noise, all together
+//   hit(time, by, cause, rank)     a single delay of those
+//   combines(time)                 the step receives a message, and combines it
+//   spend(rank, work, held)        CPU time of the step, and how long noise held it
+//
+// kComputeCause, kMessageCause: of the work.
+template <class Time, class Book>
+struct ExplainedNoise {
+  static constexpr bool general = true, in_communication = true;
+
+  Sources sources;
+  std::int32_t first_interval, first_step, first_speed;  // their causes
+  Tick* slower;  // by how much each of the drawn speeds lengthens the work of the next step
+  Book book;
+
+  Time first(const Time& id) const {
+    Time next;
+    next.t = sources.first(id.t);
+    return next;
+  }
+  void seek(Time& next, bool back) const { sources.seek(next.t, back); }
+  Time advance(Time& next, const Time& t, const Time& w, const Time& id, bool compute) const {
+    return work(next, t, w.t, 0, id.t, compute, Book::kMessageCause);
+  }
+  bool has_speeds() const { return sources.speed_count != 0; }
+  Time slowed(Tick own, Tick other, const Time& id) const {
+    Time work;
+    work.t = own;
+    for (std::int32_t k = 0; k < sources.speed_count; ++k) {
+      const Tick slow =
+          sources.speeds[k].slowed(sources.keys, work.t, id.t, sources.realization, sources.words);
+      slower[k] = slow - work.t;
+      work.t = slow;
+    }
+    work.t += other;
+    return work;
+  }
+  // A step whose work slowed() gave just before: it holds what `slower` says, below 0 for ranks
+  // that are faster.
+  Time step(StepRole role, std::int32_t draw, Time& next, const Time& t, const Time& slow, bool,
+            const Time& id) const {
+    Tick w = slow.t;
+    for (std::int32_t k = 0; k < sources.speed_count; ++k) w -= slower[k];
+    return step(role, draw, next, t, w, id, sources.speed_count);
+  }
+  Time step(StepRole role, std::int32_t draw, Time& next, Time t, Tick w, const Time& id,
+            std::int32_t speeds = 0) const {
+    book.begin(t);
+    const bool delayed = (sources.roles >> role & 1) != 0;
+    if (!delayed && w == 0) return t;
+    const Tick begin = t.t;
+    const auto delay = [&](Tick by, std::int32_t cause) {
+      book.add(t, by, cause);
+      book.hit(t, by, cause, id.t);
+    };
+    for (std::int32_t k = 0; k < speeds; ++k) delay(slower[k], first_speed + k);
+    for (std::int32_t j = 0; delayed && j < sources.step_count; ++j)
+      if (sources.steps[j].acts(role))
+        delay(sources.steps[j].of(sources.keys, role, static_cast<std::uint32_t>(draw), id.t,
+                                  sources.realization, begin, sources.words),
+              first_step + j);
+    if (role == kReceiveRole) book.combines(t);
+    const bool computes = role == kComputeRole;
+    return work(next, t, w, t.t - begin, id.t, computes,
+                computes ? Book::kComputeCause : Book::kMessageCause);
+  }
+
+ private:
+  // CPU time w, and `delayed` by delays that t holds already, through all intervals.
+  Time work(Time& next, Time t, Tick w, Tick delayed, Tick rank, bool compute,
+            std::int32_t cause) const {
+    const Tick begin = t.t - delayed;
+    book.add(t, w, cause);
+    if (sources.interval_count > 0 && t.t > begin && t.t > next.t) {
+      Tick held[kMaxExplained] = {}, at = begin, left = t.t - begin;
+      sources.meet(next.t, at, left, rank, compute, [&](std::int32_t source, Tick by, Tick times) {
+        held[source] += by * times;
+        book.hit(t, by, first_interval + source, rank);
+      });
+      for (std::int32_t j = 0; j < sources.interval_count; ++j)
+        book.add(t, held[j], first_interval + j);
+    }
+    book.spend(rank, w, t.t - begin - w);
+    return t;
+  }
+};
+
+}  // namespace jf::cpu
