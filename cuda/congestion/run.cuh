@@ -10,7 +10,7 @@
 
 namespace jf::congestion::gpu {
 
-// Realizations of the first and of any launch. They grow while it is quick: Ctrl-C stays prompt.
+// Realizations of the first and of any launch.
 constexpr std::int64_t kFirstBatch = 256, kMaxBatch = std::int64_t{1} << 20;
 
 // Runs all realizations from `done` on, with `blocks` blocks at a time.
@@ -44,19 +44,18 @@ void run_blocks(Device& device, const Program& program, const Request& request,
     device.launch(kernel, std::min(job.count, blocks), kBlock, layout.shared_bytes, job, router);
   };
   using Clock = std::chrono::steady_clock;
-  std::int64_t size = std::min(kFirstBatch, batch);
+  jf::gpu::BatchSize size(batch, 1);
+  size.begin_with(kFirstBatch);
   while (done < request.count) {
     job.first = static_cast<std::uint32_t>(request.first + done);
-    job.count = std::min(size, request.count - done);
+    job.count = std::min(size.next(batch), request.count - done);
     const auto start = Clock::now();
     if (program.fat_tree)
       launch(program.tree);
     else
       launch(table);
     device.download(job.out, job.count * kWords, out + done * kWords);
-    const std::chrono::duration<double> took = Clock::now() - start;
-    if (took.count() < 0.1) size = std::min(2 * size, batch);
-    if (took.count() > 0.3) size = std::max<std::int64_t>(size / 2, 1);
+    size.took(std::chrono::duration<double>(Clock::now() - start).count());
     done += job.count;
     if (poll && !poll(done)) throw Cancelled();
   }
@@ -66,25 +65,19 @@ void run_blocks(Device& device, const Program& program, const Request& request,
   }
 }
 
-// Runs all realizations. If less memory is free than was reported, half as many at a time, and by
-// half as many blocks, of which each has memory of its own: so `run_in_batches` does not do.
+// Each block has memory of its own: half as many realizations at a time have half as many blocks.
 template <class Device>
 void run(Device& device, const Program& program, const Request& request, std::int64_t max_shared,
          std::int64_t max_blocks, std::int64_t* out, std::uint64_t* histogram, const Poll& poll) {
   const Layout layout(program, max_shared);
-  std::int64_t blocks = std::max<std::int64_t>(1, std::min(request.count, max_blocks));
-  std::int64_t batch = std::min(request.count, kMaxBatch);
-  for (std::int64_t done = 0;;) {
-    try {
-      run_blocks(device, program, request, layout, blocks, batch, done, out, histogram, poll);
-      return;
-    } catch (const jf::gpu::OutOfMemory&) {
-      // Only the allocation at the begin can fail, so nothing has been computed yet.
-      if (done > 0 || (blocks == 1 && batch == 1)) throw;
-      blocks = std::max<std::int64_t>(1, blocks / 2);
-      batch = std::max<std::int64_t>(1, batch / 2);
-    }
-  }
+  const std::int64_t batch = std::min(request.count, kMaxBatch);
+  const std::int64_t blocks = std::max<std::int64_t>(1, std::min(request.count, max_blocks));
+  std::int64_t done = 0;
+  jf::gpu::run_in_batches(batch, [&](std::int64_t at_once) {
+    run_blocks(device, program, request, layout,
+               std::max<std::int64_t>(1, blocks * at_once / batch), at_once, done, out, histogram,
+               poll);
+  });
 }
 
 }  // namespace jf::congestion::gpu
