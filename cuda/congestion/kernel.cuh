@@ -144,7 +144,7 @@ class Realizer {
 
   JF_DEVICE std::uint64_t key_of(std::uint32_t purpose, std::uint32_t stream,
                                  std::uint32_t i) const {
-    return order_key(view_.seed, purpose, stream, realization_, i);
+    return whole64(view_.seed, purpose, i, stream, realization_);
   }
 
   template <class Do>

@@ -1,9 +1,9 @@
 // Random permutations (placement of ranks) and derangements, from counter-based draws.
 //
-// A random order of n items is the order of n 64-bit keys, each an independent draw. Equal keys, of
-// probability below n^2 / 2^65, keep the order of the items. The result of sorting does not depend
-// on how it is done, so a CPU and a GPU block can use different methods. The shuffle of Fisher and
-// Yates needs fewer operations, but they are one chain of dependent steps.
+// A random order of n items is the order of n 64-bit keys, each an independent draw (whole64).
+// Equal keys, of probability below n^2 / 2^65, keep the order of the items. The result of sorting
+// does not depend on how it is done, so a CPU and a GPU block can use different methods. The
+// shuffle of Fisher and Yates needs fewer operations, but they are one chain of dependent steps.
 #pragma once
 
 #include "core/philox.h"
@@ -27,12 +27,6 @@ JF_HD std::uint64_t whole64(std::uint64_t seed, std::uint32_t purpose, std::uint
                             std::uint32_t stream, std::uint32_t realization) {
   const auto pair = uniform_pair(seed, purpose, draw >> 1, stream, realization);
   return (draw & 1) == 0 ? pair.even : pair.odd;
-}
-
-// Key number i of an order.
-JF_HD std::uint64_t order_key(std::uint64_t seed, std::uint32_t purpose, std::uint32_t stream,
-                              std::uint32_t realization, std::uint32_t i) {
-  return whole64(seed, purpose, i, stream, realization);
 }
 
 // The bits of the numbers of n items. Sorting has 2^bits buckets.

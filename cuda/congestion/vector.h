@@ -9,7 +9,7 @@ namespace jf::congestion {
 constexpr std::uint32_t kKeyPadding = 32;
 
 struct VectorLoops {
-  // Keys 0 ... n - 1 of an order, see order_key.
+  // Draws 0 ... n - 1 of a stream (whole64), the keys of an order.
   void (*order_keys)(const PhiloxKeys& keys, std::uint32_t purpose, std::uint32_t stream,
                      std::uint32_t realization, std::uint32_t n, std::uint64_t* out);
   // FatTreeView::links of n messages at level l.
