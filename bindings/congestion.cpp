@@ -48,10 +48,10 @@ py::tuple simulate_congestion(const Program& program, std::uint64_t seed, std::i
   const bool gpu = jf::use_gpu(backend);
   jf::check_threads(threads);
   if (histogram && !all) throw std::invalid_argument("histogram needs all");
-  const congestion::Request request{seed, first, count, all, threads};
+  const jf::Request request{seed, first, count, all, threads};
   py::array_t<std::int64_t> out({static_cast<py::ssize_t>(count), py::ssize_t{congestion::kWords}});
   std::vector<std::uint64_t> bins(histogram ? program.most_messages() + 1 : 0);
-  const congestion::Poll poll = jf::make_poll(progress);
+  const jf::Poll poll = jf::make_poll(progress);
   std::int64_t* const data = out.mutable_data();
   jf::without_gil([&] {
     (gpu ? congestion::gpu::simulate : congestion::simulate)(

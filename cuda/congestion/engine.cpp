@@ -36,7 +36,7 @@ auto with_worker(const Program& program, const ProgramView& view, Do&& work) {
 
 void simulate(const Program& program, const Request& request, std::int64_t* out,
               std::uint64_t* histogram, const Poll& poll) {
-  const ProgramView view = program.view(request.seed, request.all);
+  const ProgramView view = program.view(request.seed, request.full_statistics);
   std::mutex histogram_mutex;
   cpu::ThreadPool pool;
   const auto work = [&](int) {

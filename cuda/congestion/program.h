@@ -4,10 +4,10 @@
 // beyond the last rank are idle.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "congestion/routes.h"
+#include "core/engine.h"
 
 namespace jf::congestion {
 
@@ -106,23 +106,14 @@ struct Rules {
   }
 };
 
-struct Request {
-  std::uint64_t seed = 0;
-  std::int64_t first = 0, count = 0;
-  bool all = false;
-  int threads = 0;  // CPU; 0: all
-};
-
-using Poll = std::function<bool(std::int64_t done)>;
-
 // One realization: the placement and the messages that were drawn, and w of every message.
 struct Capture {
   std::vector<std::uint32_t> host_of_rank;
   std::vector<std::uint32_t> offsets, senders, receivers, w;  // ranks
 };
 
-// out: count x kWords. histogram: w of all messages is added to its most_messages() + 1 bins; or
-// null. Throws Cancelled if poll returns false.
+// out: count x kWords, all if the request has full_statistics. histogram: w of all messages is
+// added to its most_messages() + 1 bins; or null. Throws Cancelled if poll returns false.
 void simulate(const Program& program, const Request& request, std::int64_t* out,
               std::uint64_t* histogram, const Poll& poll);
 // placement: the host of every rank; if empty, it is drawn.

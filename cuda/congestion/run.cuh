@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "congestion/kernel.cuh"
-#include "core/host_program.h"  // Cancelled
 #include "gpu/batch_size.h"
 
 namespace jf::congestion::gpu {
@@ -24,7 +23,8 @@ void run_blocks(Device& device, const Program& program, const Request& request,
                                     program.chain, program.next, program.head, bins) +
                   jf::gpu::array_bytes<unsigned char>(layout.global_bytes * blocks) +
                   jf::gpu::array_bytes<std::int64_t>(batch * kWords));
-  Job job{program.view(request.seed, request.all), layout, 0, 0, nullptr, nullptr, nullptr};
+  Job job{
+      program.view(request.seed, request.full_statistics), layout, 0, 0, nullptr, nullptr, nullptr};
   job.view.offsets = arena.upload(program.offsets);
   job.view.senders = arena.upload(program.senders);
   job.view.receivers = arena.upload(program.receivers);

@@ -16,7 +16,7 @@ using jf_read::read;
 
 void run_case() {
   const jf::congestion::Program program = jf_read::read_congestion();
-  const jf::congestion::Request request = jf_read::read_congestion_request();
+  const jf::Request request = jf_read::read_request();
   const auto shared = read<std::int64_t>(), blocks = read<std::int64_t>();
   const auto order = jf_emu::kAllOrders.at(read<std::size_t>());
   const auto seed = read<std::uint64_t>();
@@ -24,9 +24,9 @@ void run_case() {
   jf_emu::EmulatedGpu device(seed, order, read<std::int64_t>());
 
   std::vector<std::int64_t> out(static_cast<std::size_t>(request.count * jf::congestion::kWords));
-  std::vector<std::uint64_t> bins(request.all ? program.most_messages() + 1 : 0);
+  std::vector<std::uint64_t> bins(request.full_statistics ? program.most_messages() + 1 : 0);
   jf::congestion::gpu::run(device, program, request, shared, blocks, out.data(),
-                           request.all ? bins.data() : nullptr, {});
+                           request.full_statistics ? bins.data() : nullptr, {});
   for (const auto word : out) std::cout << word << ' ';
   for (const auto bin : bins) std::cout << bin << ' ';
 }

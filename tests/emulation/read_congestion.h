@@ -28,13 +28,4 @@ inline jf::congestion::Program read_congestion() {
   return program;
 }
 
-inline jf::congestion::Request read_congestion_request() {
-  jf::congestion::Request request;
-  request.seed = read<std::uint64_t>();
-  request.first = read<std::int64_t>();
-  request.count = read<std::int64_t>();
-  request.all = read<bool>();
-  return request;
-}
-
 }  // namespace jf_read

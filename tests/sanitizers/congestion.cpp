@@ -14,7 +14,7 @@ void run_case() {
   const auto mode = read<std::string>();
   const auto threads = read<int>();
   const jf::congestion::Program program = jf_read::read_congestion();
-  jf::congestion::Request request = jf_read::read_congestion_request();
+  jf::Request request = jf_read::read_request();
   request.threads = threads;
   Told told;
   if (mode == "capture") {
@@ -26,11 +26,11 @@ void run_case() {
     return;
   }
   const auto words = static_cast<std::size_t>(request.count * jf::congestion::kWords);
-  const std::size_t most = request.all ? program.most_messages() + 1 : 0;
+  const std::size_t most = request.full_statistics ? program.most_messages() + 1 : 0;
   const std::unique_ptr<std::int64_t[]> out(
       new std::int64_t[words - static_cast<std::size_t>(kMissing)]);
   const std::unique_ptr<std::uint64_t[]> bins(new std::uint64_t[most]());
-  const auto simulate = [&](const jf::congestion::Poll& poll) {
+  const auto simulate = [&](const jf::Poll& poll) {
     jf::congestion::simulate(program, request, out.get(), most > 0 ? bins.get() : nullptr, poll);
   };
   if (mode == "simulate") {
