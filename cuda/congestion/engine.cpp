@@ -84,12 +84,9 @@ Capture capture(const Program& program, std::uint64_t seed, std::uint32_t realiz
 }
 
 std::int64_t memory(const Program& program, int threads) {
-  const std::int64_t hosts = program.hosts, own = program.max_own(), all = program.most_messages();
-  const std::int64_t counter = all <= kMaxShortCount ? 2 : 4;
-  const std::int64_t buckets = std::int64_t{1} << order_bits(program.hosts);
+  const std::int64_t own = program.max_own(), all = program.most_messages();
   if (threads == 0) threads = cpu::hardware_threads();
-  return threads * (24 * hosts + 4 * buckets + counter * program.counters() + 12 * all + 8 * own +
-                    8 * std::int64_t{program.ranks} + 8 * (all + 1));
+  return threads * (worker_bytes(program, own, all) + 8 * (all + 1));
 }
 
 }  // namespace jf::congestion

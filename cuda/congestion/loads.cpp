@@ -222,10 +222,8 @@ std::int64_t LoadPlan::work() const {
 }
 
 std::int64_t LoadPlan::bytes() const {
-  const std::int64_t hosts = network.hosts, all = max_own + network.view(0, false).perturbing();
-  const std::int64_t buckets = std::int64_t{1} << order_bits(network.hosts);
-  return 2 * table_size() + 24 * hosts + 4 * buckets + 2 * std::int64_t{network.counters()} +
-         12 * all + 8 * max_own + 8 * ranks;
+  return 2 * table_size() +
+         worker_bytes(network, max_own, max_own + network.view(0, false).perturbing());
 }
 
 std::unique_ptr<LoadMaker> make_loads(const LoadPlan& plan, std::uint64_t seed) {

@@ -62,6 +62,14 @@ class Order {
   std::vector<std::uint32_t> numbers_, begins_;
 };
 
+// Bytes of a Worker. own, all: the most messages of a level, without perturbing ones and with them.
+inline std::int64_t worker_bytes(const Program& program, std::int64_t own, std::int64_t all) {
+  const std::int64_t buckets = std::int64_t{1} << order_bits(program.hosts);
+  const std::int64_t counter = all <= kMaxShortCount ? 2 : 4;
+  return 24 * std::int64_t{program.hosts} + 4 * buckets + counter * program.counters() + 12 * all +
+         8 * own + 8 * std::int64_t{program.ranks};
+}
+
 template <class Router, class Counter>
 class Worker {
  public:
