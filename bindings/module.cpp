@@ -139,8 +139,8 @@ py::tuple loads(const jf::Program& p, std::uint64_t seed, std::int64_t realizati
       {static_cast<py::ssize_t>(p.loads->table_size()) / stride, stride});
   std::uint16_t* data = table.mutable_data();
   jf::without_gil([&] {
-    jf::congestion::make_loads(*p.loads, seed)
-        ->make(static_cast<std::uint32_t>(realization), data, std::atomic<bool>(false));
+    jf::congestion::load_maker(*p.loads, seed)(static_cast<std::uint32_t>(realization), data,
+                                               std::atomic<bool>(false));
   });
   return py::make_tuple(of_draws, table);
 }

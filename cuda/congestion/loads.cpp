@@ -41,44 +41,34 @@ bool routed_at_random(const Program& network) {
   return network.fat_tree && network.tree.key == kByMessage;
 }
 
-template <class Router, class Counter>
-class RoutedLoadMaker : public LoadMaker {
- public:
-  RoutedLoadMaker(const LoadPlan& plan, const Router& router, std::uint64_t seed)
-      : plan_(plan),
-        view_(plan.network.view(seed, false)),
-        worker_(view_, router, plan.max_own, plan.max_own + view_.perturbing(), choose_vector()) {}
-
-  void make(std::uint32_t realization, std::uint16_t* table,
-            const std::atomic<bool>& stop) override {
-    worker_.place(realization);
-    std::fill(table, table + plan_.table_size(), std::uint16_t{0});
-    const std::int64_t stride = plan_.stride();
-    for (std::size_t level = 0; level < plan_.levels.size() && !stop; ++level) {
-      worker_.route(static_cast<std::uint32_t>(level), realization, [&](auto&& message) {
-        for (const Sends& sends : plan_.levels[level]) {
-          each_message(sends.step, plan_.ranks, plan_.listed_messages,
+template <class Router>
+LoadMaker routed_load_maker(const LoadPlan& plan, const Router& router, std::uint64_t seed) {
+  const ProgramView view = plan.network.view(seed, false);
+  Worker<Router, std::uint16_t> memory(view, router, plan.max_own, plan.max_own + view.perturbing(),
+                                       choose_vector());
+  return [&plan, worker = std::move(memory)](std::uint32_t realization, std::uint16_t* table,
+                                             const std::atomic<bool>& stop) mutable {
+    worker.place(realization);
+    std::fill(table, table + plan.table_size(), std::uint16_t{0});
+    for (std::size_t level = 0; level < plan.levels.size() && !stop; ++level) {
+      worker.route(static_cast<std::uint32_t>(level), realization, [&](auto&& message) {
+        for (const Sends& sends : plan.levels[level])
+          each_message(sends.step, plan.ranks, plan.listed_messages,
                        [&](std::int64_t from, std::int64_t to) {
                          message(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to));
                        });
-        }
       });
-      const std::uint32_t* w = worker_.w();
-      for (const Sends& sends : plan_.levels[level]) {
-        std::uint16_t* const row = table + sends.row * stride;
-        each_message(sends.step, plan_.ranks, plan_.listed_messages,
+      const std::uint32_t* w = worker.w();
+      for (const Sends& sends : plan.levels[level]) {
+        std::uint16_t* const row = table + sends.row * plan.stride();
+        each_message(sends.step, plan.ranks, plan.listed_messages,
                      [&](std::int64_t, std::int64_t to) {
                        row[to] = static_cast<std::uint16_t>(std::max(*w++, 1u) - 1);
                      });
       }
     }
-  }
-
- private:
-  const LoadPlan& plan_;
-  const ProgramView view_;
-  Worker<Router, Counter> worker_;
-};
+  };
+}
 
 }  // namespace
 
@@ -226,11 +216,9 @@ std::int64_t LoadPlan::bytes() const {
          worker_bytes(network, max_own, max_own + network.view(0, false).perturbing());
 }
 
-std::unique_ptr<LoadMaker> make_loads(const LoadPlan& plan, std::uint64_t seed) {
-  using Counter = std::uint16_t;
-  if (plan.network.fat_tree)
-    return std::make_unique<RoutedLoadMaker<FatTreeView, Counter>>(plan, plan.network.tree, seed);
-  return std::make_unique<RoutedLoadMaker<TableView, Counter>>(plan, plan.network.table(), seed);
+LoadMaker load_maker(const LoadPlan& plan, std::uint64_t seed) {
+  if (plan.network.fat_tree) return routed_load_maker(plan, plan.network.tree, seed);
+  return routed_load_maker(plan, plan.network.table(), seed);
 }
 
 }  // namespace jf::congestion

@@ -9,7 +9,7 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
+#include <functional>
 #include <vector>
 
 #include "congestion/program.h"
@@ -63,14 +63,10 @@ class LoadPlan {
   std::int64_t row_count_ = 1, stride_, draws_ = 0;
 };
 
-// Makes tables, one after another, on one thread.
-class LoadMaker {
- public:
-  virtual ~LoadMaker() = default;
-  // Returns early if `stop` is set.
-  virtual void make(std::uint32_t realization, std::uint16_t* table,
-                    const std::atomic<bool>& stop) = 0;
-};
-std::unique_ptr<LoadMaker> make_loads(const LoadPlan& plan, std::uint64_t seed);
+// Makes the table of a realization; returns early if `stop` is set. One thread at a time calls it,
+// as it has memory of its own.
+using LoadMaker = std::function<void(std::uint32_t realization, std::uint16_t* table,
+                                     const std::atomic<bool>& stop)>;
+LoadMaker load_maker(const LoadPlan& plan, std::uint64_t seed);
 
 }  // namespace jf::congestion

@@ -284,15 +284,15 @@ struct LoadState {
       : program(p), view(of_all) {
     if (p.loads == nullptr) return;
     table = allocate<std::uint16_t>(p.loads->table_size() * lanes);
-    maker = congestion::make_loads(*p.loads, view.seed);
+    make_loads = congestion::load_maker(*p.loads, view.seed);
   }
 
   // Makes the loads of `count` realizations from `first` on.
   void make(std::uint32_t first, std::int64_t count, const std::atomic<bool>& stop) {
-    if (maker == nullptr) return;
+    if (make_loads == nullptr) return;
     const std::int64_t size = program.loads->table_size();
     for (std::int64_t k = 0; k < count; ++k)
-      maker->make(first + static_cast<std::uint32_t>(k), table.get() + k * size, stop);
+      make_loads(first + static_cast<std::uint32_t>(k), table.get() + k * size, stop);
     loads = program.loads->views(table.get(), program.loads->rows().data(), size, first);
     view.messages.loads = loads.data();
   }
@@ -301,7 +301,7 @@ struct LoadState {
   ProgramView view;
   Buffer<std::uint16_t> table;
   std::vector<Loads> loads;
-  std::unique_ptr<congestion::LoadMaker> maker;
+  congestion::LoadMaker make_loads;
 };
 
 // The memory of `lanes` realizations that are computed side by side: between passes, and for

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <future>
-#include <memory>
 #include <thread>
 
 #include "core/engine.h"
@@ -136,18 +135,18 @@ class Run {
     const auto makers = static_cast<std::size_t>(
         std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, count));
     while (load_makers_.size() < makers)
-      load_makers_.push_back(congestion::make_loads(*program_.loads, request_.seed));
+      load_makers_.push_back(congestion::load_maker(*program_.loads, request_.seed));
     std::vector<std::uint16_t> tables(static_cast<std::size_t>(plan_.loads * count));
     std::atomic<std::int64_t> claimed{0};
     std::atomic<bool> stop{false};
-    const auto work = [&](congestion::LoadMaker& maker) {
+    const auto work = [&](const congestion::LoadMaker& make) {
       for (std::int64_t i; !stop && (i = claimed++) < count;)
-        maker.make(first + static_cast<std::uint32_t>(i), tables.data() + i * plan_.loads, stop);
+        make(first + static_cast<std::uint32_t>(i), tables.data() + i * plan_.loads, stop);
     };
     std::vector<std::future<void>> working;
     try {
       for (std::size_t t = 0; t < makers; ++t)
-        working.push_back(std::async(std::launch::async, [&, t] { work(*load_makers_[t]); }));
+        working.push_back(std::async(std::launch::async, [&, t] { work(load_makers_[t]); }));
       for (const std::future<void>& future : working)
         while (future.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
           if (!stop && poll_ && !poll_(done_)) stop = true;
@@ -256,7 +255,7 @@ class Run {
   std::int32_t* load_rows_;
   Loads* load_views_;
   std::uint16_t* loads_;
-  std::vector<std::unique_ptr<congestion::LoadMaker>> load_makers_;
+  std::vector<congestion::LoadMaker> load_makers_;
   Tick* message_ticks_;
   LeanOp* lean_ops_;
   Tick* state_;
