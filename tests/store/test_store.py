@@ -74,6 +74,26 @@ def test_samples_come_back(out):
             assert opened.observed(cell, "completion").realizations == 200
 
 
+def test_a_cell_by_its_place(out):
+    """Values as in the study, or numbers; as few axes as tell it from the others."""
+    text = STUDY.replace("[axes.duration]", '[axes."D / P"]')
+    store = Store(out, parse_study(text), {})
+    assert [store.cell(cell.coordinates) for cell in store.cells] == store.cells
+    assert [store.cell(cell.labels) for cell in store.cells] == store.cells
+    wanted = store.cells[3]
+    assert wanted.labels == {"ranks": "8", "D / P": "10us"}
+    for duration in ("10us", "10 us", "0.01ms", 1e-5, np.float64(10e-6)):
+        assert store.cell({"D / P": duration}, ranks=8) is wanted
+    with pytest.raises(ValueError, match=r"^2 cells are at D / P=10us: also give ranks$"):
+        store.cell({"D / P": "10us"})
+    with pytest.raises(ValueError, match=r"^4 cells are in the study: also give ranks, D / P$"):
+        store.cell()
+    with pytest.raises(ValueError, match=r"^axis must be one of 'ranks', 'D / P', got 'rank' .did"):
+        store.cell(rank=8)
+    with pytest.raises(ValueError, match=r"^ranks must be one of '4', '8', got '9'"):
+        store.cell(ranks=9)
+
+
 @pytest.fixture
 def reads(monkeypatch):
     """Files whose samples are read, while the store keeps those of one cell only."""

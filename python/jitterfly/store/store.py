@@ -30,6 +30,7 @@ from ..renames import names_old_attributes
 from ..result_table import kept
 from ..stats import Estimate
 from ..studies import Cell, Study
+from ..studies.grid import find_cell
 from . import dataset, metadata, numbers
 from .background_writer import BackgroundWriter
 from .cell_records import CellRecords, RecentSamples
@@ -147,6 +148,33 @@ class Store:
     def complete(self, cell: Cell) -> bool:
         """Whether nothing is left to run in a cell."""
         return self.decision(cell).next is None
+
+    def cell(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> Cell:
+        """The cell at some values of the axes.
+
+        Parameters
+        ----------
+        values, **more
+            Values by the axes' names, as many as tell one cell from all others: as in the study,
+            or numbers (times in seconds).
+
+        Raises
+        ------
+        ValueError
+            There is no such axis or value, or several cells are there.
+
+        Examples
+        --------
+        >>> import jitterfly as jf
+        >>> case = jf.Case(ranks=4, network=jf.LogGOPS(L="1us", o="200ns"),
+        ...                noise=[jf.PeriodicNoise(period="1ms", duration="20us")])
+        >>> study = jf.Study("ranks", case=case, axes=[jf.Axis("ranks", [16, 64])],
+        ...                  budget=jf.RealizationBudget(max=100))
+        >>> found = study.run()
+        >>> found.observed(found.cell(ranks=64), "slowdown").samples.shape
+        (100,)
+        """
+        return find_cell(self.cells, {**(values or {}), **more})
 
     # --- adding
 

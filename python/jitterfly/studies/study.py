@@ -19,7 +19,7 @@ from ..fields import MOST_SEED, Component, Given, is_real_number, shorten
 from ..find_noise_files import current_folders, files_from
 from ..hierarchy import Level
 from ..network import Network
-from ..observables import Decision, Family, Measure, Observable, Target
+from ..observables import Decision, Family, Measure, Observable, Observed, Target
 from ..renames import names_old_attributes
 from ..schedule import ScheduleCase
 from ..stats import Estimate
@@ -49,6 +49,12 @@ class StudyResult(Protocol):
     @property
     def cells(self) -> list[Cell]:
         """The cells of the study, in its order."""
+
+    def cell(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> Cell:
+        """The cell at some values of the axes."""
+
+    def observed(self, cell: Cell, name: str) -> Observed:
+        """An observable in a cell, with its samples."""
 
     def decision(self, cell: Cell) -> Decision:
         """Which targets are met in a cell."""
