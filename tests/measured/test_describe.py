@@ -78,6 +78,15 @@ def test_time_in_no_period_is_told():
     assert "`shortest` of noise import leaves short detours out" in told
 
 
+def test_a_rare_source_on_a_grid_is_told():
+    """A daemon that waits for a timer: its gaps are whole periods of that, 20 to 43."""
+    rng = np.random.default_rng(1)
+    starts = 32 * MS * np.cumsum(rng.integers(20, 44, 400))
+    told = text(Detours(starts, np.full(400, 100 * US), int(starts[-1]) + S))
+    assert "period 32 ms" in told
+    assert "most periods of one of these have no detour" in told
+
+
 def test_idle_cpus_are_one_line():
     parts = [detours([US] * 30, cpu="0"), detours([2 * US] * 30, cpu="9")]
     parts += [Detours(np.array([]), np.array([]), S, cpu=str(cpu)) for cpu in [*range(1, 9), 12]]

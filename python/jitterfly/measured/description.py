@@ -43,6 +43,7 @@ QUANTILES = (0.5, 0.9, 0.99, 0.999)
 Facts = dict[str, Any]
 _MOST_IN_FULL = 4  # parts; of more, each has one line
 _MOST_ROWS = 12
+_SPARSE = 0.2  # detours in each period
 _MUCH_TIME = 0.05  # of all detours' in no period
 _WITH_QUANTUM = ("ftq", "fwq", "jitterfly")  # formats whose detours may be seen once a quantum
 
@@ -468,6 +469,14 @@ def _period_lines(facts: Facts) -> list[str]:
         f"{period['time_share']:.1%} of their time"
         for period in facts["periods"]
     ]
+    if any(
+        period["per_period"] < _SPARSE and period["time_share"] >= _MUCH_TIME
+        for period in facts["periods"]
+    ):
+        text.append(
+            "  most periods of one of these have no detour: what comes more rarely may lie on their "
+            "grid; `shortest` of noise import, to look at the long ones alone, shows its own period"
+        )
     other = 1.0 - sum(period["time_share"] for period in facts["periods"])
     if other >= _MUCH_TIME:
         text.append(

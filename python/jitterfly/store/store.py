@@ -312,7 +312,8 @@ class Store:
 
     def to_pandas(self, confidence: float = 0.95) -> pandas.DataFrame:
         """A long table: the axes, then observable, unit, chosen_T, statistic, value, low, high,
-        confidence, realizations, exact. Times in seconds. A target of another confidence has a
+        confidence, realizations, exact, and met: whether the cell met all its targets. Times in
+        seconds. A target of another confidence has a
         row of its own.
 
         Raises
