@@ -1,6 +1,6 @@
 // pybind11 bindings of network congestion: simulate, routes of messages.
 
-#include "parts.h"
+#include "binding_helpers.h"
 
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>

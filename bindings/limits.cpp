@@ -1,6 +1,6 @@
 // pybind11 bindings of the rates of a core and of counted instructions, for `jitterfly bench`.
 
-#include "parts.h"
+#include "binding_helpers.h"
 
 #include <pybind11/stl.h>
 

@@ -1,6 +1,6 @@
 // pybind11 module `jitterfly._core`: programs, simulate, ready times, explain, memory, devices. It
 // checks arguments, and leaves everything else to cuda/. Ctrl-C while the engine runs: `make_poll`
-// in parts.h.
+// in binding_helpers.h.
 #include <pybind11/functional.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "binding_helpers.h"
 #include "build_info.h"
 #include "congestion/loads.h"
 #include "core/engine.h"
-#include "parts.h"
 
 namespace py = pybind11;
 using jf::Tick;

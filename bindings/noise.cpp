@@ -1,6 +1,6 @@
 // pybind11 bindings of noise sources: adding each kind to a program, draws of delays.
 
-#include "parts.h"
+#include "binding_helpers.h"
 
 #include <pybind11/stl.h>
 

@@ -1,5 +1,5 @@
 // pybind11 bindings of the recorder of CPU noise (detours).
-#include "parts.h"
+#include "binding_helpers.h"
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "parts.h"
+#include "binding_helpers.h"
 
 namespace py = pybind11;
 

@@ -45,7 +45,7 @@ template <class Router>
 LoadMaker routed_load_maker(const LoadPlan& plan, const Router& router, std::uint64_t seed) {
   const ProgramView view = plan.network.view(seed, false);
   Worker<Router, std::uint16_t> memory(view, router, plan.max_own, plan.max_own + view.perturbing(),
-                                       choose_vector());
+                                       choose_simd_loops());
   return [&plan, worker = std::move(memory)](std::uint32_t realization, std::uint16_t* table,
                                              const std::atomic<bool>& stop) mutable {
     worker.place(realization);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "congestion/program.h"
-#include "congestion/vector.h"
+#include "congestion/simd_loops.h"
 
 namespace jf::congestion {
 
@@ -16,8 +16,8 @@ namespace jf::congestion {
 // value of the highest bits, with about one item in each, and then by insertion.
 class Order {
  public:
-  Order(std::uint32_t max_items, const VectorLoops& vector)
-      : vector_(vector),
+  Order(std::uint32_t max_items, const SimdLoops& loops)
+      : loops_(loops),
         keys_(max_items + kKeyPadding),
         sorted_(max_items),
         numbers_(max_items),
@@ -26,7 +26,7 @@ class Order {
   template <class Get>
   void draw(const PhiloxKeys& seed, std::uint32_t purpose, std::uint32_t stream,
             std::uint32_t realization, std::uint32_t n, Get&& get) {
-    vector_.order_keys(seed, purpose, stream, realization, n, keys_.data());
+    loops_.order_keys(seed, purpose, stream, realization, n, keys_.data());
     const int bits = order_bits(n);
     const int shift = 64 - bits;
     std::uint32_t* const begins = begins_.data();
@@ -57,7 +57,7 @@ class Order {
   }
 
  private:
-  const VectorLoops& vector_;
+  const SimdLoops& loops_;
   std::vector<std::uint64_t> keys_, sorted_;
   std::vector<std::uint32_t> numbers_, begins_;
 };
@@ -74,12 +74,12 @@ template <class Router, class Counter>
 class Worker {
  public:
   Worker(const ProgramView& view, const Router& router, std::uint32_t max_own,
-         std::uint32_t most_messages, const VectorLoops& vector)
+         std::uint32_t most_messages, const SimdLoops& loops)
       : view_(view),
         router_(router),
-        vector_(vector),
+        loops_(loops),
         seed_(view.seed),
-        order_(view.hosts, vector),
+        order_(view.hosts, loops),
         counters_(router.counters + 1),
         host_(view.hosts),
         from_(most_messages),
@@ -212,7 +212,7 @@ class Worker {
     if constexpr (requires { router_.height; }) {
       std::uint32_t up[kPart], down[kPart];
       for (int l = 0; l < router_.height; ++l) {
-        vector_.links(router_, l, from, to, keys, n, up, down);
+        loops_.links(router_, l, from, to, keys, n, up, down);
         if (router_.levels[l].counts_up)
           for (std::uint32_t i = 0; i < n; ++i) visit(i, up[i]);
         if (router_.levels[l].counts_down)
@@ -279,7 +279,7 @@ class Worker {
 
   const ProgramView view_;
   const Router router_;
-  const VectorLoops& vector_;
+  const SimdLoops& loops_;
   const PhiloxKeys seed_;
   Order order_;
   std::vector<Counter> counters_;

@@ -76,7 +76,7 @@ class Program {
   // Before its compute phases each rank idles: `once`, always for the same time.
   void add_rank_delay(const HostDelay& delay, std::int64_t node_ranks, bool once);
   // A rank takes longer by a factor for what it computes and combines, one for a realization;
-  // `factor`: see noise/speed.h. Costs are known by then.
+  // `factor`: see noise/rank_speed.h. Costs are known by then.
   void add_rank_speed(const HostDelay& factor, std::int64_t node_ranks);
   double largest_factor() const { return largest_factor_; }  // of all drawn speeds together
   // The number of hits of a message depends on its transit. So one source of jitter is added

@@ -65,7 +65,7 @@ constexpr Tick kCopyBit = INT64_MIN;
 enum PassKind : std::int32_t {
   kTilePass = 0,     // every rank goes through every step: the recurrences of steps.h
   kSegmentPass = 1,  // ranks may skip levels: iterated to a fixed point, see segment.h
-  kMessagePass = 2,  // all ranks of the program, not only those of exchanges: see messages.h
+  kMessagePass = 2,  // all ranks of the program, not only those of exchanges: see message_steps.h
 };
 
 struct Pass {

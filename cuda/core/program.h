@@ -1,6 +1,6 @@
 // An algorithm as data: a list of steps over ranks, with message costs and observations. Read it
-// first. It is made of a case by python/jitterfly/program.py; steps.h and messages.h say what a
-// rank does in a step.
+// first. It is made of a case by python/jitterfly/program.py; steps.h and message_steps.h say what
+// a rank does in a step.
 //
 // Exchanges join the first 2^log2_ranks ranks as a hypercube: in round r rank i exchanges its
 // original message with rank i xor 2^r, and then has level r + 1, the combined data of 2^(r + 1)
@@ -200,7 +200,7 @@ auto with_noise_drawn_beforehand(const ProgramView& p, F&& f) {
 }
 
 // The same for kMessage steps, whose delays depend on the message cost: the network noise given to
-// f has none yet (see network_of in messages.h).
+// f has none yet (see network_of in message_steps.h).
 template <class F>
 auto with_message_noise(const ProgramView& p, F&& f) {
   Messages none{};

@@ -1,8 +1,8 @@
 // Arithmetic of butterfly steps (exchange, copies, forwards), once for CPU, SIMD and GPU.
 // Here the CPU time of a step is stretched by noise: o of each message, and what is combined.
 // Each engine adds the transit of a message where it reads the partner: arrival() in cpu/plain.cpp,
-// cpu/block.h and gpu/tile_kernel.cuh. What gpu/lean_kernel.cuh and core/segment.h derive from it
-// for speed, they say. Messages of other algorithms: core/messages.h.
+// cpu/register_block.h and gpu/tile_kernel.cuh. What gpu/lean_kernel.cuh and core/segment.h derive
+// from it for speed, they say. Messages of other algorithms: core/message_steps.h.
 #pragma once
 
 #include <type_traits>

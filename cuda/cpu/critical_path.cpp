@@ -1,9 +1,9 @@
 // Computes the critical path of a collective: which detours, messages, late ranks delayed the last.
 //
-// The arithmetic is that of steps.h and messages.h, with a time that knows what it consists of. Of
-// two times the later one is kept, with all that it holds, and of two copies the earlier one (a
-// tie: `later` and `earlier` of core/ticks.h). So the last rank's time holds the causes along its
-// critical path, which add up to it exactly.
+// The arithmetic is that of steps.h and message_steps.h, with a time that knows what it consists
+// of. Of two times the later one is kept, with all that it holds, and of two copies the earlier one
+// (a tie: `later` and `earlier` of core/ticks.h). So the last rank's time holds the causes along
+// its critical path, which add up to it exactly.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -11,7 +11,7 @@
 
 #include "congestion/loads.h"
 #include "core/engine.h"
-#include "core/messages.h"
+#include "core/message_steps.h"
 #include "cpu/explained_noise.h"
 #include "cpu/thread_pool.h"
 

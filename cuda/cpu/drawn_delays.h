@@ -1,7 +1,7 @@
 // Vectorized (SIMD) drawing of random delays, ahead of the steps that they delay. Delays that do
 // not depend on the time are drawn before the steps that they delay: for some steps and some ranks
 // at once (jobs.h), in loops of their own. From the noise sources (noise/sources.h) come sums of
-// delays, [step][rank], which blocks (block.h) and panels add.
+// delays, [step][rank], which blocks (register_block.h) and panels add.
 #pragma once
 
 // Before all templates over registers: see its head.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "congestion/vector.h"
+#include "congestion/simd_loops.h"
 #include "cpu/jobs.h"
 
 namespace jf {
@@ -29,7 +29,7 @@ struct InstructionSet {
   RunTile* run_tile;
   RunMessages* run_messages;
   RunActions* run_actions;
-  const congestion::VectorLoops* congestion;
+  const congestion::SimdLoops* congestion;
   RunPanels* run_panels;  // or null: segments are swept rank by rank
 };
 
@@ -38,7 +38,7 @@ inline std::vector<InstructionSet> instruction_sets() {
   std::vector<InstructionSet> found;
 #define JF_ADD(isa, lanes)                                                             \
   found.push_back({#isa, lanes, run_tile_##isa, run_messages_##isa, run_actions_##isa, \
-                   &congestion::vector_##isa, run_panels_##isa})
+                   &congestion::simd_loops_##isa, run_panels_##isa})
 #if defined(JF_HAVE_AVX512)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
@@ -53,7 +53,7 @@ inline std::vector<InstructionSet> instruction_sets() {
 #endif
 #undef JF_ADD
   found.push_back({"plain", 1, run_tile_plain, run_messages_plain, run_actions_plain,
-                   &congestion::vector_portable, nullptr});
+                   &congestion::simd_loops_portable, nullptr});
   return found;
 }
 

@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "core/messages.h"
+#include "core/message_steps.h"
 #include "core/passes.h"
 #include "core/segment.h"
 
@@ -144,7 +144,7 @@ using RunPanels = bool(const SegmentJob&);
 void run_segment_plain(const TileJob& job, const SegmentScratch& scratch,
                        const std::atomic<bool>& stop);
 
-// --- Message passes (cpu/messages.h): the job.
+// --- Message passes (cpu/message_pass.h): the job.
 
 // A message pass over all ranks of some realizations. Lane k of a register is realization first +
 // k. If there are fewer realizations than lanes, the remaining lanes repeat the last realization.
@@ -172,7 +172,7 @@ constexpr std::int64_t kMessagesBetweenPolls = std::int64_t{1} << 15;
 // The lanes of a register are realizations; without registers it is a single one.
 using RunMessages = void(const MessageJob&);
 
-// A schedule of an application: see cpu/actions.h.
+// A schedule of an application: see cpu/schedule_actions.h.
 struct ActionJob;
 using RunActions = void(const ActionJob&);
 

@@ -1,7 +1,7 @@
 // Cache blocking of message passes: chunks of ranks whose state stays in the nearest cache.
 #pragma once
 
-#include "core/messages.h"
+#include "core/message_steps.h"
 #include "core/passes.h"
 
 namespace jf {

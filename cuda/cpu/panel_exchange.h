@@ -2,7 +2,8 @@
 // levels. Read panels.h and panel_times.h first.
 //
 // The arithmetic is that of core/steps.h; this file chooses which message a rank receives. Where no
-// copy can overtake a lower level there are no panels: blocks do the exchanges (cpu/block.h).
+// copy can overtake a lower level there are no panels: blocks do the exchanges
+// (cpu/register_block.h).
 #pragma once
 
 // Before all templates over registers: see its head.

@@ -6,8 +6,8 @@
 #include "cpu/simd_philox.h"
 
 #include "core/steps.h"
-#include "cpu/block.h"
 #include "cpu/jobs.h"
+#include "cpu/register_block.h"
 
 namespace jf {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/segment.h"
 #include "cpu/jobs.h"
-#include "cpu/messages.h"
+#include "cpu/message_pass.h"
 
 namespace jf {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "core/segment.h"
 #include "core/steps.h"
-#include "cpu/block.h"
 #include "cpu/drawn_delays.h"
 #include "cpu/jobs.h"
+#include "cpu/register_block.h"
 
 namespace jf {
 namespace {

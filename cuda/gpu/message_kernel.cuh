@@ -1,4 +1,4 @@
-// CUDA kernel of messages, as of trees and rings: executes message_pass.h, by core/messages.h.
+// CUDA kernel of messages, as of trees and rings: executes message_pass.h, by core/message_steps.h.
 #pragma once
 
 #include "gpu/block.cuh"

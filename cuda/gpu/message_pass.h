@@ -1,6 +1,6 @@
 // Message passes on the GPU: list of actions, layout of memory, and the kernel launches. The
-// arithmetic is that of core/messages.h. A thread computes one rank of one realization. A pass is a
-// list of actions; in an action no rank has to wait for another.
+// arithmetic is that of core/message_steps.h. A thread computes one rank of one realization. A pass
+// is a list of actions; in an action no rank has to wait for another.
 //
 // Either each action is a launch of its own, over exactly the ranks that take part in it. The state
 // of all ranks lies in global memory, [array][rank][realization], so that neighbouring threads use
@@ -14,7 +14,7 @@
 #include <bit>
 #include <vector>
 
-#include "core/messages.h"
+#include "core/message_steps.h"
 #include "gpu/jobs.h"
 
 namespace jf::gpu {

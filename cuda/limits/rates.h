@@ -1,6 +1,7 @@
 // Roofline measurements of one core for `jitterfly bench`: instruction and memory rates,
 // instruction counts. Measured are instructions and bytes per second that one core of this machine
-// can do at most (rates.cpp), and the instructions that the engine executes (stepping.cpp).
+// can do at most (rates.cpp), and the instructions that the engine executes
+// (instruction_count.cpp).
 #pragma once
 
 #include <cstdint>

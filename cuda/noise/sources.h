@@ -6,7 +6,7 @@
 #pragma once
 
 #include "noise/link_loads.h"
-#include "noise/speed.h"
+#include "noise/rank_speed.h"
 #include "noise/step_delay.h"
 
 namespace jf {

@@ -12,8 +12,8 @@
 #include <memory>
 #include <mutex>
 
-#include "cpu/actions.h"
 #include "cpu/explained_noise.h"
+#include "cpu/schedule_actions.h"
 #include "cpu/thread_pool.h"
 #include "schedule/plan.h"
 

@@ -1,8 +1,8 @@
 // Executes planned GOAL schedules (application traces), on CPU and GPU: NICs, rendezvous, marks.
 // A send of more than S bytes is done only when its receive is posted; its bytes leave at once.
 // arrival_order.cpp makes the plan. On the CPU it is executed for a register of realizations at
-// once (cpu/actions.h), on a GPU in each thread for one (schedule/kernel.cuh). What an action takes
-// is in rules.h; here are the places of its times, and which of them it waits for.
+// once (cpu/schedule_actions.h), on a GPU in each thread for one (schedule/kernel.cuh). What an
+// action takes is in rules.h; here are the places of its times, and which of them it waits for.
 #pragma once
 
 #include "schedule/rules.h"

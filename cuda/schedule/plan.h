@@ -52,7 +52,7 @@ struct Network {
 };
 
 // How slow ranks are: of each the factor on the time of its calculations, as a number of 32
-// fractional bits (noise/speed.h); or empty.
+// fractional bits (noise/rank_speed.h); or empty.
 using Factors = std::vector<std::uint64_t>;
 
 // Receives that have fewer bytes than the message that they take, and the first of them.

@@ -23,7 +23,7 @@
 // a send hold the CPU only; here it delays the message as well (cf. docs/from_loggopsim.md).
 #pragma once
 
-#include "core/messages.h"
+#include "core/message_steps.h"
 
 namespace jf::schedule {
 

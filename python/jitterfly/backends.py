@@ -4,8 +4,9 @@ This is the one module that imports the compiled `_core`; the others take it fro
 whether this process can use a GPU; where there is one that it can not use, what mends that; and
 whether the memory of a backend is enough for a program.
 
-While the engine runs, the caller's thread looks for Ctrl-C: `make_poll` in bindings/parts.h, called
-by cuda/cpu/thread_pool.cpp, cuda/gpu/run.cuh and cuda/congestion/run.cuh.
+While the engine runs, the caller's thread looks for Ctrl-C: `make_poll` in
+bindings/binding_helpers.h, called by cuda/cpu/thread_pool.cpp, cuda/gpu/run.cuh and
+cuda/congestion/run.cuh.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 // Host code that the emulated kernels' programs share, compiled once.
 #include "congestion/loads.cpp"
 #include "congestion/program.cpp"
-#include "congestion/vector_isa.cpp"
+#include "congestion/simd_loops_isa.cpp"
 #include "core/host_program.cpp"
 #include "noise/host_delay.cpp"
 #include "noise/host_noise.cpp"

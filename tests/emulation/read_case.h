@@ -8,7 +8,7 @@
 
 #include "congestion/program.h"
 #include "core/engine.h"
-#include "one_vector.h"
+#include "portable_loops.h"
 
 namespace jf_read {
 

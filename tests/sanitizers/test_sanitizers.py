@@ -77,7 +77,7 @@ def units(sanitizer):
     names = ("tiles", "messages", "segments", "actions")
     loops = [CUDA / "cpu" / f"{name}_isa.cpp" for name in names]
     host += [path for path in sorted((CUDA / "cpu").glob("*.cpp")) if path not in loops]
-    vector = CUDA / "congestion" / "vector_isa.cpp"
+    vector = CUDA / "congestion" / "simd_loops_isa.cpp"
     loops.append(vector)
     assert all(path.exists() for path in loops)
     # In the order of linking: those for newer processors last.

@@ -3,9 +3,9 @@
 // memory.
 #include <algorithm>
 
-#include "cpu/actions.h"
 #include "cpu/instruction_sets.h"
 #include "cpu/memory.h"
+#include "cpu/schedule_actions.h"
 #include "cpu/thread_pool.h"
 #include "schedule/plan.h"
 

@@ -1,10 +1,10 @@
-// Message passes (messages.h), compiled once per instruction set: see tiles_isa.cpp.
+// Message passes (message_pass.h), compiled once per instruction set: see tiles_isa.cpp.
 
 // First: templates see only those overloads for registers, which have no namespace, that are
 // declared before them.
 #include "cpu/simd_philox.h"
 
-#include "cpu/messages.h"
+#include "cpu/message_pass.h"
 
 namespace jf {
 

@@ -1,10 +1,10 @@
-// Schedule actions (actions.h), compiled once per instruction set: see tiles_isa.cpp.
+// Schedule actions (schedule_actions.h), compiled once per instruction set: see tiles_isa.cpp.
 
 // First: templates see only those overloads for registers, which have no namespace, that are
 // declared before them.
 #include "cpu/simd_philox.h"
 
-#include "cpu/actions.h"
+#include "cpu/schedule_actions.h"
 
 namespace jf {
 

@@ -1,5 +1,5 @@
 // Message passes on the CPU (trees, shifts, lists), SIMD lanes over realizations. What a rank does
-// in a step is `MessageRanks` of core/messages.h; this file chooses the order of ranks.
+// in a step is `MessageRanks` of core/message_steps.h; this file chooses the order of ranks.
 //
 // T = Lanes: a register holds the same rank of several realizations, so that whoever the partner of
 // a rank is, its state is a register too, and noise of any kind is met lane by lane. T = Tick: the
@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "core/messages.h"
+#include "core/message_steps.h"
 #include "cpu/jobs.h"
 #include "cpu/message_chunks.h"
 

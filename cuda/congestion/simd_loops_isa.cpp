@@ -1,6 +1,6 @@
-// SIMD loops of congestion (vector.h), compiled once per instruction set, which JF_ISA names. As in
-// cpu/tiles_isa.cpp, only functions that are always inlined are called from here.
-#include "congestion/vector.h"
+// SIMD loops of congestion (simd_loops.h), compiled once per instruction set, which JF_ISA names.
+// As in cpu/tiles_isa.cpp, only functions that are always inlined are called from here.
+#include "congestion/simd_loops.h"
 
 namespace jf::congestion {
 namespace {
@@ -49,6 +49,6 @@ void links(const FatTreeView& tree, int l, const std::uint32_t* __restrict from,
 
 }  // namespace
 
-const VectorLoops JF_NAME(vector_, JF_ISA) = {order_keys, links};
+const SimdLoops JF_NAME(simd_loops_, JF_ISA) = {order_keys, links};
 
 }  // namespace jf::congestion

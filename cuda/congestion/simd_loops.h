@@ -8,7 +8,7 @@ namespace jf::congestion {
 // order_keys may write so many words beyond the last key.
 constexpr std::uint32_t kKeyPadding = 32;
 
-struct VectorLoops {
+struct SimdLoops {
   // Draws 0 ... n - 1 of a stream (whole64), the keys of an order.
   void (*order_keys)(const PhiloxKeys& keys, std::uint32_t purpose, std::uint32_t stream,
                      std::uint32_t realization, std::uint32_t n, std::uint64_t* out);
@@ -18,8 +18,8 @@ struct VectorLoops {
 };
 
 // For the widest registers of this processor, or those that JITTERFLY_ISA selects.
-const VectorLoops& choose_vector();
+const SimdLoops& choose_simd_loops();
 
-extern const VectorLoops vector_portable, vector_avx2, vector_avx512;
+extern const SimdLoops simd_loops_portable, simd_loops_avx2, simd_loops_avx512;
 
 }  // namespace jf::congestion

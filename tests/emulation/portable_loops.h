@@ -3,10 +3,10 @@
 // engine.
 #pragma once
 
-#include "congestion/vector.h"
+#include "congestion/simd_loops.h"
 
 #ifndef JF_WITH_ENGINE
 namespace jf::congestion {
-const VectorLoops& choose_vector() { return vector_portable; }
+const SimdLoops& choose_simd_loops() { return simd_loops_portable; }
 }  // namespace jf::congestion
 #endif

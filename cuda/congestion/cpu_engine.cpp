@@ -10,7 +10,7 @@
 
 namespace jf::congestion {
 
-const VectorLoops& choose_vector() { return *cpu::choose_instruction_set().congestion; }
+const SimdLoops& choose_simd_loops() { return *cpu::choose_instruction_set().congestion; }
 
 namespace {
 
@@ -24,10 +24,10 @@ auto with_worker(const Program& program, const ProgramView& view, Do&& work) {
   return with_counter(program, [&]<class Counter>(Counter) {
     const std::uint32_t own = program.max_own(), all = program.most_messages();
     if (program.fat_tree) {
-      Worker<FatTreeView, Counter> worker(view, program.tree, own, all, choose_vector());
+      Worker<FatTreeView, Counter> worker(view, program.tree, own, all, choose_simd_loops());
       return work(worker);
     }
-    Worker<TableView, Counter> worker(view, program.table(), own, all, choose_vector());
+    Worker<TableView, Counter> worker(view, program.table(), own, all, choose_simd_loops());
     return work(worker);
   });
 }
