@@ -49,7 +49,7 @@ from .observables import (
     Slowdown,
     Target,
 )
-from .renames import no_attribute
+from .old_names import no_attribute
 from .results.compare import Comparison, compare
 from .schedule import (
     CriticalPath,

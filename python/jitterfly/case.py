@@ -43,7 +43,7 @@ from .noise.source import (
     name_in_case,
     names_level,
 )
-from .renames import to_stored
+from .old_names import to_stored
 from .steps import ASK, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs, Step, digest_of_steps
 from .syntax import read_count, read_network, read_noises, read_size
 from .units import (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from . import notebook, stats
+from . import optional_packages, stats
 from .algorithms import Algorithm, is_kind_of
 from .algorithms.algorithm import COLLECTIVES
 from .case import Case, check_case, random_sources
@@ -202,7 +202,7 @@ class Agreement(ResultTable):
         ValueError
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
-        return notebook.picture("compare_measured", self, path=path)
+        return optional_packages.picture("compare_measured", self, path=path)
 
 
 def compare_measured(

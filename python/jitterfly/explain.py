@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from . import memory, notebook, stats
+from . import memory, optional_packages, stats
 from .backends import core
 from .case import (
     Case,
@@ -349,7 +349,7 @@ class DelayByCause(ResultTable):
         ValueError
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
-        return notebook.picture("causes", self, path=path)
+        return optional_packages.picture("causes", self, path=path)
 
     def _culprits_in_words(self) -> str:
         found = self.culprits()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, get_ori
 import numpy as np
 import numpy.typing as npt
 
-from .renames import name_old_fields, renamed_key, renamed_kind
+from .old_names import name_old_fields, renamed_key, renamed_kind
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform

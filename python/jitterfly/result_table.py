@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import notebook
+from . import optional_packages
 from .files import write_whole
 from .stats import Estimate
 from .units import show_seconds
@@ -27,7 +27,7 @@ class Report(ABC):
         """The answer as lines of text."""
 
     def _repr_html_(self) -> str:
-        return notebook.text(self.report())
+        return optional_packages.text(self.report())
 
 
 class ResultTable(Report):
@@ -55,7 +55,7 @@ class ResultTable(Report):
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table of `to_csv`; `ValueError` if pandas is not installed."""
-        return notebook.from_csv(self.to_csv())
+        return optional_packages.from_csv(self.to_csv())
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:

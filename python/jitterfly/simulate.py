@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from . import memory, notebook, stats
+from . import memory, optional_packages, stats
 from .backends import (
     backend_named,
     check_draw,
@@ -46,6 +46,7 @@ from .fields import (
 from .noise import Congestion, LateArrival, SpeedNoise
 from .noise.source import engine_window
 from .noise_free import has_one_random_source, noise_free_observations, noise_only_delays
+from .old_names import names_old_arguments
 from .program import (
     OVER_RANKS,
     arrange_observations,
@@ -56,7 +57,6 @@ from .program import (
     ranks_of_rows,
     row_count,
 )
-from .renames import names_old_arguments
 from .result_table import csv_text, kept
 from .units import (
     LONGEST_SECONDS,
@@ -138,7 +138,7 @@ class Result:
             pandas is not installed.
         """
         index = range(self.first_realization, self.first_realization + len(self.ticks))
-        frame: pandas.DataFrame = notebook.package("pandas").DataFrame(
+        frame: pandas.DataFrame = optional_packages.package("pandas").DataFrame(
             self.samples, index=index, columns=self.observations
         )
         frame.index.name = "realization"
@@ -186,7 +186,7 @@ class Result:
         >>> found.completion.sel(cycle=2, T=1).units
         's'
         """
-        xr = notebook.package("xarray")
+        xr = optional_packages.package("xarray")
         shape = observation_shape(self.case)
         first, count = self.first_realization, len(self.ticks)
         coordinates = {
@@ -222,13 +222,15 @@ class Result:
         ValueError
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
-        return notebook.picture("slowdown_tables", self, function="draw_samples", path=path)
+        return optional_packages.picture(
+            "slowdown_tables", self, function="draw_samples", path=path
+        )
 
     def _repr_html_(self) -> str:
         header = ["observation", "without noise", "mean", "95 % interval", "p50", "p99"]
         rows = []
         for name, quiet in list(zip(self.observations, self.noise_free, strict=True))[
-            : notebook.MOST_ROWS
+            : optional_packages.MOST_ROWS
         ]:
             samples = self.column(name)
             mean = mean_of(self.case, samples, quiet)
@@ -239,7 +241,7 @@ class Result:
             rows.append(row + [show_seconds(float(value)) for value in quantiles])
         count = len(self.observations) - len(rows)
         more = f"and {count:,} more: observations" if count else ""
-        return notebook.table(repr(self), header, rows, more)
+        return optional_packages.table(repr(self), header, rows, more)
 
 
 def mean_of(

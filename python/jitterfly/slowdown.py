@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from . import notebook, stats
+from . import optional_packages, stats
 from .algorithms import Algorithm, Butterfly
 from .case import (
     MOST_CYCLES,
@@ -24,14 +24,14 @@ from .case import (
     warn_of_unused_costs,
 )
 from .distributions import Constant, Distribution
-from .expected_hits import SourceHits, expectation, may_lack, unmet_sources
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, counted, shorten, summary
 from .hierarchy import Hierarchy
 from .network import LogGOPS, Network, check_network
 from .noise import Congestion, Noise, SpeedNoise, TraceNoise
 from .noise.source import check_sources
 from .noise_free import noise_only_delays
-from .renames import names_old_arguments
+from .old_names import names_old_arguments
+from .rare_noise import SourceHits, expectation, may_lack, unmet_sources
 from .result_table import ResultTable, aligned, csv_text, ends, kept, show_time
 from .simulate import Result, mean_of, simulate_checked
 from .stats import Estimate
@@ -232,7 +232,7 @@ class SlowdownTable(ResultTable):
         ValueError
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
-        return notebook.picture("slowdown_tables", self, function="draw_table", path=path)
+        return optional_packages.picture("slowdown_tables", self, function="draw_table", path=path)
 
 
 @names_old_arguments

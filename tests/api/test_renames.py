@@ -13,7 +13,7 @@ import jitterfly as jf
 from jitterfly import studies
 from jitterfly.cli import main
 from jitterfly.cli.output import check_out
-from jitterfly.renames import from_stored, to_stored
+from jitterfly.old_names import from_stored, to_stored
 from jitterfly.report import hsl09
 from jitterfly.studies import parse_study
 

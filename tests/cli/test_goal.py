@@ -16,7 +16,7 @@ from support.scale import scaled, some
 import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.goal_export import goal_schedule
-from jitterfly.trace import check_size
+from jitterfly.replay import check_size
 
 SIMULATOR = os.environ.get("JITTERFLY_LOGGOPSIM", "")
 LATENCY = 1000  # ns

@@ -558,7 +558,7 @@ def test_the_example_of_a_study():
 )
 def test_a_trace_shows_the_engine_s_times(algorithm):
     """A replay that differs from the engine raises."""
-    from jitterfly.trace import Replay
+    from jitterfly.replay import Replay
 
     case = jf.Case(16, algorithm=algorithm, network=jf.Hockney("1us", "1ns", gamma="1ns"),
                    message_bytes=500, cycles=2, compute_time="3us",

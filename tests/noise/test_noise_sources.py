@@ -15,8 +15,8 @@ from jitterfly.case import longest_ticks
 from jitterfly.find_noise_files import copy_name
 from jitterfly.measured import Detours, Histogram, Measured, noisefile
 from jitterfly.noise import trace
+from jitterfly.replay import Replay
 from jitterfly.simulate import noise_phases
-from jitterfly.trace import Replay
 
 NETWORK = jf.LogGOPS(L="1us", o="10ns", gamma="1ns")
 TRACE = {"starts": [1e-5, 4e-5], "durations": [1e-6, 2e-6], "length": 1e-4}

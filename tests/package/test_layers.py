@@ -20,11 +20,11 @@ ROOT = Path(jitterfly.__file__).parent
 # itself, is above all but the command line.
 ORDER = """
 interrupts_while_loading
-renames fields units launchers files memory progress lazy_special steps syntax backends info
-stats notebook result_table measured find_noise_files imbalance network hierarchy distributions
-algorithms congestion
-noise cycle case program noise_free expected_hits simulate goal_export slowdown explain schedule
-compare_measured theory observables inference studies advice store sweep results claims trace bench
+old_names fields units launchers files memory progress lazy_special steps syntax backends info
+stats optional_packages result_table measured find_noise_files imbalance network hierarchy
+distributions algorithms congestion
+noise cycle case program noise_free rare_noise simulate goal_export slowdown explain schedule
+compare_measured theory observables inference studies advice store sweep results claims replay bench
 plots report cli __main__
 """
 LAYERS = ORDER.split()

@@ -18,6 +18,7 @@ from jitterfly.cli import main
 from jitterfly.plots import distribution, draw, maps, papers, style
 from jitterfly.plots.curves import curves, draw_curves
 from jitterfly.plots.distribution import steps, tail
+from jitterfly.replay import Replay
 from jitterfly.results import Results, figures, main_numbers, tables
 from jitterfly.results.figure_axes import AxisScale
 from jitterfly.results.figures import few_runs, grids, published_figures, shown_names
@@ -26,7 +27,6 @@ from jitterfly.store import Store
 from jitterfly.studies import parse_study
 from jitterfly.studies.validation import FIGURES
 from jitterfly.sweep import run
-from jitterfly.trace import Replay
 
 
 @pytest.mark.parametrize("kind", FIGURES)

@@ -17,8 +17,8 @@ from support.scale import at_most, full_scale
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.expected_hits import expected_hits
 from jitterfly.observables import CellData, Column, Family, Form, Measure, Target, Ticks, decide
+from jitterfly.rare_noise import expected_hits
 from jitterfly.results import Results, tables
 from jitterfly.results.status import status
 from jitterfly.store import Store

@@ -13,7 +13,7 @@ from support.scale import crossed, full_scale
 from support.small_store import STUDY, make, put, study, to_csv
 
 import jitterfly as jf
-from jitterfly import notebook
+from jitterfly import optional_packages
 from jitterfly.observables import STATISTICS
 from jitterfly.results import Results
 from jitterfly.results.figures import figure_of
@@ -367,10 +367,10 @@ def test_missing_packages(out, monkeypatch, suffix, package):
             raise ImportError(f"No module named '{name}'")
         return real(name, *rest)
 
-    real = notebook.import_module
+    real = optional_packages.import_module
     store = make(out)
     with monkeypatch.context() as patch:
-        patch.setattr(notebook, "import_module", missing)
+        patch.setattr(optional_packages, "import_module", missing)
         with pytest.raises(ValueError, match=rf"needs {package} .*: pip install {package}$"):
             export(store, out.with_suffix(suffix))
     assert not out.with_suffix(suffix).exists()

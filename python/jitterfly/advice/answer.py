@@ -15,7 +15,7 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import notebook
+from .. import optional_packages
 from ..fields import counted, first_few
 from ..result_table import ResultTable, aligned, csv_text, ends, kept
 from ..slowdown import start_notes
@@ -217,7 +217,7 @@ class Advice(ResultTable):
         """
         if not any(cell.ranking for cell in self.cells):
             raise ValueError("nothing to draw: no cell has a ranking yet")
-        return notebook.picture("advice", self, path=path)
+        return optional_packages.picture("advice", self, path=path)
 
     def write_tuning(
         self,

@@ -22,7 +22,6 @@ from .. import stats
 from ..algorithms import Algorithm
 from ..algorithms.algorithm import MOST_ROUNDS
 from ..case import MOST_CYCLES
-from ..expected_hits import ratio_with_lacks
 from ..fields import (
     MOST_REALIZATIONS,
     MOST_SEED,
@@ -41,6 +40,7 @@ from ..network import MOST_BYTES, Network, check_network
 from ..noise import Noise
 from ..noise.source import check_sources
 from ..observables import quantile_share
+from ..rare_noise import ratio_with_lacks
 from ..slowdown import in_words
 from ..stats import PairedQuantiles
 from ..stats.critical_values import binomial_ranks, student_t

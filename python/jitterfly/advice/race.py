@@ -31,9 +31,9 @@ import numpy as np
 
 from ..algorithms.algorithm import Forwarding
 from ..case import Case, delays
-from ..expected_hits import SourceHits, may_lack, unmet_sources
 from ..noise_free import Poll, has_one_random_source, noise_free_ticks, noise_only_delays
 from ..program import completions
+from ..rare_noise import SourceHits, may_lack, unmet_sources
 from ..simulate import simulate_checked
 from ..steps import ASK, COMPUTE, COPY, FORWARD, MESSAGE, NOBODY_ASKS, OBSERVE
 from ..units import TICKS_PER_SECOND, from_ticks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from ..expected_hits import expectation
+from ..rare_noise import expectation
 from ..stats import Estimate, win_probability
 from ..stats.intervals import changed
 from ..units import TICKS_PER_SECOND, show_seconds

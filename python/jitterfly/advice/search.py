@@ -16,7 +16,7 @@ from ..case import check_exposed
 from ..fields import shorten
 from ..network import Network
 from ..noise import Noise
-from ..renames import names_old_arguments
+from ..old_names import names_old_arguments
 from ..units import Time
 from .answer import DECIDED, REALIZATIONS, SECONDS, STOPPED, Advice
 from .question import Question

@@ -45,7 +45,7 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
     ValueError
         shtab is not installed.
     """
-    from ..notebook import package
+    from ..optional_packages import package
     from .bench import add_arguments
 
     shtab = package("shtab")

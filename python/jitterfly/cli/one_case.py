@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ..case import MOST_CYCLES, AnyCase, Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
 from ..network import Network
+from ..replay import MOST_RANKS, check_levels, check_size
 from ..syntax import read_count, read_network, read_values
-from ..trace import MOST_RANKS, check_levels, check_size
 from ..units import parse_seconds, show_size
 from .options import (
     add_algorithm,

@@ -29,8 +29,8 @@ import numpy as np
 from ..fields import counted, shorten
 from ..files import check_output, check_replaceable, make_directory, read_whole, write_whole
 from ..info import __version__
+from ..old_names import from_stored
 from ..progress import Phases
-from ..renames import from_stored
 from .streams import Nowhere
 
 _PLAIN_LETTERS = {"±": "+-", "–": "-", "…": "...", "µ": "u", "μ": "u", "×": "x"}

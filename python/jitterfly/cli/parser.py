@@ -9,7 +9,7 @@ from typing import Any
 
 from ..fields import did_you_mean
 from ..info import __version__
-from ..renames import renamed_option
+from ..old_names import renamed_option
 from ..syntax import HELP
 from . import (
     advise,

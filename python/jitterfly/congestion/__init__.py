@@ -12,7 +12,7 @@ pattern of a collective and the traffic of others are placed on random hosts, ro
 
 from typing import TYPE_CHECKING
 
-from ..renames import dir_and_getattr
+from ..old_names import dir_and_getattr
 from .case import PATTERNS, PERTURBATIONS, RULES, CongestionCase
 from .network_map import NetworkMap
 from .simulate import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import memory, notebook, stats
+from .. import memory, optional_packages, stats
 from ..backends import (
     BackendError,
     backend_named,
@@ -26,7 +26,7 @@ from ..fields import (
     frozen_dataclass,
     shorten,
 )
-from ..renames import names_old_arguments
+from ..old_names import names_old_arguments
 from ..stats import Estimate
 from .case import DELAYS, PERTURBATIONS, SLOWED, CongestionCase, check_levels
 from .topology import FatTree, Topology, program_on
@@ -81,7 +81,7 @@ class CongestionResult:
     def to_pandas(self) -> pandas.DataFrame:
         """The samples, a row for each realization; `ValueError` if pandas is not installed."""
         index = range(self.first_realization, self.first_realization + len(self.samples))
-        frame: pandas.DataFrame = notebook.package("pandas").DataFrame(
+        frame: pandas.DataFrame = optional_packages.package("pandas").DataFrame(
             {self.case.rule: self.samples}, index=index
         )
         frame.index.name = "realization"

@@ -14,7 +14,7 @@ NumPy's ``Generator.pareto`` is another distribution, Lomax's, which begins at 0
 
 from typing import TYPE_CHECKING
 
-from ..renames import dir_and_getattr
+from ..old_names import dir_and_getattr
 from .bernoulli import Bernoulli
 from .constant import Constant
 from .distribution import Distribution

@@ -9,7 +9,7 @@ imported here and is not in `__all__` is for the commands `fit` and `budget`.
 
 from typing import TYPE_CHECKING
 
-from ..renames import dir_and_getattr
+from ..old_names import dir_and_getattr
 from .budget import Budget, BudgetQuestion, budget, curves_over_delays, over_delays
 from .budget import delays_table as delays_table
 from .budget import limit_in_words as limit_in_words

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import notebook
+from .. import optional_packages
 from ..distributions import Constant
 from ..fields import MOST_SEED, check_choice, check_integer, check_power_of_two, shorten
 from ..result_table import Report
@@ -179,7 +179,9 @@ class Budget(Report):
         found = curves_over_delays(self.question, self.confidence)
         if not any(one.state == AT_MOST for curve in found for one in curve):
             raise ValueError("nothing to draw: the limit is kept for all p or for none")
-        return notebook.picture("inference", self, found, function="draw_budget", path=path)
+        return optional_packages.picture(
+            "inference", self, found, function="draw_budget", path=path
+        )
 
     def report(self) -> list[str]:
         """Lines of text: the answer, and how sure it is."""

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import lazy_special as special
-from .. import notebook
+from .. import optional_packages
 from ..fields import shorten
-from ..renames import names_old_attributes
+from ..old_names import names_old_attributes
 from ..result_table import Report
 from ..stats.intervals import check_confidence
 from ..units import Time, parse_seconds, show_seconds
@@ -150,7 +150,7 @@ class Fit(CurveFit):
         for name, one in self.bounds.items():
             ends = (one.low, one.high) if self.intervals else (np.nan, np.nan)
             rows.append(dict(zip(columns, (name, one.value, *ends, one.fixed), strict=True)))
-        return notebook.data_frame(rows, columns)
+        return optional_packages.data_frame(rows, columns)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The curve and what fits it; written to `path`, too, where it is given.
@@ -160,7 +160,7 @@ class Fit(CurveFit):
         ValueError
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
-        return notebook.picture("inference", self, function="draw_fit", path=path)
+        return optional_packages.picture("inference", self, function="draw_fit", path=path)
 
     def report(self) -> list[str]:
         """Lines of text: model, parameters, points, verdict, notes."""

@@ -20,13 +20,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import notebook
+from .. import optional_packages
 from ..algorithms import Algorithm
 from ..case import Case, doubts
-from ..expected_hits import SourceHits, may_lack
 from ..fields import shorten
 from ..network import Network
 from ..noise import Noise, PeriodicNoise
+from ..rare_noise import SourceHits, may_lack
 from ..result_table import ResultTable, aligned, csv_text, kept, show_interval
 from ..simulate import simulate_checked
 from ..slowdown import (
@@ -260,7 +260,7 @@ class NoiseLimitTable(ResultTable):
         """
         if not self.drawn:
             raise ValueError("nothing to draw: no number of ranks has a value")
-        return notebook.picture("slowdown_tables", self, function="draw_limits", path=path)
+        return optional_packages.picture("slowdown_tables", self, function="draw_limits", path=path)
 
 
 class _Question(NamedTuple):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from .. import notebook
+from .. import optional_packages
 from ..fields import shorten
 from ..stats.intervals import check_confidence
 from ..units import Time, parse_seconds, show_seconds
@@ -106,7 +106,7 @@ class TwoSourceFit(CurveFit):
             dict(zip(columns, (name, *one, name not in self.undetermined), strict=True))
             for name, one in self.bounds.items()
         ]
-        return notebook.data_frame(rows, columns)
+        return optional_packages.data_frame(rows, columns)
 
     def report(self) -> list[str]:
         """Lines of text: parameters, points, verdict, and what the curve does not determine."""

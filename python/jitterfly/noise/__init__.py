@@ -10,7 +10,7 @@ distributions that they draw from are in `jitterfly.distributions`.
 from typing import TYPE_CHECKING
 
 from ..find_noise_files import UntrustedNoiseWarning
-from ..renames import dir_and_getattr
+from ..old_names import dir_and_getattr
 from .arrival import LateArrival
 from .congestion import Congestion
 from .jitter import NetworkJitter

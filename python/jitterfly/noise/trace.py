@@ -1,6 +1,6 @@
 """`TraceNoise`: replay of recorded noise from a random offset (HSL10), or its block bootstrap.
 
-The trace is a measurement of noise here. `jitterfly.trace` is of messages: those of a realization.
+The trace is a measurement of noise here. `jitterfly.replay` is of messages: those of a realization.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Precision targets and early stopping: when a cell, or study, has enough realizations and ends.
 
-Which noise has hardly been met is in expected_hits.py.
+Which noise has hardly been met is in rare_noise.py.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from ..case import AnyCase
-from ..expected_hits import OneSided, SourceHits, expectation, expected_hits, hidden, one_sided_hits
 from ..fields import is_real_number, shorten
+from ..rare_noise import OneSided, SourceHits, expectation, expected_hits, hidden, one_sided_hits
 from ..stats import Estimate, sequential
 from ..stats.intervals import ENOUGH_EVENTS
 from ..units import TICKS_PER_SECOND, parse_seconds, show_seconds

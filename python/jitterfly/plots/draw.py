@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import notebook
+from .. import optional_packages
 from ..files import check_output, replacing
 from ..results import Results
 from ..results.figures import check_figure, figure_of
@@ -104,13 +104,13 @@ def figure(
     title: str | None = None,
 ) -> Figure:
     """A study's figure as an object of matplotlib; `path`: written there, too. Errors as `draw`."""
-    notebook.package("matplotlib")
+    optional_packages.package("matplotlib")
     from .style import figure_options
 
     results = Results(store)
     name = _kind_to_draw(results, kind, observable)
     with figure_options(figsize, title):
-        return notebook.picture(
+        return optional_packages.picture(
             DRAWN_IN[name], results, observable, function=f"draw_{name}", path=path
         )
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..case import Case
 from ..fields import grouped
-from ..simulate import simulate_checked
-from ..trace import (
+from ..replay import (
     COPY,
     FORWARD,
     ORIGINAL,
@@ -21,6 +20,7 @@ from ..trace import (
     check_size,
     noise_free,
 )
+from ..simulate import simulate_checked
 from ..units import from_ticks, show_seconds
 from . import draw as plot
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import stats
-from ..expected_hits import SourceHits, hidden, ratio_with_lacks
 from ..fields import shorten
 from ..observables import (
     Completion,
@@ -27,6 +26,7 @@ from ..observables import (
     level_of,
     unseen_noise,
 )
+from ..rare_noise import SourceHits, hidden, ratio_with_lacks
 from ..result_table import ResultTable, csv_text, ends, kept
 from ..store import Store
 from ..studies import Cell, shown_labels

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from .. import find_noise_files
 from ..backends import backend_named, check_run, core
 from ..case import content_of_own, doubts, exposed, place_noise, read_parts, why_speed_is_idle
-from ..expected_hits import exposure
 from ..fields import Given, check_choice, check_keys, check_present, frozen_dataclass
 from ..find_noise_files import FileField, FileName
 from ..hierarchy import Hierarchy
@@ -35,6 +34,7 @@ from ..program import (
     observation_names,
     rank_rounds,
 )
+from ..rare_noise import exposure
 from ..simulate import realize
 from .compile import CompiledSchedule, LevelCosts, compile_program, costs_of_levels
 from .marks import is_pattern, read_marks

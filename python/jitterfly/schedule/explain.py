@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import memory, notebook
+from .. import memory, optional_packages
 from ..backends import core, reporting
 from ..explain import (
     HEAD,
@@ -566,7 +566,7 @@ class ScheduleExplanation(DelayByCause):
         Time is that of the run without noise. Written to `path`, where it is given; errors as
         `plot`.
         """
-        return notebook.picture("schedule_path", self, path=path)
+        return optional_packages.picture("schedule_path", self, path=path)
 
     def noise_free_times(self) -> Ticks:
         """Begin and end of each operation without noise, in ticks, shape (operations, 2)."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import notebook, stats
+from .. import optional_packages, stats
 from ..fields import counted, digested, frozen_dataclass, seed_in_files
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
@@ -380,7 +380,7 @@ class ScheduleResult(ResultTable):
         >>> bool((data.run_time > data.noise_free).all())
         True
         """
-        xr = notebook.package("xarray")
+        xr = optional_packages.package("xarray")
         numbers = self.first_realization + np.arange(len(self.ticks))
         data: dict[str, Any] = {
             "run_time": ("realization", self.samples, _in_seconds("run time")),
@@ -428,7 +428,7 @@ class ScheduleResult(ResultTable):
         ValueError
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
-        return notebook.picture("schedule", self, path=path)
+        return optional_packages.picture("schedule", self, path=path)
 
 
 class MarkRow(NamedTuple):

@@ -14,7 +14,7 @@ Samples that are too many to keep become a `CrossMoments` and a `Histogram`, whi
 
 from typing import TYPE_CHECKING
 
-from ..renames import dir_and_getattr
+from ..old_names import dir_and_getattr
 from .critical_values import realizations_needed
 from .cross_moments import CrossMoments, Moments, mean_of
 from .histogram import Histogram

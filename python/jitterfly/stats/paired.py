@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import check_integer
-from ..renames import names_old_arguments
+from ..old_names import names_old_arguments
 from .critical_values import clopper_pearson, normal, student_t
 from .cross_moments import CrossMoments, spread
 from .intervals import (

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..observables import CellData, Computed, Piece, Summary, Ticks
 from ..observables.measure import SMALL, Integers
+from ..old_names import STORED_CELL
 from ..program import observation_names
-from ..renames import STORED_CELL
 from ..studies import STREAM_VERSION, Cell, Study
 from .metadata import digest
 from .record_files import RecordFiles, RecordSeries, Span, covering_steps, farthest, gaps

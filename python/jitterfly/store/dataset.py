@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..fields import seed_in_files
-from ..notebook import package
 from ..observables import OF_A_CYCLE
+from ..optional_packages import package
 from .numbers import Numbers, Readable
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..fields import shorten
 from ..files import TEMPORARY, check_replaceable, naming, replacing
 from ..memory import show_bytes
-from ..notebook import package
+from ..optional_packages import package
 from ..progress import phase
 from .dataset import dataset_of
 from .directory import MANY, fingerprint_of

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 import numpy as np
 import numpy.typing as npt
 
-from .. import notebook
+from .. import optional_packages
 from ..algorithms import Butterfly
 from ..fields import digested, seed_in_files
 from ..observables import STATISTICS, CellData, Decision, Family, Observed, Target
@@ -278,7 +278,7 @@ class Numbers:
             There is no pandas.
         """
         columns = [*self.axis_names, *COLUMNS]
-        frame = notebook.package("pandas").DataFrame(list(self.rows()), columns=columns)
+        frame = optional_packages.package("pandas").DataFrame(list(self.rows()), columns=columns)
         kinds = {"chosen_T": "Int64", "realizations": "int64", "exact": bool}
         return frame.astype(kinds | {"met": "boolean"})
 
@@ -342,9 +342,9 @@ def to_html(store: Readable) -> str:
     # Of a store without a record not all cells are asked for theirs.
     there = rows(store) if has_records(store.path) else ()
     means = (row for row in there if row.statistic == "mean")
-    shown = list(islice(means, notebook.MOST_ROWS + 1))
+    shown = list(islice(means, optional_packages.MOST_ROWS + 1))
     lines = []
-    for row in shown[: notebook.MOST_ROWS]:
+    for row in shown[: optional_packages.MOST_ROWS]:
         estimate = row.estimate
         ends = (float(estimate.value), float(estimate.low), float(estimate.high))
         show = show_seconds if row.unit == "s" else "{:.4g}".format
@@ -352,7 +352,9 @@ def to_html(store: Readable) -> str:
         count = f"{estimate.realizations:,}"
         lines.append([*row.cell.labels.values(), row.family.name, count, value, f"{low} to {high}"])
     more = ["and more: to_pandas() has all"] if len(shown) > len(lines) else []
-    return notebook.table(repr(store), header, lines, "; ".join([*more, *_open_cells(store)]))
+    return optional_packages.table(
+        repr(store), header, lines, "; ".join([*more, *_open_cells(store)])
+    )
 
 
 _MOST_ASKED = 1000  # cells, of which a notebook is told how far they are

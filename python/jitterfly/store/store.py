@@ -21,12 +21,12 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import notebook
+from .. import optional_packages
 from ..fields import MOST_REALIZATIONS, check_choice, first_few
 from ..files import synchronize
 from ..observables import CellData, Computed, Decision, Observed, Summary, Ticks, decide
+from ..old_names import names_old_attributes
 from ..progress import phase
-from ..renames import names_old_attributes
 from ..result_table import kept
 from ..stats import Estimate
 from ..studies import Cell, Study
@@ -345,9 +345,9 @@ class Store:
         width : int
             Of the longest line, in letters.
         """
-        results = notebook.load_module("results").Results(self)
+        results = optional_packages.load_module("results").Results(self)
         whole = "`to_csv(FILE)` writes all"
-        text: str = notebook.load_module("results.tables").table(results, width, whole)
+        text: str = optional_packages.load_module("results.tables").table(results, width, whole)
         return text
 
     def plot(
@@ -385,7 +385,7 @@ class Store:
         A PDF that is written here has TrueType fonts; ``savefig`` of the figure takes what
         matplotlib is set to, Type 3 where nothing is said.
         """
-        draw = notebook.load_module("plots.draw")
+        draw = optional_packages.load_module("plots.draw")
         figure: Figure = draw.figure(self, kind, observable, path, figsize, title)
         return figure
 

@@ -6,7 +6,7 @@ cells of them.
 
 from typing import TYPE_CHECKING, Any
 
-from ..renames import no_attribute
+from ..old_names import no_attribute
 from .axes import Axis
 from .grid import STREAM_VERSION, Cell, VariantCase
 from .realization_budget import RealizationBudget

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..fields import is_real_number, shorten
-from ..renames import names_old_attributes
+from ..old_names import names_old_attributes
 from ..syntax import read_values
 from . import derived
 from .case_fields import Frozen, freeze, put

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from .. import notebook
+from .. import optional_packages
 from ..case import Case
 from ..distributions.distribution import Drawn
 from ..fields import MOST_SEED, Component, Given, is_real_number, shorten
@@ -20,7 +20,7 @@ from ..find_noise_files import current_folders, files_from
 from ..hierarchy import Level
 from ..network import Network
 from ..observables import Decision, Family, Measure, Observable, Observed, Target
-from ..renames import names_old_attributes
+from ..old_names import names_old_attributes
 from ..schedule import ScheduleCase
 from ..stats import Estimate
 from ..syntax import read_count, read_network, read_noises
@@ -321,7 +321,7 @@ class Study:
         >>> means.ranks.tolist(), bool((means.value > 1).all())
         ([16, 64], True)
         """
-        found: StudyResult = notebook.run_study(
+        found: StudyResult = optional_packages.run_study(
             self, out, executor=executor, workers=workers, backend=backend, threads=threads,
             realizations=realizations, seed=seed, targets=targets, force=force, on_error=on_error,
             stream=stream, progress=progress,

@@ -18,7 +18,7 @@ from ..case import Case
 from ..fields import check_keys, did_you_mean, shorten
 from ..files import read_text
 from ..find_noise_files import COPIES, STORED_STUDY, files_from
-from ..renames import figure_from_study, study_from_stored
+from ..old_names import figure_from_study, study_from_stored
 from .axes import Axis
 from .realization_budget import RealizationBudget
 from .study import BaseReplaced, Study

@@ -1,4 +1,4 @@
-"""Display of results in Jupyter notebooks (HTML, PNG), and conversion to pandas and matplotlib.
+"""Optional packages: pictures of matplotlib, tables of pandas, display in notebooks (HTML, PNG).
 
 Results come before pictures and tables of them: no package of results imports `plots`. Their
 methods ask here for a picture, and the module that draws is loaded by its name when one is drawn.
