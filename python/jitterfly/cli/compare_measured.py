@@ -9,7 +9,7 @@ from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..syntax import read_count
-from .one_case import add_case, add_case_options, case_of, check_collective
+from .case_options import add_case, add_case_options, case_of, check_collective
 from .options import add_backend, integer, size
 from .output import (
     PICTURE,

@@ -15,7 +15,7 @@ from ..case import Case, ScarceRecordingWarning, doubts
 from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..program import rank_rounds
 from . import schedule
-from .one_case import add_case, add_case_options, case_of
+from .case_options import add_case, add_case_options, case_of
 from .options import integer
 from .output import PICTURE, add_json, check_files, print_json, show_phases, tell, write_files
 

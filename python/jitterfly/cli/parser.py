@@ -13,19 +13,19 @@ from ..old_names import renamed_option
 from ..syntax import HELP
 from . import (
     advise,
+    case_options,
     compare_measured,
     completion,
     explain,
-    inference,
+    fit_and_budget,
     init,
     network,
     noise,
-    one_case,
     output,
-    reports,
-    results,
+    reproduce_and_theory,
     run,
     slowdown,
+    stored_runs,
 )
 from .examples import EXAMPLES, Formatter, add_examples
 from .options import OnceParser
@@ -124,18 +124,18 @@ _COMMANDS: tuple[tuple[tuple[str, ...], Callable[[Any], None]], ...] = (
     (("slowdown",), slowdown.add_parser),
     (("explain",), explain.add_parser),
     (("advise",), advise.add_parser),
-    (("fit",), inference.add_fit),
-    (("budget",), inference.add_budget),
+    (("fit",), fit_and_budget.add_fit),
+    (("budget",), fit_and_budget.add_budget),
     (("compare-measured",), compare_measured.add_parser),
-    (("trace",), one_case.add_trace),
-    (("export-goal",), one_case.add_export_goal),
-    (("theory",), reports.add_theory),
+    (("trace",), case_options.add_trace),
+    (("export-goal",), case_options.add_export_goal),
+    (("theory",), reproduce_and_theory.add_theory),
     (("noise",), noise.add_parser),
     (("network",), network.add_parser),
     (("init",), init.add_parser),
     (("run",), run.add_parser),
-    (("status", "plot", "compare", "merge", "export"), results.add_parsers),
-    (("reproduce",), reports.add_reproduce),
+    (("status", "plot", "compare", "merge", "export"), stored_runs.add_parsers),
+    (("reproduce",), reproduce_and_theory.add_reproduce),
 )
 
 
