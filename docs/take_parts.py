@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from jitterfly.claims import CLAIMS
-from jitterfly.report.comparison import PARTS, update
+from jitterfly.report.claims_table import PARTS, update
 
 KEPT = Path(__file__).parent / "data" / PARTS
 

@@ -12,7 +12,7 @@ from support.scale import at_most
 from jitterfly import progress
 from jitterfly.cli import advise, main
 from jitterfly.inference import watching
-from jitterfly.inference.worst_path import simulate_hit_table
+from jitterfly.inference.hit_tables import simulate_hit_table
 from jitterfly.measured import Detours, Measured, noisefile
 from jitterfly.progress import Phases
 from jitterfly.report.hsl09 import network_study
@@ -156,13 +156,13 @@ def test_budget_of_a_delay_says_what_it_does(talkative, capsys):
 
 
 def test_fit_says_what_it_does(tmp_path, talkative, monkeypatch, capsys):
-    from jitterfly.inference import models
+    from jitterfly.inference import step_noise_models
 
-    monkeypatch.setattr(models, "_STEPS_PER_PROBABILITY", 1e5)
-    models.simulated_mean.cache_clear()
+    monkeypatch.setattr(step_noise_models, "_STEPS_PER_PROBABILITY", 1e5)
+    step_noise_models.simulated_mean.cache_clear()
     (tmp_path / "curve.csv").write_text("ranks,latency_us\n2,4\n4,9\n8,14\n")
     assert main(["fit", str(tmp_path / "curve.csv"), "--model", "rare-exponential"]) == 0
-    models.simulated_mean.cache_clear()
+    step_noise_models.simulated_mean.cache_clear()
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "curve 1 of 1, curve"
     assert any(line.startswith("rare-exponential delays on 2^3 ranks: ") for line in told)

@@ -7,7 +7,7 @@ import pytest
 from support.scale import some
 
 import jitterfly.congestion as jc
-from jitterfly.congestion.study import MEASURED, Setting, run_settings, settings
+from jitterfly.congestion.hsl09_settings import MEASURED, Setting, run_settings, settings
 
 pytest.importorskip("matplotlib")
 

@@ -17,10 +17,10 @@ import jitterfly.congestion as jc
 from jitterfly.claims import CANNOT_TELL, DIFFERS, REPRODUCED, count_verdicts, show_counts
 from jitterfly.claims.hsl09 import HSL09, variation
 from jitterfly.cli import main
-from jitterfly.congestion import study
+from jitterfly.congestion import hsl09_settings
 from jitterfly.congestion.case import SLOWED
+from jitterfly.congestion.hsl09_settings import FIGURES, HALF, SYSTEMS, FigurePoint, Setting
 from jitterfly.congestion.network_map import read_text
-from jitterfly.congestion.study import FIGURES, HALF, SYSTEMS, FigurePoint, Setting
 
 
 def test_reduction_is_the_tree_backwards():
@@ -32,7 +32,7 @@ def test_reduction_is_the_tree_backwards():
 
 
 def test_settings_are_those_of_the_paper():
-    full = {name: study.settings(name) for name in FIGURES}
+    full = {name: hsl09_settings.settings(name) for name in FIGURES}
     ratios = {one.case.ratio for one in full["N1"]}
     assert sorted(ratios) == [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     assert {one.case.ranks for one in full["N1"]} == {32, 208, 492}
@@ -47,14 +47,17 @@ def test_settings_are_those_of_the_paper():
     assert {one.case.network.hosts for one in full["N4"]} == {144, 1152, 1728, 3456, 20736}
     assert {one.case.rule for one in full["N4"]} == set(SLOWED)
     for name in FIGURES:  # both readings of the deck, also in short
-        assert {one.case.rule for one in study.settings(name, quick=True)} >= {"orcs", "level_sync"}
+        assert {one.case.rule for one in hsl09_settings.settings(name, quick=True)} >= {
+            "orcs",
+            "level_sync",
+        }
     assert {one.case.network.routing for one in full["N4"]} == set(jc.ROUTINGS)
     for name in ("N3", "N4"):  # balanced routes, and such as chance has it, also in short
-        short = {one.case.network.routing for one in study.settings(name, quick=True)}
+        short = {one.case.network.routing for one in hsl09_settings.settings(name, quick=True)}
         assert short == {"d-mod-k", "random"}
     assert {(one.case.pattern, one.case.z) for one in full["N5"]} == {("reduce", 246)}
     for name in FIGURES:  # --quick leaves out, and changes nothing
-        assert set(study.settings(name, quick=True)) < set(full[name])
+        assert set(hsl09_settings.settings(name, quick=True)) < set(full[name])
 
 
 def test_systems_are_of_24_port_switches_and_one_has_half_bandwidth():
@@ -67,10 +70,10 @@ def test_systems_are_of_24_port_switches_and_one_has_half_bandwidth():
 
 
 def test_points_are_paired_and_large_networks_get_a_third(monkeypatch):
-    monkeypatch.setattr(study, "_LARGE", 500)
+    monkeypatch.setattr(hsl09_settings, "_LARGE", 500)
     chosen = [Setting("N4", "x", jc.CongestionCase(jc.FatTree.of(hosts))) for hosts in (144, 1152)]
     said = []
-    points = study.run_settings(chosen, 30, 5, said.append)
+    points = hsl09_settings.run_settings(chosen, 30, 5, said.append)
     assert [len(point.perturbed.samples) for point in points] == [30, 10]
     case = chosen[0].case
     both = [jc.simulate_congestion(each, 30, 5) for each in (case, case.unperturbed())]
@@ -214,14 +217,14 @@ def test_factor_two():
 
 def test_what_is_said_has_intervals_and_says_what_it_holds_for():
     """Figures of slowdown: all but ranges that are claimed, limits, and shares of something."""
-    chosen = [one for name in FIGURES for one in study.settings(name, quick=True)]
+    chosen = [one for name in FIGURES for one in hsl09_settings.settings(name, quick=True)]
     if not scale.FULL:  # networks of thousands of hosts take most of the time
         chosen = [
             one
             for one in chosen
             if one.figure != "N3" or one.case.ranks < 1000 or one.network == HALF
         ]
-    points = study.run_settings(chosen, scale.scaled(10, least=3))
+    points = hsl09_settings.run_settings(chosen, scale.scaled(10, least=3))
     others = r"± [\d.]+ %|\d+–\d+ %|[\d.]+ % (are allowed|of the rise)|factor 2"
     for figure, claim in HSL09.items():
         for found in claim.check([one for one in points if one.setting.figure == figure]):
@@ -266,8 +269,8 @@ def test_command_writes_what_it_found(tmp_path, capsys):
     assert {row["figure"] for row in rows} == {"N2", "N5", "maps"}
     # Phases that take long, as on a busy machine, are told there, too.
     assert len(re.findall(" %$", said.err, re.MULTILINE)) == len(rows)
-    chosen = [one for name in ("N5", "N2") for one in study.settings(name, quick=True)]
-    points = study.run_settings(chosen, realizations, 3)
+    chosen = [one for name in ("N5", "N2") for one in hsl09_settings.settings(name, quick=True)]
+    points = hsl09_settings.run_settings(chosen, realizations, 3)
     for row, one in zip(rows, points, strict=False):
         case, found = one.case, one.slowdown
         assert (int(row["z"]), float(row["ratio"]), row["rule"]) == (case.z, case.ratio, case.rule)

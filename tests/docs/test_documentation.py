@@ -15,7 +15,7 @@ from support.paths import ROOT
 
 from jitterfly.claims import CLAIMS, OURS, VERDICTS
 from jitterfly.cli.parser import parse
-from jitterfly.report.comparison import markdown
+from jitterfly.report.claims_table import markdown
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 

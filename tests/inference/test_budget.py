@@ -18,8 +18,8 @@ import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.inference import BudgetQuestion, budget, over_delays
 from jitterfly.inference.budget import crossing, tabulated_budget
-from jitterfly.inference.thinning import thinned
-from jitterfly.inference.worst_path import UNIT, any_hit, one_rank_tail, simulated_extra
+from jitterfly.inference.budget_of_recording import budget_of_recording
+from jitterfly.inference.hit_tables import UNIT, any_hit, one_rank_tail, simulated_extra
 from jitterfly.measured import Detours, Measured, noisefile
 
 STEP, DELAY = "3.45us", "14us"
@@ -44,7 +44,9 @@ def test_detours_that_are_long_beside_the_collective_are_told(tmp_path):
         starts = np.arange(100) * 10**12
         part = Detours(starts, np.full(100, longest * 10**6), 10**14)
         noisefile.write(Measured((part,), "test"), tmp_path / f"{longest}.noise")
-        found = thinned(tmp_path / f"{longest}.noise", 64, "21.2us", STEP, precision=0.2)
+        found = budget_of_recording(
+            tmp_path / f"{longest}.noise", 64, "21.2us", STEP, precision=0.2
+        )
         assert found.state == "at most"
         assert len(told(found)) == lines
 
@@ -320,14 +322,14 @@ def test_constant_detours_are_bernoulli_noise(tmp_path):
     question = BudgetQuestion(64, "40us", STEP, DELAY)
     coarse = 1 if scale.FULL else 2
     known = budget(question, precision=coarse * 0.03).probability
-    found = thinned(path, 64, "40us", STEP, precision=coarse * 0.05)
+    found = budget_of_recording(path, 64, "40us", STEP, precision=coarse * 0.05)
     assert (found.state, found.events) == ("at most", 500)
     assert found.rate == pytest.approx(1000)
     assert found.measured == pytest.approx(3.45e-3, rel=1e-2)
     assert found.probability.low < known.high
     assert known.low < found.probability.high
     assert "times as frequent" in found.lines()[3]
-    strict = thinned(path, 4096, "50us", STEP, precision=coarse * 0.1)
+    strict = budget_of_recording(path, 4096, "50us", STEP, precision=coarse * 0.1)
     assert strict.probability.value < strict.measured
     assert "times rarer" in strict.lines()[3]
 
@@ -337,7 +339,7 @@ def test_rates_are_compared_not_probabilities(tmp_path):
     path = tmp_path / "dense.noise"
     starts = np.arange(1000, dtype=np.int64) * 500_000
     noisefile.write(Measured((Detours(starts, starts * 0 + 100_000, 5 * 10**8),), "test"), path)
-    found = thinned(path, 64, "21us", STEP, precision=0.2)
+    found = budget_of_recording(path, 64, "21us", STEP, precision=0.2)
     assert found.measured == pytest.approx(1 - math.exp(-6.9))
     p = found.probability.value
     assert found.rarer(p) == pytest.approx(6.9 / -math.log1p(-p))
@@ -347,13 +349,13 @@ def test_rates_are_compared_not_probabilities(tmp_path):
 
 def test_measured_noise_without_room(tmp_path):
     path = noise_file(tmp_path, [14_000_000] * 50)
-    assert "only without any noise" in thinned(path, 64, "20.7us", STEP).lines()[1]
-    share = thinned(path, 64, "20.7us", STEP, statistic="p90", precision=0.2)
+    assert "only without any noise" in budget_of_recording(path, 64, "20.7us", STEP).lines()[1]
+    share = budget_of_recording(path, 64, "20.7us", STEP, statistic="p90", precision=0.2)
     exact = -math.expm1(math.log(0.9) / (6 * 64))  # no hit in nine of ten
     assert share.state == "at most"
     assert share.probability.low < exact < share.probability.high
     with pytest.raises(ValueError, match="precision must be from"):
-        thinned(path, 64, "40us", STEP, precision=7.0)
+        budget_of_recording(path, 64, "40us", STEP, precision=7.0)
 
 
 @pytest.mark.parametrize(("rank", "steps"), [("last", 2048 * 11), full_scale("mean", 2047)])
@@ -361,7 +363,7 @@ def test_long_detours_too_rare_to_be_simulated_have_exact_bounds(tmp_path, rank,
     """18 of 20 ms among 100,000 of 5 us carry 42 % of the noise: no seed decides the answer."""
     durations = np.array([5e6] * 100_000 + [2e10] * 18)
     path = noise_file(tmp_path, durations)
-    found = thinned(path, 2048, "16.95us", "1.4us", rank)
+    found = budget_of_recording(path, 2048, "16.95us", "1.4us", rank)
     assert (found.realizations, found.state) == (0, "at most")
     low, high = found.probability.low, found.probability.high
     sum_of_hits = steps * low * durations.mean() / 1e12
@@ -376,9 +378,9 @@ def test_long_detours_too_rare_to_be_simulated_have_exact_bounds(tmp_path, rank,
 
 def test_measured_noise_always_and_never(tmp_path):
     path = noise_file(tmp_path, [1_000_000, 2_000_000, 5_000_000])
-    assert thinned(path, 64, "20us", STEP).state == "never"
-    assert thinned(path, 64, "1ms", STEP).state == "always"
-    tail = thinned(path, 64, "30us", STEP, statistic="p90", precision=0.2)
+    assert budget_of_recording(path, 64, "20us", STEP).state == "never"
+    assert budget_of_recording(path, 64, "1ms", STEP).state == "always"
+    tail = budget_of_recording(path, 64, "30us", STEP, statistic="p90", precision=0.2)
     hits = UNIT * simulated_extra(
         64, jf.Empirical(file=str(path)), tail.probability.value, 4000, seed=77
     )

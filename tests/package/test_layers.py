@@ -167,7 +167,7 @@ OTHERS = {
     "backends": "(--gpus all, --nv)",
     "measured.formats.osu": "--tasks",
     "measured.formats.rtla_hist": "(without --no-header, --no-index)",
-    "report.page": "--width: ",
+    "report.html_page": "--width: ",
 }
 
 

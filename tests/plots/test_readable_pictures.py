@@ -17,7 +17,7 @@ from support.measured_parts import histogram, trace
 from support.plotted_studies import MS12, drawn, make
 from support.small_study import STUDY
 
-from jitterfly.congestion.study import run_settings, settings
+from jitterfly.congestion.hsl09_settings import run_settings, settings
 from jitterfly.measured import Measured, load
 from jitterfly.measured.description import describe
 from jitterfly.plots import draw

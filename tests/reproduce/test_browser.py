@@ -8,7 +8,7 @@ import pytest
 from support import small_reproduction
 from support.example_report import REPORT
 
-from jitterfly.report.page import page
+from jitterfly.report.html_page import page
 
 DRIVER = shutil.which("chromedriver")
 BROWSERS = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))

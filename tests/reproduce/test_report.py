@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 import pytest
 from support.example_report import PNG, REPORT, STEEP, SVG
 
-from jitterfly.report.comparison import TITLE, contents, markdown, to_json, update, verdicts
-from jitterfly.report.document import Picture, Report
-from jitterfly.report.page import Html, page, tag, text
+from jitterfly.report.claims_table import TITLE, contents, markdown, to_json, update, verdicts
+from jitterfly.report.html_page import Html, page, tag, text
+from jitterfly.report.report_content import Picture, Report
 
 VOID = {"img", "link", "meta"}
 LOADING = ("src", "href", "srcset", "data", "action", "poster", "background")

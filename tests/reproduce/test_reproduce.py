@@ -9,11 +9,11 @@ from support.quick_pictures import quick_pictures
 
 from jitterfly.claims import CLAIMS, VERDICTS, count_verdicts, show_counts
 from jitterfly.cli import main
-from jitterfly.congestion import study as networks
+from jitterfly.congestion import hsl09_settings as networks
 from jitterfly.plots import draw
 from jitterfly.report import hsl09
 from jitterfly.report import reproduce as module
-from jitterfly.report.page import text as as_html
+from jitterfly.report.html_page import text as as_html
 from jitterfly.report.reproduce import PAGE, reproduce, shipped_folder, studies
 from jitterfly.store.numbers import Numbers
 from jitterfly.studies import toml

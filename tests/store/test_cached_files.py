@@ -17,7 +17,9 @@ from jitterfly import cli, progress
 from jitterfly.results.status import status
 from jitterfly.store import Store, cell_progress, export, merge, numbers
 from jitterfly.store.cell_progress import ProgressWriter, run_progress
-from jitterfly.store.directory import (
+from jitterfly.store.export import keep_numbers, read_numbers
+from jitterfly.store.numbers import Numbers
+from jitterfly.store.run_directory import (
     UNKNOWN,
     fingerprint_of,
     holder,
@@ -25,8 +27,6 @@ from jitterfly.store.directory import (
     read_cached,
     valid_content,
 )
-from jitterfly.store.export import keep_numbers, read_numbers
-from jitterfly.store.numbers import Numbers
 from jitterfly.studies import study as studies
 from jitterfly.sweep import run
 from jitterfly.sweep.executors import InProcess
@@ -238,7 +238,7 @@ def test_a_full_disk_only_costs_what_is_kept(out, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("jitterfly.store.directory.write_whole", full)
+    monkeypatch.setattr("jitterfly.store.run_directory.write_whole", full)
     store = run(study(), out)
     assert all(store.complete(cell) for cell in store.cells)
     assert not (out / "progress.json").exists()
@@ -538,7 +538,7 @@ def test_who_only_asks_does_not_stop_a_run(tmp_path, monkeypatch):
     with (tmp_path / ".lock").open() as asking:
         fcntl.flock(asking, fcntl.LOCK_SH)
         monkeypatch.setattr(
-            "jitterfly.store.directory.time.sleep", lambda _: fcntl.flock(asking, fcntl.LOCK_UN)
+            "jitterfly.store.run_directory.time.sleep", lambda _: fcntl.flock(asking, fcntl.LOCK_UN)
         )
         with locked(tmp_path):
             pass

@@ -31,7 +31,7 @@ from support.small_store import (
 
 from jitterfly.observables import Target
 from jitterfly.store import Store
-from jitterfly.store import directory as locks
+from jitterfly.store import run_directory as locks
 from jitterfly.store.metadata import digest
 from jitterfly.store.record_files import RecordSeries
 from jitterfly.studies import Study, parse_study

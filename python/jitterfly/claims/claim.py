@@ -192,8 +192,8 @@ if TYPE_CHECKING:
 class Claim:
     """A claim: where it stands, what it says, and how a study's results bear on it.
 
-    Of a claim about networks, `check` takes points of `congestion.study` instead (`of_study` is
-    False), and there are neither observables nor axes.
+    Of a claim about networks, `check` takes points of `congestion.hsl09_settings` instead
+    (`of_study` is False), and there are neither observables nor axes.
 
     `needs` are the kinds of observables that a study must have, how many of each; `axes` the axes;
     `cycles`, of how many cycles at least, where the overhead after each of them is needed.

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from ..congestion.study import HALF, FigurePoint
+from ..congestion.hsl09_settings import HALF, FigurePoint
 from ..fields import grouped
 from ..stats import Estimate
 from ..stats.critical_values import student_t

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..congestion.study import FigurePoint
+from ..congestion.hsl09_settings import FigurePoint
 from ..fields import check_choice
 from ..results import Results
 from ..studies import Study

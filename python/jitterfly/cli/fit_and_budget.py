@@ -307,7 +307,7 @@ def _run_budget_of_measured(
     if chosen.out is not None:
         raise ValueError("--out is for --delay: with --noise there is no curve over D")
     from ..inference import watching
-    from ..inference.thinning import thinned
+    from ..inference.budget_of_recording import budget_of_recording
 
     (table,) = noises([chosen.noise])
     if set(table) != {"kind", "file"} or table["kind"] != "trace":
@@ -318,7 +318,7 @@ def _run_budget_of_measured(
     check_units(chosen, ("latency", "step"))
     with naming_options(*_BUDGET_PARAMETERS), show_phases() as phases, watching(phases):
         phases(f"reading {chosen.noise}")
-        answer = thinned(Path(table["file"]), **fields, **options)
+        answer = budget_of_recording(Path(table["file"]), **fields, **options)
     if chosen.json:
         print_json("budget", answer=answer, measured_probability=answer.measured)
         return

@@ -233,7 +233,7 @@ def _run(chosen: argparse.Namespace) -> int:
 
 def _check_array(shard: Any, out: Path) -> None:
     """Raise ValueError where this Slurm array has another number of tasks than one before it."""
-    from ..store.directory import shards_in
+    from ..store.run_directory import shards_in
 
     others = [path.name for path in shards_in(out) if not path.name.endswith(f"-of-{shard.count}")]
     if others:

@@ -112,7 +112,7 @@ def _progress(progress: RunProgress, only_open: bool) -> dict[str, Any]:
 
 def _counts(progress: RunProgress) -> dict[str, Any]:
     """What is done in all cells of a run, or of a shard, and whether it goes on."""
-    from ..store.directory import UNKNOWN
+    from ..store.run_directory import UNKNOWN
 
     return {
         "path": progress.path,
@@ -196,9 +196,9 @@ def _compare(chosen: argparse.Namespace) -> None:
 def _merge(chosen: argparse.Namespace) -> int:
     from ..store import export, merge
     from ..store.cell_progress import ProgressWriter
-    from ..store.directory import shards_in
     from ..store.export import keep_numbers
     from ..store.merge import missing_shards
+    from ..store.run_directory import shards_in
 
     sources = chosen.shards or shards_in(chosen.out)
 

@@ -14,11 +14,11 @@ from .budget import Budget, BudgetQuestion, budget, curves_over_delays, over_del
 from .budget import delays_table as delays_table
 from .budget import limit_in_words as limit_in_words
 from .fit import Bounds, Fit, fit
+from .hit_tables import is_shipped as is_shipped
+from .hit_tables import watching as watching
 from .noise_limit import NoiseLimitRow, NoiseLimitTable, noise_limit
 from .scaling_curves import Curve, read_curves
 from .two_sources import TwoSourceFit, fit_two_sources
-from .worst_path import is_shipped as is_shipped
-from .worst_path import watching as watching
 
 __all__ = [
     "Bounds",

@@ -33,8 +33,7 @@ from ..stats.critical_values import clopper_pearson, student_t
 from ..stats.intervals import check_confidence, rare_event_margin
 from ..units import Time, parse_seconds, show_seconds, to_ticks
 from .fit import Bounds
-from .models import ASSUMED, MOST_ROUNDS, RANKS
-from .worst_path import (
+from .hit_tables import (
     UNIT,
     HitTable,
     SearchProgress,
@@ -44,6 +43,7 @@ from .worst_path import (
     pairs_of_steps,
     simulated_extra,
 )
+from .step_noise_models import ASSUMED, MOST_ROUNDS, RANKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,8 +23,8 @@ from ..old_names import names_old_attributes
 from ..result_table import Report
 from ..stats.intervals import check_confidence
 from ..units import Time, parse_seconds, show_seconds
-from .models import ASSUMED, IN_STEP, Model, make_model
 from .scaling_curves import Curve
+from .step_noise_models import ASSUMED, IN_STEP, Model, make_model
 
 if TYPE_CHECKING:
     import pandas

@@ -32,7 +32,7 @@ from ..measured.formats import Text
 from ..measured.load import load_text
 from ..measured.measurements import parts_of_collective
 from ..units import LONGEST_SECONDS, parse_seconds, warn_of_long
-from .models import MOST_ROUNDS
+from .step_noise_models import MOST_ROUNDS
 
 Floats = npt.NDArray[np.float64]
 _MOST_RANKS = 2**MOST_ROUNDS

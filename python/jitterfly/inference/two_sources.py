@@ -29,8 +29,8 @@ from .fit import (
     misfit_limit,
     shown_amount,
 )
-from .models import ASSUMED, IN_STEP, Model, make_model
 from .scaling_curves import Curve
+from .step_noise_models import ASSUMED, IN_STEP, Model, make_model
 
 if TYPE_CHECKING:
     import pandas

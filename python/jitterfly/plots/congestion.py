@@ -17,7 +17,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 
 from ..congestion import CongestionCase, FatTree, congestion_realization
-from ..congestion.study import FigurePoint
+from ..congestion.hsl09_settings import FigurePoint
 from ..fields import grouped
 from . import style
 

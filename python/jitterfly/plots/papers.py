@@ -340,9 +340,9 @@ def draw_hm18_table(results: Results, observable: str | None = None) -> Figure:
     cells = results.panels("probability")[0].cells
     x = np.array([float(cell.coordinates["probability"]) for cell in cells])
     for name, look in looks.items():
-        series.draw_series(panel, x, [cell.facts.get(name) for cell in cells], look, few=False)
+        series.draw_series(panel, x, [cell.facts.get(name) for cell in cells], look, few_runs=False)
         targets.draw(panel, list(x), name, cells, look)
-    handles: list[Any] = series.legend_handles(looks, bands=False, few=False)
+    handles: list[Any] = series.legend_handles(looks, bands=False, few_runs=False)
     handles += [*series.band_handles(looks), *targets.handles]
     for look, (what, numbers) in zip(style.SERIES[2:], hm18.TABLE.items(), strict=False):
         for kind, seconds in numbers.items():

@@ -40,7 +40,7 @@ def draw_series(
     x: FloatsLike,
     facts: Sequence[MainNumbers | None],
     look: Look,
-    few: bool = True,
+    few_runs: bool = True,
     bar: float | None = None,
 ) -> None:
     """5-95 % band, median, mean with its 95 % interval, and a 30-run mean with its range.
@@ -51,7 +51,7 @@ def draw_series(
         Positions.
     facts : Sequence[MainNumbers | None]
         What is known at each position; None leaves a gap.
-    few : bool
+    few_runs : bool
         Whether 30-run means are drawn.
     bar : float, optional
         Points; the 5-95 % range is a pale bar as wide at each position, not a band.
@@ -76,10 +76,10 @@ def draw_series(
             )
     draw_means(
         axes, x, [f.mean if f is not None else None for f in facts], **look.marked, linewidth=1.7,
-        markersize=4, elinewidth=1.7, zorder=4, **({} if few else _CAPS),
+        markersize=4, elinewidth=1.7, zorder=4, **({} if few_runs else _CAPS),
     )  # fmt: skip
-    if few:
-        _draw_few(axes, x, facts, look)
+    if few_runs:
+        _draw_few_runs(axes, x, facts, look)
 
 
 def draw_means(axes: Axes, x: FloatsLike, means: Sequence[Estimate | None], **options: Any) -> None:
@@ -165,7 +165,7 @@ def of_interval(facts: Sequence[MainNumbers], *, named: bool = True) -> str:
     return ", ".join(filter(None, [" or ".join(statistics), interval]))
 
 
-def _draw_few(axes: Axes, x: Any, facts: Sequence[MainNumbers | None], look: Look) -> None:
+def _draw_few_runs(axes: Axes, x: Any, facts: Sequence[MainNumbers | None], look: Look) -> None:
     kept = [(at, f.few) for at, f in zip(x, facts, strict=True) if f is not None and f.few]
     if not kept:
         return
@@ -181,12 +181,14 @@ def _draw_few(axes: Axes, x: Any, facts: Sequence[MainNumbers | None], look: Loo
     )  # fmt: skip
 
 
-def legend_handles(looks: dict[str, Look], *, bands: bool = True, few: bool = True) -> list[Any]:
+def legend_handles(
+    looks: dict[str, Look], *, bands: bool = True, few_runs: bool = True
+) -> list[Any]:
     """What the marks of `draw_series` mean, series by series."""
     handles = [line_handle(look, f"{name}: mean, 95 % interval") for name, look in looks.items()]
     if bands:
         handles += band_handles(looks)
-    if few:
+    if few_runs:
         handles.append(
             Line2D([], [], color=INK, marker="o", markersize=3.6, linewidth=0.7,
                    markerfacecolor="white",

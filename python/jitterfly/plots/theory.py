@@ -20,7 +20,7 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from ..theory.comparison import Ends, Growth, Limits, Points
+from ..theory.figure_data import Ends, Growth, Limits, Points
 from . import style
 
 

@@ -1,6 +1,6 @@
 """HTML report of `jitterfly reproduce`: every figure of the papers beside its claims.
 
-`document` is what a report holds, `page` turns it into HTML and knows nothing of studies and
-stores, `sections` fills it from runs, `hsl09` and `theory` add what no study is, and `reproduce`
-runs the studies.
+`report_content` is what a report holds, `html_page` turns it into HTML and knows nothing of studies
+and stores, `claims_table` is that of all claims, `sections` fills a report from runs, `hsl09` and
+`theory` add what no study is, and `reproduce` runs the studies.
 """

@@ -24,7 +24,7 @@ from ..congestion import (
     Topology,
     bisection_bandwidth,
 )
-from ..congestion.study import (
+from ..congestion.hsl09_settings import (
     FIGURES,
     MAPS,
     SYSTEMS,
@@ -42,7 +42,7 @@ from ..progress import Tell, show_duration
 from ..result_table import csv_text, ends
 from ..studies import STREAM_VERSION
 from ..sweep.executors import backend_of, check_workers
-from .document import Picture, Section, Table
+from .report_content import Picture, Section, Table
 from .sections import Tally, add_time, width
 
 NAMES = {f"hsl09_{name.lower()}": name for name in FIGURES}

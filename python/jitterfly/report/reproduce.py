@@ -24,9 +24,9 @@ from ..studies import Study, load_study
 from ..studies.toml import shipped_folder
 from ..sweep import CellsFailed, Stopped, run
 from . import hsl09, theory
-from .comparison import PARTS, to_json
-from .document import Section
-from .page import page
+from .claims_table import PARTS, to_json
+from .html_page import page
+from .report_content import Section
 from .sections import Tally, add_time, few_runs_section, recorded_bytes, report, section
 
 PAGE = "report.html"

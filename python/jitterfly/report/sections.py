@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..claims import judge
-from ..congestion.study import FigurePoint
+from ..congestion.hsl09_settings import FigurePoint
 from ..fields import grouped
 from ..files import write_whole
 from ..info import __version__, info
@@ -24,7 +24,7 @@ from ..results.main_numbers import RUNS, MainNumbers
 from ..results.tables import SELECTION
 from ..results.text_table import interval, show_number, show_ranks
 from ..units import show_seconds
-from .document import Facts, Picture, Report, Section, Table
+from .report_content import Facts, Picture, Report, Section, Table
 
 _LARGEST = 2**20  # bytes of a drawing; larger ones go into the page as pixels
 _MANY = 100  # cells of a map: each is drawn with its number, and together they are larger than that

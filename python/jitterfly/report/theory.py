@@ -24,10 +24,10 @@ from ..plots import draw
 from ..progress import Tell
 from ..simulate import simulate
 from ..stats import Estimate, mean
-from ..theory.comparison import Ends, Floats, Growth, Limits, Points
+from ..theory.figure_data import Ends, Floats, Growth, Limits, Points
 from ..units import show_seconds
-from .document import Facts, Picture, Report, Section, Table
-from .page import page
+from .html_page import page
+from .report_content import Facts, Picture, Report, Section, Table
 from .sections import width
 
 SEED = 4

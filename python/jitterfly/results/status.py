@@ -8,8 +8,8 @@ from ..fields import counted, first_few
 from ..observables import TargetState
 from ..store import Store
 from ..store.cell_progress import CellProgress, RunProgress, TargetProgress
-from ..store.directory import UNKNOWN
 from ..store.merge import missing_shards
+from ..store.run_directory import UNKNOWN
 from ..units import show_seconds
 from .text_table import WIDTH, interval, with_sentences
 

@@ -15,7 +15,8 @@ from ..observables import Decision, Target
 from ..progress import each
 from ..stats import Estimate
 from ..studies import shown_labels
-from .directory import (
+from .metadata import META
+from .run_directory import (
     MANY,
     PROGRESS,
     RECORDS,
@@ -28,7 +29,6 @@ from .directory import (
     valid_content,
     write_cached,
 )
-from .metadata import META
 from .store import Store
 
 _SOON = 60.0  # seconds, from what a run wrote down last to its last record

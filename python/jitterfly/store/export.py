@@ -18,8 +18,8 @@ from ..memory import show_bytes
 from ..optional_packages import package
 from ..progress import phase
 from .dataset import dataset_of
-from .directory import MANY, fingerprint_of
 from .numbers import Numbers
+from .run_directory import MANY, fingerprint_of
 from .store import Store
 
 if TYPE_CHECKING:

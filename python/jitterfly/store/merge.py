@@ -12,10 +12,10 @@ import numpy as np
 from ..observables import Summary
 from ..progress import each
 from ..studies import Cell
-from .directory import SHARDS, shards_in
 from .metadata import META, differences, joined, situations
 from .record_files import RecordSeries, Span, covering_steps, gaps
 from .record_format import RAW, Ints
+from .run_directory import SHARDS, shards_in
 from .store import Store
 
 

@@ -1,6 +1,6 @@
 """`store.json`: format, seed, versions of a run; which edited studies can be resumed.
 
-What is done with one that can not: `directory`.
+What is done with one that can not: `run_directory`.
 
 The hash by which a case's records are found is another one: `hash_case` of `studies.grid`.
 """

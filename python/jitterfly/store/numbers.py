@@ -23,7 +23,7 @@ from ..progress import each
 from ..stats import Estimate
 from ..studies import Cell, Study, axis_unit
 from ..units import show_seconds
-from .directory import NUMBERS, has_records, valid_content, write_cached
+from .run_directory import NUMBERS, has_records, valid_content, write_cached
 
 if TYPE_CHECKING:
     import pandas

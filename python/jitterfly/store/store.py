@@ -34,8 +34,15 @@ from ..studies.grid import find_cell
 from . import dataset, metadata, numbers
 from .background_writer import BackgroundWriter
 from .cell_records import CellRecords, RecentSamples
-from .directory import RECORDS, check_directory, locked, shared_files, started_shards, take_over
 from .record_files import RecordFiles, too_many_files
+from .run_directory import (
+    RECORDS,
+    check_directory,
+    locked,
+    resume_or_clear,
+    shared_files,
+    started_shards,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -90,7 +97,7 @@ class Store:
         check_directory(path, force)
         with locked(path):
             with phase(f"comparing with what is in {path}"):
-                meta = take_over(path, study, meta, force)
+                meta = resume_or_clear(path, study, meta, force)
                 (path / RECORDS).mkdir(exist_ok=True)
                 if too_many_files(study.cells()) or shared_files(path):
                     meta["format"] = metadata.SHARED_FORMAT

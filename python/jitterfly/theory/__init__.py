@@ -7,7 +7,6 @@ under independent delays, and bounds of the last rank's. `largest`: the largest 
 
 from .bounds import completion_bound, saturation
 from .closed_forms import collective_completion, loggp_completion, noise_free_completion, round_time
-from .delays import StepModel
 from .largest import (
     Largest,
     Residual,
@@ -17,6 +16,7 @@ from .largest import (
     largest_residual,
 )
 from .recursion import LastRank, OneRank, last_rank, one_rank
+from .step_delays import StepModel
 
 __all__ = [
     "Largest",

@@ -9,8 +9,8 @@ import numpy as np
 from ..case import Case, check_case
 from ..units import from_ticks
 from .closed_forms import noise_free_completion
-from .delays import StepModel, delays_of
 from .largest import largest_residual
+from .step_delays import StepModel, delays_of
 
 
 def completion_bound(case: Case) -> float:

@@ -23,8 +23,8 @@ from ..units import (
     parse_seconds,
     to_ticks,
 )
-from .delays import Floats, RandomDelay, check_probability
-from .laws import Bracket, Mesh
+from .probability_laws import Bracket, Mesh
+from .step_delays import Floats, RandomDelay, check_probability
 
 MOST_DRAWS = 2**62
 

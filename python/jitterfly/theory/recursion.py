@@ -18,8 +18,8 @@ import numpy.typing as npt
 from ..case import Case
 from ..fields import check_numbers, check_power_of_two, shorten
 from ..units import TICKS_PER_SECOND
-from .delays import CollectiveDelays, Floats, RandomDelay, StepModel, Ticks, delays_of
-from .laws import Bracket, Lattice, Mesh
+from .probability_laws import Bracket, Lattice, Mesh
+from .step_delays import CollectiveDelays, Floats, RandomDelay, StepModel, Ticks, delays_of
 
 
 @dataclass(frozen=True)

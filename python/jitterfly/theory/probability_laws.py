@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..units import LONGEST_TICKS
-from .delays import Floats, RandomDelay, Ticks
+from .step_delays import Floats, RandomDelay, Ticks
 
 _PIECES = 32  # of the longer array
 _SMALLEST = 128  # entries below which the direct sum is as fast

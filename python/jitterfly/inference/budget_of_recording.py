@@ -38,8 +38,8 @@ from .budget import (
     under_way_note,
 )
 from .fit import Bounds
-from .models import ASSUMED
-from .worst_path import UNIT, SearchProgress, simulated_extra
+from .hit_tables import UNIT, SearchProgress, simulated_extra
+from .step_noise_models import ASSUMED
 
 _PILOT = 100  # realizations that plan the rest
 _MOST_STEPS = 2e9
@@ -49,7 +49,7 @@ _STEP = 0.3  # of ln p, over which the pilot tells the slope
 
 
 @dataclass(frozen=True)
-class Thinned:
+class RecordingBudget:
     """The answer: p at most, the measured p, and their ratio.
 
     `events` are the detours measured, `rate` per second of a CPU; their mean is as skewed as that
@@ -126,7 +126,7 @@ class Thinned:
         return [*lines, message, how, *few, *under_way, f"{ASSUMED} they may be more frequent"]
 
 
-def thinned(
+def budget_of_recording(
     path: Path,
     ranks: int,
     latency: Time,
@@ -137,7 +137,7 @@ def thinned(
     confidence: float = 0.95,
     precision: float | None = None,
     seed: int = 1,
-) -> Thinned:
+) -> RecordingBudget:
     """The largest probability of a measured detour in a step that keeps a limit.
 
     Parameters as of `BudgetQuestion` and `budget`; the mean rank's quantiles have no interval here.
@@ -160,9 +160,9 @@ def thinned(
     room = left / TICKS_PER_SECOND
     bounds, long_share = _mean_bounds(delay)
 
-    def answer(state: str, p: Bounds, count: int = 0) -> Thinned:
+    def answer(state: str, p: Bounds, count: int = 0) -> RecordingBudget:
         known = (events, long_share * events, rate)
-        return Thinned(question, path.name, state, p, *known, count, confidence)
+        return RecordingBudget(question, path.name, state, p, *known, count, confidence)
 
     if question.state == NEVER:
         return answer(NEVER, Bounds(0.0, 0.0, 0.0))

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ..distributions import Exponential
 from ..fields import check_choice
-from .worst_path import UNIT, hit_table, interpolated, one_rank_tail, progress_part, simulated_extra
+from .hit_tables import UNIT, hit_table, interpolated, one_rank_tail, progress_part, simulated_extra
 
 Floats = npt.NDArray[np.float64]
 

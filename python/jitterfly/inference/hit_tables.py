@@ -7,7 +7,7 @@ with disjoint branches), or of the last rank, which is later and has no closed f
 
 The distribution of M on the last rank depends on p and the number of ranks alone, so one table of
 simulated counts serves every latency and every duration. It is shipped;
-``python -m jitterfly.inference.worst_path`` makes it again (a quarter of an hour on two cores). All
+``python -m jitterfly.inference.hit_tables`` makes it again (a quarter of an hour on two cores). All
 p of a size see the same noise, so the means rise with p; between them, and below them, the
 interpolation keeps to what is exact.
 """

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..claims import VERDICTS, Judged, count_by_ours, show_counts
-from .document import Report
+from .report_content import Report
 
 PARTS = "parts.json"
 """The file beside the report."""

@@ -10,8 +10,8 @@ from itertools import groupby
 from pathlib import Path
 
 from ..claims import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS, Finding, Judged, whose_limits
-from .comparison import HEADER, TITLE, limit_text
-from .document import Facts, Picture, Report, Section, Table
+from .claims_table import HEADER, TITLE, limit_text
+from .report_content import Facts, Picture, Report, Section, Table
 
 # A browser that obeys it loads nothing at all: pictures are in the file.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"

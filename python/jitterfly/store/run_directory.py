@@ -197,13 +197,15 @@ def check_directory(path: Path, force: bool) -> None:
             "choose another `out`, or `force` to replace it"
         )
     if has_records(path):
-        return  # of a run whose store.json is gone: `take_over` compares them
+        return  # of a run whose store.json is gone: `resume_or_clear` compares them
     shards = set(shards_in(path))
     if any(entry not in shards for entry in path.iterdir()):
         raise ValueError(f"{path} is not empty and holds no run; choose another `out`, or `force`")
 
 
-def take_over(path: Path, study: Study, meta: Mapping[str, Any], force: bool) -> dict[str, Any]:
+def resume_or_clear(
+    path: Path, study: Study, meta: Mapping[str, Any], force: bool
+) -> dict[str, Any]:
     """Compare with the run that is in `path`, and clear it away where it must be.
 
     Returns
