@@ -25,7 +25,7 @@ from .measured.formats import Text
 from .measured.measurements import full_name, parts_of_collective
 from .measured.network_parameters import is_pingpong
 from .noise_free import noise_free_observations, noise_only_delays
-from .result_table import ResultTable, aligned, csv_text, ends, kept, show_time
+from .result_table import ResultTable, aligned, csv_text, show_time, value_low_high, write_if_path
 from .simulate import simulate
 from .stats import Estimate
 from .stats.autocorrelation import Series, too_few
@@ -188,11 +188,11 @@ class Agreement(ResultTable):
     def to_csv(self, path: str | Path | None = None) -> str:
         """A line for each row; also written to `path`, where it is given."""
         rows = [
-            (row.ranks, row.bytes, row.what, *ends(row.measured, row.simulated), row.ratio,
-             row.verdict)
+            (row.ranks, row.bytes, row.what, *value_low_high(row.measured, row.simulated),
+             row.ratio, row.verdict)
             for row in self.rows
         ]  # fmt: skip
-        return kept(csv_text([_COLUMNS, *rows]), path)
+        return write_if_path(csv_text([_COLUMNS, *rows]), path)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Quantiles against quantiles, or the rows of a table; written to `path`, too.

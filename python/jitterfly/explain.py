@@ -39,9 +39,9 @@ from .fields import MOST_THREADS
 from .noise import Noise
 from .noise.source import name_in_case
 from .program import compile_case
-from .result_table import ResultTable, aligned, csv_text, ends, kept
+from .result_table import ResultTable, aligned, csv_text, value_low_high, write_if_path
 from .simulate import check_run, check_times, reporting
-from .slowdown import given_in_words, in_words, parts_in_words, repetition
+from .slowdown import given_in_words, part_in_words, parts_in_words, repetition
 from .stats import Estimate
 from .steps import ASK, COPY
 from .units import from_ticks, show_seconds, show_size
@@ -332,12 +332,14 @@ class DelayByCause(ResultTable):
 
     def ranks_to_csv(self, path: str | Path | None = None) -> str:
         """A line for each rank; also written to `path`, where it is given."""
-        return kept(csv_text([RANK_COLUMNS, *self.rank_rows()]), path)
+        return write_if_path(csv_text([RANK_COLUMNS, *self.rank_rows()]), path)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """A line for each cause; also written to `path`, where it is given."""
-        rows = [(row.cause, *ends(row.mean), row.share, row.largest) for row in self.rows()]
-        return kept(csv_text([_COLUMNS, *rows]), path)
+        rows = [
+            (row.cause, *value_low_high(row.mean), row.share, row.largest) for row in self.rows()
+        ]
+        return write_if_path(csv_text([_COLUMNS, *rows]), path)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The delay by cause, from the quickest realizations to the slowest, and waits by rank.
@@ -449,10 +451,10 @@ class Explanation(DelayByCause):
         """The case: of each source what its cause in the tables stands for."""
         case = self.case
         told = [
-            f"{in_words(case.algorithm)}, {show_size(case.message_bytes)}{repetition(case)}",
+            f"{part_in_words(case.algorithm)}, {show_size(case.message_bytes)}{repetition(case)}",
             *given_in_words(case),
         ]
-        noise = [f"noise.{i}: {in_words(one)}" for i, one in enumerate(case.noise)]
+        noise = [f"noise.{i}: {part_in_words(one)}" for i, one in enumerate(case.noise)]
         return [*told, *(noise or ["noise: none"])]
 
     def _realizations_in_words(self) -> str:

@@ -80,21 +80,21 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     return text.getvalue()
 
 
-def kept(text: str, path: str | Path | None) -> str:
+def write_if_path(text: str, path: str | Path | None) -> str:
     """The text of a table, also written to a file where one is given."""
     if path is not None:
         write_whole(Path(path), text.encode())
     return text
 
 
-def ends(*estimates: Estimate) -> list[Any]:
+def value_low_high(*estimates: Estimate) -> list[Any]:
     """Value, low and high of each."""
     return [end for one in estimates for end in (one.value, one.low, one.high)]
 
 
 def show_time(estimate: Estimate) -> str:
     """A time with its interval; a question mark for an end that is not known."""
-    return show_interval(ends(estimate))
+    return show_interval(value_low_high(estimate))
 
 
 def show_interval(numbers: Iterable[float], show: Callable[[float], str] = show_seconds) -> str:

@@ -57,7 +57,7 @@ from .program import (
     ranks_of_rows,
     row_count,
 )
-from .result_table import csv_text, kept
+from .result_table import csv_text, write_if_path
 from .units import (
     LONGEST_SECONDS,
     LONGEST_TICKS,
@@ -151,7 +151,7 @@ class Result:
         """
         numbers = range(self.first_realization, self.first_realization + len(self.ticks))
         rows = ([number, *row] for number, row in zip(numbers, self.samples.tolist(), strict=True))
-        return kept(csv_text(chain([("realization", *self.observations)], rows)), path)
+        return write_if_path(csv_text(chain([("realization", *self.observations)], rows)), path)
 
     def to_xarray(self) -> xarray.Dataset:
         """The samples over realizations, cycles, and what else the case has.

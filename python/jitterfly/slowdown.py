@@ -32,7 +32,7 @@ from .noise.source import check_sources
 from .noise_free import noise_only_delays
 from .old_names import names_old_arguments
 from .rare_noise import SourceHits, expectation, may_lack, unmet_sources
-from .result_table import ResultTable, aligned, csv_text, ends, kept, show_time
+from .result_table import ResultTable, aligned, csv_text, show_time, value_low_high, write_if_path
 from .simulate import Result, mean_of, simulate_checked
 from .stats import Estimate
 from .stats.critical_values import normal
@@ -119,9 +119,11 @@ class SlowdownTable(ResultTable):
     def title(self, where: str = "") -> str:
         """What was simulated, and under which noise; `where` stands between them."""
         size = show_size(self.case.message_bytes)
-        noise = "; ".join(map(in_words, self.case.noise))
+        noise = "; ".join(map(part_in_words, self.case.noise))
         repeated = repetition(self.case)
-        return f"{in_words(self.case.algorithm)}, {size}{repeated}{where}, under noise: {noise}"
+        return (
+            f"{part_in_words(self.case.algorithm)}, {size}{repeated}{where}, under noise: {noise}"
+        )
 
     def lines(self) -> list[str]:
         """The table as text."""
@@ -136,7 +138,7 @@ class SlowdownTable(ResultTable):
         """What pictures say below their title: network and realizations, what the intervals are."""
         first = self.rows[0]
         return [
-            f"network: {in_words(self.case.network)}",
+            f"network: {part_in_words(self.case.network)}",
             f"{first.mean.realizations:,} realizations for each number of ranks, seed {self.seed}; "
             f"{100 * first.mean.confidence:g} % intervals of mean and slowdown",
         ]
@@ -215,12 +217,12 @@ class SlowdownTable(ResultTable):
         Also written to `path`, where it is given.
         """
         rows = [
-            (row.ranks, row.noise_free, *ends(row.mean, row.p50, row.p99, row.slowdown),
+            (row.ranks, row.noise_free, *value_low_high(row.mean, row.p50, row.p99, row.slowdown),
              row.lacks, row.mean.events, row.mean.realizations, row.mean.confidence, self.seed,
              self.resampled.shape[1], *question_cells(self.case))
             for row in self.rows
         ]  # fmt: skip
-        return kept(csv_text([COLUMNS, *rows]), path)
+        return write_if_path(csv_text([COLUMNS, *rows]), path)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Completion and slowdown against ranks; of one number of ranks its realizations.
@@ -462,7 +464,7 @@ def unmet_of(case: Case, row: SlowdownRow) -> list[SourceHits]:
 
     `row`: as of `row_of`, with the interval of the sample.
     """
-    mean, low, high = (float(end) * TICKS_PER_SECOND for end in ends(row.mean))
+    mean, low, high = (float(end) * TICKS_PER_SECOND for end in value_low_high(row.mean))
     return unmet_sources(case, mean, max(high - mean, mean - low), row.mean.realizations)
 
 
@@ -484,7 +486,7 @@ def unmet_notes(
         most = max(source.most for _, source in own) / TICKS_PER_SECOND
         shown = noise[place]
         told = expectation(
-            rarest, realizations, shown if isinstance(shown, str) else in_words(shown)
+            rarest, realizations, shown if isinstance(shown, str) else part_in_words(shown)
         )
         others = [other for other, _ in own if other != ranks]
         where = show_ranks([ranks]) + (f", too few also on {show_ranks(others)}" * bool(others))
@@ -547,9 +549,9 @@ def repetition(case: Case) -> str:
 
 def question_cells(case: Case, noise: str = "") -> tuple[object, ...]:
     """What stands in `QUESTION_COLUMNS`; `noise` in place of the case's."""
-    sources = noise or "; ".join(map(in_words, case.noise))
-    return (in_words(case.algorithm), case.message_bytes, case.cycles, case.compute_time,
-            in_words(case.network), sources)  # fmt: skip
+    sources = noise or "; ".join(map(part_in_words, case.noise))
+    return (part_in_words(case.algorithm), case.message_bytes, case.cycles, case.compute_time,
+            part_in_words(case.network), sources)  # fmt: skip
 
 
 def show_ranks(counts: list[int]) -> str:
@@ -569,7 +571,7 @@ def show_ratio(estimate: Estimate) -> str:
     >>> show_ratio(Estimate(1.0041, 1.003, 1.006, 0.95, 100))
     '1.004 [1.003, 1.006]'
     """
-    numbers = list(map(float, ends(estimate)))
+    numbers = list(map(float, value_low_high(estimate)))
     different = len(set(numbers))
     value = low = high = ""
     for digits in range(3, _MOST_DIGITS + 1):
@@ -581,12 +583,12 @@ def show_ratio(estimate: Estimate) -> str:
     return f"{value} [{low}, {high}]" if math.isfinite(float(estimate.low)) else f"{value} [?, ?]"
 
 
-def in_words(part: Component) -> str:
+def part_in_words(part: Component) -> str:
     """A part of a case with the fields that were given, times with units; a file by its name.
 
     Examples
     --------
-    >>> in_words(USUAL_NETWORK)
+    >>> part_in_words(USUAL_NETWORK)
     'loggops, L = 1 µs, o = 200 ns, G = 100 ps'
     """
     return ", ".join(parts_in_words(part))
@@ -599,7 +601,7 @@ def given_in_words(case: Case) -> list[str]:
         "arrival": case.arrival,
         "speed of the ranks": case.speed,
     }
-    return [f"{name}: {in_words(part)}" for name, part in given.items() if part is not None]
+    return [f"{name}: {part_in_words(part)}" for name, part in given.items() if part is not None]
 
 
 def parts_in_words(part: Component) -> list[str]:
@@ -607,7 +609,7 @@ def parts_in_words(part: Component) -> list[str]:
     if isinstance(part, Hierarchy):
         levels = [
             f"{level.name or ''} {'all' if level.size is None else level.size}".strip()
-            + f": {in_words(level.network)}"
+            + f": {part_in_words(level.network)}"
             for level in part.levels
         ]
         placed = part.placement if isinstance(part.placement, str) else "given"
@@ -628,7 +630,7 @@ def parts_in_words(part: Component) -> list[str]:
         elif isinstance(value, Distribution):
             shown = value.name
         elif isinstance(value, Component):
-            shown = f"({inside})" if "," in (inside := in_words(value)) else inside
+            shown = f"({inside})" if "," in (inside := part_in_words(value)) else inside
         elif isinstance(value, np.ndarray) or (isinstance(value, tuple) and len(value) > _SHOWN):
             shown = f"{np.size(value):,} numbers from {np.min(value):g} to {np.max(value):g}"
         else:

@@ -119,7 +119,9 @@ def test_what_stands_behind_the_choices(tmp_path):
 
 def test_a_comment_is_one_line(tmp_path, monkeypatch):
     """A file's name may hold a line break, after which numbers would be rules."""
-    monkeypatch.setattr("jitterfly.advice.question.in_words", lambda part: "file = a\n7 7 7.noise")
+    monkeypatch.setattr(
+        "jitterfly.advice.question.part_in_words", lambda part: "file = a\n7 7 7.noise"
+    )
     (path,) = won_by("ring", [4], [8]).write_tuning(tmp_path / "a.rules")
     assert "file = a 7 7 7.noise" in path.read_text()
     assert list(read_rules(path.read_text())) == [ALLREDUCE]

@@ -239,7 +239,7 @@ def test_nccls_comments_say_what_a_ring_is_here(tmp_path):
 
 def test_a_long_comment_is_no_line_of_nccl(tmp_path, monkeypatch):
     """What its reader cuts off behind 255 letters would be taken for a line."""
-    words = "jitterfly.advice.question.in_words"
+    words = "jitterfly.advice.question.part_in_words"
     line = "allreduce,0,9999999,ring,simple,-1,-1,8,-1,-1"
     monkeypatch.setattr(words, lambda part: "x" * 250 + f" {line} {line}\n{line}")
     made = answer(ON_GPUS, candidates=NAMED)

@@ -14,7 +14,7 @@ from support.quick_pictures import quick_pictures
 import jitterfly as jf
 from jitterfly.advice import COLLECTIVES, known
 from jitterfly.cli import main
-from jitterfly.slowdown import USUAL_NETWORK, in_words, show_ratio
+from jitterfly.slowdown import USUAL_NETWORK, part_in_words, show_ratio
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
@@ -128,12 +128,12 @@ def test_parts_in_words():
     assert show_ratio(Estimate(1.2901, 1.2898, 1.2904, 0.95, 10)) == "1.2901 [1.2898, 1.2904]"
     assert show_ratio(Estimate(1.29, 1.2900001, 1.2900002, 0.95, 10)) == "1.29 [1.29, 1.29]"
     assert show_ratio(Estimate(1.29, 1.29, 1.29, 0.95, 10)) == "1.29 [1.29, 1.29]"
-    assert in_words(NOISE) == "periodic, period = 1 ms, duration = 25 µs, start = stationary"
-    assert in_words(jf.TraceNoise(str(FILE))) == "trace, file = vm.noise"
+    assert part_in_words(NOISE) == "periodic, period = 1 ms, duration = 25 µs, start = stationary"
+    assert part_in_words(jf.TraceNoise(str(FILE))) == "trace, file = vm.noise"
     speed = jf.SpeedNoise(jf.Lognormal(median=1, sigma=0.05))  # a factor has no unit
-    assert in_words(speed) == "speed, factor = Lognormal(median=1.0, sigma=0.05)"
-    assert in_words(jf.SpeedNoise(1.5)) == "speed, factor = 1.5"
-    assert in_words(jf.Hockney("1us", 0)) == "hockney, alpha = 1 µs, beta = 0 s"
+    assert part_in_words(speed) == "speed, factor = Lognormal(median=1.0, sigma=0.05)"
+    assert part_in_words(jf.SpeedNoise(1.5)) == "speed, factor = 1.5"
+    assert part_in_words(jf.Hockney("1us", 0)) == "hockney, alpha = 1 µs, beta = 0 s"
 
 
 # --- few rare events
@@ -452,7 +452,7 @@ def test_every_candidate_of_advise_is_an_algorithm(capsys, collective):
         made = known(collective)[name].make(64, read_network_of(network), 8)
         assert json.loads(out)["algorithm"] == made.to_dict()
         if name != made.kind:
-            assert f"algorithm: {name} is {in_words(made)}" in err
+            assert f"algorithm: {name} is {part_in_words(made)}" in err
 
 
 def read_network_of(text):

@@ -27,7 +27,7 @@ from jitterfly.measured import (
     noisefile,
 )
 from jitterfly.measured.description import describe
-from jitterfly.plots.noise import draw_measured, figure_of
+from jitterfly.plots.noise import draw_measured, figure_of_measured
 
 PNG = b"\x89PNG"
 
@@ -91,7 +91,7 @@ UNTRUSTED = {"untrusted": "CPU 0: its buffer was full"}
 def test_what_is_not_to_be_trusted_says_so_below_its_title(name, source):
     measured = Measured(tuple(PARTS[name]), "test", source)
     facts = describe(measured, periods=False)
-    told = " ".join(figure_of(measured, facts).texts[1].get_text().split())
+    told = " ".join(figure_of_measured(measured, facts).texts[1].get_text().split())
     assert ("not to be trusted: CPU 0: its buffer was full; test" in told) == bool(source)
 
 
@@ -113,7 +113,7 @@ def labels(axes):
 
 def drawn(parts, periods=False):
     measured = Measured(tuple(parts), "test")
-    return figure_of(measured, describe(measured, periods=periods))
+    return figure_of_measured(measured, describe(measured, periods=periods))
 
 
 @pytest.mark.full_scale
@@ -185,7 +185,7 @@ def test_a_million_is_drawn_as_fast(tmp_path):
     facts = {"parts": [{"quantiles": [], "periods": []}]}
     draw_measured(measured, tmp_path / "x.svg", facts)
     assert (tmp_path / "x.svg").stat().st_size < 2_000_000
-    figure = figure_of(measured, facts)
+    figure = figure_of_measured(measured, facts)
     assert max(len(line.get_xdata()) for axes in figure.axes for line in axes.lines) < 5000
 
 
@@ -285,7 +285,7 @@ def test_few_events_are_seen_and_empty_panels_have_no_numbers():
     """An event at the start of the recording is within the axes, not on their edge."""
     part = Detours([0, 10**12], [10**8, 10**8], 10**13)
     measured = Measured((part,), "test")
-    figure = figure_of(measured, describe(measured))
+    figure = figure_of_measured(measured, describe(measured))
     timeline, _, power = figure.axes
     left, right = timeline.get_xlim()
     assert left < 0

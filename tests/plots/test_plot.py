@@ -134,7 +134,7 @@ def test_recovery_stays_below_the_bound(tmp_path):
 
 def test_maps(tmp_path):
     results = make(MAPS, tmp_path / "out")
-    assert figures.figure_of(results.study) == "maps"
+    assert figures.figure_kind(results.study) == "maps"
     for name, observable in some([("b.svg", "gain"), ("a.png", None)], 1):
         picture(results, tmp_path / name, observable=observable)
     (grid,) = grids(results, "ranks", "duration", results.names)

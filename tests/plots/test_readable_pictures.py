@@ -21,7 +21,7 @@ from jitterfly.congestion.hsl09_settings import run_settings, settings
 from jitterfly.measured import Measured, load
 from jitterfly.measured.description import describe
 from jitterfly.plots import draw
-from jitterfly.plots.noise import figure_of
+from jitterfly.plots.noise import figure_of_measured
 from jitterfly.report.hsl09 import figures
 
 HEAD = """
@@ -303,7 +303,7 @@ def test_a_microsecond_is_written_in_one_way(units, kind):
 def noise(parts, periods=True):
     measured = Measured(tuple(parts), "test")
     with draw.drawing():
-        figure = figure_of(measured, describe(measured, periods=periods))
+        figure = figure_of_measured(measured, describe(measured, periods=periods))
         figure.draw_without_rendering()
     return figure
 

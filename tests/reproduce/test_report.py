@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from support.example_report import PNG, REPORT, STEEP, SVG
 
-from jitterfly.report.claims_table import TITLE, contents, markdown, to_json, update, verdicts
+from jitterfly.report.claims_table import TITLE, markdown, parts_as_json, to_json, update, verdicts
 from jitterfly.report.html_page import Html, page, tag, text
 from jitterfly.report.report_content import Picture, Report
 
@@ -151,7 +151,7 @@ def test_parts_as_data_and_as_a_page():
 
 
 def test_a_study_that_was_run_again_takes_its_place():
-    old, new = contents(REPORT), contents(replace(REPORT, sections=REPORT.sections[:1]))
+    old, new = parts_as_json(REPORT), parts_as_json(replace(REPORT, sections=REPORT.sections[:1]))
     new["sections"]["ms12_fig12"]["run"]["date"] = "later"
     both = update(old, new)
     assert both["sections"]["ms12_fig12"]["run"]["date"] == "later"

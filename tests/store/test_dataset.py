@@ -16,7 +16,7 @@ import jitterfly as jf
 from jitterfly import optional_packages
 from jitterfly.observables import STATISTICS
 from jitterfly.results import Results
-from jitterfly.results.figures import figure_of
+from jitterfly.results.figures import figure_kind
 from jitterfly.store import Store, export, to_xarray
 from jitterfly.studies import shown_labels
 
@@ -82,7 +82,7 @@ def test_a_number_for_a_distribution_is_a_number():
         assert found[path].values.tolist() == numbers
         assert found[path].attrs["units"] == unit
         assert found.estimate.sel({path: numbers[1]}).sizes["ranks"] == 2
-        assert figure_of(study) == "maps"
+        assert figure_kind(study) == "maps"
 
 
 def test_labels_and_units(out):

@@ -8,7 +8,7 @@ from support.paths import SWEEPS
 from support.scale import full_scale, some
 
 from jitterfly.claims import CLAIMS, check_claims
-from jitterfly.results.figures import check_figure, figure_of
+from jitterfly.results.figures import check_figure, figure_kind
 from jitterfly.studies import load_study, parse_study
 from jitterfly.theory import round_time
 
@@ -40,7 +40,7 @@ def test_study(path, full):
     assert study.source
     check_figure(study)
     check_claims(study)
-    assert figure_of(study) == study.figure
+    assert figure_kind(study) == study.figure
     assert study.claims
     cells = study.cells()
     # More than the 30 runs of the papers; but on 2^23 ranks so much of the noise is met in each of

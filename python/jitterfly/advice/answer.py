@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import optional_packages
 from ..fields import counted, first_few
-from ..result_table import ResultTable, aligned, csv_text, ends, kept
+from ..result_table import ResultTable, aligned, csv_text, value_low_high, write_if_path
 from ..slowdown import start_notes
 from ..stats import Estimate
 from ..units import show_seconds, show_size
@@ -197,7 +197,7 @@ class Advice(ResultTable):
                 of_cell | {"candidate": name, "state": "left out", "reason": why}
                 for name, why in cell.left_out.items()
             ]
-        return kept(
+        return write_if_path(
             csv_text([COLUMNS, *([row.get(name) for name in COLUMNS] for row in rows)]), path
         )
 
@@ -359,7 +359,7 @@ def _plain_estimate(estimate: Estimate) -> dict[str, Any]:
     """An estimate for JSON: what is unknown or has no end is None."""
     return {
         name: float(end) if math.isfinite(end) else None
-        for name, end in zip(("value", "low", "high"), ends(estimate), strict=True)
+        for name, end in zip(("value", "low", "high"), value_low_high(estimate), strict=True)
     }
 
 
@@ -618,7 +618,7 @@ def left_out_lines(cells: Sequence[AdviceCell]) -> list[str]:
 
 
 def _shown_time(estimate: Estimate) -> str:
-    value, low, high = map(float, ends(estimate))
+    value, low, high = map(float, value_low_high(estimate))
     if math.isnan(value):
         return ""
     text = show_seconds(value, 4)
@@ -644,7 +644,7 @@ def _known(value: float, spec: str) -> str:
 def _shown_ratio(candidate: RankedCandidate) -> str:
     if not candidate.versus:
         return ""
-    value, low, high = map(float, ends(candidate.ratio))
+    value, low, high = map(float, value_low_high(candidate.ratio))
     if low == high:
         return f"{value:.4g}"
     least = _above_one(low) if candidate.state == SLOWER else f"{low:.4g}" if low > 0 else "?"
@@ -657,7 +657,7 @@ def _above_one(value: float) -> str:
 
 
 def _shown_slowdown(estimate: Estimate) -> str:
-    value, low, high = map(float, ends(estimate))
+    value, low, high = map(float, value_low_high(estimate))
     if low == high:
         return f"{value:.3g}"
     return f"{value:.3g} [{_known(low, '.3g')}, {_known(high, '.3g')}]"

@@ -41,7 +41,7 @@ from ..noise import Noise
 from ..noise.source import check_sources
 from ..observables import quantile_share
 from ..rare_noise import ratio_with_lacks
-from ..slowdown import in_words
+from ..slowdown import part_in_words
 from ..stats import PairedQuantiles
 from ..stats.critical_values import binomial_ranks, student_t
 from ..stats.intervals import rare_event_margin
@@ -512,8 +512,8 @@ def _with_objects(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def setting_in_words(question: Question) -> list[str]:
     """Network, noise and message program in words, without what has its usual value."""
-    noise = "; ".join(map(in_words, question.noise)) or "none"
-    parts = [f"network {in_words(question.network)}", f"noise {noise}"]
+    noise = "; ".join(map(part_in_words, question.noise)) or "none"
+    parts = [f"network {part_in_words(question.network)}", f"noise {noise}"]
     if question.cycles > 1:
         parts.append(f"the last of {question.cycles:,} in a row")
     if question.compute_time:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..observables import Form
-from ..result_table import ends
+from ..result_table import value_low_high
 from ..results import CONVENTIONAL, REDUNDANT
 from ..results.figures import named
 from ..results.text_table import interval, show, show_ranks
@@ -134,7 +134,7 @@ def _first(where: str, part: str, first: Estimate, found: str) -> Finding:
 
 
 def _percent(share: Estimate) -> str:
-    value, low, high = (show(100 * float(end), ".1f") for end in ends(share))
+    value, low, high = (show(100 * float(end), ".1f") for end in value_low_high(share))
     return f"{value} % [{low}, {high}]"
 
 

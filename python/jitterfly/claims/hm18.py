@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..noise import StepNoise
-from ..result_table import ends
+from ..result_table import value_low_high
 from ..results.figures import named
 from ..results.text_table import interval, show_ranks
 from ..stats import Estimate
@@ -96,7 +96,7 @@ def _cost(name: str, cells: list[CellResults], limit: float) -> tuple[str, Estim
     cell = max(within, key=lambda s: (s.ranks, probability(s)))
     quiet = math.log2(cell.ranks) * _step(cell)
     mean = cell.facts[name].mean
-    value, low, high = (float(end) / quiet for end in ends(mean))
+    value, low, high = (float(end) / quiet for end in value_low_high(mean))
     ratio = Estimate(value, low, high, mean.confidence, mean.realizations)
     return f"p = {probability(cell):g} at {show_ranks(cell.ranks)} ranks", ratio
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..observables.summary import histogram_scale
-from ..result_table import ends
+from ..result_table import value_low_high
 from ..results.figures import named
 from ..results.text_table import interval, show_ranks
 from ..stats import Estimate
@@ -299,7 +299,7 @@ def _rise(results: Results, block: Block) -> list[Finding]:
 def _time(cell: CellResults, name: str) -> Estimate:
     """The mean completion behind a mean slowdown, seconds."""
     quiet, mean = quiet_time(cell, name), cell.facts[name].mean
-    value, low, high = (float(end) * quiet for end in ends(mean))
+    value, low, high = (float(end) * quiet for end in value_low_high(mean))
     return Estimate(value, low, high, mean.confidence, mean.realizations)
 
 

@@ -297,7 +297,7 @@ def _run_trace(chosen: argparse.Namespace) -> None:
 
     from ..plots import trace as picture
     from ..plots.draw import check_path
-    from ..slowdown import in_words, repetition
+    from ..slowdown import part_in_words, repetition
 
     check_path(chosen.out)
     check_size(case)
@@ -310,10 +310,10 @@ def _run_trace(chosen: argparse.Namespace) -> None:
         which = {"ranks": case.ranks, "seed": seed, "realization": realization}
         print_json("trace", **which, **summary._asdict(), written=[chosen.out])
         return
-    what = f"{in_words(case.algorithm)}, {case.ranks} ranks, {show_size(case.message_bytes)}"
-    noise = "; ".join(map(in_words, case.noise)) or "none"
+    what = f"{part_in_words(case.algorithm)}, {case.ranks} ranks, {show_size(case.message_bytes)}"
+    noise = "; ".join(map(part_in_words, case.noise)) or "none"
     print(f"{what}{repetition(case)}, under noise: {noise}")
-    print(f"network: {in_words(case.network)}")
+    print(f"network: {part_in_words(case.network)}")
     print(summary.line)
     print(f"written: {chosen.out}")
 

@@ -242,10 +242,10 @@ def tell_understood(
     `given` is whether the network was. `name` is what the algorithm was called, which is told where
     that is not its kind.
     """
-    from ..slowdown import in_words
+    from ..slowdown import part_in_words
 
     if algorithm is not None and name not in (None, algorithm.kind):
-        tell(f"algorithm: {name} is {in_words(algorithm)}")
-    tell(f"network: {in_words(network)}{'' if given else ' (none was given with --network)'}")
+        tell(f"algorithm: {name} is {part_in_words(algorithm)}")
+    tell(f"network: {part_in_words(network)}{'' if given else ' (none was given with --network)'}")
     for one in noise:
-        tell(f"noise: {in_words(one)}")
+        tell(f"noise: {part_in_words(one)}")

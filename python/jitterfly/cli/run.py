@@ -221,7 +221,7 @@ def _run(chosen: argparse.Namespace) -> int:
     names = list(RUN_FILES)
     names += [f"{study.name}.png"] if draw.can_draw() and given["shard"] is None else []
     if chosen.json:
-        print_json("run", **contents(store), written=[store.path / name for name in names])
+        print_json("run", **run_as_json(store), written=[store.path / name for name in names])
         return 0
     if given["shard"] is not None:
         print(f"written to {store.path}; when all are there: jitterfly merge {out}")
@@ -316,7 +316,7 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
     print("\n".join([*lines, "nothing was written"]))
 
 
-def contents(store: Any) -> dict[str, Any]:
+def run_as_json(store: Any) -> dict[str, Any]:
     """A run for programs: its study, a row for each cell, observable and statistic, its claims."""
     from ..claims.registry import judge
     from ..results import Results

@@ -173,7 +173,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     with show_phases(started) as phases:
         written = write_files(chosen, result, _RUN_FILES, phases)
     if chosen.json:
-        print_json("run", **contents(result), written=written)
+        print_json("run", **schedule_as_json(result), written=written)
     elif written:
         print("\nwritten: " + ", ".join(map(str, written)))
     return 0
@@ -226,7 +226,7 @@ def _question(answer: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def contents(result: Any) -> dict[str, Any]:
+def schedule_as_json(result: Any) -> dict[str, Any]:
     """The answer for programs."""
     from .. import stats
 

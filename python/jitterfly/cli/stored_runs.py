@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..fields import first_few
 from .output import add_json, print_json
-from .run import RUN_FILES, check_study, contents, show
+from .run import RUN_FILES, check_study, run_as_json, show
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -149,7 +149,7 @@ def _plot(chosen: argparse.Namespace) -> None:
         title=chosen.title,
     )
     if chosen.json:
-        print_json("plot", **contents(store), written=[path])
+        print_json("plot", **run_as_json(store), written=[path])
         return
     print(f"written: {path}")
 

@@ -27,7 +27,7 @@ from ..fields import shorten
 from ..network import Network
 from ..noise import Noise, PeriodicNoise
 from ..rare_noise import SourceHits, may_lack
-from ..result_table import ResultTable, aligned, csv_text, kept, show_interval
+from ..result_table import ResultTable, aligned, csv_text, show_interval, write_if_path
 from ..simulate import simulate_checked
 from ..slowdown import (
     QUESTION_COLUMNS,
@@ -35,7 +35,7 @@ from ..slowdown import (
     USUAL_REALIZATIONS,
     SlowdownRow,
     check_question,
-    in_words,
+    part_in_words,
     question_cells,
     repetition,
     row_of,
@@ -139,7 +139,7 @@ class NoiseLimitTable(ResultTable):
         """What was asked."""
         size, repeated = show_size(self.case.message_bytes), repetition(self.case)
         return (
-            f"{in_words(self.case.algorithm)}, {size}{repeated}, slowed down (mean) by "
+            f"{part_in_words(self.case.algorithm)}, {size}{repeated}, slowed down (mean) by "
             f"{self.at_most:g} at most, under noise: {self.noise}"
         )
 
@@ -172,7 +172,7 @@ class NoiseLimitTable(ResultTable):
     def subtitle(self) -> list[str]:
         """What pictures say below their title: network and realizations, what the intervals are."""
         return [
-            f"network: {in_words(self.case.network)}",
+            f"network: {part_in_words(self.case.network)}",
             f"{self.realizations:,} realizations for each value that was tried, seed {self.seed}; "
             f"{100 * self.confidence:g} % intervals of the Monte Carlo error",
         ]
@@ -182,7 +182,7 @@ class NoiseLimitTable(ResultTable):
         text = [*self.subtitle(), *(self._steady_notes() or self._one_cycle_notes())]
         text += start_notes(self.case.noise, self.case.cycles, self.case.compute_time)
         text += doubts(self.case)
-        names = [in_words(noise) for noise in self.case.noise]
+        names = [part_in_words(noise) for noise in self.case.noise]
         names[0] = self.noise.split("; ", 1)[0]  # what is looked for, with its question mark
         text += unmet_notes(
             self.unmet,
@@ -247,7 +247,7 @@ class NoiseLimitTable(ResultTable):
              self.realizations, self.confidence, self.seed, *question_cells(self.case, self.noise))
             for row in self.rows
         ]  # fmt: skip
-        return kept(csv_text([COLUMNS, *rows]), path)
+        return write_if_path(csv_text([COLUMNS, *rows]), path)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The value against ranks, with its interval; written to `path`, too, where it is given.
@@ -288,7 +288,7 @@ class _Question(NamedTuple):
     @property
     def words(self) -> str:
         shown = f"{self.field} = {show_seconds(self.value(0.5))}"
-        return in_words(self.noise(0.5)).replace(shown, f"{self.field} = ?")
+        return part_in_words(self.noise(0.5)).replace(shown, f"{self.field} = ?")
 
 
 def has_unknown(noise: Any) -> bool:
@@ -390,7 +390,7 @@ def noise_limit(
         if not rows:
             raise
     done = len(rows)
-    words = "; ".join([question.words, *map(in_words, others)])
+    words = "; ".join([question.words, *map(part_in_words, others)])
     return NoiseLimitTable(cases[done - 1], words, question.field, float(at_most), tuple(rows),
                            realizations, seed, confidence, done < len(cases),
                            tuple(unmet))  # fmt: skip

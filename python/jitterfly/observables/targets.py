@@ -316,7 +316,7 @@ def _state(
     observed: Observed,
     look: sequential.Look,
     noisy: bool,
-    unmet: Sequence[Unseen],
+    unmet: Sequence[UndersampledNoise],
 ) -> TargetState:
     estimate = _interval(target, observed, look.share)
     error = _half_width(target, estimate)
@@ -361,7 +361,7 @@ def _wants_events(target: Target, observed: Observed, noisy: bool) -> bool:
     return noisy and target.statistic == "mean" and not observed.is_set
 
 
-class Unseen(NamedTuple):
+class UndersampledNoise(NamedTuple):
     """Noise that may move a mean, and that too few realizations met.
 
     Attributes
@@ -387,16 +387,16 @@ class Unseen(NamedTuple):
 
 def _not_met(
     target: Target, observed: Observed, cases: Mapping[str, AnyCase], noisy: bool
-) -> list[Unseen]:
+) -> list[UndersampledNoise]:
     """What may move the mean of a target, and was met too rarely."""
     if not (cases and _wants_events(target, observed, noisy)):
         return []
     value = abs(float(observed.unwidened_mean().value))
     wanted = _wanted_half_width(target) * (1.0 if target.relative is None else value)
-    return unseen_noise(observed, cases, wanted)
+    return undersampled_noise(observed, cases, wanted)
 
 
-def in_words(unseen: Sequence[Unseen]) -> str:
+def undersampled_in_words(unseen: Sequence[UndersampledNoise]) -> str:
     """What a mean may lack: the rarest, and the largest of all effects; "" where nothing."""
     if not unseen:
         return ""
@@ -404,9 +404,9 @@ def in_words(unseen: Sequence[Unseen]) -> str:
     return f"{unseen[0].words}, and {unseen[0].effect.format(show_seconds(most, digits=3))}"
 
 
-def unseen_noise(
+def undersampled_noise(
     observed: Observed, cases: Mapping[str, AnyCase], half_width: float
-) -> list[Unseen]:
+) -> list[UndersampledNoise]:
     """What may move a mean by a tenth of its half width, and was met too rarely; the rarest first.
 
     A source's hits add to a completion; what they add to a measure follows from its coefficients.
@@ -434,8 +434,9 @@ def unseen_noise(
                 rare.append((source, weight))
     rare.sort(key=lambda one: one[0].as_long)
     found = [
-        Unseen(expectation(source, n), "add up to {} to a completion", source.most,
-               source.most * weight / (size or math.inf), _MARGIN * ENOUGH_EVENTS / source.as_long)
+        UndersampledNoise(expectation(source, n), "add up to {} to a completion", source.most,
+                          source.most * weight / (size or math.inf),
+                          _MARGIN * ENOUGH_EVENTS / source.as_long)
         for source, weight in rare
     ]  # fmt: skip
     if found or not measure.is_paired:
@@ -474,7 +475,7 @@ def hits_of_one_side(
     *,
     realizations: int,
     confidence: float = 0.95,
-) -> list[Unseen]:
+) -> list[UndersampledNoise]:
     """Hits that one of two sides met alone, in too few realizations; the most harmful first.
 
     Parameters
@@ -503,10 +504,10 @@ def hits_of_one_side(
         if not unmet:
             break
     return [
-        Unseen(str(one), "more may move the difference by up to {}", one.most,
-               one.most / (size or math.inf),
-               _ROUGH_MARGIN * realizations * ENOUGH_EVENTS / one.seen
-               if one.seen >= _TELLING_EVENTS else None)
+        UndersampledNoise(str(one), "more may move the difference by up to {}", one.most,
+                          one.most / (size or math.inf),
+                          _ROUGH_MARGIN * realizations * ENOUGH_EVENTS / one.seen
+                          if one.seen >= _TELLING_EVENTS else None)
         for one in unmet
     ]  # fmt: skip
 
@@ -522,7 +523,7 @@ def _realizations_needed(
     observed: Observed,
     share: float,
     noisy: bool,
-    unmet: Sequence[Unseen],
+    unmet: Sequence[UndersampledNoise],
 ) -> tuple[float, bool]:
     """Realizations that meet the target at that share of the error rate, and True.
 

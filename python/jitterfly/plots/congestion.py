@@ -134,7 +134,7 @@ def _series(axes: Axes, at: Any, line: Sequence[FigurePoint], look: style.Look, 
 def _points(axes: Axes, at: Any, line: Sequence[FigurePoint], look: style.Look) -> None:
     found = [point.slowdown for point in line]
     values = [float(one.value) for one in found]
-    axes.errorbar(at, values, style.reach(found), color=look.dark, marker=look.marker,
+    axes.errorbar(at, values, style.error_bar_lengths(found), color=look.dark, marker=look.marker,
                   linestyle="none", markerfacecolor=look.color, zorder=5, **_BARS)  # fmt: skip
 
 

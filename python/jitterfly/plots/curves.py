@@ -62,7 +62,7 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
     settings = results.settings(most_columns, (by,))
     shown = [(title, column) for title, column in columns if column[0].is_in(settings)]
     notes = [f"{len(shown)} of {len(columns)} settings"] if len(columns) > len(shown) else []
-    notes += filter(None, [figure_axes.left_out(results.study, settings)])
+    notes += filter(None, [figure_axes.axis_values_left_out(results.study, settings)])
     rows = []
     for group in groups.values():
         picked = _picked(results, group)

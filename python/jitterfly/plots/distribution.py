@@ -95,9 +95,9 @@ def draw_panels(
     shown = sum(_value(results, cell) in looks for panel in panels for cell in panel.cells)
     left = [
         style.observables_left_out(names, known),
-        style.left_out(len(panels), len(everything), "settings"),
-        figure_axes.left_out(results.study, settings),
-        style.left_out(shown, len(results.cells), "cells"),
+        style.count_left_out(len(panels), len(everything), "settings"),
+        figure_axes.axis_values_left_out(results.study, settings),
+        style.count_left_out(shown, len(results.cells), "cells"),
     ]
     style.finish(figure, results.title, [subtitle, results.state, *left], _handles(results, looks))
     return figure

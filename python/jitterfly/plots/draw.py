@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import optional_packages
 from ..files import check_output, replacing
 from ..results import Results
-from ..results.figures import check_figure, figure_of
+from ..results.figures import check_figure, figure_kind
 from ..store import Store
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _kind_to_draw(results: Results, kind: str | None, observable: str | None) ->
     check_figure(results.study, kind, observable)
     if not any(cell.realizations for cell in results.cells):
         raise results.study.error("nothing to draw: no cell has any data yet")
-    return kind or figure_of(results.study)
+    return kind or figure_kind(results.study)
 
 
 def draw(

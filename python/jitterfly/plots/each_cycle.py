@@ -57,8 +57,8 @@ def draw_each_cycle(results: Results, observable: str | None = None) -> Figure:
     subtitle = [
         results.counted,
         results.state,
-        style.left_out(len(cells), len(known), "cells, evenly chosen"),
-        style.left_out(len(names), len(by_cycle), "observables"),
+        style.count_left_out(len(cells), len(known), "cells, evenly chosen"),
+        style.count_left_out(len(names), len(by_cycle), "observables"),
         "beyond an axis: the first or the last cycle" if cut else "",
     ]
     style.finish(figure, results.title, subtitle, handles)

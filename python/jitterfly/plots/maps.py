@@ -165,7 +165,7 @@ def draw_maps(results: Results, observable: str | None = None) -> Figure:
     style.hide(axes.ravel()[len(drawn) :])
     subtitle = [
         results.counted, results.state, style.observables_left_out(names, known),
-        style.left_out(len(shown), len(blocks), "settings"),
+        style.count_left_out(len(shown), len(blocks), "settings"),
     ]  # fmt: skip
     style.finish(figure, results.title, subtitle, _handles(shown, names))
     return figure

@@ -53,10 +53,10 @@ def draw_measured(measured: Measured, path: Path, facts: dict[str, Any]) -> None
     """
     draw.check_path(path)
     with draw.drawing():
-        draw.save(figure_of(measured, facts), path)
+        draw.save(figure_of_measured(measured, facts), path)
 
 
-def figure_of(measured: Measured, facts: dict[str, Any]) -> Any:
+def figure_of_measured(measured: Measured, facts: dict[str, Any]) -> Any:
     """The matplotlib Figure: a column, or a panel, for each part."""
     first = measured.parts[0]
     parts: list[Any] = list(measured.parts)
@@ -192,7 +192,7 @@ def _subtitle(measured: Measured) -> list[str]:
 
 
 def _cut(measured: Measured, parts: list[Any]) -> list[str]:
-    return [style.left_out(len(parts), len(measured.parts), "parts are shown")]
+    return [style.count_left_out(len(parts), len(measured.parts), "parts are shown")]
 
 
 def _say_none(axes: Axes, why: str = "none") -> None:
@@ -369,7 +369,7 @@ def histogram_handles(what: str) -> list[Any]:
 
 def _highest(axes: Axes, events: int) -> float:
     """The upper end of a logarithmic axis that has room for the marks above so many events."""
-    height = axes.get_position().height * style.figure_of(axes).get_figheight() * 72
+    height = axes.get_position().height * style.figure_holding(axes).get_figheight() * 72
     share = min(1.2 * (len(_NAMED) + 0.5) * _ROW / height, 0.6)
     return float(events * (events / _LOWEST) ** (share / (1 - share)))
 

@@ -66,7 +66,7 @@ def draw_slowdown(results: Results, observable: str | None = None) -> Figure:
             style.log_axis(one)
     subtitle = [
         results.counted, "redundant: the T with the smallest mean", results.state,
-        targets.left_out, left,
+        targets.not_shown, left,
     ]  # fmt: skip
     handles = series.legend_handles({name: style.LOOKS[name] for name in shown})
     handles += targets.handles
@@ -85,8 +85,8 @@ def _columns(results: Results) -> tuple[list[Panel], str]:
         if panel.is_in(settings)
     ]
     left = [
-        style.left_out(len(shown), len(panels), "settings"),
-        figure_axes.left_out(results.study, settings),
+        style.count_left_out(len(shown), len(panels), "settings"),
+        figure_axes.axis_values_left_out(results.study, settings),
     ]
     return shown, "; ".join(filter(None, left))
 
@@ -244,7 +244,7 @@ def draw_overhead(results: Results, observable: str | None = None) -> Figure:
     cycles = results.cells[0].first_case.cycles
     text = _counted(results, f"{cycles} cycle{'s' if cycles > 1 else ''}")
     handles = [*_overhead_handles(bounded), *targets.handles]
-    style.finish(figure, results.title, [text, results.state, left, targets.left_out], handles)
+    style.finish(figure, results.title, [text, results.state, left, targets.not_shown], handles)
     return figure
 
 
@@ -320,7 +320,7 @@ def draw_cycles(results: Results, observable: str | None = None) -> Figure:
     text = _counted(results, f"{ranks} ranks")
     handles = _overhead_handles(bounded=False)
     fit = Line2D([], [], **_FIT, label="line through cycles 2 ..., back to 0")
-    subtitle = [text, results.state, left, targets.left_out]
+    subtitle = [text, results.state, left, targets.not_shown]
     style.finish(figure, results.title, subtitle, [*handles, *targets.handles, fit])
     return figure
 
@@ -354,7 +354,7 @@ def draw_hm18_table(results: Results, observable: str | None = None) -> Figure:
     panel.set_xlabel("p, probability that a step takes 14 µs more")
     panel.set_ylabel("completion")
     levels = "levels: HM18's numbers; where a curve crosses one, that p explains it"
-    subtitle = [results.counted, results.state, levels, targets.left_out]
+    subtitle = [results.counted, results.state, levels, targets.not_shown]
     style.finish(figure, results.title, subtitle, handles)
     return figure
 
@@ -395,7 +395,7 @@ def draw_few_runs(results: Results, observable: str | None = None) -> Figure:
     names = named(results.study, "slowdown") or results.names
     shown = [cell.observable for cell in cells]
     text = [
-        style.left_out(count, len(results.cells), where),
+        style.count_left_out(count, len(results.cells), where),
         "" if observable else style.observables_left_out(list(dict.fromkeys(shown)), names),
         f"on the right: the largest of the {RUNS}-run means over the smallest",
     ]
@@ -409,7 +409,7 @@ def _draw_strip(axes: Axes, row: int, cell: FewRunMeans) -> None:
     offsets = 0.06 + 0.42 * ((np.arange(len(means)) * 0.6180339887) % 1.0)
     axes.plot(means, row + offsets, "o", color=style.BLUE, markersize=2.2, alpha=0.55,
               markeredgewidth=0)  # fmt: skip
-    axes.errorbar([float(cell.mean.value)], [row - 0.12], xerr=style.reach([cell.mean]),
+    axes.errorbar([float(cell.mean.value)], [row - 0.12], xerr=style.error_bar_lengths([cell.mean]),
                   color="black", marker="D", markersize=4, elinewidth=2, capsize=3)  # fmt: skip
     across = axes.get_yaxis_transform()
     axes.text(

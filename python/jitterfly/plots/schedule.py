@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ..schedule import ScheduleResult
 from ..schedule.result import machine_in_words
-from ..slowdown import in_words
+from ..slowdown import part_in_words
 from ..units import from_ticks
 from . import style
 
@@ -37,7 +37,7 @@ def draw(result: ScheduleResult) -> Figure:
     ]
     if result.marks:
         handles += _draw_iterations(axes[1, 0], result)
-    noise = "; ".join(map(in_words, result.noise)) or "none"
+    noise = "; ".join(map(part_in_words, result.noise)) or "none"
     slowdown = f"slowdown {result.slowdown():.4g}"
     if result.order_matters:
         slowdown += " (in the order of arrival it is another one)"

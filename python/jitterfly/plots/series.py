@@ -18,7 +18,7 @@ from ..fields import FloatsLike
 from ..results import CellResults, Results
 from ..results.main_numbers import RUNS, MainNumbers
 from ..stats import Estimate
-from .style import GREY, INK, Look, mark_no_interval, reach
+from .style import GREY, INK, Look, error_bar_lengths, mark_no_interval
 
 MEDIAN: dict[str, Any] = {"linewidth": 1.3, "linestyle": (0, (1, 1.2))}
 _PALE = 0.4
@@ -88,7 +88,7 @@ def draw_means(axes: Axes, x: FloatsLike, means: Sequence[Estimate | None], **op
     An arrow stands for the end that is not known where the other one is.
     """
     values = [np.nan if e is None else float(e.value) for e in means]
-    axes.errorbar(x, values, yerr=reach(means), **options)
+    axes.errorbar(x, values, yerr=error_bar_lengths(means), **options)
     for at, estimate in zip(x, means, strict=True):
         if estimate is None or not estimate.too_small:
             continue
@@ -115,7 +115,7 @@ def draw_estimates(axes: Axes, x: Sequence[float], estimates: Sequence[Estimate 
 class Targets:
     """A study's targets that are no observable's mean, drawn beside that mean.
 
-    `handles` say what was drawn so far, `left_out` what has no place in the figure.
+    `handles` say what was drawn so far, `not_shown` what has no place in the figure.
     """
 
     def __init__(self, results: Results) -> None:
@@ -143,7 +143,7 @@ class Targets:
         return list(self._drawn.values())
 
     @property
-    def left_out(self) -> str:
+    def not_shown(self) -> str:
         """For a subtitle; empty where all were drawn."""
         others = [
             t.column

@@ -17,7 +17,7 @@ from ..fields import counted
 from ..result_table import show_time
 from ..results.figure_axes import evenly
 from ..simulate import Result
-from ..slowdown import SlowdownTable, given_in_words, in_words, repetition, show_ratio
+from ..slowdown import SlowdownTable, given_in_words, part_in_words, repetition, show_ratio
 from ..stats import Estimate
 from ..units import show_seconds, show_size
 from . import style
@@ -56,8 +56,8 @@ def draw_table(found: SlowdownTable) -> Figure:
             if not math.isfinite(one.low) or not math.isfinite(one.high):
                 style.mark_no_interval(panel, count, float(one.value), color=mean.color,
                                        clip_on=False)  # fmt: skip
-        panel.errorbar(ranks, [one.value for one in values], style.reach(values), color=mean.color,
-                       marker=mean.marker, markersize=4, capsize=2)  # fmt: skip
+        panel.errorbar(ranks, [one.value for one in values], style.error_bar_lengths(values),
+                       color=mean.color, marker=mean.marker, markersize=4, capsize=2)  # fmt: skip
         panel.set_xscale("log")
     bottom.axhline(1, color=style.GREY, linewidth=0.8)
     times = [float(one) for row in found.rows
@@ -230,12 +230,12 @@ def draw_samples(result: Result) -> Figure:
     style.value_axis(axes[0, 0], "s")
     subtitle = [
         f"{len(result.ticks):,} realizations, seed {result.seed}",
-        style.left_out(len(chosen), len(names), "observations"),
+        style.count_left_out(len(chosen), len(names), "observations"),
     ]
     case = result.case
     size = show_size(case.message_bytes)
     title = f"{case.algorithm.kind} of {size} on {case.ranks:,} ranks{repetition(case)}"
-    noise = "; ".join(map(in_words, case.noise)) or "none"
+    noise = "; ".join(map(part_in_words, case.noise)) or "none"
     details = [*given_in_words(case), f"noise: {noise}", *subtitle]
     style.finish(figure, title, details, handles)
     return figure

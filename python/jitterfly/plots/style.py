@@ -123,14 +123,14 @@ def bare(axes: Axes) -> None:
         spine.set_visible(False)
 
 
-def figure_of(axes: Axes) -> Figure:
+def figure_holding(axes: Axes) -> Figure:
     """The figure that a panel lies in; we draw no subfigures."""
     return cast(Figure, axes.figure)
 
 
 def inches_across(axes: Axes) -> float:
     """The width of a panel."""
-    return float(axes.get_position().width * figure_of(axes).get_figwidth())
+    return float(axes.get_position().width * figure_holding(axes).get_figwidth())
 
 
 def place_axis(axes: Axes, along: AxisScale, name: str) -> None:
@@ -265,7 +265,7 @@ def hide(axes: Iterable[Axes]) -> None:
         one.set_visible(False)
 
 
-def reach(estimates: Iterable[Estimate | None]) -> npt.NDArray[np.float64]:
+def error_bar_lengths(estimates: Iterable[Estimate | None]) -> npt.NDArray[np.float64]:
     """From values down and up to their ends, shape (2, n), for error bars; 0 for one not known."""
     away = [
         (0.0, 0.0) if e is None else (float(e.value - e.low), float(e.high - e.value))
@@ -446,7 +446,7 @@ def new_figure(rows: list[float], columns: int, **options: Any) -> tuple[Figure,
 
 def panel_title(axes: Axes, label: str) -> None:
     """A text of the study above a panel; no formula, whatever is in it."""
-    width = figure_of(axes).get_figwidth() / axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
+    width = figure_holding(axes).get_figwidth() / axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
     axes.set_title(wrapped(label, 0.85 * width, 9), fontsize=9, parse_math=False)
 
 
@@ -464,7 +464,7 @@ def mark_no_interval(axes: Axes, x: float, y: float, **options: Any) -> None:
     axes.plot([x], [y], **_NO_INTERVAL, **options)
 
 
-def left_out(shown: int, count: int, what: str) -> str:
+def count_left_out(shown: int, count: int, what: str) -> str:
     """For a subtitle: `6 of 42 cells`; empty where all are shown."""
     return f"{shown:,} of {count:,} {what}" if shown < count else ""
 
@@ -477,7 +477,7 @@ def observables_left_out(shown: Sequence[str], known: Sequence[str]) -> str:
     gone = [name.replace("_", " ") for name in known if name not in shown]
     more = ", ..." if len(gone) > _MOST_NAMED else ""
     named = f" (left out: {', '.join(gone[:_MOST_NAMED])}{more})" if gone else ""
-    return left_out(len(shown), len(known), "observables") + named
+    return count_left_out(len(shown), len(known), "observables") + named
 
 
 def finish(figure: Figure, title: str, subtitle: Sequence[str], handles: Sequence[Any]) -> None:

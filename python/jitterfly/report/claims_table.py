@@ -20,7 +20,7 @@ HEADER = ("Setting", "What the paper says", "What comes out", "Limit", "Verdict"
 _FORMAT = 1
 
 
-def contents(report: Report) -> dict[str, Any]:
+def parts_as_json(report: Report) -> dict[str, Any]:
     """All parts by study and claim, each study with its command, its sizes and what it ran on."""
     run = dict(report.facts)
     return {
@@ -50,8 +50,8 @@ def claim_content(judged: Judged) -> dict[str, Any]:
 
 
 def to_json(report: Report) -> str:
-    """`contents` as text."""
-    return json.dumps(contents(report), indent=1, ensure_ascii=False) + "\n"
+    """`parts_as_json` as text."""
+    return json.dumps(parts_as_json(report), indent=1, ensure_ascii=False) + "\n"
 
 
 def update(kept: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from ..fields import check_choice
 from ..files import write_whole
 from ..plots.draw import can_draw, drawing, save
 from ..progress import Tell, show_duration
-from ..result_table import csv_text, ends
+from ..result_table import csv_text, value_low_high
 from ..studies import STREAM_VERSION
 from ..sweep.executors import backend_of, check_workers
 from .report_content import Picture, Section, Table
@@ -298,7 +298,7 @@ def slowdowns(points: Sequence[FigurePoint]) -> str:
             point.setting.figure, point.setting.network, case.network.hosts, case.ranks, case.z,
             case.ratio, case.pattern, case.perturbation, case.rule, case.network.routing_name,
             slowdown.realizations, point.perturbed.seed,
-            *map(_number, ends(slowdown)), slowdown.confidence,
+            *map(_number, value_low_high(slowdown)), slowdown.confidence,
             *map(_number, quantiles), _number(point.unperturbed.samples.mean()),
         ])  # fmt: skip
     return csv_text([names, *rows])
@@ -323,7 +323,9 @@ def _bandwidths(
         routing = network.routing_name
         progress(f"effective bisection bandwidth: {name}, routing {routing}")
         bandwidth = bisection_bandwidth(network, count, seed)
-        rows.append([name, network.hosts, routing, count, seed, *map(_number, ends(bandwidth))])
+        rows.append(
+            [name, network.hosts, routing, count, seed, *map(_number, value_low_high(bandwidth))]
+        )
     return csv_text(rows)
 
 

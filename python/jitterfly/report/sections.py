@@ -19,7 +19,7 @@ from ..plots import draw
 from ..progress import show_duration
 from ..results import CellResults, Results
 from ..results.figure_axes import axis_title
-from ..results.figures import FewRunMeans, few_runs, figure_of, published_figures
+from ..results.figures import FewRunMeans, few_runs, figure_kind, published_figures
 from ..results.main_numbers import RUNS, MainNumbers
 from ..results.tables import SELECTION
 from ..results.text_table import interval, show_number, show_ranks
@@ -82,7 +82,7 @@ def picture(results: Results, kind: str | None = None, what: str = "The figure")
     study = results.study
     name = f"{study.name}_{kind}" if kind else study.name
     path = results.store.path / f"{name}.svg"
-    many = len(results.cells) > _MANY and (kind or figure_of(study)) in ("maps", "paper_maps")
+    many = len(results.cells) > _MANY and (kind or figure_kind(study)) in ("maps", "paper_maps")
     if not many:
         draw.draw(results, path, kind=kind)
         many = path.stat().st_size > _LARGEST

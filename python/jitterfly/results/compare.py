@@ -19,15 +19,15 @@ from ..observables import (
     Family,
     Form,
     Observed,
-    Unseen,
+    UndersampledNoise,
     acting_sources,
     hits_of_one_side,
-    in_words,
     level_of,
-    unseen_noise,
+    undersampled_in_words,
+    undersampled_noise,
 )
 from ..rare_noise import SourceHits, hidden, ratio_with_lacks
-from ..result_table import ResultTable, csv_text, ends, kept
+from ..result_table import ResultTable, csv_text, value_low_high, write_if_path
 from ..store import Store
 from ..studies import Cell, shown_labels
 from ..units import show_seconds
@@ -235,10 +235,10 @@ class Comparison(ResultTable):
             header += [name, f"{name}_low", f"{name}_high"]
         rows = [
             [*row.coordinates, row.unit, row.realizations,
-             *ends(row.mean_a, row.mean_b, row.ratio, row.b_wins), row.winner]
+             *value_low_high(row.mean_a, row.mean_b, row.ratio, row.b_wins), row.winner]
             for row in self.rows
         ]  # fmt: skip
-        return kept(csv_text([[*header, "winner"], *rows]), path)
+        return write_if_path(csv_text([[*header, "winner"], *rows]), path)
 
 
 def compare(a: Compared, b: Compared, observable: str = "", confidence: float = 0.95) -> Comparison:
@@ -354,7 +354,7 @@ def _row(
         for (side, cell), of in zip(both, (of_a, of_b), strict=True)
     ]
     unseen = [
-        unseen_noise(of, cell.cases, half_of(mean))
+        undersampled_noise(of, cell.cases, half_of(mean))
         for (_, cell), of, mean in zip(both, compared, (mean_a, mean_b), strict=True)
     ]
     ratio = stats.ratio(y, x, level, noisy=noisy)
@@ -382,7 +382,11 @@ def _row(
             int((y < x).sum()), int((y == x).sum()), int((y > x).sum()), confidence
         ),
         winner=winner,
-        unseen=(in_words(unseen[0]), in_words(unseen[1]), in_words(alone)),
+        unseen=(
+            undersampled_in_words(unseen[0]),
+            undersampled_in_words(unseen[1]),
+            undersampled_in_words(alone),
+        ),
     )
 
 
@@ -393,7 +397,7 @@ def _hit_alone(
     below: Form | int,
     acting: Sequence[SourceHits],
     level: float,
-) -> list[Unseen]:
+) -> list[UndersampledNoise]:
     """Hits that A or B met alone, in too few realizations to know the ratio y / x."""
     if not isinstance(below, int) or not math.isfinite(half_of(ratio)):
         return []
@@ -412,8 +416,8 @@ def _with_unseen(
     ratio: stats.Estimate,
     x: np.ndarray,
     compared: Sequence[Observed],
-    unseen: Sequence[Sequence[Unseen]],
-    alone: Sequence[Unseen],
+    unseen: Sequence[Sequence[UndersampledNoise]],
+    alone: Sequence[UndersampledNoise],
 ) -> stats.Estimate:
     """The ratio, with an interval that allows for noise that was met too rarely."""
     of_a, of_b = (sum(one.adds for one in side) for side in unseen)

@@ -174,7 +174,7 @@ def thinned(labels: Mapping[str, Sequence[str]], most: int) -> dict[str, list[st
 _MOST_NAMED = 4  # values of an axis that are left out
 
 
-def left_out(study: Study, shown: Mapping[str, Sequence[str]]) -> str:
+def axis_values_left_out(study: Study, shown: Mapping[str, Sequence[str]]) -> str:
     """For a subtitle, what is not shown of axes: `left out: T = 1, 2; D = 5 µs`; "" for nothing."""
     parts = []
     for axis in study.axes:

@@ -28,7 +28,7 @@ OF_ONE = ("maps", "curves", "family", "each_cycle", "hm18_table", "distribution"
           "tail", "few_runs")  # fmt: skip
 
 
-def figure_of(study: Study) -> str:
+def figure_kind(study: Study) -> str:
     """The figure that a study asks for; without one, maps over two axes of numbers, or curves."""
     if study.figure:
         return str(study.figure)
@@ -50,7 +50,7 @@ def check_figure(study: Study, kind: str | None = None, observable: str | None =
     ValueError
         With the name of the file.
     """
-    name = check_choice(kind, "kind", FIGURES) if kind else figure_of(study)
+    name = check_choice(kind, "kind", FIGURES) if kind else figure_kind(study)
     try:
         check_choice(name, "figure", FIGURES)
         if observable is not None:
@@ -185,7 +185,7 @@ def _check_needs(study: Study, figure: str, observable: str | None) -> None:
 def published_figures(study: Study) -> list[str]:
     """The kinds of figures, beside a study's own, that have the axes of the paper."""
     kinds = []
-    if figure_of(study) in ("slowdown", "overhead") and named(study, "completion"):
+    if figure_kind(study) in ("slowdown", "overhead") and named(study, "completion"):
         kinds.append("times")
     if {"M3", "M5"} & set(study.claims):
         kinds.append("paper_maps")
@@ -201,14 +201,14 @@ class GridMap:
 
     `unsure` says where a mean is known to less than ± 10 %, and where a gain's interval holds 1
     (no winner); `unmet` where a target was missed.
-    `reach` is the longer side of the interval.
+    `half_widths` is the longer side of the interval.
     `kind` is "slowdown", "gain", "T" or "other": what colours and marks there are.
     """
 
     title: str
     kind: str
     values: npt.NDArray[np.float64]
-    reach: npt.NDArray[np.float64]
+    half_widths: npt.NDArray[np.float64]
     unsure: npt.NDArray[np.bool_]
     unmet: npt.NDArray[np.bool_]
     unit: str = ""
@@ -225,7 +225,7 @@ class GridMap:
     def put(self, at: tuple[int, int], facts: MainNumbers, unmet: bool) -> None:
         """What is known in a cell."""
         self.values[at] = float(facts.mean.value)
-        self.reach[at] = facts.half
+        self.half_widths[at] = facts.half
         self.unsure[at] = _unsure(facts, self.kind)
         self.unmet[at] = unmet
         self.unit = facts.unit
@@ -269,7 +269,7 @@ def _rescale(maps: list[GridMap]) -> None:
     unit = show_seconds(longest).split()[1]
     for one in maps:
         one.values /= parse_seconds(f"1{unit}")
-        one.reach /= parse_seconds(f"1{unit}")
+        one.half_widths /= parse_seconds(f"1{unit}")
         one.title += f", {unit}"
 
 

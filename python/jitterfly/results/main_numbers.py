@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..observables import Family, Form, Measure, Observed, Target
-from ..result_table import ends
+from ..result_table import value_low_high
 from ..stats import Estimate
 from ..units import TICKS_PER_SECOND
 
@@ -39,7 +39,7 @@ Samples = Callable[[], "npt.NDArray[np.float64] | None"]
 
 def half_of(estimate: Estimate) -> float:
     """The longer side of an interval."""
-    value, low, high = map(float, ends(estimate))
+    value, low, high = map(float, value_low_high(estimate))
     return max(high - value, value - low)
 
 

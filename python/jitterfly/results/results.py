@@ -17,7 +17,16 @@ from .. import stats
 from ..case import AnyCase, Case
 from ..fields import grouped
 from ..noise import Congestion
-from ..observables import Decision, Family, Form, Measure, Observed, Target, in_words, unseen_noise
+from ..observables import (
+    Decision,
+    Family,
+    Form,
+    Measure,
+    Observed,
+    Target,
+    undersampled_in_words,
+    undersampled_noise,
+)
 from ..store import Store
 from ..studies import Cell, Study, shown_labels
 from ..studies.grid import cell_name
@@ -152,8 +161,10 @@ class CellResults:
             noisy = self.cell.varies(family)
             observed = Observed(family, data, noisy)
             mean = replace(observed.mean(level), confidence=0.95)
-            unseen = unseen_noise(observed, self.cell.cases, half_of(mean)) if noisy else []
-            numbers[name] = facts_of(observed, mean, partial(self._samples, name), in_words(unseen))
+            unseen = undersampled_noise(observed, self.cell.cases, half_of(mean)) if noisy else []
+            numbers[name] = facts_of(
+                observed, mean, partial(self._samples, name), undersampled_in_words(unseen)
+            )
             for target in self.targets:
                 if target.observable == name != target.column:
                     own = self.decision.level(target.confidence)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..fields import first_few
 from ..noise_free import noise_free_ticks
 from ..observables import LEAST_CYCLES, OfCycles
-from ..result_table import ends
+from ..result_table import value_low_high
 from ..schedule import ScheduleCase
 from ..store.metadata import situations
 from ..studies.validation import why_absent_at
@@ -103,7 +103,7 @@ def table(results: Results, width: int = WIDTH, whole: str = "summary.csv has al
         text = fitting(part.header, part.rows, width, spare=part.spare, alike=part.alike, most=most,
                        whole=whole, beside=beside)  # fmt: skip
         parts.append(f"{textwrap.fill(part.title, width)}\n{text}" if part.title else text)
-    maps = figures.figure_of(results.study) == "maps"
+    maps = figures.figure_kind(results.study) == "maps"
     # Of many panels the tables are not made to count them.
     more = sum(1 for _ in made) if maps else _most_tables(results) - len(shown)
     if more > 0 and (maps or next(made, None) is not None):
@@ -118,7 +118,7 @@ def tables(results: Results, width: int = WIDTH) -> Iterator[Table]:
 
     Matrices have a digit less where lines would be longer than `width` letters.
     """
-    if figures.figure_of(results.study) == "maps":
+    if figures.figure_kind(results.study) == "maps":
         yield from _matrices(results, width)
         return
     for panel in results.panels():
@@ -148,7 +148,7 @@ def _most_tables(results: Results) -> int:
 
 def _one_cell(results: Results, whole: str) -> list[str]:
     """A line that tables of cycles or T are of one cell each, and where the others are."""
-    if figures.figure_of(results.study) == "maps" or not _indices(results.columns):
+    if figures.figure_kind(results.study) == "maps" or not _indices(results.columns):
         return []
     shown = [cell for panel in results.panels() for cell in panel.cells[-1:]]
     more = len(results.cells) - len(shown)
@@ -162,7 +162,7 @@ def _one_cell(results: Results, whole: str) -> list[str]:
 
 def notes(results: Results) -> list[str]:
     """What has to be said about the tables."""
-    lines = [_MARKS if figures.figure_of(results.study) == "maps" else _MEANS]
+    lines = [_MARKS if figures.figure_kind(results.study) == "maps" else _MEANS]
     if any(results.targets_of(name) for name in results.names) and lines[0] == _MEANS:
         lines.append(_TARGETS)
     # The data choose it alike in all cells: the first ones that have any tell.
@@ -410,7 +410,7 @@ def _texts(facts: MainNumbers | None, columns: int, wanted: bool = False) -> lis
     if facts is None:
         return ["-"] * columns
     scale = _MICRO if facts.unit == "s" else 1.0
-    value, low, high = (scale * float(end) for end in ends(facts.mean))
+    value, low, high = (scale * float(end) for end in value_low_high(facts.mean))
     if facts.is_target:
         return [value_between(value, low, high)]
     if facts.quantiles is None:
@@ -467,6 +467,6 @@ def _matrix(texts: list[str], one: GridMap, reach: bool, most: int) -> list[list
         return short(value, half, most) + around + "?" * bool(unsure) + "*" * bool(unmet)
 
     return [
-        [texts[j], *map(cell, one.values[j], one.reach[j], one.unsure[j], one.unmet[j])]
+        [texts[j], *map(cell, one.values[j], one.half_widths[j], one.unsure[j], one.unmet[j])]
         for j in reversed(range(len(texts)))
     ]

@@ -38,9 +38,9 @@ from ..imbalance import Speed
 from ..info import processors
 from ..network import LogGOPS
 from ..noise import Noise
-from ..result_table import aligned, csv_text, ends, kept
+from ..result_table import aligned, csv_text, value_low_high, write_if_path
 from ..simulate import check_times
-from ..slowdown import in_words
+from ..slowdown import part_in_words
 from ..stats import Estimate
 from ..stats.critical_values import clopper_pearson
 from ..stats.intervals import of_largest
@@ -216,7 +216,7 @@ class CriticalPath:
             (rank, number, line, what, bound, begin, end, *parts)
             for rank, number, (line, what), bound, begin, end, parts in columns
         )
-        return kept(csv_text(chain([head], rows)), path)
+        return write_if_path(csv_text(chain([head], rows)), path)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -491,7 +491,7 @@ class ScheduleExplanation(DelayByCause):
 
     def _question_in_words(self) -> list[str]:
         """Machine and noise: of each source what its cause in the tables stands for."""
-        noise = [f"noise.{i}: {in_words(one)}" for i, one in enumerate(self.noise)]
+        noise = [f"noise.{i}: {part_in_words(one)}" for i, one in enumerate(self.noise)]
         return [*machine_in_words(self.network, self.speed), *(noise or ["noise: none"])]
 
     def _realizations_in_words(self) -> str:
@@ -542,10 +542,10 @@ class ScheduleExplanation(DelayByCause):
         head = ("rank", "operation", "line", "what", "share", "share_low", "share_high", "time_s",
                 "noise_free")  # fmt: skip
         rows = [
-            (rank, number, line, what, *ends(share), time, int(quiet))
+            (rank, number, line, what, *value_low_high(share), time, int(quiet))
             for rank, number, line, what, share, time, quiet in self.operation_rows()
         ]
-        return kept(csv_text([head, *rows]), path)
+        return write_if_path(csv_text([head, *rows]), path)
 
     def ranks_to_csv(self, path: str | Path | None = None) -> str:
         """A line for each rank: what it did with its time, and how often it is on the path.
@@ -555,10 +555,10 @@ class ScheduleExplanation(DelayByCause):
         head = (*RANK_COLUMNS, "path_share", "path_share_low", "path_share_high", "path_time_s",
                 "path_noise_s")  # fmt: skip
         rows = [
-            (*row, *ends(path.share), path.time, path.noise)
+            (*row, *value_low_high(path.share), path.time, path.noise)
             for row, path in zip(self.rank_rows(), self.path_rank_rows(), strict=True)
         ]
-        return kept(csv_text([head, *rows]), path)
+        return write_if_path(csv_text([head, *rows]), path)
 
     def plot_paths(self, path: str | Path | None = None) -> Figure:
         """In what share of realizations operations are on the path: ranks over time, and ranks.

@@ -19,8 +19,16 @@ from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
-from ..result_table import ResultTable, aligned, csv_text, ends, kept, show_interval, show_time
-from ..slowdown import OF_THIS_RECORDING, begins_after, can_resample, in_words
+from ..result_table import (
+    ResultTable,
+    aligned,
+    csv_text,
+    show_interval,
+    show_time,
+    value_low_high,
+    write_if_path,
+)
+from ..slowdown import OF_THIS_RECORDING, begins_after, can_resample, part_in_words
 from ..stats import Estimate
 from ..stats.intervals import changed
 from ..units import from_ticks, show_seconds, to_ticks
@@ -181,7 +189,7 @@ class ScheduleResult(ResultTable):
 
     def title(self) -> str:
         """What was simulated, under which noise."""
-        noise = "; ".join(map(in_words, self.noise)) or "none"
+        noise = "; ".join(map(part_in_words, self.noise)) or "none"
         return f"{self.schedule.name}: {self.schedule.summary()}, under noise: {noise}"
 
     def lines(self) -> list[str]:
@@ -343,7 +351,7 @@ class ScheduleResult(ResultTable):
         numbers = range(self.first_realization, self.first_realization + len(self.ticks))
         rows = zip(numbers, self.samples.tolist(), self.last_rank.tolist(), strict=True)
         text = csv_text(chain([("realization", "run_time_s", "last_rank")], rows))
-        return kept(text, path)
+        return write_if_path(text, path)
 
     def to_xarray(self) -> xarray.Dataset:
         """The realizations, to be joined with those of other noise, machines or schedules.
@@ -416,9 +424,9 @@ class ScheduleResult(ResultTable):
         ]
         head = ("mark", "noise_free_s", "since_noise_free_s", *names,
                 *(f"since_{name}" for name in names))  # fmt: skip
-        rows = [(name, quiet, step, *ends(*estimates))
+        rows = [(name, quiet, step, *value_low_high(*estimates))
                 for name, quiet, step, *estimates in self.mark_rows()]  # fmt: skip
-        return kept(csv_text([head, *rows]), path)
+        return write_if_path(csv_text([head, *rows]), path)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The share of realizations that takes longer; written to `path`, too, where it is given.
@@ -451,8 +459,8 @@ class MarkRow(NamedTuple):
 
 def machine_in_words(network: LogGOPS | Hierarchy, speed: Speed | None) -> list[str]:
     """The network, and how slow ranks are where they differ; a line each."""
-    told = [f"network: {in_words(network)}"]
-    return told if speed is None else [*told, f"speed of the ranks: {in_words(speed)}"]
+    told = [f"network: {part_in_words(network)}"]
+    return told if speed is None else [*told, f"speed of the ranks: {part_in_words(speed)}"]
 
 
 def _in_seconds(long_name: str) -> dict[str, str]:
@@ -460,4 +468,4 @@ def _in_seconds(long_name: str) -> dict[str, str]:
 
 
 def _show_ratios(estimate: Estimate) -> str:
-    return show_interval(ends(estimate), "{:.5g}".format)
+    return show_interval(value_low_high(estimate), "{:.5g}".format)

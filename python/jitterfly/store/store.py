@@ -27,7 +27,7 @@ from ..files import synchronize
 from ..observables import CellData, Computed, Decision, Observed, Summary, Ticks, decide
 from ..old_names import names_old_attributes
 from ..progress import phase
-from ..result_table import kept
+from ..result_table import write_if_path
 from ..stats import Estimate
 from ..studies import Cell, Study
 from ..studies.grid import find_cell
@@ -342,7 +342,7 @@ class Store:
         """
         text = io.StringIO()
         numbers.Numbers.of(self, confidence).write_csv(text)
-        return kept(text.getvalue(), path)
+        return write_if_path(text.getvalue(), path)
 
     def summary(self, width: int = 80) -> str:
         """The main numbers as tables of text, with what they mean, as `jitterfly run` prints them.
