@@ -100,7 +100,7 @@ def expected(collective, name, count, ranks):
 def names(collective, library):
     """Candidates that the library has, each with a message size of its own."""
     has = [name for name, candidate in known(collective).items() if "MPICH" in candidate.called
-           and mpich_json.has(collective, candidate.called["MPICH"], library)]  # fmt: skip
+           and mpich_json.supports(collective, candidate.called["MPICH"], library)]  # fmt: skip
     return {256 * 4**number: name for number, name in enumerate(has)}
 
 
@@ -163,7 +163,7 @@ def test_an_algorithm_is_taken_where_it_is_right(tmp_path, mpich, sent):
     assert in_order == expected("allreduce", "recursive_doubling", 64, 4)
     # A choice for 2 ranks holds on 3, where this algorithm would abort the program.
     assert sent(3, ["allgather:64"], file) == sent(3, ["allgather:64"])
-    if mpich_json.has("allreduce", "ring", library):
+    if mpich_json.supports("allreduce", "ring", library):
         ring = won_by("ring", [4], [64])
         file, _ = ring.write_tuning(tmp_path / "mpich.json", libmpi=mpich.libmpi)
         taken, in_order = sent(4, ["allreduce:64", "allreduce_in_order:64"], file)
@@ -187,7 +187,7 @@ def test_mpich_says_which_file_it_read(tmp_path, mpich, sent):
 
 def test_an_algorithm_that_a_version_has_not_is_not_written(tmp_path, mpich):
     library = mpich_json.settings("a.json", libmpi=mpich.libmpi)
-    if mpich_json.has("allreduce", "ring", library):
+    if mpich_json.supports("allreduce", "ring", library):
         pytest.skip(f"{mpich.libmpi} has all of them")
     ring = won_by("ring", [4], [8], other="recursive_doubling")
     with pytest.raises(ValueError, match="nothing to write to mpich"):

@@ -14,12 +14,12 @@ OPTIONS : tuple of str
     What it must be told besides, as arguments of `write_tuning`.
 settings(name, **options)
     What follows from the options; the others get it. `name` is the file's. Raises ValueError.
-has(collective, called, settings) -> bool
+supports(collective, called, settings) -> bool
     Whether the library has an algorithm. `settings` may be None: whether any version has, or, of
     no name, whether files can choose for the collective at all.
-check(question, settings)
+check_sizes(question, settings)
     Raises ValueError where the answer to a question can not be written.
-use(path) -> list of str, notes(settings) -> list of str
+usage_lines(path) -> list of str, notes(settings) -> list of str
     How to have the library read the file; what further stands behind it.
 write(tables, comments, settings) -> str
     The text of the file.
@@ -167,7 +167,8 @@ def library_candidates(
     having = [
         one
         for one in known(collective).values()
-        if form.CALLED in one.called and form.has(collective, one.called[form.CALLED], settings)
+        if form.CALLED in one.called
+        and form.supports(collective, one.called[form.CALLED], settings)
     ]
     usual = [one for one in having if one.usual]
     return [one.name for one in (usual if len(usual) >= LEAST_CHOICE else having)]
@@ -197,8 +198,8 @@ def _prepare(
     settings = _settings(form, path, **options)
     called = [_called(question, form, settings) for question in questions]
     for question, named in zip(questions, called, strict=True):
-        if not form.has(question.collective, "", None):
-            others = ", ".join(sorted(one for one in COLLECTIVES if form.has(one, "", None)))
+        if not form.supports(question.collective, "", None):
+            others = ", ".join(sorted(one for one in COLLECTIVES if form.supports(one, "", None)))
             raise ValueError(
                 f"{path.name} can not choose for {question.collective}, only for {others}"
             )
@@ -208,7 +209,7 @@ def _prepare(
                 f"a tuning file takes two candidates or more that {form.CALLED} has as well: of "
                 f"those of {question.collective} here it has {has}"
             )
-        form.check(question, settings)
+        form.check_sizes(question, settings)
     return form, settings, called
 
 
@@ -297,7 +298,7 @@ def _called(question: Question, form: Any, settings: Any) -> dict[str, str]:
         candidate.name: candidate.called[form.CALLED]
         for candidate in question.chosen()
         if form.CALLED in candidate.called
-        and form.has(question.collective, candidate.called[form.CALLED], settings)
+        and form.supports(question.collective, candidate.called[form.CALLED], settings)
     }
 
 
@@ -305,7 +306,7 @@ def _comments(tables: Sequence[TuningTable], form: Any, settings: Any, path: Pat
     """What stands behind the choices, in lines."""
     text = [
         f"Tuning file for {form.CALLED}, written by jitterfly {__version__}",
-        *form.use(path),
+        *form.usage_lines(path),
         *form.notes(settings),
     ]
     for table in tables:

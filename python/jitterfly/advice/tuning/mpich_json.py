@@ -124,14 +124,14 @@ def settings(name: str, *, libmpi: str | Path | None = None) -> MpichLibrary:
     return MpichLibrary(path.name, hashlib.sha256(data).hexdigest(), tree, algorithms)
 
 
-def has(collective: str, called: str, library: MpichLibrary | None) -> bool:
+def supports(collective: str, called: str, library: MpichLibrary | None) -> bool:
     """Whether the library has an algorithm; of no library in particular: some version has."""
     if collective not in _COLLECTIVES:
         return False
     return library is None or _algorithm(collective, called) in library.algorithms
 
 
-def check(question: Question, library: MpichLibrary) -> None:
+def check_sizes(question: Question, library: MpichLibrary) -> None:
     """Raise ValueError where the tree can not hold a question's sizes."""
     times = max(question.ranks) if question.collective == "allgather" else 1
     most = max(question.message_bytes) * times
@@ -142,7 +142,7 @@ def check(question: Question, library: MpichLibrary) -> None:
         )
 
 
-def use(path: Path) -> list[str]:
+def usage_lines(path: Path) -> list[str]:
     """How to have the library read the file."""
     return [
         f"To use it: MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={path.name} "

@@ -56,16 +56,16 @@ def settings(name: str, *, protocol: str | None = None) -> str:
     return protocol
 
 
-def has(collective: str, called: str, protocol: str | None) -> bool:
+def supports(collective: str, called: str, protocol: str | None) -> bool:
     """Whether NCCL's plugin takes lines for a collective; it has no barrier."""
     return collective in _COLLECTIVES
 
 
-def check(question: Question, protocol: str) -> None:
+def check_sizes(question: Question, protocol: str) -> None:
     """Raise nothing: all sizes can be written."""
 
 
-def use(path: Path) -> list[str]:
+def usage_lines(path: Path) -> list[str]:
     """How to have the library read the file."""
     return [
         "To use it: build plugins/tuner/example of NCCL's sources, then "

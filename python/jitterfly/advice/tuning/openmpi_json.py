@@ -19,8 +19,9 @@ CALLED = openmpi_rules.CALLED
 SUFFIX = ".json"
 COMMENTS_INSIDE = False
 OPTIONS = ()
-settings, has, check = openmpi_rules.settings, openmpi_rules.has, openmpi_rules.check
-use, notes = openmpi_rules.use, openmpi_rules.notes
+settings, supports = openmpi_rules.settings, openmpi_rules.supports
+check_sizes = openmpi_rules.check_sizes
+usage_lines, notes = openmpi_rules.usage_lines, openmpi_rules.notes
 
 _COLLECTIVES = {
     "allgather": "allgather",

@@ -40,16 +40,16 @@ def settings(name: str) -> None:
     """Nothing more is needed."""
 
 
-def has(collective: str, called: str, settings: None) -> bool:
+def supports(collective: str, called: str, settings: None) -> bool:
     """Whether the library has an algorithm of this name, in a collective that is written."""
     return collective in _COLLECTIVES
 
 
-def check(question: Question, settings: None) -> None:
+def check_sizes(question: Question, settings: None) -> None:
     """Raise nothing: all sizes can be written."""
 
 
-def use(path: Path) -> list[str]:
+def usage_lines(path: Path) -> list[str]:
     """How to have the library read the file."""
     return [
         "To use it: OMPI_MCA_coll_tuned_use_dynamic_rules=1 "
