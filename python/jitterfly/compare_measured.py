@@ -21,7 +21,7 @@ from .case import Case, check_case, random_sources
 from .fields import MOST_REALIZATIONS, check_choice, check_numbers, shorten
 from .files import read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load
-from .measured.formats import Text
+from .measured.formats import TextFile
 from .measured.measurements import full_name, parts_of_collective
 from .measured.network_parameters import is_pingpong
 from .noise_free import noise_free_observations, noise_only_delays
@@ -511,7 +511,7 @@ def _read(
 def _numbers(path: Path, problem: FormatError | None) -> list[float]:
     """Of a text file with one in each line, or with all in one line."""
     text = read_text(path)
-    if is_pingpong(Text(str(path), text.encode())):
+    if is_pingpong(TextFile(str(path), text.encode())):
         raise ValueError(
             f"{path} has latencies of single messages by their size, which are no times of a "
             f"collective: `jitterfly network parameters {path}` makes a network of them"

@@ -171,7 +171,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield temporary
         temporary.replace(path)
     except OSError as error:
-        raise naming(error, path) from None
+        raise with_path(error, path) from None
     finally:
         with suppress(OSError):  # the directory is gone or closed to us: said above, if it matters
             temporary.unlink(missing_ok=True)
@@ -196,7 +196,7 @@ def synchronize(paths: Sequence[Path]) -> None:
             finally:
                 os.close(file)
         except OSError as error:
-            raise naming(error, path) from None
+            raise with_path(error, path) from None
 
 
 def append_whole(path: Path, content: bytes | bytearray | memoryview, at: int) -> None:
@@ -214,7 +214,7 @@ def append_whole(path: Path, content: bytes | bytearray | memoryview, at: int) -
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
     except OSError as error:
-        raise naming(error, path) from None
+        raise with_path(error, path) from None
     try:
         if os.fstat(file).st_size > at:
             os.ftruncate(file, at)
@@ -227,12 +227,12 @@ def append_whole(path: Path, content: bytes | bytearray | memoryview, at: int) -
             if new:
                 path.unlink()
         if isinstance(error, OSError):
-            raise naming(error, path) from None
+            raise with_path(error, path) from None
         raise
     finally:
         os.close(file)
 
 
-def naming(error: OSError, path: Path) -> OSError:
+def with_path(error: OSError, path: Path) -> OSError:
     """The same error with the name of a file in it."""
     return OSError(error.errno, error.strerror or str(error), str(path))

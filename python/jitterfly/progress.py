@@ -1,8 +1,8 @@
 """Progress bar and progress lines on standard error, with the estimated time left.
 
 `ProgressLine` is the one printer of progress: a bar on a terminal, lines elsewhere. Work inside the
-library has none: a program asks with `telling` for the lines of `each` and `phase`; without it
-nothing is said.
+library has none: a program asks with `progress_to` for the lines of `counted_progress` and
+`timed_phase`; without it nothing is said.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ _tell: ContextVar[Tell | None] = ContextVar("tell", default=None)
 
 
 @contextmanager
-def telling(tell: Tell) -> Iterator[None]:
+def progress_to(tell: Tell) -> Iterator[None]:
     """Within, `tell` is called with each line."""
     token = _tell.set(tell)
     try:
@@ -173,7 +173,7 @@ def telling(tell: Tell) -> Iterator[None]:
         _tell.reset(token)
 
 
-def each(items: Iterable[Item], total: int, doing: str) -> Iterator[Item]:
+def counted_progress(items: Iterable[Item], total: int, doing: str) -> Iterator[Item]:
     """The items, of which there are `total`; where it takes long, how many are done is shown.
 
     Lines are `checking cells: 120 of 500`, and at the end `checking cells: 500 of 500 in 2.1 s`.
@@ -197,7 +197,7 @@ def each(items: Iterable[Item], total: int, doing: str) -> Iterator[Item]:
 
 
 @contextmanager
-def phase(doing: str) -> Iterator[None]:
+def timed_phase(doing: str) -> Iterator[None]:
     """Work that can not be counted: told once it takes long, and at its end with its time."""
     tell = _tell.get()
     if tell is None:

@@ -168,25 +168,25 @@ class SlowdownTable(ResultTable):
                 if all(begins_after(one, row.noise_free) for one in self.case.noise)]  # fmt: skip
         if late:
             text.append(
-                f"on {show_ranks(late)} all is over when the noise begins, so that it can hit "
+                f"on {ranks_in_words(late)} all is over when the noise begins, so that it can hit "
                 "nothing: give an earlier begin"
             )
         idle = [row.ranks for row in self.rows if not row.noise_free]
         if idle:
             text.append(
-                f"on {show_ranks(idle)} a collective takes no time without noise, so that there is "
-                "no slowdown; give `compute_time`"
+                f"on {ranks_in_words(idle)} a collective takes no time without noise, so that "
+                "there is no slowdown; give `compute_time`"
             )
         unseen = [row.ranks for row in self.rows if row.mean.too_small and row.ranks not in late]
         if unseen:
             text.append(
-                f"on {show_ranks(unseen)} no realization was delayed: a mean that rests on "
+                f"on {ranks_in_words(unseen)} no realization was delayed: a mean that rests on "
                 "no event has no interval; take more realizations, unless waits absorb such delays"
             )
         few = [row.ranks for row in self.rows if row.mean.skewed]
         if few:
             text.append(
-                f"on {show_ranks(few)} the mean rests on fewer than {stats.ENOUGH_EVENTS} "
+                f"on {ranks_in_words(few)} the mean rests on fewer than {stats.ENOUGH_EVENTS} "
                 "rare events: its interval is wider for that; take more realizations"
             )
         count, allowed = self.rows[0].mean.realizations, ", which its interval allows for"
@@ -205,7 +205,7 @@ class SlowdownTable(ResultTable):
             return [
                 "the intervals allow for what another recording would hold: under "
                 f"{count} made of stretches of this one, the slowdown is {ratios.min():.4g} to "
-                f"{ratios.max():.4g} on {show_ranks([last.ranks])}"
+                f"{ratios.max():.4g} on {ranks_in_words([last.ranks])}"
             ]
         if not any(map(can_resample, self.case.noise)):
             return []
@@ -489,7 +489,9 @@ def unmet_notes(
             rarest, realizations, shown if isinstance(shown, str) else part_in_words(shown)
         )
         others = [other for other, _ in own if other != ranks]
-        where = show_ranks([ranks]) + (f", too few also on {show_ranks(others)}" * bool(others))
+        where = ranks_in_words([ranks]) + (
+            f", too few also on {ranks_in_words(others)}" * bool(others)
+        )
         lines.append(
             f"{told} on {where}: a mean may lack up to {show_seconds(most)}{allowed_for}; take "
             "more realizations"
@@ -554,7 +556,7 @@ def question_cells(case: Case, noise: str = "") -> tuple[object, ...]:
             part_in_words(case.network), sources)  # fmt: skip
 
 
-def show_ranks(counts: list[int]) -> str:
+def ranks_in_words(counts: list[int]) -> str:
     """Numbers of ranks in words."""
     if len(counts) > _SHOWN:
         return f"{counts[0]:,} to {counts[-1]:,} ranks"

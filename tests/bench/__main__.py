@@ -18,7 +18,7 @@ from typing import Any
 
 from jitterfly.bench import DisagreementError, Plan, report
 from jitterfly.bench.benchmark import machine, measured, result_of
-from jitterfly.bench.measure import anchor, calibrate, stored, ways
+from jitterfly.bench.measure import anchor, backends_here, calibrate, plan_from_json
 from jitterfly.cli.bench import (
     Parser,
     add_arguments,
@@ -141,7 +141,7 @@ def _rates_of(plan: dict[str, Any]) -> Plan:
     known = {
         name: plan[name] for name in plan if name not in ("sources", "collectives", "loggopsim")
     }
-    return Plan(**stored(known) | {"peers": False, "limit": False})
+    return Plan(**plan_from_json(known) | {"peers": False, "limit": False})
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def run(
     reference = peers.reference()
     found = measured(rates, tell, peers.PEERS, reference)
     ranks = anchor(rates)
-    once = [way for way in ways(rates) if way[2] in (1, None)]
+    once = [way for way in backends_here(rates) if way[2] in (1, None)]
     kinds = [c for way in once for c in sources.contestants(ranks, *way)] if plan.sources else []
     shapes = [c for way in once for c in collectives.contestants(ranks, *way)]
     shapes = shapes if plan.collectives else []

@@ -447,8 +447,8 @@ def test_a_plan_survives_a_file():
     plan = Plan(ranks=(64, 16), programs=("cs14", "butterfly"), instructions={8192: 60.5})
     assert plan.ranks == (16, 64)
     assert plan.programs == ("butterfly", "cs14")
-    again = json.loads(json.dumps(bench_measure.plain(plan)))
-    assert Plan(**bench_measure.stored(again)) == plan
+    again = json.loads(json.dumps(bench_measure.plan_to_json(plan)))
+    assert Plan(**bench_measure.plan_from_json(again)) == plan
 
 
 @pytest.mark.parametrize(

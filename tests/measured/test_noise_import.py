@@ -16,7 +16,7 @@ from jitterfly import Case, LogGOPS, TraceNoise, ready_times, simulate
 from jitterfly.cli import main
 from jitterfly.measured import Detours, FormatError, Histogram, Measured, load, noisefile
 from jitterfly.measured.description import describe
-from jitterfly.measured.formats import Text, formats
+from jitterfly.measured.formats import TextFile, formats
 from jitterfly.studies import load_study
 
 NS, US, MS, S = 10**3, 10**6, 10**9, 10**12
@@ -454,7 +454,7 @@ def test_a_daemon_on_one_core_of_each_node(tmp_path, monkeypatch, capsys):
 
 def test_every_sample_has_one_importer():
     for path in sorted(NOISE_SAMPLES.glob("*.*")):
-        text = Text(path.name, path.read_bytes())
+        text = TextFile(path.name, path.read_bytes())
         names = [name for name, module in formats().items() if module.recognise(text.head)]
         assert bool(names) == (path.suffix != ".md"), path.name
 

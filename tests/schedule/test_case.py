@@ -202,7 +202,7 @@ def counted(monkeypatch):
         return call
 
     monkeypatch.setattr(cases.Schedule, "read", count("read", cases.Schedule.read))
-    monkeypatch.setattr(cases, "put_in_order", count("order", cases.put_in_order))
+    monkeypatch.setattr(cases, "plan_schedule", count("order", cases.plan_schedule))
     return counts
 
 

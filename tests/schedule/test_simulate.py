@@ -408,7 +408,7 @@ def test_the_check_of_the_order_shows_how_far_it_is(tmp_path, monkeypatch):
     monkeypatch.setattr(progress, "FIRST", 0)
     monkeypatch.setattr(progress, "EVERY", 0)
     told = []
-    with progress.telling(told.append):
+    with progress.progress_to(told.append):
         jf.simulate_schedule(schedule_of(APP, tmp_path), "L=1us,o=200ns", NOISE, 20, order_checks=2)
     assert told[:2] == [f"executing realizations in two orders: {done} of 2" for done in (0, 1)]
 
@@ -604,7 +604,7 @@ def test_an_order_in_which_noise_does_another_share(factor, monkeypatch):
         return np.array([[0, int(noise[number] * (factor if on_arrival else 1))]])
 
     monkeypatch.setattr("jitterfly.schedule.order.core.operation_times", times)
-    monkeypatch.setattr("jitterfly.schedule.order.each", lambda numbers, *_: numbers)
+    monkeypatch.setattr("jitterfly.schedule.order.counted_progress", lambda numbers, *_: numbers)
     chosen, first = realizations_to_check(noise, 50)
     compiled = CompiledSchedule(SimpleNamespace(completion=0), None)
     check = check_order(None, None, None, compiled, 1, chosen, first, noise)

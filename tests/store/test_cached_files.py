@@ -567,19 +567,19 @@ def clock(monkeypatch, step):
 
     lines = []
     monkeypatch.setattr(progress.time, "monotonic", monotonic)
-    with progress.telling(lines.append):
+    with progress.progress_to(lines.append):
         yield lines
 
 
 def test_what_is_quick_says_nothing(monkeypatch):
     with clock(monkeypatch, 0.001) as lines:
-        assert list(progress.each("abc", 3, "reading")) == ["a", "b", "c"]
+        assert list(progress.counted_progress("abc", 3, "reading")) == ["a", "b", "c"]
     assert lines == []
 
 
 def test_what_is_slow_says_how_far_it_is(monkeypatch):
     with clock(monkeypatch, 0.5) as lines:
-        list(progress.each(range(50), 50, "reading cells"))
+        list(progress.counted_progress(range(50), 50, "reading cells"))
     assert lines == [
         "reading cells: 0 of 50",
         "reading cells: 20 of 50",
@@ -590,7 +590,7 @@ def test_what_is_slow_says_how_far_it_is(monkeypatch):
 
 def test_of_many_the_first_line_comes_at_once(monkeypatch):
     with clock(monkeypatch, 0.0) as lines:
-        assert next(progress.each(iter(range(50_000)), 50_000, "checking cells")) == 0
+        assert next(progress.counted_progress(iter(range(50_000)), 50_000, "checking cells")) == 0
     assert lines == ["checking cells: 0 of 50,000"]
 
 

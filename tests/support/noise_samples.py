@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jitterfly.measured import load
-from jitterfly.measured.formats import Text
+from jitterfly.measured.formats import TextFile
 from jitterfly.measured.load import load_text
 from support.paths import NOISE_SAMPLES
 
@@ -20,7 +20,7 @@ def sample(name, **options):
 
 
 def load_bytes(content, name="data", **options):
-    return load_text(Text(name, content), **options)
+    return load_text(TextFile(name, content), **options)
 
 
 def changed(name, old, new, **options):

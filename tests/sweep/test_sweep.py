@@ -22,7 +22,7 @@ from jitterfly.observables import Decision
 from jitterfly.stats.sequential import grid_up
 from jitterfly.store import Store
 from jitterfly.sweep import Stopped, run
-from jitterfly.sweep.batches import CellRun, Pace
+from jitterfly.sweep.batches import BatchSizer, CellRun
 from jitterfly.sweep.driver import RunProgressLine, show_duration, show_rate
 from jitterfly.sweep.executors import InProcess
 
@@ -207,7 +207,7 @@ def cell_of(columns=1, raw_limit=10**9, work=1000):
 
 @pytest.mark.parametrize(("seconds", "speed"), [(1.0, 1e-6), (0.01, 1e-6), (1.0, 1e-9)])
 def test_batches_take_the_time_wanted(seconds, speed):
-    run = CellRun(cell_of(), Fake(10**9, [(0, 10**9)]), Pace(seconds))
+    run = CellRun(cell_of(), Fake(10**9, [(0, 10**9)]), BatchSizer(seconds))
     run.look()
     counts = []
     for _ in range(12):
@@ -219,7 +219,9 @@ def test_batches_take_the_time_wanted(seconds, speed):
 
 
 def test_batches_end_with_the_samples_and_at_looks():
-    run = CellRun(cell_of(raw_limit=100, work=1), Fake(1000, [(30, 40), (90, 910)]), Pace(1e6))
+    run = CellRun(
+        cell_of(raw_limit=100, work=1), Fake(1000, [(30, 40), (90, 910)]), BatchSizer(1e6)
+    )
     run.look()
     found = []
     while batch := run.next_batch(0, "auto", None):
@@ -233,7 +235,7 @@ def test_batches_end_with_the_samples_and_at_looks():
 
 
 def test_a_lost_batch_is_next():
-    run = CellRun(cell_of(), Fake(1000, [(0, 1000)]), Pace(1e-6))
+    run = CellRun(cell_of(), Fake(1000, [(0, 1000)]), BatchSizer(1e-6))
     run.look()
     first, second = (run.next_batch(0, "auto", None) for _ in range(2))
     run.requeue(first)

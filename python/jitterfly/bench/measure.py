@@ -259,7 +259,7 @@ def calibrate(
         contestant.calibrate(seconds)
 
 
-def ways(plan: Plan) -> list[tuple[str, str, int | None]]:
+def backends_here(plan: Plan) -> list[tuple[str, str, int | None]]:
     """Name, backend and threads of every way to run the engine here."""
     contests: list[tuple[str, str, int | None]] = [(CPU, "cpu", 1)]
     contests += [(CPU, "cpu", processors())] if plan.all_threads and processors() > 1 else []
@@ -292,7 +292,7 @@ def contestants(plan: Plan) -> list[Contestant]:
     """
     chosen = [
         engine(name, program, noise, programs(ranks, NOISES[noise])[program], backend, threads)
-        for name, backend, threads in ways(plan)
+        for name, backend, threads in backends_here(plan)
         for program in map(PROGRAMS.__getitem__, plan.programs)
         for noise in map(KINDS.__getitem__, plan.noises)
         for ranks in plan.ranks
@@ -337,12 +337,12 @@ def short_enough(
     return kept, left
 
 
-def plain(plan: Plan) -> dict[str, Any]:
-    """The plan for a JSON file; `Plan(**stored(...))` is its way back."""
+def plan_to_json(plan: Plan) -> dict[str, Any]:
+    """The plan for a JSON file; `Plan(**plan_from_json(...))` is its way back."""
     return asdict(plan) | {"instructions": {str(k): v for k, v in plan.instructions.items()}}
 
 
-def stored(table: dict[str, Any]) -> dict[str, Any]:
+def plan_from_json(table: dict[str, Any]) -> dict[str, Any]:
     """The fields of a plan from a JSON file."""
     lists = {name: tuple(table[name]) for name in ("ranks", "programs", "noises")}
     counts = {int(k): v for k, v in table["instructions"].items()}

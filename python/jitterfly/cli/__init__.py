@@ -25,7 +25,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     options: Collection[str] = ()
     try:
         # Here, so that Ctrl-C while they load is answered as any other.
-        from ..progress import telling
+        from ..progress import progress_to
         from .output import GivenOptions, accept_everything, level, short_warnings, tell
         from .parser import parse
 
@@ -33,7 +33,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         short_warnings()
         chosen = parse(arguments)
         options = GivenOptions.of(chosen)
-        with level(chosen), telling(lambda line: tell(f"jitterfly: {line}")):
+        with level(chosen), progress_to(lambda line: tell(f"jitterfly: {line}")):
             code = chosen.run(chosen) or 0
         sys.stdout.flush()  # here, where Ctrl-C is answered: it may wait for a reader
         return code

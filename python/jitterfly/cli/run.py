@@ -137,7 +137,7 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
         A shard has no picture: it has not seen the rest.
     """
     from ..plots import draw
-    from ..progress import phase
+    from ..progress import timed_phase
     from ..results import Results
     from ..store import export
     from ..store.export import keep_numbers
@@ -154,7 +154,7 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
         elif _is_newer(path, summary):
             return  # all of it is of these records
         if draw.can_draw() and options.get("shard") is None:
-            with phase(f"drawing {path}"):
+            with timed_phase(f"drawing {path}"):
                 draw.draw(Results(store), path)
 
     return run(study, out, finish=finish, **options)
@@ -354,14 +354,14 @@ def run_as_json(store: Any) -> dict[str, Any]:
 def show(store: Any) -> None:
     """The study's table, and its claims beside what was found."""
     from ..claims.registry import report as claims
-    from ..progress import phase
+    from ..progress import timed_phase
     from ..results import Results, tables
     from .output import terminal_width
 
     results = Results(store)
     kept = (store.path / "summary.csv").is_file()  # not of a run from Python
     where = "summary.csv has" if kept else f"`jitterfly export {store.path} FILE.csv` writes"
-    with phase("making the table"):
+    with timed_phase("making the table"):
         table = tables.table(results, terminal_width(), f"{where} all")
     print(f"{textwrap.fill(results.title, terminal_width())}\n")
     print(table)

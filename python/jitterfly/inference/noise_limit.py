@@ -37,9 +37,9 @@ from ..slowdown import (
     check_question,
     part_in_words,
     question_cells,
+    ranks_in_words,
     repetition,
     row_of,
-    show_ranks,
     start_notes,
     steady_notes,
     unmet_notes,
@@ -194,16 +194,16 @@ class NoiseLimitTable(ResultTable):
         exceeded = [row.ranks for row in self.rows if row.exceeded]
         if exceeded:
             text.append(
-                f"?: on {show_ranks(exceeded)} the other noise alone may exceed the limit, with "
-                f"hardly any of the {self.field} that is looked for; take more "
+                f"?: on {ranks_in_words(exceeded)} the other noise alone may exceed the limit, "
+                f"with hardly any of the {self.field} that is looked for; take more "
                 "realizations, or give a higher limit"
             )
         never = [row.ranks for row in self.rows if row.state == NEVER]
         if never and len(self.case.noise) > 1:
             text.append(
-                f"none keeps it: on {show_ranks(never)} the other noise alone exceeds the limit; "
-                "give a higher limit, or less of the other noise; what this noise costs on top of "
-                "it, a study with two variants tells, with this noise and without it: "
+                f"none keeps it: on {ranks_in_words(never)} the other noise alone exceeds the "
+                "limit; give a higher limit, or less of the other noise; what this noise costs on "
+                "top of it, a study with two variants tells, with this noise and without it: "
                 "`jitterfly compare DIR:without DIR:with`"
             )
         if any(row.state == AT_MOST and self._is_untold(row) for row in self.rows):

@@ -28,7 +28,7 @@ from ..fields import (
 )
 from ..files import compression, read_whole
 from ..measured import CollectiveTable, FormatError, PerRankSamples
-from ..measured.formats import Text
+from ..measured.formats import TextFile
 from ..measured.load import load_text
 from ..measured.measurements import parts_of_collective
 from ..units import LONGEST_SECONDS, parse_seconds, warn_of_long
@@ -323,7 +323,7 @@ def _curve_of_measurement(
 ) -> Curve:
     given: dict[str, Any] = {} if ranks is None else {"ranks": ranks}
     try:
-        measured = load_text(Text(str(path), content), **given)
+        measured = load_text(TextFile(str(path), content), **given)
     except FormatError as error:
         if error.line is not None or given:
             raise

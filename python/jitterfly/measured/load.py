@@ -9,7 +9,7 @@ from typing import Any
 
 from ..fields import shorten
 from . import noisefile
-from .formats import Options, Text, open_text, read
+from .formats import Options, TextFile, open_text, read
 from .host import show_cpus
 from .measurements import Measured
 
@@ -42,7 +42,7 @@ def load(
 
 
 def load_text(
-    text: Text, /, *, format: str | None = None, cpu: str | None = None, **options: Any
+    text: TextFile, /, *, format: str | None = None, cpu: str | None = None, **options: Any
 ) -> Measured:
     """`load` of a file whose content is known."""
     if noisefile.recognise(text.head) and format in (None, noisefile.NAME):

@@ -38,7 +38,7 @@ LOAD_NOTE = "other threads ran there in place of the recorder"
 """In the note on a recording that may be the load of a busy machine."""
 
 
-class Compared:
+class EqualByFields:
     """Equal where all fields are, arrays element by element; `words`: what it is, in messages.
 
     NaN is equal to NaN.
@@ -104,7 +104,7 @@ def check_each(good: npt.NDArray[np.bool_], rule: str, values: npt.NDArray[Any])
 
 
 @frozen_dataclass(eq=False)
-class Detours(Dataclass, Compared):
+class Detours(Dataclass, EqualByFields):
     """One continuous run of a detour benchmark: when a CPU was away, and for how long.
 
     Parameters
@@ -169,7 +169,7 @@ class Detours(Dataclass, Compared):
 
 
 @frozen_dataclass(eq=False)
-class Histogram(Dataclass, Compared):
+class Histogram(Dataclass, EqualByFields):
     """Counts of events by their duration.
 
     Parameters
@@ -249,7 +249,7 @@ def pooled(parts: Sequence[Histogram]) -> Histogram | None:
 
 
 @dataclass(frozen=True, eq=False)
-class CollectiveTable(Compared):
+class CollectiveTable(EqualByFields):
     """How long a collective took, a row for each size; times in seconds, shape (rows,).
 
     Columns that the file lacks are None.
@@ -282,7 +282,7 @@ class CollectiveTable(Compared):
 
 
 @dataclass(frozen=True, eq=False)
-class PerRankSamples(Compared):
+class PerRankSamples(EqualByFields):
     """Every iteration of a collective on every rank: seconds, shape (iterations, ranks)."""
 
     words = "times of a collective on each rank"
@@ -301,7 +301,7 @@ class PerRankSamples(Compared):
 
 
 @dataclass(frozen=True, eq=False)
-class Latencies(Compared):
+class Latencies(EqualByFields):
     """Samples of the latency of a message of `bytes` bytes: seconds, shape (samples,)."""
 
     words = "latencies of messages"
@@ -382,12 +382,12 @@ class Measured:
         object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "notes", tuple(self.notes))
         kinds = {type(part) for part in self.parts}
-        if len(kinds) != 1 or not all(issubclass(kind, Compared) for kind in kinds):
+        if len(kinds) != 1 or not all(issubclass(kind, EqualByFields) for kind in kinds):
             raise ValueError("parts must be one or more, all of one class such as Detours")
 
 
 @dataclass(frozen=True, eq=False)
-class CpuNoise(Compared):
+class CpuNoise(EqualByFields):
     """Noise of one CPU, summed over its run: a share, but no distribution.
 
     Parameters
@@ -461,7 +461,7 @@ class CpuNoise(Compared):
 
 
 @dataclass(frozen=True, eq=False)
-class LogGPTable(Compared):
+class LogGPTable(EqualByFields):
     """LogGP parameters by message size, shape (rows,); seconds, G in seconds per byte.
 
     `latency` is the L of LogGP; `gap` (g) and `gap_per_byte` (G) are fits over all sizes up to that

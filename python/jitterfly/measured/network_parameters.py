@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..fields import check_integer, counted
 from ..units import Time, parse_seconds, show_seconds
-from .formats import Options, Text, netgauge_loggp, open_text
+from .formats import Options, TextFile, netgauge_loggp, open_text
 from .formats.columns import Row, number_rows
 from .measurements import LogGPTable
 
@@ -28,7 +28,7 @@ _SAME = 0.2  # part by which fits over few and over all sizes may differ before 
 
 
 @dataclass(frozen=True)
-class Parameters:
+class NetworkParameters:
     """Of the LogGP model, as `LogGOPS` takes them; seconds, G in seconds per byte.
 
     `L + 2 o` is how long a message of one byte takes. `notes` says what the file does not
@@ -48,7 +48,7 @@ class Parameters:
 
         Examples
         --------
-        >>> Parameters(L=1e-6, o=2e-7, g=0, G=1.08e-10).line
+        >>> NetworkParameters(L=1e-6, o=2e-7, g=0, G=1.08e-10).line
         'L=1us,o=200ns,g=0s,G=108ps'
         """
         values = {"L": self.L, "o": self.o, "g": self.g, "G": self.G}
@@ -61,7 +61,7 @@ class Parameters:
         return ",".join(f"{k}={text}" for k, text in texts.items())
 
 
-def is_pingpong(text: Text) -> bool:
+def is_pingpong(text: TextFile) -> bool:
     """Whether a file holds latencies of single messages, by their size, of OSU or IMB."""
     return bool(_OSU.search(text.head) or _IMB.search(text.head))
 
@@ -72,10 +72,10 @@ def read_parameters(
     least_bytes: int | None = None,
     most_bytes: int | None = None,
     overhead: Time | None = None,
-) -> Parameters:
+) -> NetworkParameters:
     """The parameters in a file.
 
-    Parameters
+    NetworkParameters
     ----------
     path : str or Path
         Output of Netgauge ``-x loggp``, of OSU's latency test, or of IMB with PingPong.
@@ -122,7 +122,7 @@ def read_parameters(
     )
 
 
-def _of_loggp(text: Text, found: LogGPTable, most: int) -> Parameters:
+def _of_loggp(text: TextFile, found: LogGPTable, most: int) -> NetworkParameters:
     used = found.bytes <= most
     if not used.any():
         raise text.error(None, f"has no message of at most {most} bytes, but from {found.bytes[0]}")
@@ -163,7 +163,7 @@ def _of_loggp(text: Text, found: LogGPTable, most: int) -> Parameters:
             f"{show_seconds(half)}, as they overlap with the way; L = 0 and o = half of that keep "
             "the time of a message, and are the most that noise of the CPU can hit"
         )
-    return Parameters(latency, o, gap, per_byte, (*notes, *fitted))
+    return NetworkParameters(latency, o, gap, per_byte, (*notes, *fitted))
 
 
 def _time_of_a_byte(time: float, size: float, per_byte: float) -> tuple[float, list[str]]:
@@ -178,8 +178,8 @@ def _time_of_a_byte(time: float, size: float, per_byte: float) -> tuple[float, l
 
 
 def _of_pingpong(
-    text: Text, rows: list[Row], ends: tuple[int, int], overhead: float | None
-) -> Parameters:
+    text: TextFile, rows: list[Row], ends: tuple[int, int], overhead: float | None
+) -> NetworkParameters:
     """L + 2 o is the shortest message's time less that of its further bytes, as `LogGOPS` adds it.
 
     G is the slope of least relative error: the line goes through the shortest message, and each
@@ -225,7 +225,7 @@ def _of_pingpong(
             f"sizes up to {_bytes(sizes[-1])}"
         )
         notes += _misfit(sizes, times, whole + per_byte * (sizes - 1))
-    return Parameters(whole - 2 * o, o, 0.0, per_byte, tuple(notes), overhead is not None)
+    return NetworkParameters(whole - 2 * o, o, 0.0, per_byte, tuple(notes), overhead is not None)
 
 
 def _misfit(
@@ -248,7 +248,7 @@ def _misfit(
     return notes
 
 
-def _osu_rows(text: Text) -> list[Row]:
+def _osu_rows(text: TextFile) -> list[Row]:
     """Sizes and times of the last table: of a run that was repeated, the latest."""
     rows: list[Row] = []
     inside = False
@@ -266,7 +266,7 @@ def _osu_rows(text: Text) -> list[Row]:
     return rows
 
 
-def _imb_rows(text: Text) -> list[Row]:
+def _imb_rows(text: TextFile) -> list[Row]:
     state = ""
     rows: list[Row] = []
     for line, content in enumerate(text.lines, 1):

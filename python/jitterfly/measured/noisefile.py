@@ -62,7 +62,7 @@ import numpy as np
 from ..fields import check_keys, shorten
 from ..files import replacing
 from .formats.columns import integer_columns, line_at
-from .formats.text import FormatError, Text, open_text
+from .formats.text import FormatError, TextFile, open_text
 from .measurements import Detours, Histogram, Measured, Part
 
 __all__ = ["NAME", "VERSION", "parse", "pieces", "read", "recognise", "write"]
@@ -161,7 +161,7 @@ def _toml_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
-def parse(text: Text) -> Measured:
+def parse(text: TextFile) -> Measured:
     """The measurement in the text of a noise file; FormatError names the line."""
     first = _FIRST.match(text.head)
     if first is None:
@@ -194,7 +194,7 @@ def parse(text: Text) -> Measured:
     return _measured(text, head, parts)
 
 
-def _take_entry(text: Text, line: int, body: bytes, keys: dict[str, Any]) -> None:
+def _take_entry(text: TextFile, line: int, body: bytes, keys: dict[str, Any]) -> None:
     try:
         found = _ENTRY.fullmatch(body.decode("utf-8"))
         key = (json.loads(found[2]) if found[2][0] == '"' else found[2]) if found else ""
@@ -210,7 +210,7 @@ def _take_entry(text: Text, line: int, body: bytes, keys: dict[str, Any]) -> Non
     into[key] = value
 
 
-def _read_part(text: Text, line: int, begin: int, end: int, keys: dict[str, Any]) -> Part:
+def _read_part(text: TextFile, line: int, begin: int, end: int, keys: dict[str, Any]) -> Part:
     kind = keys.pop("kind", None)
     if kind not in KINDS:
         raise text.error(
@@ -240,7 +240,7 @@ def _read_part(text: Text, line: int, begin: int, end: int, keys: dict[str, Any]
     return part
 
 
-def _measured(text: Text, head: dict[str, Any], parts: list[Part]) -> Measured:
+def _measured(text: TextFile, head: dict[str, Any], parts: list[Part]) -> Measured:
     try:
         check_keys(head, ("format", "source", "notes"), "the header")
         source, notes = head.get("source", {}), head.get("notes", [])

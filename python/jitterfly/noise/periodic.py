@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 from ..fields import Array, FloatsLike, Given, check_choice, frozen_dataclass
 from ..units import OptionalSeconds, PositiveSeconds, Seconds, ShortSeconds, show_seconds, to_ticks
 from .source import (
-    ComparedByValue,
     Exposure,
+    HashableByFields,
     Hits,
     IntervalNoise,
     Shared,
@@ -20,7 +20,7 @@ from .source import (
 
 
 @frozen_dataclass(eq=False)
-class PeriodicNoise(ComparedByValue, IntervalNoise, kind="periodic"):
+class PeriodicNoise(HashableByFields, IntervalNoise, kind="periodic"):
     """Periodic interruptions of the CPU: busy in ``[phase + k * period, + duration)``.
 
     Work stands still inside these half-open intervals; waiting absorbs them. They can hit only what

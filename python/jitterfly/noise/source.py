@@ -439,7 +439,7 @@ def content_of(value: Any) -> Any:
     return value
 
 
-class ComparedByValue:
+class HashableByFields:
     """Equal where all fields are, with arrays among them; a base of dataclasses with eq=False."""
 
     def _key(self) -> tuple[object, ...]:

@@ -38,8 +38,8 @@ from ..units import (
     warn_of_long,
 )
 from .source import (
-    ComparedByValue,
     Exposure,
+    HashableByFields,
     Hits,
     IntervalNoise,
     Shared,
@@ -57,7 +57,7 @@ _WAYS = "one of file, (starts, durations and length) and trace"
 
 
 @dataclass(frozen=True, eq=False)
-class TraceNoise(ComparedByValue, IntervalNoise, kind="trace"):
+class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
     """Interruptions of the CPU as they were measured, over and over again.
 
     With a trace of some length and a rank's offset, the rank is busy at time t if the trace is busy

@@ -48,8 +48,8 @@ from .simulate import (
     execute,
     exposed_work,
     needs_length,
+    plan_schedule,
     positive_calculations,
-    put_in_order,
     warn_of_short_receives,
     why_idle,
 )
@@ -325,7 +325,7 @@ def _plan(quiet: ScheduleCase) -> core.SchedulePlan:
     plan = _plans.pop(quiet, None)
     if plan is None:
         schedule = quiet.read()
-        compiled = put_in_order(
+        compiled = plan_schedule(
             schedule, quiet.network, (), schedule.marks, quiet.speed, quiet.order
         )
         plan = compiled.plan

@@ -16,7 +16,7 @@ from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
-from ..progress import each
+from ..progress import counted_progress
 from ..units import TICKS_PER_SECOND, show_seconds
 from .compile import CompiledSchedule, compile_program, costs_of_levels
 from .schedule import Schedule
@@ -177,7 +177,9 @@ def check_order(
         program = compile_program(schedule, network, levels, (), speed)
         on_arrival = _last(core.operation_times(compiled.plan, program, 0, 0, True))
     same, differences, added = 0, np.zeros(len(chosen)), np.zeros(len(chosen))
-    for i in each(range(len(chosen)), len(chosen), "executing realizations in two orders"):
+    for i in counted_progress(
+        range(len(chosen)), len(chosen), "executing realizations in two orders"
+    ):
         fixed, free = (
             core.operation_times(*compiled, seed, chosen[i], arrival_order)
             for arrival_order in (False, True)

@@ -99,7 +99,7 @@ def prepare(
         realizations, seed, backend, threads, progress, first_realization
     )
     kept = schedule.marks if marks is None else read_marks(schedule, marks)
-    compiled = put_in_order(schedule, network, sources, kept, speed, order, results=realizations)
+    compiled = plan_schedule(schedule, network, sources, kept, speed, order, results=realizations)
     plan = compiled.plan
     for source in sources:
         source.check_length(plan.completion)
@@ -113,7 +113,7 @@ def prepare(
     )  # fmt: skip
 
 
-def put_in_order(
+def plan_schedule(
     schedule: Schedule,
     network: LogGOPS | Hierarchy,
     sources: tuple[Noise, ...],

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..observables import Decision, Target
-from ..progress import each
+from ..progress import counted_progress
 from ..stats import Estimate
 from ..studies import shown_labels
 from .metadata import META
@@ -115,7 +115,7 @@ class RunProgress:
     @classmethod
     def of(cls, store: Store) -> RunProgress:
         """As the records say."""
-        reading = each(store.cells, len(store.cells), "reading cells")
+        reading = counted_progress(store.cells, len(store.cells), "reading cells")
         cells = [CellProgress.of(store, cell.index) for cell in reading]
         return _run_progress(store, cells, who=holder(store.path))
 
@@ -255,7 +255,7 @@ class ProgressWriter:
 
     def __init__(self, store: Store, decisions: Sequence[Decision | None]):
         self.store = store
-        known = each(decisions, len(decisions), "counting realizations")
+        known = counted_progress(decisions, len(decisions), "counting realizations")
         self.cells = [CellProgress.of(store, i, decision) for i, decision in enumerate(known)]
         self._changed: dict[int, Decision | None] = {}
         self._pause = 0.0

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..fields import shorten
-from ..files import TEMPORARY, check_replaceable, naming, replacing
+from ..files import TEMPORARY, check_replaceable, replacing, with_path
 from ..memory import show_bytes
 from ..optional_packages import package
-from ..progress import phase
+from ..progress import timed_phase
 from .dataset import dataset_of
 from .numbers import Numbers
 from .run_directory import MANY, fingerprint_of
@@ -59,7 +59,7 @@ def export(store: Store | Numbers | str | Path, path: str | Path, confidence: fl
     if not isinstance(store, (Store, Numbers)):
         raise ValueError(f"store must be a Store or its directory, got {shorten(store)}")
     numbers = store if isinstance(store, Numbers) else Numbers.of(store, confidence)
-    with phase(f"writing {path}"):
+    with timed_phase(f"writing {path}"):
         WRITERS[path.suffix](numbers, path)
 
 
@@ -121,7 +121,7 @@ def _zarr(numbers: Numbers, path: Path) -> None:
             shutil.rmtree(path)
         temporary.rename(path)
     except OSError as error:
-        raise naming(error, path) from None
+        raise with_path(error, path) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..observables import Summary
-from ..progress import each
+from ..progress import counted_progress
 from ..studies import Cell
 from .metadata import META, differences, joined, situations
 from .record_files import RecordSeries, Span, covering_steps, gaps
@@ -69,7 +69,7 @@ def merge(
     for store in stores[1:]:
         meta = joined(store.meta, meta)
     whole = Store(out, study, meta)
-    for cell, files in each(_files(whole, stores), _codes(whole), "comparing records"):
+    for cell, files in counted_progress(_files(whole, stores), _codes(whole), "comparing records"):
         for one, other in combinations(files, 2):
             _compare(cell, one, other)
     with Store.create(out, study) as merged:
@@ -78,7 +78,9 @@ def merge(
                 merged.note(backend=backend)
             shards = [store for store in stores if store.path != out]
             codes = _codes(merged)
-            for _, (own, *others) in each(_files(merged, shards), codes, "joining records"):
+            for _, (own, *others) in counted_progress(
+                _files(merged, shards), codes, "joining records"
+            ):
                 for other in others:
                     _copy(other, own)
         if finish is not None:

@@ -19,7 +19,7 @@ from .. import optional_packages
 from ..algorithms import Butterfly
 from ..fields import digested, seed_in_files
 from ..observables import STATISTICS, CellData, Decision, Family, Observed, Target
-from ..progress import each
+from ..progress import counted_progress
 from ..stats import Estimate
 from ..studies import Cell, Study, axis_unit
 from ..units import show_seconds
@@ -92,7 +92,7 @@ def statistics(store: Readable) -> list[str]:
 def rows(store: Readable, confidence: float = 0.95) -> Iterator[Row]:
     """Cell by cell, what there is of it; a cell without realizations has no rows."""
     names = statistics(store)
-    for cell in each(store.cells, len(store.cells), "estimating cells"):
+    for cell in counted_progress(store.cells, len(store.cells), "estimating cells"):
         decision = store.decision(cell)
         if not decision.realizations:
             continue
@@ -295,7 +295,7 @@ def _about(store: Readable, confidence: float) -> dict[str, Any]:
     ]
     units = {
         name: family.unit
-        for cell in each(store.cells, len(store.cells), "reading cells")
+        for cell in counted_progress(store.cells, len(store.cells), "reading cells")
         for name, family in store.families(cell).items()
     }
     return {

@@ -26,7 +26,7 @@ from ..fields import MOST_REALIZATIONS, check_choice, first_few
 from ..files import synchronize
 from ..observables import CellData, Computed, Decision, Observed, Summary, Ticks, decide
 from ..old_names import names_old_attributes
-from ..progress import phase
+from ..progress import timed_phase
 from ..result_table import write_if_path
 from ..stats import Estimate
 from ..studies import Cell, Study
@@ -92,11 +92,11 @@ class Store:
             It can not be written.
         """
         path = Path(path)
-        with phase("naming cells"):
+        with timed_phase("naming cells"):
             meta = metadata.describe(study)
         check_directory(path, force)
         with locked(path):
-            with phase(f"comparing with what is in {path}"):
+            with timed_phase(f"comparing with what is in {path}"):
                 meta = resume_or_clear(path, study, meta, force)
                 (path / RECORDS).mkdir(exist_ok=True)
                 if too_many_files(study.cells()) or shared_files(path):

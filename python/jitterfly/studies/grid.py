@@ -25,7 +25,7 @@ from ..fields import check_choice, is_real_number, shorten
 from ..noise import Noise
 from ..observables import Column, Family, Observable
 from ..program import observation_names, rank_rounds
-from ..progress import each
+from ..progress import counted_progress
 from ..schedule import ScheduleCase
 from ..syntax import read_noises
 from ..units import parse_seconds
@@ -154,7 +154,7 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
     owner: dict[tuple[str, ...], str] = {}
     total = math.prod(len(axis.values) for axis in study.axes)
     products = itertools.product(*(axis.values for axis in study.axes))
-    for index, combination in enumerate(each(products, total, "checking cells")):
+    for index, combination in enumerate(counted_progress(products, total, "checking cells")):
         at = {axis.name: value for axis, value in zip(study.axes, combination, strict=True)}
         labels = Frozen({name: value.label for name, value in at.items()})
         cases: list[VariantCase] = []
@@ -190,7 +190,7 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
                 "content): leave one out"
             )
         cells.append(cell)
-    checked = each(cells, len(cells), "checking noise")
+    checked = counted_progress(cells, len(cells), "checking noise")
     check_exposed(case for cell in checked for case in cell.cases.values())
     warn_of_unused_costs(case for cell in cells for case in cell.cases.values())
     warn_of_idle_speeds(case for cell in cells for case in cell.cases.values())

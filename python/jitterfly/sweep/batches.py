@@ -110,7 +110,7 @@ _LAST = 8  # a batch over this may still be cut, as what follows the last one ho
 _BATCH_BYTES = 2**25  # samples in one batch: they wait in memory, twice for each worker
 
 
-class Pace:
+class BatchSizer:
     """How fast batches are: what the first one of a cell goes by."""
 
     def __init__(self, batch_seconds: float):
@@ -131,8 +131,8 @@ class Pace:
 class CellRun:
     """One cell on its way from look to look."""
 
-    def __init__(self, cell: Cell, store: Store, pace: Pace):
-        self.cell, self.store, self.pace = cell, store, pace
+    def __init__(self, cell: Cell, store: Store, sizer: BatchSizer):
+        self.cell, self.store, self.sizer = cell, store, sizer
         self.todo: deque[tuple[int, int]] = deque()  # first realization and how many
         self.running = 0
         self.failed = ""
@@ -182,8 +182,8 @@ class CellRun:
         self.running -= 1
         self.store.append(self.cell, batch.first, result.ticks, result.summary, batch.count)
         self.missing -= batch.count
-        self.pace.learn(batch.count * self.cell.work, result.seconds)
-        fitting = batch.count * self.pace.batch_seconds / max(result.seconds, 1e-6)
+        self.sizer.learn(batch.count * self.cell.work, result.seconds)
+        fitting = batch.count * self.sizer.batch_seconds / max(result.seconds, 1e-6)
         self._most = min(fitting, batch.count * _GROWTH)
 
     def fail(self, why: str) -> None:
@@ -206,7 +206,7 @@ class CellRun:
         return final - self.decision.next + self.missing
 
     def _batch_size(self) -> int:
-        limit = self._most or self.pace.guess(self.cell.work)
+        limit = self._most or self.sizer.guess(self.cell.work)
         return int(max(1.0, min(limit, _BATCH_BYTES / (8 * len(self.cell.columns)))))
 
     def _measured(self) -> tuple[Measure, ...]:
@@ -215,7 +215,7 @@ class CellRun:
         return self._measures
 
 
-def worst(runs: Sequence[CellRun]) -> tuple[float, str] | None:
+def farthest_from_target(runs: Sequence[CellRun]) -> tuple[float, str] | None:
     """The largest relative error that its target does not allow yet, and whose it is.
 
     Where all intervals are narrow enough and something else is missing, it is said instead.

@@ -45,14 +45,14 @@ from ..fields import (
     shorten,
 )
 from ..observables import Target, columns_of
-from ..progress import ProgressLine, each, show_duration, show_rate
+from ..progress import ProgressLine, counted_progress, show_duration, show_rate
 from ..store.cell_progress import ProgressWriter, is_finished
 from ..store.store import Store
 from ..studies import Cell, Study, load_study
 from ..studies.axes import listed
 from ..syntax import read_count
 from . import executors
-from .batches import Batch, CellRun, Pace, run_batch, worst
+from .batches import Batch, BatchSizer, CellRun, farthest_from_target, run_batch
 from .executors import WorkerDied, WorkersBroken
 
 MOST_SHARDS = 1_000_000
@@ -210,7 +210,7 @@ class RunProgressLine(ProgressLine):
             when = show_duration(elapsed)
         rate = show_rate(self.realizations / elapsed)
         text = f"{self.cells_done}/{self.cells} cells, {when}, {rate} realizations/s"
-        worst_run = worst(self.runs)
+        worst_run = farthest_from_target(self.runs)
         return text if worst_run is None else f"{text}, {_show_worst(*worst_run)}"
 
     def _part(self) -> float:
@@ -231,7 +231,7 @@ def _show_worst(error: float, what: str) -> str:
 _ATTEMPTS = 3  # at a batch whose worker dies or whose device fails
 
 
-class Feed:
+class BatchDispatcher:
     """Batches of all cells on their way to the workers and back.
 
     `on_error`: in a cell that can not be run "stop", or "finish" the others first. How far it is
@@ -455,9 +455,9 @@ def run(
                     finish(store)
                 return store
             _warn_of_doubts(cells)
-            pace = Pace(batch_seconds)
-            runs = [CellRun(cell, store, pace) for cell in cells]
-            for one in each(runs, len(runs), "looking at what is there"):
+            sizer = BatchSizer(batch_seconds)
+            runs = [CellRun(cell, store, sizer) for cell in cells]
+            for one in counted_progress(runs, len(runs), "looking at what is there"):
                 one.look()
             # A shard has not looked at the cells of the others.
             writer = (
@@ -467,14 +467,14 @@ def run(
                 if progress is not None and stream is None:
                     stream = io.StringIO()
                 with store.writing(), RunProgressLine(runs, stream, progress) as line:
-                    feed = Feed(store, runs, line, on_error, writer)
+                    dispatcher = BatchDispatcher(store, runs, line, on_error, writer)
                     if not all(one.done for one in runs):
                         with (
                             contextlib.nullcontext(executor)  # the caller shuts it down
                             if executor is not None
                             else executors.open_executor(workers, threads)
                         ) as chosen:
-                            feed.run(chosen, executors.backend_of(workers, backend), threads)
+                            dispatcher.run(chosen, executors.backend_of(workers, backend), threads)
                     elif progress is not None:
                         progress(len(cells), len(cells))
             finally:
@@ -500,7 +500,7 @@ def run(
 def _warn_of_doubts(cells: Sequence[Cell]) -> None:
     """Warn once of what measured noise leaves open: in full of the first cell that has any."""
     told: dict[str, str] = {}
-    for cell in each(cells, len(cells), "looking at recordings"):
+    for cell in counted_progress(cells, len(cells), "looking at recordings"):
         for variant in cell.variants:
             for text in doubts(variant.case):
                 told.setdefault(text, cell.name)

@@ -30,7 +30,7 @@ _SPAWN = multiprocessing.get_context("spawn")
 class WorkerDied(BrokenExecutor):
     """The worker that ran a call ended before the call did; another takes its place.
 
-    `Feed` in `sweep/driver.py` runs the batch again, up to three times.
+    `BatchDispatcher` in `sweep/driver.py` runs the batch again, up to three times.
     """
 
 

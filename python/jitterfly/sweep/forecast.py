@@ -14,7 +14,7 @@ import numpy as np
 
 from ..observables import STATISTICS, CellData, Observed
 from ..program import engine_memory
-from ..progress import phase
+from ..progress import timed_phase
 from ..store import Store
 from ..store.record_files import MOST_OWN_FILES
 from ..studies import Cell, Study
@@ -109,7 +109,10 @@ def forecast(
         A cell can not be run, such as for want of memory.
     """
     cells = study.cells() if cells is None else cells
-    with phase("trying a few cells"), tempfile.TemporaryDirectory(prefix="jitterfly-") as folder:
+    with (
+        timed_phase("trying a few cells"),
+        tempfile.TemporaryDirectory(prefix="jitterfly-") as folder,
+    ):
         (Path(folder) / "records").mkdir()
         store = Store(Path(folder), study, {"backend": []})
         tries = _tries(store, cells, backend, threads)

@@ -10,7 +10,7 @@ OPTIONS : tuple of str
     The fields of `Options` that it takes; others are errors.
 recognise(head: str) -> bool
     Whether a file that begins with `head` (up to 64 KiB) is of this format. Cheap, never raises.
-read(text: Text, options: Options) -> Measured
+read(text: TextFile, options: Options) -> Measured
     The measurement. Raises FormatError (`text.error(line, what)`), and no other error.
 """
 
@@ -23,7 +23,7 @@ from typing import Any
 from ...fields import check_choice
 from ..measurements import Measured
 from .rows import is_trace
-from .text import FormatError, Options, Text, open_text
+from .text import FormatError, Options, TextFile, open_text
 
 #: In the order in which they are asked; the plain ones, which take much, at the end.
 _MODULES = (
@@ -45,7 +45,7 @@ _MODULES = (
     "csv_events",
 )
 
-__all__ = ["FormatError", "Measured", "Options", "Text", "find", "formats", "open_text", "read"]
+__all__ = ["FormatError", "Measured", "Options", "TextFile", "find", "formats", "open_text", "read"]
 
 
 def formats() -> dict[str, Any]:
@@ -54,7 +54,7 @@ def formats() -> dict[str, Any]:
     return {module.NAME: module for module in modules}
 
 
-def find(text: Text, options: Options | None = None) -> str:
+def find(text: TextFile, options: Options | None = None) -> str:
     """The name of the format of a file; numbers for which `quantum` is given are FTQ's.
 
     Raises
@@ -86,12 +86,12 @@ def find(text: Text, options: Options | None = None) -> str:
     )
 
 
-def read(text: Text, name: str | None = None, options: Options | None = None) -> Measured:
+def read(text: TextFile, name: str | None = None, options: Options | None = None) -> Measured:
     """Read a measurement.
 
     Parameters
     ----------
-    text : Text
+    text : TextFile
         From `open_text`.
     name : str, optional
         The format; without it, the one that is recognised.

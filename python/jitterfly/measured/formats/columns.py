@@ -18,7 +18,7 @@ from ...fields import shorten
 from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import MOST_TICKS
 from .rows import WTIME_QUANTUM, clock_quantum
-from .text import Options, Text, whole_lines
+from .text import Options, TextFile, whole_lines
 
 _PIECE = 2**22
 #: Below this a float64 product is off by less than half a tick.
@@ -43,7 +43,7 @@ Row = tuple[int, list[str]]
 
 
 def integer_columns(
-    text: Text,
+    text: TextFile,
     ranges: Sequence[tuple[int, int]],
     scales: Sequence[Fraction | int],
     what: str,
@@ -53,7 +53,7 @@ def integer_columns(
 
     Parameters
     ----------
-    text : Text
+    text : TextFile
         The file.
     ranges : sequence
         Bytes of it, from one to below another, whole lines. Empty lines count for nothing.
@@ -144,7 +144,7 @@ def _exact(word: bytes, scale: Fraction | int, base: int = 0) -> int:
     return value
 
 
-def line_at(text: Text, position: int) -> int:
+def line_at(text: TextFile, position: int) -> int:
     """The number of the line that holds this byte."""
     return text.data.count(b"\n", 0, position) + 1
 
@@ -179,7 +179,7 @@ def _is_regular(codes: npt.NDArray[np.uint8], piece: bytes, separator: bytes, wi
 
 
 def _locate(
-    text: Text,
+    text: TextFile,
     first: int,
     piece: bytes,
     scales: Sequence[Fraction | int],
@@ -208,7 +208,7 @@ def _is_number(word: bytes, scale: Fraction | int) -> bool:
     return bool(numeric) and to_integers(np.array([word]), scale) is not None
 
 
-def line_of_row(text: Text, ranges: Sequence[tuple[int, int]], row: int) -> int:
+def line_of_row(text: TextFile, ranges: Sequence[tuple[int, int]], row: int) -> int:
     """The number of the line that holds a row of a table, which lies in these ranges of bytes."""
     for begin, end in ranges:
         lines = text.data[begin:end].split(b"\n")
@@ -219,7 +219,7 @@ def line_of_row(text: Text, ranges: Sequence[tuple[int, int]], row: int) -> int:
     return line_at(text, ranges[-1][1])
 
 
-def data_ranges(text: Text) -> list[tuple[int, int]]:
+def data_ranges(text: TextFile) -> list[tuple[int, int]]:
     """Bytes of the lines that are not comments."""
     ranges = []
     begin = 0
@@ -232,13 +232,13 @@ def data_ranges(text: Text) -> list[tuple[int, int]]:
     return ranges
 
 
-def comments(text: Text) -> list[tuple[int, str]]:
+def comments(text: TextFile) -> list[tuple[int, str]]:
     """Comments at the beginning: numbers of their lines, and what follows the #."""
     remarks = [line for line in enumerate(text.head.split("\n"), 1) if line[1].lstrip()[:1] == "#"]
     return [(number, line.lstrip()[1:].strip()) for number, line in remarks]
 
 
-def clock_of(text: Text, options: Options, said: list[tuple[int, str]]) -> Fraction | None:
+def clock_of(text: TextFile, options: Options, said: list[tuple[int, str]]) -> Fraction | None:
     """Ticks in a number of the file: from the options, else from a clock rate in a comment."""
     if options.unit is not None and options.unit != "cycles":
         if options.clock_hz is not None:
@@ -267,7 +267,7 @@ def single_column(head: str) -> npt.NDArray[np.float64]:
     return np.array([float(line) for line in lines])
 
 
-def number_rows(text: Text, rows: list[Row], columns: list[str]) -> npt.NDArray[np.float64]:
+def number_rows(text: TextFile, rows: list[Row], columns: list[str]) -> npt.NDArray[np.float64]:
     """Numbers from 0, shape (rows, columns).
 
     Raises

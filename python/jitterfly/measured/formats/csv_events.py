@@ -21,7 +21,7 @@ from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import MOST_TICKS, Detours, Measured, Ticks
 from .columns import UNITS, clock_of, to_integers
 from .rows import in_steps
-from .text import Options, Text, whole_lines
+from .text import Options, TextFile, whole_lines
 
 NAME = "csv"
 TITLE = "table of detours (columns start and duration)"
@@ -62,7 +62,7 @@ def may_be_ftq(head: str) -> bool:
     return len(starts) >= _LEAST_EQUIDISTANT and bool(near.mean() > 0.9)
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     layout = _layout_of(text.head)
     if layout is None:
         raise text.error(
@@ -114,7 +114,7 @@ def read(text: Text, options: Options) -> Measured:
     return Measured(tuple(parts), NAME, {"tool": "table of detours"}, tuple(notes))
 
 
-def _length(text: Text, options: Options) -> int | None:
+def _length(text: TextFile, options: Options) -> int | None:
     """Ticks that were observed, where `length` says it."""
     if options.length is None:
         return None
@@ -125,7 +125,7 @@ def _length(text: Text, options: Options) -> int | None:
     return length
 
 
-def _observed(text: Text, options: Options, layout: _Layout, named: list[str]) -> list[str]:
+def _observed(text: TextFile, options: Options, layout: _Layout, named: list[str]) -> list[str]:
     """The CPUs that were observed: those named in rows, or as many as `cpus` says."""
     if options.cpus is None:
         return named or [""]
@@ -138,7 +138,7 @@ def _observed(text: Text, options: Options, layout: _Layout, named: list[str]) -
     return observed
 
 
-def _scale(text: Text, options: Options, layout: _Layout, name: str) -> Fraction:
+def _scale(text: TextFile, options: Options, layout: _Layout, name: str) -> Fraction:
     if name not in layout.columns:
         return Fraction(0)
     unit = layout.units.get(name)
@@ -161,7 +161,7 @@ def _scale(text: Text, options: Options, layout: _Layout, name: str) -> Fraction
     return scale
 
 
-def _rows(text: Text, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
+def _rows(text: TextFile, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
     """Line numbers and the words of the lines that hold numbers."""
     header = layout.header
     for number, line in enumerate(text.lines, 1):
@@ -178,7 +178,7 @@ def _rows(text: Text, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
         yield number, words
 
 
-def _base(text: Text, layout: _Layout, scale: Fraction) -> int:
+def _base(text: TextFile, layout: _Layout, scale: Fraction) -> int:
     """A time a day before the first, where times are too large to be counted from 0; else 0."""
     first = next(_rows(text, layout), None)
     word = first[1][layout.columns["start"]].replace(",", ".") if first else ""
@@ -188,7 +188,7 @@ def _base(text: Text, layout: _Layout, scale: Fraction) -> int:
 
 
 def _columns(
-    text: Text, layout: _Layout, scales: dict[str, Fraction], base: int
+    text: TextFile, layout: _Layout, scales: dict[str, Fraction], base: int
 ) -> tuple[dict[str, Ticks], list[str]]:
     """Columns of times in ticks, and the names of CPUs where there is such a column."""
     wanted = [name for name in ("start", "duration", "end") if name in layout.columns]
@@ -206,14 +206,16 @@ def _columns(
     return {name: np.concatenate([empty, *pieces[name]]) for name in wanted}, cpus
 
 
-def _cpu(text: Text, line: int, word: str) -> str:
+def _cpu(text: TextFile, line: int, word: str) -> str:
     name = word.strip("\"'")
     if not 0 < len(name) <= _LONGEST_NAME:
         raise text.error(line, f"must have the name of a CPU, got {shorten(word)}")
     return name
 
 
-def _times(text: Text, name: str, rows: list[tuple[int, str]], scale: Fraction, base: int) -> Ticks:
+def _times(
+    text: TextFile, name: str, rows: list[tuple[int, str]], scale: Fraction, base: int
+) -> Ticks:
     def ticks(words: list[str]) -> Ticks | None:
         good = all(map(_NUMBER.fullmatch, words))
         return to_integers(np.array(words, dtype=bytes), scale, base) if good else None

@@ -10,7 +10,7 @@ import re
 
 from ..measurements import Histogram, Measured
 from .rows import LATENCY_NOTE, MOST_COLUMNS, MOST_COUNT, Bins
-from .text import Options, Text
+from .text import Options, TextFile
 
 NAME = "cyclictest"
 TITLE = "histogram of cyclictest -h"
@@ -30,7 +30,7 @@ def recognise(head: str) -> bool:
     return _FIRST.search(head) is not None
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     """A histogram of latencies for each thread."""
     unit = options.unit or "us"
     if unit not in _UNITS:
@@ -65,7 +65,7 @@ def read(text: Text, options: Options) -> Measured:
     return _measured(text, bins, footer, unit)
 
 
-def _measured(text: Text, bins: Bins, footer: dict[str, list[str]], unit: str) -> Measured:
+def _measured(text: TextFile, bins: Bins, footer: dict[str, list[str]], unit: str) -> Measured:
     threads = len(footer["Min Latencies"])
     if threads not in (bins.columns, bins.columns - 1):
         raise text.error(
@@ -99,7 +99,7 @@ def _measured(text: Text, bins: Bins, footer: dict[str, list[str]], unit: str) -
 
 
 def _differ(
-    text: Text, parts: tuple[Histogram, ...], footer: dict[str, list[str]], threads: int
+    text: TextFile, parts: tuple[Histogram, ...], footer: dict[str, list[str]], threads: int
 ) -> bool:
     if "Total" not in footer:  # rt-tests 2 prints none
         return False
@@ -107,7 +107,7 @@ def _differ(
     return any(part.total - part.overflow != n for part, n in zip(parts, totals, strict=True))
 
 
-def _counts(text: Text, words: list[str], threads: int) -> list[int]:
+def _counts(text: TextFile, words: list[str], threads: int) -> list[int]:
     if not words:
         return [0] * threads
     if len(words) < threads:

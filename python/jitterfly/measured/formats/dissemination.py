@@ -13,7 +13,7 @@ import numpy as np
 from ..measurements import Measured, PerRankSamples
 from .columns import Row, clock_notes, number_rows
 from .rows import MOST_COUNT
-from .text import Options, Text
+from .text import Options, TextFile
 
 NAME = "dissemination"
 TITLE = "times of a dissemination on every rank"
@@ -28,7 +28,7 @@ def recognise(head: str) -> bool:
     return _HEAD.match(head.lstrip()) is not None
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     """Samples of all ranks, one part for each message size."""
     columns: list[str] = []
     unit = ""
@@ -63,7 +63,7 @@ def read(text: Text, options: Options) -> Measured:
 
 
 def _part(
-    text: Text, size: int, rows: list[Row], columns: list[str], unit: float
+    text: TextFile, size: int, rows: list[Row], columns: list[str], unit: float
 ) -> PerRankSamples:
     times: np.ndarray = number_rows(text, rows, columns)[:, 1:] / unit
     return PerRankSamples("dissemination", size, len(columns) - 1, times)

@@ -17,7 +17,7 @@ import numpy as np
 from ...units import TICKS_PER_SECOND, exact, show_seconds
 from ..measurements import Detours, Measured, Ticks
 from .columns import clock_of, comments, data_ranges, integer_columns, line_at, single_column
-from .text import Options, Text
+from .text import Options, TextFile
 
 NAME = "ftq"
 TITLE = "fixed time quantum (FTQ): iterations in each quantum"
@@ -40,7 +40,7 @@ def recognise(head: str) -> bool:
     return len(values) >= 100 and bool(2 * np.median(values) > values.min() + values.max())
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     ranges = data_ranges(text)
     if not ranges:
         raise text.error(None, "has no samples")
@@ -78,7 +78,7 @@ def read(text: Text, options: Options) -> Measured:
     return _measured(text, begins, counts, netgauge)
 
 
-def _measured(text: Text, begins: Ticks, counts: Ticks, netgauge: bool) -> Measured:
+def _measured(text: TextFile, begins: Ticks, counts: Ticks, netgauge: bool) -> Measured:
     lengths = np.diff(begins)
     iteration = float((lengths / np.maximum(counts, 1)).min())
     if counts.max() == 0:
@@ -113,7 +113,7 @@ def _measured(text: Text, begins: Ticks, counts: Ticks, netgauge: bool) -> Measu
     return Measured((detours,), NAME, source, notes)
 
 
-def _time_scale(text: Text, options: Options) -> Fraction:
+def _time_scale(text: TextFile, options: Options) -> Fraction:
     nanoseconds = _OCTAVE.search(text.head[:8192]) is not None
     if nanoseconds and not options.given():
         return Fraction(TICKS_PER_SECOND, 10**9)
@@ -127,7 +127,7 @@ def _time_scale(text: Text, options: Options) -> Fraction:
     return scale
 
 
-def _quantum(text: Text, options: Options) -> Fraction:
+def _quantum(text: TextFile, options: Options) -> Fraction:
     for name in ("clock_hz", "unit"):
         if getattr(options, name) is not None:
             raise text.error(None, f"has no times; leave out {name} and give `quantum`")

@@ -16,7 +16,7 @@ import numpy as np
 from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import Detours, Measured
 from .columns import clock_of, comments, data_ranges, integer_columns, single_column
-from .text import Options, Text
+from .text import Options, TextFile
 
 NAME = "fwq"
 TITLE = "fixed work quantum (FWQ): a duration for each quantum"
@@ -35,7 +35,7 @@ def recognise(head: str) -> bool:
     return len(values) >= 100 and bool(2 * np.median(values) < values.min() + values.max())
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     netgauge = _NETGAUGE in text.head
     scale, resolution = _scale(text, options, netgauge)
     width = 2 if netgauge else 1
@@ -74,7 +74,7 @@ def read(text: Text, options: Options) -> Measured:
     return Measured((detours,), NAME, source, tuple(notes))
 
 
-def _scale(text: Text, options: Options, netgauge: bool) -> tuple[Fraction, int | None]:
+def _scale(text: TextFile, options: Options, netgauge: bool) -> tuple[Fraction, int | None]:
     """Ticks in a number of the file; and the quantum of the clock where that is coarse."""
     if netgauge:
         if options.given():

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...units import TICKS_PER_SECOND
 from ..measurements import Histogram, Measured
-from .text import Options, Text
+from .text import Options, TextFile
 
 NAME = "hwlatdetect"
 TITLE = "hwlatdetect report (gaps made by hardware or firmware)"
@@ -33,7 +33,7 @@ def recognise(head: str) -> bool:
     return _DURATION.search(head[:4096]) is not None
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     said: dict[str, int] = {}
     gaps: list[int] = []
     for number, line in enumerate(text.lines, 1):

@@ -6,7 +6,7 @@ import re
 
 from ..measurements import Measured
 from .rows import Collectives
-from .text import Options, Text
+from .text import Options, TextFile
 
 NAME = "imb"
 TITLE = "Intel MPI Benchmarks of collectives"
@@ -39,7 +39,7 @@ def recognise(head: str) -> bool:
     return _BLOCK.search(head) is not None and "#processes = " in head
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     """A table for each operation, with the rows of all its blocks."""
     found = Collectives(text)
     source = {"tool": "Intel MPI Benchmarks"}

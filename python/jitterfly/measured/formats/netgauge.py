@@ -18,7 +18,7 @@ from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import Detours, Measured
 from .columns import integer_columns, line_of_row
 from .rows import in_steps
-from .text import Options, Text, whole_lines
+from .text import Options, TextFile, whole_lines
 
 NAME = "netgauge"
 TITLE = "Netgauge selfish-detour trace (start, duration)"
@@ -62,7 +62,7 @@ def recognise(head: str) -> bool:
     return all(one < other for one, other in pairwise(starts))
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     runs = _split(text)
     parts: list[Detours] = []
     notes: list[str] = []
@@ -90,7 +90,7 @@ def read(text: Text, options: Options) -> Measured:
     return Measured(tuple(parts), NAME, source, tuple(notes))
 
 
-def _split(text: Text) -> list[_Run]:
+def _split(text: TextFile) -> list[_Run]:
     """Runs: a header and the lines below it, up to the next header."""
     runs = [_Run()]
     begin = counted = 0
@@ -112,7 +112,7 @@ def _split(text: Text) -> list[_Run]:
     return [run for run in runs if run.rows]
 
 
-def _detours(text: Text, run: _Run) -> list[tuple[Detours, list[str]]]:
+def _detours(text: TextFile, run: _Run) -> list[tuple[Detours, list[str]]]:
     starts, durations = integer_columns(text, run.rows, [_NS, _NS], _LINE)
     back = np.flatnonzero(starts[1:] < starts[:-1]) + 1
     if len(back) > _MOST_RUNS:
@@ -137,7 +137,7 @@ def _detours(text: Text, run: _Run) -> list[tuple[Detours, list[str]]]:
     return found
 
 
-def _threshold(text: Text, run: _Run) -> int | None:
+def _threshold(text: TextFile, run: _Run) -> int | None:
     """Of durations, in ticks: the shortest iteration is subtracted from them."""
     shortest = _number(text, run, "Minimal cycle length [ns]")
     percent = _number(text, run, "Threshold: [% minimal cycle length]")
@@ -149,7 +149,7 @@ def _threshold(text: Text, run: _Run) -> int | None:
     return None if limit is None else max(0, round((limit - shortest) * _NS))
 
 
-def _check_period(text: Text, run: _Run, detours: Detours) -> list[str]:
+def _check_period(text: TextFile, run: _Run, detours: Detours) -> list[str]:
     seconds = _number(text, run, "Measurement period")
     length = detours.length / TICKS_PER_SECOND
     if seconds is None or abs(seconds - length) <= 0.01 + 0.01 * seconds:
@@ -160,7 +160,7 @@ def _check_period(text: Text, run: _Run, detours: Detours) -> list[str]:
     ]
 
 
-def _number(text: Text, run: _Run, key: str) -> float | None:
+def _number(text: TextFile, run: _Run, key: str) -> float | None:
     if key not in run.header:
         return None
     line, words = run.header[key]

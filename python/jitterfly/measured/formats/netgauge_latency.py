@@ -12,7 +12,7 @@ import numpy as np
 from ..measurements import Latencies, Measured
 from .columns import Row, clock_notes, number_rows
 from .rows import MOST_COUNT
-from .text import Options, Text
+from .text import Options, TextFile
 
 NAME = "netgauge_latency"
 TITLE = "Netgauge one-one latencies"
@@ -26,7 +26,7 @@ def recognise(head: str) -> bool:
     return _HEAD.match(head.lstrip()) is not None
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     """Samples, one part for each message size."""
     sizes: dict[int, list[Row]] = {}
     known: dict[str, int] = {}

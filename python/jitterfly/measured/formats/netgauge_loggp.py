@@ -13,7 +13,7 @@ import numpy as np
 from ..measurements import LogGPTable, Measured
 from .columns import Row, number_rows
 from .rows import MOST_COUNT
-from .text import Options, Text
+from .text import Options, TextFile
 
 NAME = "netgauge_loggp"
 TITLE = "Netgauge LogGP parameters"
@@ -29,7 +29,7 @@ def recognise(head: str) -> bool:
     return head.lstrip().startswith("# size n PRTT(1,0,s) PRTT(n,0,s)")
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     """One table."""
     rows: list[Row] = []
     fits: list[list[float]] = []
@@ -62,7 +62,7 @@ def read(text: Text, options: Options) -> Measured:
     return Measured((part,), NAME, {"tool": "Netgauge loggp"}, notes)
 
 
-def _fit(text: Text, line: int, name: str, word: str) -> float:
+def _fit(text: TextFile, line: int, name: str, word: str) -> float:
     """A number, or NaN where there were too few sizes for a fit."""
     if word.lstrip("+-").startswith("nan"):
         return math.nan

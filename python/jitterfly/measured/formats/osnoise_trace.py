@@ -12,7 +12,7 @@ import re
 from ...units import to_ticks
 from ..measurements import MOST_TICKS, CpuNoise, Detours, Measured
 from .rows import Event, cpu_noise, events, ticks
-from .text import Options, Text
+from .text import Options, TextFile
 
 NAME = "osnoise_trace"
 TITLE = "trace of the kernel's osnoise tracer or tracepoints (irq_noise, thread_noise)"
@@ -39,7 +39,7 @@ def recognise(head: str) -> bool:
     return "timer_latency" not in head and _HEAD.search(head) is not None
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     """Detours for each CPU; where there are no tracepoints, the sums of its periods."""
     noise = _Noise(text)
     periods: dict[int, list[CpuNoise]] = {}
@@ -69,7 +69,7 @@ def read(text: Text, options: Options) -> Measured:
 class _Noise:
     """Noise so far, by CPU."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: TextFile) -> None:
         self.text = text
         self.samples: dict[int, Spans] = {}
         self.sources: dict[int, Spans] = {}
@@ -151,13 +151,13 @@ def _union(spans: Spans) -> Spans:
     return merged
 
 
-def _period(text: Text, event: Event) -> CpuNoise:
+def _period(text: TextFile, event: Event) -> CpuNoise:
     words = event.what.split()
     times = [words[0], words[1], words[3], words[1]]
     return cpu_noise(text, event.line, str(event.cpu), 1, times, words[4:])
 
 
-def _sum(text: Text, rows: list[CpuNoise]) -> CpuNoise:
+def _sum(text: TextFile, rows: list[CpuNoise]) -> CpuNoise:
     try:
         return CpuNoise(
             runtime=sum(row.runtime for row in rows),

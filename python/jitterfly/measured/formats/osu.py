@@ -11,7 +11,7 @@ import re
 
 from ..measurements import Measured
 from .rows import Collectives
-from .text import Options, Text
+from .text import Options, TextFile
 
 NAME = "osu"
 TITLE = "OSU micro-benchmarks of collectives"
@@ -45,7 +45,7 @@ def recognise(head: str) -> bool:
     return _TITLE.search(head) is not None
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     """A table for each operation, with the rows of all its runs."""
     found = Collectives(text)
     source = {"tool": "OSU micro-benchmarks"}
@@ -100,7 +100,7 @@ def _iterations(command: str) -> int:
     return 0
 
 
-def _head(text: Text, line: int, content: str) -> list[str]:
+def _head(text: TextFile, line: int, content: str) -> list[str]:
     """Names of columns; "" for one that is left out, "bytes?" first where there are no sizes."""
     rest = content.strip().lstrip("#").strip()
     names: list[str] = []

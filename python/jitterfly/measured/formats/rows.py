@@ -12,7 +12,7 @@ import numpy as np
 
 from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import MOST_TICKS, CollectiveTable, CpuNoise, Detours, Floats, Histogram, Ticks
-from .text import Text
+from .text import TextFile
 
 MOST_COUNT = 2**48
 MOST_COLUMNS = 2**15
@@ -28,7 +28,7 @@ class Bins:
 
     Parameters
     ----------
-    text : Text
+    text : TextFile
         For errors.
     columns : int
         Counts in a row.
@@ -36,7 +36,7 @@ class Bins:
         Ticks of 1 in the edges.
     """
 
-    def __init__(self, text: Text, columns: int, unit: int) -> None:
+    def __init__(self, text: TextFile, columns: int, unit: int) -> None:
         self.text = text
         self.columns = columns
         self.unit = unit
@@ -104,7 +104,7 @@ _INTEGERS = ("ranks", "bytes", "iterations")
 class Collectives:
     """Collects rows. A column that any row of an operation lacks is left out."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: TextFile) -> None:
         self.text = text
         self.rows: dict[str, list[dict[str, float | int]]] = {}
 
@@ -172,7 +172,7 @@ def is_trace(head: str) -> bool:
     return _LINE.search(head) is not None
 
 
-def events(text: Text, notes: list[str]) -> Iterator[Event]:
+def events(text: TextFile, notes: list[str]) -> Iterator[Event]:
     """All lines that are events. Appends a note where the kernel lost some."""
     lost, kept = 0, None
     for line, content in enumerate(text.lines, 1):
@@ -195,7 +195,7 @@ def ticks(seconds: str, fraction: str) -> int:
 
 
 def cpu_noise(
-    text: Text, line: int, cpu: str, periods: int, times: list[str], counts: list[str]
+    text: TextFile, line: int, cpu: str, periods: int, times: list[str], counts: list[str]
 ) -> CpuNoise:
     """The columns of a row: `times` in microseconds are runtime, noise, longest, worst."""
     names = ("runtime", "noise", "the longest noise", "the worst noise")

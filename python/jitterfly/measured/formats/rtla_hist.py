@@ -12,7 +12,7 @@ from ...fields import first_few
 from ...units import TICKS_PER_SECOND, exact, show_seconds, to_ticks
 from ..measurements import MOST_TICKS, Histogram, Measured
 from .rows import LATENCY_NOTE, MOST_COLUMNS, Bins
-from .text import Options, Text
+from .text import Options, TextFile
 
 NAME = "rtla_hist"
 TITLE = "histogram of rtla osnoise or rtla timerlat"
@@ -34,7 +34,7 @@ def recognise(head: str) -> bool:
     return _FIRST_LINE.search(head) is not None
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     """A histogram for each CPU (timerlat: and for each context, such as CPU "3 thread")."""
     table = _HistogramFile(text)
     for line, words in enumerate(map(str.split, text.lines), 1):
@@ -66,7 +66,7 @@ def read(text: Text, options: Options) -> Measured:
     return Measured(parts, NAME, source, notes)
 
 
-def _observed(text: Text, seconds: int, options: Options) -> int | None:
+def _observed(text: TextFile, seconds: int, options: Options) -> int | None:
     """Ticks in which the thread of one CPU looked for noise."""
     if seconds == 0:
         return None
@@ -133,7 +133,7 @@ def _cpus(parts: list[Histogram]) -> str:
 class _HistogramFile:
     """The file so far: take all of its lines, then finish."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: TextFile) -> None:
         self.text = text
         self.tool = ""
         self.unit = "us"

@@ -9,7 +9,7 @@ import re
 
 from ..measurements import CpuNoise, Measured
 from .rows import MOST_COUNT, cpu_noise
-from .text import Options, Text
+from .text import Options, TextFile
 
 NAME = "rtla_top"
 TITLE = "table of rtla osnoise top"
@@ -25,7 +25,7 @@ def recognise(head: str) -> bool:
     return _HEAD.search(head) is not None
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     """The last table: the noise of each CPU, summed."""
     tables = 0
     rows: dict[str, CpuNoise] = {}
@@ -53,7 +53,7 @@ def read(text: Text, options: Options) -> Measured:
     return Measured(tuple(rows.values()), NAME, {"tool": "rtla osnoise top"}, tuple(notes))
 
 
-def _row(text: Text, line: int, words: list[str]) -> CpuNoise:
+def _row(text: TextFile, line: int, words: list[str]) -> CpuNoise:
     match = _PERIODS.fullmatch(words[1])
     if match is None or len(words) not in (9, 12):
         raise text.error(line, f"must be a row of 12 columns (hwnoise: 9), got {len(words)}")

@@ -17,7 +17,7 @@ from ...units import TICKS_PER_SECOND
 from ..measurements import Measured
 from .columns import comments, data_ranges, integer_columns
 from .rows import in_order
-from .text import Options, Text
+from .text import Options, TextFile
 
 NAME = "sysjitter"
 TITLE = "sysjitter raw file (interruptions of one thread)"
@@ -32,7 +32,7 @@ def recognise(head: str) -> bool:
     return "# cpu_mhz:" in head[:2000] and "# n_interruptions:" in head[:2000]
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     said: dict[str, float] = {}
     for line, words in comments(text):
         found = _KEY.match(words)

@@ -85,7 +85,7 @@ class Options:
         return tuple(name for name in fields if getattr(self, name) is not None)
 
 
-class Text:
+class TextFile:
     """A text file: its bytes with line ends of one letter, its lines, errors that name them.
 
     Lines count from 1, as in an editor. `name` is what messages call the file.
@@ -157,7 +157,7 @@ def whole_lines(head: str) -> list[str]:
     return [line for line in lines[: -1 if len(head) >= HEAD_BYTES // 4 else None] if line.strip()]
 
 
-def open_text(path: str | Path) -> Text:
+def open_text(path: str | Path) -> TextFile:
     """Read a file; also a pipe that this process was started with, such as /dev/stdin.
 
     Raises
@@ -172,8 +172,8 @@ def open_text(path: str | Path) -> Text:
     path = Path(path)
     with open_input(path, pipe=True) as file:
         first = file.read(HEAD_BYTES)
-        Text(str(path), first)  # what is not text is not read to its end
+        TextFile(str(path), first)  # what is not text is not read to its end
         content = first + file.read(MOST_BYTES + 1 - len(first))
     if len(content) > MOST_BYTES:
         raise FormatError(str(path), None, "is longer than 1 GiB; import a part of it")
-    return Text(str(path), content)
+    return TextFile(str(path), content)

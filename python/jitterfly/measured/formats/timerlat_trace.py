@@ -11,7 +11,7 @@ from collections import Counter
 
 from ..measurements import MOST_TICKS, Histogram, Measured
 from .rows import LATENCY_NOTE, events
-from .text import Options, Text
+from .text import Options, TextFile
 
 NAME = "timerlat_trace"
 TITLE = "trace of the kernel's timerlat tracer"
@@ -31,7 +31,7 @@ def recognise(head: str) -> bool:
     return _HEAD.search(head) is not None
 
 
-def read(text: Text, options: Options) -> Measured:
+def read(text: TextFile, options: Options) -> Measured:
     """Latencies of each CPU and context, such as "3 thread"; one bin a nanosecond."""
     notes = [f"{LATENCY_NOTE}; latencies of threads include those of the interrupts that woke them"]
     counts: dict[tuple[int, int], Counter[int]] = {}
