@@ -22,7 +22,7 @@ from .cycle import Cycle, lower_cycle, symmetric_timeline
 from .distributions.distribution import LARGEST, Distribution
 from .fields import (
     Component,
-    Given,
+    Converted,
     check_choice,
     check_keys,
     check_present,
@@ -196,12 +196,12 @@ class Case:
 
     ranks: int
     _: KW_ONLY
-    algorithm: Given[Algorithm | str, Algorithm] = Given("Algorithm | str", Butterfly())
+    algorithm: Converted[Algorithm | str, Algorithm] = Converted("Algorithm | str", Butterfly())
     network: NetworkOrText
-    noise: Given[Sequence[Noise | str | Path] | str | Path, tuple[Noise, ...]] = Given(
+    noise: Converted[Sequence[Noise | str | Path] | str | Path, tuple[Noise, ...]] = Converted(
         "sequence of Noise | str | Path", ()
     )
-    message_bytes: Given[int | str, int] = Given("int | str", 8)
+    message_bytes: Converted[int | str, int] = Converted("int | str", 8)
     cycles: int = 1
     compute_time: Seconds = Seconds(0.0)
     observe: Literal["completion", "spread", "arrival", "rounds", "rank 0"] = "completion"

@@ -555,7 +555,7 @@ NO_DEFAULT: Any = object()
 """Stands for the default of a field that is required."""
 
 
-class Given(Generic[Taken, Held]):
+class Converted(Generic[Taken, Held]):
     """A field of a dataclass that takes a `Taken`, which its class makes a `Held` of.
 
     Parameters
@@ -590,14 +590,14 @@ class Given(Generic[Taken, Held]):
         instance.__dict__[self._name] = value
 
 
-class IntegerArray(Given[IntegersLike, npt.NDArray[np.int64]]):
+class IntegerArray(Converted[IntegersLike, npt.NDArray[np.int64]]):
     """A required array of integers."""
 
     def __init__(self) -> None:
         super().__init__("array of int")
 
 
-class FloatArray(Given[FloatsLike, Array]):
+class FloatArray(Converted[FloatsLike, Array]):
     """A required array of numbers."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .fields import Component, Given, as_integer, check_integer, shorten
+from .fields import Component, Converted, as_integer, check_integer, shorten
 from .files import read_whole
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class FileName(str):
         return FileName, (str(self), self.path)
 
 
-class FileField(Given[str | Path, FileName]):
+class FileField(Converted[str | Path, FileName]):
     """A required field of a dataclass that takes the path of a file."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .fields import Given, check_choice, check_integer, did_you_mean, frozen_dataclass, shorten
+from .fields import Converted, check_choice, check_integer, did_you_mean, frozen_dataclass, shorten
 from .network import Network, check_network
 from .steps import Costs
 from .syntax import read_network
@@ -88,7 +88,7 @@ class Hierarchy(Network, kind="hierarchy"):
     [0, 1]
     """
 
-    levels: Given[Sequence[Any], tuple[Level, ...]] = Given("list of (int, Network)", ())
+    levels: Converted[Sequence[Any], tuple[Level, ...]] = Converted("list of (int, Network)", ())
     placement: Literal["block", "cyclic"] | Sequence[int] = "block"
     has_levels: ClassVar[bool] = True
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import find_noise_files
-from .fields import Component, Given, check_integer, check_numbers, frozen_dataclass, shorten
+from .fields import Component, Converted, check_integer, check_numbers, frozen_dataclass, shorten
 from .files import read_text
 from .find_noise_files import FileField, FileName
 from .units import (
@@ -143,7 +143,7 @@ class OneLate(Arrival, kind="one_late"):
         return late
 
 
-class _Times(Given[Any, tuple[tuple[float, ...], ...]]):
+class _Times(Converted[Any, tuple[tuple[float, ...], ...]]):
     def __init__(self) -> None:
         super().__init__("array of float, shape (ranks,) or (cycles, ranks)")
 
@@ -246,7 +246,7 @@ class SlowRanks(Speed, kind="slow_ranks"):
     """
 
     factor: float
-    ranks: Given[Sequence[int], tuple[int, ...]] = Given("list of int", (0,))
+    ranks: Converted[Sequence[int], tuple[int, ...]] = Converted("list of int", (0,))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factor", _check_factor(self.factor))
@@ -284,7 +284,7 @@ class SlowNodes(Speed, kind="slow_nodes"):
 
     factor: float
     node_ranks: int = 8
-    nodes: Given[Sequence[int], tuple[int, ...]] = Given("list of int", (0,))
+    nodes: Converted[Sequence[int], tuple[int, ...]] = Converted("list of int", (0,))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factor", _check_factor(self.factor))
@@ -346,7 +346,7 @@ class DrawnSpeed(Speed, kind="drawn"):
         return np.repeat(found, self.node_ranks)[:ranks]
 
 
-class _Factors(Given[Sequence[float], tuple[float, ...]]):
+class _Factors(Converted[Sequence[float], tuple[float, ...]]):
     def __init__(self) -> None:
         super().__init__("list of float")
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from .fields import (
     Component,
-    Given,
+    Converted,
     frozen_dataclass,
     shorten,
     stacklevel_of_user,
@@ -245,7 +245,7 @@ class LogGOPS(Network, kind="loggops"):
     g: ShortSeconds = ShortSeconds(0.0)
     G: SecondsPerByte = SecondsPerByte(0.0)
     O: SecondsPerByte = SecondsPerByte(0.0)  # noqa: E741 (the model's own letter)
-    S: Given[int | str | None, int | None] = Given("int | str | None", None)
+    S: Converted[int | str | None, int | None] = Converted("int | str | None", None)
     gamma: SecondsPerByte = SecondsPerByte(0.0)
 
     def __post_init__(self) -> None:
@@ -287,7 +287,7 @@ def _combine_ticks(gamma: float, message_bytes: int) -> int:
     return to_ticks(exact(gamma) * message_bytes, "gamma * message_bytes")
 
 
-class NetworkOrText(Given[Network | str, Network]):
+class NetworkOrText(Converted[Network | str, Network]):
     """A required network, also as text."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .fields import NO_DEFAULT, Given, is_number, shorten, stacklevel_of_user
+from .fields import NO_DEFAULT, Converted, is_number, shorten, stacklevel_of_user
 
 TICKS_PER_SECOND = 10**12
 LONGEST_TICKS = 2**62  # half of int64: one addition of two times can not overflow
@@ -279,7 +279,7 @@ def show_size(count: int) -> str:
     return f"{count:,} B"
 
 
-class Seconds(Given[Time, float]):
+class Seconds(Converted[Time, float]):
     """A field of a dataclass that takes a `Time` and holds seconds as a float.
 
     A descriptor, so that a type checker knows both: what may be passed, and what is read.
@@ -329,7 +329,7 @@ class ShortSeconds(Seconds):
     _short = True
 
 
-class OptionalSeconds(Given[Time | None, float | None]):
+class OptionalSeconds(Converted[Time | None, float | None]):
     """A field of a dataclass that takes a `Time` above 0 or None, and holds seconds or None."""
 
     def __init__(self) -> None:

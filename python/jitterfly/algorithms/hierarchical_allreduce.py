@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..fields import Given, check_choice, check_integer, frozen_dataclass, shorten
+from ..fields import Converted, check_choice, check_integer, frozen_dataclass, shorten
 from ..steps import MESSAGE, OBSERVE, Listed, PairArray, Partners, Step, rounds_of
 from .algorithm import COLLECTIVES, MOST_ROUNDS, Algorithm, Forwarding, checked_steps, is_kind_of
 from .recursive_doubling_allreduce import RecursiveDoublingAllreduce
 from .shared_steps import block_bytes, check_ranks, collective, message
 
 
-class _Allreduce(Given[str | Mapping[str, Any] | Algorithm, Algorithm]):
+class _Allreduce(Converted[str | Mapping[str, Any] | Algorithm, Algorithm]):
     """An allreduce of messages: itself, a table of it, or its kind."""
 
     def __init__(self) -> None:
@@ -114,8 +114,8 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
 
     added = ("intra_node", "inter_node")
 
-    node_ranks: Given[int, int] = Given("int", 8)
-    leaders: Given[int, int] = Given("int", 1)
+    node_ranks: Converted[int, int] = Converted("int", 8)
+    leaders: Converted[int, int] = Converted("int", 1)
     intra_node: Literal["tree", "ring"] = "tree"
     inter_node: _Allreduce = _Allreduce()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..fields import Given, check_integer, frozen_dataclass
+from ..fields import Converted, check_integer, frozen_dataclass
 from ..steps import Step
 from .algorithm import MOST_ROUNDS, Algorithm
 from .shared_steps import collective, knomial_steps
@@ -50,7 +50,7 @@ class KnomialReduce(Algorithm, kind="knomial_reduce"):
     [[[1, 0], [4, 3]], [[2, 0], [5, 3]], [[3, 0]], [[6, 0]]]
     """
 
-    radix: Given[int, int] = Given("int", 4)
+    radix: Converted[int, int] = Converted("int", 4)
 
     def __post_init__(self) -> None:
         radix = check_integer(self.radix, "radix", 2, 2**MOST_ROUNDS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..fields import Given, check_integer, frozen_dataclass
+from ..fields import Converted, check_integer, frozen_dataclass
 from ..steps import MOST_WINDOW, Shift, Step
 from .algorithm import Algorithm
 from .shared_steps import all_sent_first, check_step_count, collective, in_one_row, message
@@ -48,7 +48,7 @@ class LinearAlltoall(Algorithm, kind="linear_alltoall"):
      ('send', 3), ('send', 4), ('receive', 3), ('receive', 4)]
     """
 
-    window: Given[int, int] = Given("int", 32)
+    window: Converted[int, int] = Converted("int", 32)
 
     def __post_init__(self) -> None:
         window = check_integer(self.window, "window", 1, MOST_WINDOW)

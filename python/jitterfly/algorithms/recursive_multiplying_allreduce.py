@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..fields import Given, check_integer, frozen_dataclass
+from ..fields import Converted, check_integer, frozen_dataclass
 from ..steps import MOST_WINDOW, Listed, PairArray, Range, Step
 from .algorithm import Forwarded
 from .shared_steps import (
@@ -55,7 +55,7 @@ class RecursiveMultiplyingAllreduce(Forwarded, kind="recursive_multiplying_allre
     [[0, 1], [1, 2], [2, 0]]
     """
 
-    radix: Given[int, int] = Given("int", 4)
+    radix: Converted[int, int] = Converted("int", 4)
 
     def __post_init__(self) -> None:
         super().__post_init__()

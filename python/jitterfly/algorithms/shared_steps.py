@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import Given, as_integer, shorten
+from ..fields import Converted, as_integer, shorten
 from ..network import MOST_BYTES
 from ..steps import (
     MESSAGE,
@@ -35,7 +35,7 @@ FOLD_IN, FOLD_OUT = 62, 63
 (at most 60), so that these see the same noise in every algorithm."""
 
 
-class SegmentBytes(Given[int | str, int]):
+class SegmentBytes(Converted[int | str, int]):
     """A field of a dataclass: the most bytes of a segment of a vector, 8 KiB by default."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import (
-    Given,
+    Converted,
     check_choice,
     check_integer,
     check_keys,
@@ -90,7 +90,7 @@ class CongestionCase:
     perturbation: str = "rand"
     ratio: float = 0.5
     rule: str = "orcs"
-    ranks: Given[int | None, int] = Given("int | None", None)
+    ranks: Converted[int | None, int] = Converted("int | None", None)
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)

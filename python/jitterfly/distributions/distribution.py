@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backends import core
-from ..fields import NO_DEFAULT, Component, Given, check_numbers, is_number, shorten
+from ..fields import NO_DEFAULT, Component, Converted, check_numbers, is_number, shorten
 from ..syntax import share_of_text
 from ..units import (
     LONGEST_SECONDS,
@@ -501,7 +501,7 @@ def check_probability(value: Any, owner: str) -> float:
     return float(value)
 
 
-class Probability(Given["float | str", float]):
+class Probability(Converted["float | str", float]):
     """A field of a dataclass that takes a probability, also as text, and holds a float."""
 
     def __init__(self, default: float = NO_DEFAULT) -> None:
@@ -654,7 +654,7 @@ def number_alone(table: Any) -> Any:
     return values[0] if len(values) == 1 and isinstance(values[0], (int, float)) else table
 
 
-class Drawn(Given["Distribution | Time | Mapping[str, Any]", "Distribution"]):
+class Drawn(Converted["Distribution | Time | Mapping[str, Any]", "Distribution"]):
     """A field of a dataclass that takes a `Distribution`, its table or a time, and holds the first.
 
     A subclass says which distribution a time alone stands for.

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import find_noise_files
-from ..fields import FloatsLike, Given, shorten
+from ..fields import Converted, FloatsLike, shorten
 from ..units import (
     LONGEST_SECONDS,
     TICKS_PER_SECOND,
@@ -68,10 +68,12 @@ class Empirical(Distribution, kind="empirical"):
     1.125e-06
     """
 
-    samples: Given[Times | None, tuple[float, ...] | None] = Given(_TIMES, None)
-    low: Given[Times | None, tuple[float, ...] | None] = Given(_TIMES, None)
-    high: Given[Times | None, tuple[float, ...] | None] = Given(_TIMES, None)
-    count: Given[FloatsLike | None, tuple[int, ...] | None] = Given("list of int | None", None)
+    samples: Converted[Times | None, tuple[float, ...] | None] = Converted(_TIMES, None)
+    low: Converted[Times | None, tuple[float, ...] | None] = Converted(_TIMES, None)
+    high: Converted[Times | None, tuple[float, ...] | None] = Converted(_TIMES, None)
+    count: Converted[FloatsLike | None, tuple[int, ...] | None] = Converted(
+        "list of int | None", None
+    )
     file: str | Path | None = None
     part: int | str | None = None
     longest: OptionalSeconds = OptionalSeconds()

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from .. import fields
 from ..fields import (
+    Converted,
     Dataclass,
     FloatArray,
-    Given,
     IntegerArray,
     check_numbers,
     did_you_mean,
@@ -85,9 +85,15 @@ class Curve(Dataclass):
 
     ranks: IntegerArray
     latency: FloatArray
-    error: Given[fields.FloatsLike | None, Floats | None] = Given("array of float | None", None)
-    low: Given[fields.FloatsLike | None, Floats | None] = Given("array of float | None", None)
-    high: Given[fields.FloatsLike | None, Floats | None] = Given("array of float | None", None)
+    error: Converted[fields.FloatsLike | None, Floats | None] = Converted(
+        "array of float | None", None
+    )
+    low: Converted[fields.FloatsLike | None, Floats | None] = Converted(
+        "array of float | None", None
+    )
+    high: Converted[fields.FloatsLike | None, Floats | None] = Converted(
+        "array of float | None", None
+    )
     name: str = ""
     notes: tuple[str, ...] = field(default=())
 

@@ -11,14 +11,14 @@ from .. import find_noise_files
 from ..congestion import PERTURBATIONS, NetworkMap, Topology
 from ..congestion.case import check_ratio
 from ..congestion.topology import program_on
-from ..fields import Given, check_choice, frozen_dataclass, shorten
+from ..fields import Converted, check_choice, frozen_dataclass, shorten
 from .source import ExposedWork, Noise
 
 _MOST_MESSAGES = 2**16 - 1  # under way together: the engine counts in 16 bits
 _MOST_OF_A_RANK = 9  # sent in one round: the original and copies to eight mirrors
 
 
-class _TopologyOrTable(Given[Topology | Mapping[str, Any], Topology]):
+class _TopologyOrTable(Converted[Topology | Mapping[str, Any], Topology]):
     def __init__(self) -> None:
         super().__init__("Topology | dict")
 

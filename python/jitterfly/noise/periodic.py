@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from ..fields import Array, FloatsLike, Given, check_choice, frozen_dataclass
+from ..fields import Array, Converted, FloatsLike, check_choice, frozen_dataclass
 from ..units import OptionalSeconds, PositiveSeconds, Seconds, ShortSeconds, show_seconds, to_ticks
 from .source import (
     Exposure,
@@ -67,7 +67,7 @@ class PeriodicNoise(HashableByFields, IntervalNoise, kind="periodic"):
     duration: ShortSeconds
     start: Literal["fresh", "stationary"] = "fresh"
     shared: Shared = False
-    phases: Given[FloatsLike | None, Array | None] = Given("array of float | None", None)
+    phases: Converted[FloatsLike | None, Array | None] = Converted("array of float | None", None)
     during: Literal["all", "compute", "communication"] = "all"
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()

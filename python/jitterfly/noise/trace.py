@@ -19,8 +19,8 @@ from .. import find_noise_files
 from ..distributions.distribution import LARGEST
 from ..fields import (
     Array,
+    Converted,
     FloatsLike,
-    Given,
     check_integer,
     check_numbers,
     counted,
@@ -123,10 +123,10 @@ class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
 
     file: str | Path | None = None
     part: int | Literal["each"] | None = None
-    starts: Given[FloatsLike | None, Array | None] = Given("array of float | None", None)
-    durations: Given[FloatsLike | None, Array | None] = Given("array of float | None", None)
+    starts: Converted[FloatsLike | None, Array | None] = Converted("array of float | None", None)
+    durations: Converted[FloatsLike | None, Array | None] = Converted("array of float | None", None)
     length: OptionalSeconds = OptionalSeconds()
-    offset: Given[FloatsLike | float | str, Array | float | str] = Given(
+    offset: Converted[FloatsLike | float | str, Array | float | str] = Converted(
         "float | str | array of float", "random"
     )
     shared: Shared = False

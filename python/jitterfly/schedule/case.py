@@ -19,7 +19,7 @@ import numpy.typing as npt
 from .. import find_noise_files
 from ..backends import backend_named, check_run, core
 from ..case import content_of_own, doubts, exposed, place_noise, read_parts, why_speed_is_idle
-from ..fields import Given, check_choice, check_keys, check_present, frozen_dataclass
+from ..fields import Converted, check_choice, check_keys, check_present, frozen_dataclass
 from ..find_noise_files import FileField, FileName
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks, check_speed
@@ -59,7 +59,7 @@ _COMPLETION = "completion"
 _OF_COLLECTIVES = ("ranks", "algorithm", "message_bytes", "cycles", "compute_time", "arrival")
 
 
-class _ScheduleNetwork(Given[LogGOPS | Hierarchy | str, LogGOPS | Hierarchy]):
+class _ScheduleNetwork(Converted[LogGOPS | Hierarchy | str, LogGOPS | Hierarchy]):
     def __init__(self) -> None:
         super().__init__("LogGOPS | Hierarchy | str")
 
@@ -119,7 +119,7 @@ class ScheduleCase:
     schedule: FileField
     _: dataclasses.KW_ONLY
     network: _ScheduleNetwork
-    noise: Given[list[Noise | str | Path] | str | Path, tuple[Noise, ...]] = Given(
+    noise: Converted[list[Noise | str | Path] | str | Path, tuple[Noise, ...]] = Converted(
         "list of Noise | str | Path", ()
     )
     speed: Speed | None = None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from .. import optional_packages
 from ..case import Case
 from ..distributions.distribution import Drawn
-from ..fields import MOST_SEED, Component, Given, is_real_number, shorten
+from ..fields import MOST_SEED, Component, Converted, is_real_number, shorten
 from ..find_noise_files import current_folders, files_from
 from ..hierarchy import Level
 from ..network import Network
@@ -144,11 +144,13 @@ class Study:
     _: KW_ONLY
     case: Case | ScheduleCase | Mapping[str, Any]
     axes: Sequence[Axis] = ()
-    variants: Given[Mapping[str, Mapping[str, Any]] | Sequence[Variant], tuple[Variant, ...]] = (
-        Given("dict[str, dict] | list[Variant]", ())
-    )
+    variants: Converted[
+        Mapping[str, Mapping[str, Any]] | Sequence[Variant], tuple[Variant, ...]
+    ] = Converted("dict[str, dict] | list[Variant]", ())
     observables: Mapping[str, Observable] = field(default_factory=Frozen)
-    targets: Given[Sequence[Target | str], tuple[Target, ...]] = Given("list[Target | str]", ())
+    targets: Converted[Sequence[Target | str], tuple[Target, ...]] = Converted(
+        "list[Target | str]", ()
+    )
     budget: RealizationBudget = None  # type: ignore[assignment]
     title: str = ""
     source: str = ""
