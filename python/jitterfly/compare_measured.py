@@ -509,31 +509,45 @@ def _read(
 
 
 def _numbers(path: Path, problem: FormatError | None) -> list[float]:
-    """Of a text file with one in each line, or with all in one line."""
+    """Of a text file with one in each line, or with all in one line; the first may be a head."""
     text = read_text(path)
     if is_pingpong(TextFile(str(path), text.encode())):
         raise ValueError(
             f"{path} has latencies of single messages by their size, which are no times of a "
             f"collective: `jitterfly network parameters {path}` makes a network of them"
         )
-    rows = [line.partition("#")[0].replace(",", " ").split() for line in text.splitlines()]
-    rows = [row for row in rows if row]
-    try:
-        numbers = [float(word) for row in rows for word in row]
-    except ValueError:
+    lines = [line.partition("#")[0].replace(",", " ").split() for line in text.splitlines()]
+    rows = {number: words for number, words in enumerate(lines, 1) if words}
+    first = next(iter(rows.values()), [])
+    if len(rows) > 1 and not any(map(_is_number, first)):
+        del rows[next(iter(rows))]  # the names of columns
+    wrong = [(number, word) for number, words in rows.items() for word in words
+             if not _is_number(word)]  # fmt: skip
+    if wrong:
         if problem is not None and problem.line is not None:
-            raise problem from None
+            raise problem
+        number, word = wrong[0]
         raise ValueError(
-            f"{path} must hold numbers, or what a benchmark of collectives printed"
-        ) from None
-    most = max(map(len, rows), default=0)
+            f"{path} must hold numbers, or what a benchmark of collectives printed; line {number} "
+            f"has {shorten(word)}"
+        )
+    numbers = [float(word) for words in rows.values() for word in words]
+    most = max(map(len, rows.values()), default=0)
     if len(rows) > 1 and most > 1:
         raise ValueError(
             f"{path} has {most} columns of numbers, and not all of them need be times: give a file "
-            "with one time in each line (`awk '{print $2}'` takes a column), or all times in one "
-            "line"
+            "with one time in each line (`awk -F '[, ]+' '{print $2}'` takes a column), or all "
+            "times in one line"
         )
     return numbers
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_plain(case: Case, chosen: _Chosen) -> None:

@@ -76,7 +76,8 @@ class Hierarchy(Network, kind="hierarchy"):
     Notes
     -----
     All messages of `algorithms`, and of schedules, have the costs of their level, and wait for the
-    links of their two ranks as always. `Butterfly` runs without what is redundant: its exchanges
+    links of their two ranks as always. Ranks of a node do not share a network card: each has the
+    bandwidth of a level to itself. `Butterfly` runs without what is redundant: its exchanges
     are such messages that do not wait for links. Redundant exchanges (`exchanges_after`) of all
     other allreduces take the way of their level.
 

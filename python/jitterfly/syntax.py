@@ -36,7 +36,9 @@ noise    a noise file (`jitterfly noise record`, `import`), which every rank rep
          Each rank has noise of its own; with shared=48 the 48 ranks of a node have the same, with
          shared=machine all. Daemons at random, 200 ms apart on average:
          kind=renewal,gap=200ms,duration=80us,start=stationary,shared=48
-         A gap, a duration or a delay may be drawn: duration=exponential(mean=80us)
+         A gap, a duration or a delay may be drawn: duration=exponential(mean=80us), or
+         lognormal(median=80us,sigma=1), gamma(shape=2,scale=40us), weibull(scale=80us,shape=0.7),
+         pareto(scale=20us,shape=2.5), bernoulli(probability=1%,duration=1ms), empirical(file=x.txt)
          Congestion of a network from a file: kind=congestion,network=map(file=net.dot);
          fat trees are for TOML and Python
 network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney); nodes, racks

@@ -246,6 +246,11 @@ def test_machines_of_nodes_have_hierarchical_candidates():
     large = by_cell[64, 2**18]
     assert large.left_out["hierarchical_4_leaders"].startswith("a node has 4 ranks: all")
     assert "hierarchical" in {row.name for row in by_cell[66, 8].ranking}
+    assert "each of the 4 ranks of a node sends to other nodes as if it were alone" in " ".join(
+        found.notes()
+    )
+    short = jf.advise(4, network=NODES, message_bytes=8)
+    assert "network card" not in " ".join(short.notes())
     # All ranks of a node share what crosses the machine: a quarter of the vector for each.
     times = large.noise_free
     assert times["hierarchical_all_leaders"] < times["hierarchical"]

@@ -261,7 +261,7 @@ def test_a_table_says_slowdown_and_marks_bounds(capsys, monkeypatch):
     assert run("--ranks", "16,64", "--bytes", "8,1MiB", "--network", machine, "--noise",
                "period=1ms,duration=10us,start=stationary") == 0  # fmt: skip
     header, *rows = columns(capsys.readouterr().out.splitlines(), "ranks")
-    assert header == ["ranks", "bytes", "best", "mean", "without noise", "slowdown", "runner-up",
+    assert header == ["ranks", "bytes", "best", "mean", "without noise", "slowdown", "next slower",
                       "times it"]  # fmt: skip
     assert len(rows) == 4
     assert all(1 < float(row[5]) < 3 for row in rows)
@@ -459,7 +459,7 @@ def test_a_map_names_its_setting_and_has_no_grey():
     assert "network loggops, L = 1 µs, o = 200 ns, g = 100 ns, G = 100 ps" in texts
     assert "noise periodic, period = 1 ms, duration = 10 µs, start = stationary" in texts
     assert left.get_title() == "the smallest mean"
-    assert right.get_title() == "the next one's mean: times the smallest"
+    assert right.get_title() == "the next slower one's mean: times the smallest"
     faces = [patch.get_facecolor() for patch in left.patches if patch.get_fill()]
     assert len(faces) == 9
     assert not any(map(is_grey, faces))

@@ -462,6 +462,14 @@ def test_the_picture_of_a_table_has_1_in_what_is_not_told_apart():
     assert "more realizations give bounds" in " ".join(found.notes())
 
 
+def test_a_column_may_have_a_name(tmp_path):
+    times, named = tmp_path / "times.txt", tmp_path / "named.csv"
+    times.write_text("35e-6\n36e-6\n37e-6\n")
+    named.write_text("time_s\n" + times.read_text())
+    plain, with_head = (jf.compare_measured(path, CASE, realizations=50) for path in (times, named))
+    assert plain.to_csv() == with_head.to_csv()
+
+
 @pytest.mark.parametrize(
     ("measured", "options", "words"),
     [
@@ -470,6 +478,8 @@ def test_the_picture_of_a_table_has_1_in_what_is_not_told_apart():
         ([1.0, float("nan")], {}, "must be 2 or more times"),
         ([[1.0, 2.0]], {}, "must be 2 or more times"),
         ("one two\n", {}, "must hold numbers, or what a benchmark"),
+        ("time\n1.0\n2.0\nx\n", {}, "must hold numbers.*; line 4 has 'x'$"),
+        ("step,time\n1,35.1\n2,36.2\n", {}, "2 columns of numbers"),
         ("1 35.1\n2 36.2\n", {}, "2 columns of numbers.* one time in each line"),
         ("1\t35.1\n2\t36.2\n", {}, "2 columns of numbers"),
         (PINGPONG, {}, "of single messages by their size.*`jitterfly network parameters"),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import optional_packages
 from ..fields import counted, first_few
+from ..hierarchy import Hierarchy
 from ..result_table import ResultTable, aligned, csv_text, value_low_high, write_if_path
 from ..slowdown import start_notes
 from ..stats import Estimate
@@ -369,7 +370,8 @@ def certainty_lines(advice: Advice) -> list[str]:
     budget = {"realizations": question.realizations, "seconds": question.seconds}
     ended = _ENDS[advice.ended].format(**budget, within=100 * question.within)
     if not question.noise:
-        return ["without noise: exact" + (f"; {ended}" if advice.ended != DECIDED else "")]
+        exact = "without noise: exact" + (f"; {ended}" if advice.ended != DECIDED else "")
+        return [exact, *_card_notes(question)]
     share = f"{100 * question.confidence:.10g} %"
     parts = [
         counted(len(advice.cells), "cell"),
@@ -380,7 +382,24 @@ def certainty_lines(advice: Advice) -> list[str]:
         f"{share} for all of it together (paired on the same noise; {', '.join(parts)})",
         f"{advice.simulated:,} realizations in {advice.elapsed:.3g} s; {ended}",
         *_rare_notes(advice),
+        *_card_notes(question),
         *start_notes(question.noise, question.cycles, question.compute_time),
+    ]
+
+
+def _card_notes(question: Question) -> list[str]:
+    """That ranks of a node do not share its network card, where messages are long enough."""
+    network = question.network
+    if not isinstance(network, Hierarchy) or not network.spans or network.spans[0] == 1:
+        return []
+    short, long = network.smallest_message, max(question.message_bytes)
+    if network.costs(long).transit < 2 * network.costs(short).transit:
+        return []
+    count = network.spans[0]
+    return [
+        f"each of the {count} ranks of a node sends to other nodes as if it were alone: where they "
+        f"share a network card, what lets many of them send long messages at once takes up to "
+        f"{count} times as long, and another candidate may be the best"
     ]
 
 
@@ -517,7 +536,7 @@ def _listed_names(names: Sequence[str]) -> str:
 def cells_table(advice: Advice, width: int | None = None) -> list[str]:
     """One line for each cell."""
     header = ("ranks", "bytes", "best", advice.question.statistic, "without noise", "slowdown",
-              "runner-up", "times it")  # fmt: skip
+              "next slower", "times it")  # fmt: skip
     rows: list[tuple[str, ...]] = [header]
     for cell in advice.cells:
         place = f"{cell.ranks:,}", show_size(cell.message_bytes), _short_verdict(cell)

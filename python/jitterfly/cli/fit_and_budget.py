@@ -45,7 +45,8 @@ _PRINTED_ROWS = 14  # of the table that is printed
 _BUDGET_PARAMETERS = ("ranks", "latency", "step", "delay", "rank", "statistic", "precision", "seed")
 BUDGET_EPILOG = """\
 The answer is the largest p, the probability that a step is delayed by D, with the interval of its
-Monte Carlo error. --rank mean is exact. The curve over D comes from a table, which is shipped for up to 2^14 ranks and else made first.
+Monte Carlo error. --rank mean is exact. The curve over D comes from a table, which is shipped for
+up to 2^14 ranks; for more it is made first.
 With --noise FILE, a measured noise file: how much rarer its detours must become.
 All of L is taken to follow a delay; where it is mostly time on the wire, a larger p will do.
 A hit counts where it begins, as in a long run of collectives; `jitterfly slowdown` also has what is

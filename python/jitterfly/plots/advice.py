@@ -68,7 +68,7 @@ def draw(advice: Advice) -> Figure:
     grid = np.array(advice.cells, dtype=object).reshape(shape)
     style.panel_title(axes[0], f"the smallest {question.statistic}")
     shown = _winners(axes[0], grid, names, (width / shape[1], height / shape[0]), font)
-    style.panel_title(axes[1], f"the next one's {question.statistic}: times the smallest")
+    style.panel_title(axes[1], f"the next slower one's {question.statistic}: times the smallest")
     marks = _runners_up(axes[1], grid, height, font if height / shape[0] >= _ROOM else 0.0)
     for panel in axes:
         step = -(-shape[1] * 0.5 // width) if shape[1] else 1

@@ -326,7 +326,10 @@ class ScheduleResult(ResultTable):
         check = self.order_check
         if check is None:
             return []
-        advice = "take `order` arrival, which executes all of them so"
+        advice = (
+            "`order` arrival executes all of them so, as LogGOPSim does; a library that sends "
+            "before it takes, as in a ring, keeps the present one"
+        )
         return check.warning(float(self.samples.mean()), advice)
 
     def _order_in_words(self) -> list[str]:
