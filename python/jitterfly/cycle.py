@@ -336,7 +336,10 @@ def _as_messages(steps: list[Step], ranks: int, message_bytes: int) -> list[Step
 
 
 class _Messages:
-    """What messages cost, by their class: the level that one crosses, and its receiver's speed."""
+    """What messages cost, by their class.
+
+    That is the level that one crosses, its receiver's speed, and how many share a card with it.
+    """
 
     def __init__(
         self,
@@ -355,7 +358,9 @@ class _Messages:
             self._factors, self._speed_of = np.unique(speed.of_ranks(ranks), return_inverse=True)
         self._known: dict[tuple[MessageCosts, int, int], int] = {}
         # Costs are exact fractions: each is computed once only.
-        self._of_level: dict[tuple[int, int], tuple[Costs, npt.NDArray[np.int64], int, int]] = {}
+        self._of_level: dict[
+            tuple[int, int, int], tuple[Costs, npt.NDArray[np.int64], int, int]
+        ] = {}
 
     @property
     def combines_unevenly(self) -> bool:
@@ -384,9 +389,17 @@ class _Messages:
         classes = np.zeros(len(pairs), dtype=np.int64)
         if isinstance(self._network, Hierarchy):
             classes = self._network.levels_between(pairs[:, 0], pairs[:, 1], ranks)
+            more = self._network.sharers(pairs[:, 0], pairs[:, 1], ranks) - 1
+            classes += len(self._networks) * len(self._factors) * more
         if self._speed_of is not None and step.kind == MESSAGE and step.combine:
             classes = classes + len(self._networks) * self._speed_of[pairs[:, 1]]
         return pairs, classes
+
+    def _level_factor_sharers(self, of_class: int) -> tuple[int, int, int]:
+        """What a class consists of: level, place of the receiver's speed, messages at a card."""
+        rest, level = divmod(of_class, len(self._networks))
+        more, factor = divmod(rest, len(self._factors))
+        return level, factor, more + 1
 
     def cost_table(self, steps: tuple[Step, ...]) -> CostTable:
         """Costs of MESSAGE steps, and on a machine of several levels the ways of forwards."""
@@ -408,8 +421,8 @@ class _Messages:
         """The entries of a step's messages of these classes."""
         found = []
         for of_class in classes:
-            factor, level = divmod(of_class, len(self._networks))
-            costs, combines, gap, load = self._level_costs(level, step.bytes)
+            level, factor, sharers = self._level_factor_sharers(of_class)
+            costs, combines, gap, load = self._level_costs(level, step.bytes, sharers)
             combine = int(combines[factor]) if step.combine else 0
             cost = MessageCosts(
                 costs.send, costs.receive + combine, costs.transit, gap if step.occupies else 0
@@ -417,19 +430,26 @@ class _Messages:
             found.append(self._place(cost, load, combine))
         return tuple(found)
 
-    def _level_costs(self, level: int, size: int) -> tuple[Costs, npt.NDArray[np.int64], int, int]:
+    def _level_costs(
+        self, level: int, size: int, sharers: int
+    ) -> tuple[Costs, npt.NDArray[np.int64], int, int]:
         """Costs of a message of that level, its combining at each speed, its gap and its load."""
-        if (level, size) not in self._of_level:
-            network = self._networks[level]
+        if (level, size, sharers) not in self._of_level:
+            network = self._shared_network(level, sharers)
             costs = network.costs(size)
             load = network.load(size) if self._routed else 0
             combines = scaled(costs.combine, self._factors)
-            self._of_level[level, size] = costs, combines, network.gap(size), load
-        return self._of_level[level, size]
+            self._of_level[level, size, sharers] = costs, combines, network.gap(size), load
+        return self._of_level[level, size, sharers]
 
-    def _way(self, level: int) -> int:
-        """The entry of a forward that crosses that level."""
+    def _shared_network(self, level: int, sharers: int) -> Network:
         network = self._networks[level]
+        return network if sharers == 1 else network.shared_by(sharers)
+
+    def _way(self, of_class: int) -> int:
+        """The entry of a forward of that class."""
+        level, _, sharers = self._level_factor_sharers(of_class)
+        network = self._shared_network(level, sharers)
         load = network.load(self._bytes) if self._routed else 0
         return self._place(MessageCosts(0, 0, network.costs(self._bytes).transit, 0), load)
 

@@ -67,6 +67,11 @@ class Hierarchy(Network, kind="hierarchy"):
         ``--distribution=block``). "cyclic": consecutive ranks are in consecutive nodes, and start
         again with the first one (round robin). A list has the slot of each rank, from 0; slots 0
         to 7 are the first node.
+    shared_card : bool
+        Whether the ranks of a node share its network card: of the messages of one step that leave
+        a node, or enter it, each has an equal part of the bandwidth (``1 / G``, ``1 / beta``) of
+        its level. Messages of other steps at the same time are not counted. As text it is a key of
+        the outermost level: ``"8: L=300ns,o=100ns; L=1us,o=200ns,G=50GB/s,shared_card=true"``.
 
     Raises
     ------
@@ -76,8 +81,8 @@ class Hierarchy(Network, kind="hierarchy"):
     Notes
     -----
     All messages of `algorithms`, and of schedules, have the costs of their level, and wait for the
-    links of their two ranks as always. Ranks of a node do not share a network card: each has the
-    bandwidth of a level to itself. `Butterfly` runs without what is redundant: its exchanges
+    links of their two ranks as always. Without `shared_card` each rank of a node has the bandwidth
+    between nodes to itself. `Butterfly` runs without what is redundant: its exchanges
     are such messages that do not wait for links. Redundant exchanges (`exchanges_after`) of all
     other allreduces take the way of their level.
 
@@ -91,11 +96,16 @@ class Hierarchy(Network, kind="hierarchy"):
 
     levels: Converted[Sequence[Any], tuple[Level, ...]] = Converted("list of (int, Network)", ())
     placement: Literal["block", "cyclic"] | Sequence[int] = "block"
+    shared_card: bool = False
     has_levels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", _read_levels(self.levels))
         object.__setattr__(self, "placement", _read_placement(self.placement))
+        if not isinstance(self.shared_card, bool):
+            raise ValueError(f"shared_card must be true or false, got {shorten(self.shared_card)}")
+        if self.shared_card and not self.spans:
+            raise ValueError("shared_card must be left out on a network without nodes")
 
     @property
     def networks(self) -> list[Network]:
@@ -247,6 +257,31 @@ class Hierarchy(Network, kind="hierarchy"):
             level += sender // span != receiver // span
         return level
 
+    def sharers(self, senders: Ranks, receivers: Ranks, ranks: int) -> Ranks:
+        """Of each message how many share a network card with it, if all are sent at once.
+
+        Parameters
+        ----------
+        senders, receivers : array of int, shape (messages,)
+            Ranks.
+        ranks : int
+            How many there are.
+
+        Returns
+        -------
+        array of int64, shape (messages,)
+            1 within a node, and without `shared_card`. Else the number of messages that leave the
+            sender's node or that enter the receiver's, whichever is larger.
+        """
+        found = np.ones(len(senders), dtype=np.int64)
+        if self.shared_card:
+            node = self.slots(ranks) // self.spans[0]
+            out, into = node[senders], node[receivers]
+            far = out != into
+            left, entered = np.bincount(out[far]), np.bincount(into[far])
+            found[far] = np.maximum(left[out[far]], entered[into[far]])
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         levels = [
             ({} if size is None else {"size": size})
@@ -255,7 +290,8 @@ class Hierarchy(Network, kind="hierarchy"):
             for size, network, name in self.levels
         ]
         placement = self.placement if isinstance(self.placement, str) else list(self.placement)
-        return {"kind": self.kind, "levels": levels, "placement": placement}
+        table = {"kind": self.kind, "levels": levels, "placement": placement}
+        return table | ({"shared_card": True} if self.shared_card else {})
 
     def leave_out_defaults(self, values: dict[str, Any]) -> None:
         super().leave_out_defaults(values)

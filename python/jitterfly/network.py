@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -123,6 +124,10 @@ class Network(Component, ABC):
     def load(self, message_bytes: int) -> int:
         """For how long each other message of so many bytes on a link holds one up, in ticks."""
 
+    def shared_by(self, messages: int) -> Network:
+        """The same, of which each of so many messages has an equal part of the bandwidth."""
+        raise ValueError(f"shared_card needs a bandwidth, which the network {self.kind!r} has not")
+
     def identity(self) -> dict[str, Any]:
         """What of it decides the results, as plain values."""
         return self.to_dict()
@@ -178,6 +183,9 @@ class Hockney(Network, kind="hockney"):
 
     def load(self, message_bytes: int) -> int:
         return self.gap(message_bytes)
+
+    def shared_by(self, messages: int) -> Hockney:
+        return replace(self, beta=float(exact(self.beta) * messages))
 
 
 @frozen_dataclass()
@@ -273,6 +281,9 @@ class LogGOPS(Network, kind="loggops"):
 
     def load(self, message_bytes: int) -> int:
         return to_ticks(exact(self.G) * message_bytes, "message_bytes * G")
+
+    def shared_by(self, messages: int) -> LogGOPS:
+        return replace(self, G=float(exact(self.G) * messages))
 
     def check_gap(self, send_gap: int) -> None:
         gap = to_ticks(self.g, "g")

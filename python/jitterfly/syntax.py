@@ -42,7 +42,8 @@ noise    a noise file (`jitterfly noise record`, `import`), which every rank rep
          Congestion of a network from a file: kind=congestion,network=map(file=net.dot);
          fat trees are for TOML and Python
 network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney); nodes, racks
-         and so on with their sizes: 8: L=300ns,o=100ns; 16: L=600ns,o=200ns; L=1us,o=200ns.
+         and so on with their sizes: 8: L=300ns,o=100ns; 16: L=600ns,o=200ns; L=1us,o=200ns;
+         with ,shared_card=true at the end the ranks of a node share its bandwidth to other nodes.
          G and beta, times of a byte, may be bandwidths: G=50GB/s or G=400Gb/s is G=0.02ns
 TOML and Python take the same, as text: message_bytes = "8K", values = "64..8192",
 network = "L=1us,o=200ns", noise = ["node.noise", "period=1ms,duration=10us"].
@@ -240,7 +241,10 @@ def read_network(value: Any, name: str = "network") -> Any:
         )
     if inner:
         levels = [_read_level(part, name) for part in value.split(";")]
-        return {"kind": "hierarchy", "levels": levels}
+        shared = {key: levels[-1].pop(key) for key in ["shared_card"] if key in levels[-1]}
+        words = {"true": True, "false": False}
+        of_all = {key: words.get(word, word) for key, word in shared.items()}
+        return {"kind": "hierarchy", "levels": levels} | of_all
     table = read_pairs(value, name)
     return {"kind": "hockney" if table.keys() & {"alpha", "beta"} else "loggops"} | table
 

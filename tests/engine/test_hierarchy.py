@@ -426,3 +426,85 @@ def test_levels_in_text():
     table = case.to_dict() | {"noise": [{"kind": "periodic", "period": "1ms", "duration": "25us",
                                          "shared": "level 1"}]}  # fmt: skip
     assert jf.Case.from_dict(table).identity() == case.identity()
+
+
+# --- a network card that the ranks of a node share
+
+CARD = jf.Hierarchy([(8, NODE), FAR], shared_card=True)
+
+
+def ticks(algorithm, network, ranks=64, message_bytes=4096):
+    case = jf.Case(ranks, algorithm=algorithm, network=network, noise=NOISE, cycles=2,
+                   message_bytes=message_bytes)  # fmt: skip
+    return jf.simulate(case, 5, seed=4, backend="cpu").ticks
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "placement", "sharers"),
+    [
+        (jf.RecursiveDoublingAllreduce(), "block", 8),
+        (jf.RecursiveDoublingAllreduce(exchanges_after="all"), "block", 8),
+        (jf.RabenseifnerAllreduce(), "block", 8),
+        (jf.RingAllreduce(), "block", 1),
+        (jf.RingAllreduce(), "cyclic", 8),
+        (jf.HierarchicalAllreduce(8), "block", 1),
+    ],
+)
+def test_ranks_of_a_node_share_its_card(algorithm, placement, sharers):
+    """All 8 ranks of a node talk to other nodes at once, or one does."""
+    far = replace(FAR, g=0)
+    shared = replace(CARD, levels=[(8, NODE), far], placement=placement)
+    slower = replace(shared, shared_card=False, levels=[(8, NODE), replace(far, G=sharers * far.G)])
+    np.testing.assert_array_equal(ticks(algorithm, shared), ticks(algorithm, slower))
+
+
+def test_the_butterfly_shares_a_card_too():
+    far = replace(FAR, g=0)
+    shared = replace(CARD, levels=[(8, NODE), far])
+    slower = replace(shared, shared_card=False, levels=[(8, NODE), replace(far, G=8 * far.G)])
+    np.testing.assert_array_equal(ticks(jf.Butterfly(), shared), ticks(jf.Butterfly(), slower))
+
+
+@pytest.mark.parametrize("kind", jf.Algorithm.kinds())
+@pytest.mark.parametrize("ranks", [13, 24])
+def test_messages_at_a_card_are_those_of_one_step(kind, ranks):
+    """Out of the sender's node or into the receiver's, counted rank by rank."""
+    slots = np.random.default_rng(ranks).permutation(30)[:ranks]
+    inner = jf.LogGOPS(L="1us", o=0, G="1ns")
+    machine = jf.Hierarchy([(3, inner), (2, inner), "L=2us,o=0,G=1ns"], placement=slots.tolist(),
+                           shared_card=True)  # fmt: skip
+    algorithm = jf.Algorithm.from_dict({"kind": kind})
+    cycle = jf.Case(ranks, algorithm=algorithm, network=machine, message_bytes=1000).lowered
+    seen = 0
+    for number, step in enumerate(cycle.steps):
+        if not cycle.table.of_step[number]:
+            continue
+        messages = cycle.listed_messages(number)
+        nodes = [(slots[sender] // 3, slots[receiver] // 3) for sender, receiver, _ in messages]
+        for (out, into), (_, _, entry) in zip(nodes, messages, strict=True):
+            far = [(a, b) for a, b in nodes if a != b]
+            left, entered = sum(a == out for a, _ in far), sum(b == into for _, b in far)
+            sharers = max(left, entered) if out != into else 1
+            latency = 1_000_000 if out // 2 == into // 2 else 2_000_000
+            assert cycle.table.entries[entry].transit == latency + (step.bytes - 1) * 1000 * sharers
+            seen += sharers > 1
+    few = ("binary_tree_broadcast", "chain_broadcast", "linear_gather", "linear_scan",
+           "linear_scatter", "recursive_multiplying_allreduce")  # fmt: skip
+    assert seen or kind in few
+
+
+def test_a_shared_card_is_written_where_there_is_one():
+    text = "8: L=300ns,o=100ns; L=2us,o=200ns,G=50GB/s"
+    shared, alone = (jf.Case(16, network=text + more) for more in (",shared_card=true", ""))
+    assert shared.network == replace(alone.network, shared_card=True)
+    assert jf.Case(16, network=text + ",shared_card=false") == alone
+    assert "shared_card" not in alone.to_dict()["network"]  # as in the records of earlier versions
+    assert jf.Case.from_dict(shared.to_dict()) == shared
+    assert shared.identity() != alone.identity()
+    with pytest.raises(ValueError, match="shared_card must be true or false, got 1"):
+        jf.Hierarchy([(8, NODE), FAR], shared_card=1)
+    with pytest.raises(ValueError, match="without nodes"):
+        jf.Hierarchy([FAR], shared_card=True)
+    schedule = jf.ScheduleBuilder(16).build()
+    with pytest.raises(ValueError, match="shared_card must be left out for a schedule"):
+        jf.simulate_schedule(schedule, shared.network)
