@@ -63,8 +63,8 @@ class LoadPlan {
   std::int64_t row_count_ = 1, stride_, draws_ = 0;
 };
 
-// Makes the table of a realization; returns early if `stop` is set. One thread at a time calls it,
-// as it has memory of its own.
+// Makes the table of a realization; returns early if `stop` is set. It writes to memory that it
+// owns, so only one thread at a time may call it. The plan must outlive it.
 using LoadMaker = std::function<void(std::uint32_t realization, std::uint16_t* table,
                                      const std::atomic<bool>& stop)>;
 LoadMaker load_maker(const LoadPlan& plan, std::uint64_t seed);

@@ -112,8 +112,9 @@ struct Capture {
   std::vector<std::uint32_t> offsets, senders, receivers, w;  // ranks
 };
 
-// out: count x kWords, all if the request has full_statistics. histogram: w of all messages is
-// added to its most_messages() + 1 bins; or null. Throws Cancelled if poll returns false.
+// out: count x kWords; words from kSumMax on are set only with full_statistics. histogram: w of all
+// messages is added to its most_messages() + 1 bins; or null. Throws Cancelled if poll returns
+// false.
 void simulate(const Program& program, const Request& request, std::int64_t* out,
               std::uint64_t* histogram, const Poll& poll);
 // placement: the host of every rank; if empty, it is drawn.

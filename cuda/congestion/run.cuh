@@ -48,7 +48,7 @@ void run_blocks(Device& device, const Program& program, const Request& request,
   size.begin_with(kFirstBatch);
   while (done < request.count) {
     job.first = static_cast<std::uint32_t>(request.first + done);
-    job.count = std::min(size.next(batch), request.count - done);
+    job.count = std::min(size.next(), request.count - done);
     const auto start = Clock::now();
     if (program.fat_tree)
       launch(program.tree);
@@ -65,6 +65,8 @@ void run_blocks(Device& device, const Program& program, const Request& request,
   }
 }
 
+// Batches become smaller where less memory is free than was reported. Only the allocation at the
+// begin can fail, so that nothing has been computed then, and nothing was added to `histogram`.
 // Each block has memory of its own: half as many realizations at a time have half as many blocks.
 template <class Device>
 void run(Device& device, const Program& program, const Request& request, std::int64_t max_shared,

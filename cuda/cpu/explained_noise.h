@@ -1,6 +1,6 @@
-// CPU noise that tells its causes: for the critical paths of collectives and of schedules.
-// What is told of a time is the caller's: cpu/critical_path.cpp adds up what a time consists of,
-// schedule/critical_path.cpp writes it to a log.
+// CPU noise that attributes each delay to its source: for the critical paths of collectives and of
+// schedules. The caller's Book keeps the parts of a time: cpu/critical_path.cpp adds them up,
+// schedule/critical_path.cpp writes them to a log.
 #pragma once
 
 #include "core/engine.h"
@@ -15,8 +15,8 @@ struct RankTimes {
   Tick cpu() const { return of[kWorks] + of[kHeld]; }
 };
 
-// Noise of the CPU, as the arithmetic asks for it (noise/sources.h). Time has a member t, and more
-// that only Book knows, which is told:
+// Noise of the CPU, as the arithmetic asks for it (noise/sources.h). Time has a member t, and what
+// Book keeps beside it. These functions of Book are called:
 //
 //   begin(time)                    a step begins that delays can lengthen
 //   add(time, by, cause)           what the step takes: work, or a source of noise, all together

@@ -58,6 +58,7 @@ class BatchSize {
       : most_(most), least_(std::min(most, together)), size_(most) {}
 
   void begin_with(std::int64_t size) { size_ = std::clamp<std::int64_t>(size, 1, most_); }
+  std::int64_t next() const { return size_; }
   // `paced`: how many of them a launch may have; see Pace.
   std::int64_t next(std::int64_t paced) const { return std::min(size_, std::max(least_, paced)); }
   void took(double seconds) {

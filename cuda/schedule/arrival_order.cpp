@@ -110,7 +110,7 @@ struct Waiting {
 template <class Noise, class Delays, bool kRecords>
 class ArrivalRun {
  public:
-  // record: the plan, if it is written down; or null.
+  // record: `plan` itself where this run fills it in; else null.
   ArrivalRun(const Plan& plan, Plan* record, const ProgramView& p, const Noise& noise,
              const Delays& delays, std::uint32_t realization, Tick* marks, Tick* times,
              const PollActions& poll)

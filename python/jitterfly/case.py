@@ -65,7 +65,7 @@ class AnyCase(Protocol):
     What else a study asks of it are functions with a version for each (`functools.singledispatch`):
     `doubts`, `exposed`, `why_speed_is_idle`, `program.observation_names`, `program.completions`,
     `program.rank_rounds`, `program.engine_memory`, `noise_free.noise_free_ticks`,
-    `noise_free.noise_only_delays`, `expected_hits.exposure` and `simulate.realize`.
+    `noise_free.noise_only_delays`, `rare_noise.exposure` and `simulate.realize`.
     """
 
     @property
@@ -557,7 +557,7 @@ def exposed(case: AnyCase, noise: Noise) -> ExposedWork:
     Work on which the completion does not depend is left out: a forward after the last result
     changes nothing where no rank can be late with the result.
     """
-    assert isinstance(case, Case)
+    assert isinstance(case, Case), f"no version for {type(case).__name__}"
     return _exposed_in_collective(case)
 
 
@@ -697,7 +697,7 @@ def warn_of_idle_sources(
 @singledispatch
 def doubts(case: AnyCase) -> list[str]:
     """What its measured noise leaves open, in words."""
-    assert isinstance(case, Case)
+    assert isinstance(case, Case), f"no version for {type(case).__name__}"
     if not any(isinstance(one, TraceNoise) for one in case.placed_noise):
         return []
     work = _exposed_in_collective(case)
@@ -730,7 +730,7 @@ def warn_of_doubts(told: Iterable[str]) -> None:
 @singledispatch
 def why_speed_is_idle(case: AnyCase) -> str:
     """Why a rank's speed lengthens no CPU time; "" where it does."""
-    assert isinstance(case, Case)
+    assert isinstance(case, Case), f"no version for {type(case).__name__}"
     # A speed acts on compute phases, and on combining.
     if _combining(case.lowered) > 0 or to_ticks(case.compute_time) > 0:
         return ""

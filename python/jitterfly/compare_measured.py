@@ -6,6 +6,7 @@ The test is that of Kolmogorov and Smirnov, corrected for iterations that depend
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,6 +45,8 @@ USUAL_REALIZATIONS = 2000
 HIGH, LOW, ALIKE, UNKNOWN = "too long", "too short", "not told apart", "not known"
 _MOST_SAMPLES = 10_000_000
 MOST_ITERATIONS = 2**48
+_NAME = re.compile(r"[A-Za-z\[(]")
+_UNIT_OF_NAME = re.compile(r"(?:^|[_\[(])(s|ms|us|ns)[\])]?$")
 _ENOUGH = 10  # realizations for each iteration of the table
 _ROUNDED = 5e-9  # seconds: OSU and IMB print two digits of a microsecond
 _COLUMNS = ("ranks", "bytes", "what", "measured_s", "measured_low_s", "measured_high_s",
@@ -228,10 +231,10 @@ def compare_measured(
     measured : array of float, shape (n,), or str or Path
         How long the collective took each time, on its last rank: numbers, or a text file of them,
         one in each line, or all in one line (# begins a comment), in the order in which they were
-        measured. Or a file of a benchmark: every
-        iteration on every rank (Netgauge), of which the latest rank counts; a table of means and
-        percentiles of the mean over ranks (OSU, IMB), each of whose rows is simulated with its
-        ranks and bytes.
+        measured; above a column its name may stand, with a unit at its end: ``time_ms``. Or a file
+        of a benchmark: every iteration on every rank (Netgauge), of which the latest rank counts; a
+        table of means and percentiles of the mean over ranks (OSU, IMB), each of whose rows is
+        simulated with its ranks and bytes.
     case : Case
         What is simulated: its last completion; with a table, that time as a mean over ranks, with
         the rows' ranks and bytes, as far as the table has them.
@@ -503,13 +506,18 @@ def _read(
         raise ValueError(f"iterations are of a table of means, which {path} is not: it has times")
     if samples:
         return _chosen_samples(samples, case, chosen, path)
-    numbers = _numbers(path, problem)
+    numbers, told = _numbers(path, problem)
+    if unit is not None and told not in (None, unit):
+        raise ValueError(f"unit must be {told}, as the first line of {path} says, got {unit}")
     _check_plain(case, chosen)
-    return _check_samples(numbers, unit, str(path))
+    return _check_samples(numbers, unit or told, str(path))
 
 
-def _numbers(path: Path, problem: FormatError | None) -> list[float]:
-    """Of a text file with one in each line, or with all in one line; the first may be a head."""
+def _numbers(path: Path, problem: FormatError | None) -> tuple[list[float], str | None]:
+    """Of a text file with one in each line, or all in one; the unit that a head names, if it does.
+
+    A head is a first line of names: words that begin with a letter.
+    """
     text = read_text(path)
     if is_pingpong(TextFile(str(path), text.encode())):
         raise ValueError(
@@ -518,9 +526,12 @@ def _numbers(path: Path, problem: FormatError | None) -> list[float]:
         )
     lines = [line.partition("#")[0].replace(",", " ").split() for line in text.splitlines()]
     rows = {number: words for number, words in enumerate(lines, 1) if words}
-    first = next(iter(rows.values()), [])
-    if len(rows) > 1 and not any(map(_is_number, first)):
-        del rows[next(iter(rows))]  # the names of columns
+    number, first = next(iter(rows.items()), (0, []))
+    unit = None
+    if len(rows) > 1 and all(_NAME.match(word) and not _is_number(word) for word in first):
+        del rows[number]
+        found = _UNIT_OF_NAME.search(first[-1])
+        unit = found and found[1]
     wrong = [(number, word) for number, words in rows.items() for word in words
              if not _is_number(word)]  # fmt: skip
     if wrong:
@@ -539,7 +550,7 @@ def _numbers(path: Path, problem: FormatError | None) -> list[float]:
             "with one time in each line (`awk -F '[, ]+' '{print $2}'` takes a column), or all "
             "times in one line"
         )
-    return numbers
+    return numbers, unit
 
 
 def _is_number(word: str) -> bool:

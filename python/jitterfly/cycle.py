@@ -179,9 +179,9 @@ class CostTable(NamedTuple):
     """Distinct costs of MESSAGE steps, and which of them each step of the cycle has.
 
     `of_step`: of other steps (); more than one where messages of a step cross different levels of a
-    machine, see `Cycle.listed_messages`. There forwards have entries, too, for their ways alone.
-    `loads`: of each entry `Network.load`, 0 without congestion. `combines`: of each entry, what of
-    `receive` is the time to combine.
+    machine, or share a network card with different numbers of others: see `Cycle.listed_messages`.
+    There forwards have entries, too, for their ways alone. `loads`: of each entry `Network.load`,
+    0 without congestion. `combines`: of each entry, what of `receive` is the time to combine.
     """
 
     entries: tuple[MessageCosts, ...]
@@ -389,17 +389,17 @@ class _Messages:
         classes = np.zeros(len(pairs), dtype=np.int64)
         if isinstance(self._network, Hierarchy):
             classes = self._network.levels_between(pairs[:, 0], pairs[:, 1], ranks)
-            more = self._network.sharers(pairs[:, 0], pairs[:, 1], ranks) - 1
-            classes += len(self._networks) * len(self._factors) * more
+            others = self._network.sharers(pairs[:, 0], pairs[:, 1], ranks) - 1
+            classes += len(self._networks) * len(self._factors) * others
         if self._speed_of is not None and step.kind == MESSAGE and step.combine:
             classes = classes + len(self._networks) * self._speed_of[pairs[:, 1]]
         return pairs, classes
 
     def _level_factor_sharers(self, of_class: int) -> tuple[int, int, int]:
         """What a class consists of: level, place of the receiver's speed, messages at a card."""
-        rest, level = divmod(of_class, len(self._networks))
-        more, factor = divmod(rest, len(self._factors))
-        return level, factor, more + 1
+        others_and_factor, level = divmod(of_class, len(self._networks))
+        others, factor = divmod(others_and_factor, len(self._factors))
+        return level, factor, others + 1
 
     def cost_table(self, steps: tuple[Step, ...]) -> CostTable:
         """Costs of MESSAGE steps, and on a machine of several levels the ways of forwards."""

@@ -82,8 +82,8 @@ Ticks = npt.NDArray[np.int64]
 
 
 SHARES = (
-    "a share is not what it would bring to remove that cause: another path is then the longest; "
-    "for that, simulate without it"
+    "a share is not what it would bring to remove that cause, since another path may then be the "
+    "longest: for that, simulate without it"
 )
 
 

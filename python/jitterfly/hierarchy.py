@@ -106,6 +106,11 @@ class Hierarchy(Network, kind="hierarchy"):
             raise ValueError(f"shared_card must be true or false, got {shorten(self.shared_card)}")
         if self.shared_card and not self.spans:
             raise ValueError("shared_card must be left out on a network without nodes")
+        if self.shared_card and not any(one.has_bandwidth for one in self.networks[1:]):
+            raise ValueError(
+                "shared_card must be left out where a byte between nodes takes no time (G or beta "
+                "of their levels)"
+            )
 
     @property
     def networks(self) -> list[Network]:
@@ -273,14 +278,14 @@ class Hierarchy(Network, kind="hierarchy"):
             1 within a node, and without `shared_card`. Else the number of messages that leave the
             sender's node or that enter the receiver's, whichever is larger.
         """
-        found = np.ones(len(senders), dtype=np.int64)
+        count = np.ones(len(senders), dtype=np.int64)
         if self.shared_card:
             node = self.slots(ranks) // self.spans[0]
-            out, into = node[senders], node[receivers]
-            far = out != into
-            left, entered = np.bincount(out[far]), np.bincount(into[far])
-            found[far] = np.maximum(left[out[far]], entered[into[far]])
-        return found
+            from_node, to_node = node[senders], node[receivers]
+            between = from_node != to_node
+            leave, enter = np.bincount(from_node[between]), np.bincount(to_node[between])
+            count[between] = np.maximum(leave[from_node[between]], enter[to_node[between]])
+        return count
 
     def to_dict(self) -> dict[str, Any]:
         levels = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from copy import copy
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -124,9 +124,22 @@ class Network(Component, ABC):
     def load(self, message_bytes: int) -> int:
         """For how long each other message of so many bytes on a link holds one up, in ticks."""
 
+    seconds_per_byte: ClassVar[str] = ""
+    """The field with the time of a byte on the way; "" for a network without one."""
+
+    @property
+    def has_bandwidth(self) -> bool:
+        """Whether a byte on the way takes time."""
+        return bool(self.seconds_per_byte) and getattr(self, self.seconds_per_byte) > 0
+
     def shared_by(self, messages: int) -> Network:
         """The same, of which each of so many messages has an equal part of the bandwidth."""
-        raise ValueError(f"shared_card needs a bandwidth, which the network {self.kind!r} has not")
+        if not self.has_bandwidth:
+            return self
+        shared = copy(self)
+        longer = float(exact(getattr(self, self.seconds_per_byte)) * messages)
+        shared.__dict__[self.seconds_per_byte] = longer  # not as a user's number, which is checked
+        return shared
 
     def identity(self) -> dict[str, Any]:
         """What of it decides the results, as plain values."""
@@ -169,6 +182,8 @@ class Hockney(Network, kind="hockney"):
     Costs(send=0, receive=0, transit=108000, combine=800)
     """
 
+    seconds_per_byte: ClassVar[str] = "beta"
+
     alpha: ShortSeconds
     beta: SecondsPerByte
     gamma: SecondsPerByte = SecondsPerByte(0.0)
@@ -183,9 +198,6 @@ class Hockney(Network, kind="hockney"):
 
     def load(self, message_bytes: int) -> int:
         return self.gap(message_bytes)
-
-    def shared_by(self, messages: int) -> Hockney:
-        return replace(self, beta=float(exact(self.beta) * messages))
 
 
 @frozen_dataclass()
@@ -247,6 +259,7 @@ class LogGOPS(Network, kind="loggops"):
     """
 
     smallest_message: ClassVar[int] = 1
+    seconds_per_byte: ClassVar[str] = "G"
 
     L: ShortSeconds
     o: ShortSeconds
@@ -281,9 +294,6 @@ class LogGOPS(Network, kind="loggops"):
 
     def load(self, message_bytes: int) -> int:
         return to_ticks(exact(self.G) * message_bytes, "message_bytes * G")
-
-    def shared_by(self, messages: int) -> LogGOPS:
-        return replace(self, G=float(exact(self.G) * messages))
 
     def check_gap(self, send_gap: int) -> None:
         gap = to_ticks(self.g, "g")

@@ -32,7 +32,7 @@ def noise_free_ticks(case: AnyCase, poll: Poll | None = None) -> npt.NDArray[np.
     Rank 0's where the case observes that alone. Shape (rows,). On very many ranks that are not
     alike this takes minutes: `poll` can end it.
     """
-    assert isinstance(case, Case)
+    assert isinstance(case, Case), f"no version for {type(case).__name__}"
     return _max_min_mean(_without_noise(case), poll)[:, 0]
 
 
@@ -53,7 +53,7 @@ def noise_only_delays(case: AnyCase) -> bool:
     grows. Copies inside a collective, at given levels or on demand, are the exception: a rank that
     adopts one does not combine it, and sends none itself.
     """
-    assert isinstance(case, Case)
+    assert isinstance(case, Case), f"no version for {type(case).__name__}"
     copies = any(step.flags & (COPY | ASK) for step in case.lowered.steps)
     return not copies and not any(noise.hastens for noise in case.noise)
 

@@ -83,7 +83,7 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
 @singledispatch
 def engine_memory(case: AnyCase, realizations: int, threads: int = 0) -> int:
     """Bytes that the CPU engine takes for realizations in flight; 0 threads: all processors."""
-    assert isinstance(case, Case)
+    assert isinstance(case, Case), f"no version for {type(case).__name__}"
     return core.memory(compile_case(case), "cpu", threads, realizations)
 
 
@@ -203,7 +203,7 @@ def rank_rounds(case: AnyCase) -> int:
     Forwards count; a redundant copy belongs to the exchange that it goes with, compute phases do
     not count. A cycle counts as one message of each rank at least. Of a schedule: its operations.
     """
-    assert isinstance(case, Case)
+    assert isinstance(case, Case), f"no version for {type(case).__name__}"
     messages = sum(message_count(step, case.ranks) for step in case.lowered.steps)
     return case.cycles * max(messages, case.ranks)
 
@@ -253,7 +253,7 @@ def observation_names(case: AnyCase) -> list[str]:
     >>> observation_names(case)
     ['T=0', 'T=1', 'T=2']
     """
-    assert isinstance(case, Case)
+    assert isinstance(case, Case), f"no version for {type(case).__name__}"
     if case.observe == "rounds":
         names = row_labels(case)
     else:
@@ -320,7 +320,7 @@ class CompletionRow(NamedTuple):
 @singledispatch
 def completions(case: AnyCase) -> list[CompletionRow]:
     """The rows that a case observes as "completion" and "spread", in their order."""
-    assert isinstance(case, Case)
+    assert isinstance(case, Case), f"no version for {type(case).__name__}"
     redundancies = [s.redundancy for s in case.lowered.steps if s.redundancy is not None]
     rows = []
     for cycle in range(1, case.cycles + 1):

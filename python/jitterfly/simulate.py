@@ -233,7 +233,7 @@ class Result:
             : optional_packages.MOST_ROWS
         ]:
             samples = self.column(name)
-            mean = mean_of(self.case, samples, quiet)
+            mean = mean_time(self.case, samples, quiet)
             ends = (mean.value, mean.low, mean.high)
             middle, low, high = (show_seconds(float(end)) for end in ends)
             quantiles = [stats.quantile(samples, q).value for q in (0.5, 0.99)]
@@ -244,10 +244,10 @@ class Result:
         return optional_packages.table(repr(self), header, rows, more)
 
 
-def mean_of(
+def mean_time(
     case: Case, samples: npt.NDArray[np.float64], noise_free: float, confidence: float = 0.95
 ) -> stats.Estimate:
-    """The mean of samples of a time of a case, which is `noise_free` without noise; in seconds."""
+    """Mean of sampled times of a case, seconds; `noise_free` is that time without noise."""
     return stats.mean(
         samples,
         confidence,
@@ -403,7 +403,7 @@ def realize(
         Ticks as `Result.ticks`, int64 of shape (realizations, `program.observation_names`); and the
         backend that was used.
     """
-    assert isinstance(case, Case)
+    assert isinstance(case, Case), f"no version for {type(case).__name__}"
     result = simulate_checked(
         case, realizations, seed, backend, threads, first_realization=first_realization
     )

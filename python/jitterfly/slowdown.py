@@ -33,7 +33,7 @@ from .noise_free import noise_only_delays
 from .old_names import names_old_arguments
 from .rare_noise import SourceHits, expectation, may_lack, unmet_sources
 from .result_table import ResultTable, aligned, csv_text, show_time, value_low_high, write_if_path
-from .simulate import Result, mean_of, simulate_checked
+from .simulate import Result, mean_time, simulate_checked
 from .stats import Estimate
 from .stats.critical_values import normal
 from .stats.intervals import changed, check_confidence
@@ -449,7 +449,7 @@ def check_question(
 def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
     """The row of a case, from its realizations."""
     samples, quiet = result.samples[:, -1], float(result.noise_free[-1])
-    mean = mean_of(case, samples, quiet, confidence)
+    mean = mean_time(case, samples, quiet, confidence)
     p50, p99 = stats.quantiles(samples, (0.5, 0.99), confidence)
     return SlowdownRow(case.ranks, quiet, mean, p50, p99, _over(mean, quiet))
 
@@ -566,7 +566,7 @@ def ranks_in_words(counts: list[int]) -> str:
 def show_ratio(estimate: Estimate) -> str:
     """A number with its interval; question marks for both ends where none is known.
 
-    It has three digits, and more where the number and its ends would look alike.
+    It has three digits, and more where the interval is narrower than the last of them.
 
     Examples
     --------
@@ -574,13 +574,17 @@ def show_ratio(estimate: Estimate) -> str:
     '1.004 [1.003, 1.006]'
     """
     numbers = list(map(float, value_low_high(estimate)))
-    different = len(set(numbers))
+    width = numbers[2] - numbers[1]
+    largest = max(map(abs, numbers))
     value = low = high = ""
     for digits in range(3, _MOST_DIGITS + 1):
         value, low, high = (
             f"{end:.{digits}g}" if abs(end) < 10**digits else f"{end:,.0f}" for end in numbers
         )
-        if len({value, low, high}) == different or not math.isfinite(numbers[1]):
+        if not width > 0 or not largest < math.inf:
+            break
+        last = 10.0 ** (math.floor(math.log10(largest)) - digits + 1)
+        if last <= width:
             break
     return f"{value} [{low}, {high}]" if math.isfinite(float(estimate.low)) else f"{value} [?, ?]"
 
@@ -615,7 +619,8 @@ def parts_in_words(part: Component) -> list[str]:
             for level in part.levels
         ]
         placed = part.placement if isinstance(part.placement, str) else "given"
-        return [part.kind, f"placement {placed}; {'; '.join(levels)}"]
+        card = ["ranks of a node share its network card"] if part.shared_card else []
+        return [part.kind, "; ".join([f"placement {placed}", *levels, *card])]
     parts = [part.kind]
     for one in dataclasses.fields(part):
         value = getattr(part, one.name)

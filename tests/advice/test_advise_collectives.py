@@ -7,6 +7,7 @@ operations in MPICH*, IJHPCA 19, 2005. Times here are whole ticks, so that nothi
 import itertools
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -17,6 +18,7 @@ from support.scale import at_most, crossed, scaled, some
 import jitterfly as jf
 from jitterfly.advice import COLLECTIVES, Question, algorithm_named, candidates, known
 from jitterfly.advice.race import fitting_candidates, simulate_more
+from jitterfly.slowdown import part_in_words
 
 ALPHA, BETA, GAMMA = 1_000_000, 1_000, 100  # ticks: 1 us, 1 ns and 0.1 ns a byte
 HOCKNEY = jf.Hockney("1us", "1ns", "0.1ns")
@@ -249,8 +251,10 @@ def test_machines_of_nodes_have_hierarchical_candidates():
     assert "each of the 4 ranks of a node sends to other nodes as if it were alone" in " ".join(
         found.notes()
     )
-    short = jf.advise(4, network=NODES, message_bytes=8)
-    assert "network card" not in " ".join(short.notes())
+    for ranks, size, network in [(4, 2**18, NODES), (64, 8, NODES),
+                                 (64, 2**18, replace(NODES, shared_card=True))]:  # fmt: skip
+        other = jf.advise(ranks, network=network, message_bytes=size)
+        assert "network card" not in " ".join(other.notes()).replace(part_in_words(network), "")
     # All ranks of a node share what crosses the machine: a quarter of the vector for each.
     times = large.noise_free
     assert times["hierarchical_all_leaders"] < times["hierarchical"]

@@ -202,6 +202,9 @@ def test_a_column_of_a_table_may_be_samples():
 
 def test_all_figures_that_are_named_are_there():
     pytest.importorskip("matplotlib")
+    from jitterfly.plots import draw
+
+    assert {*draw.DRAWN_IN.values()} <= {*dir(jf.plots)}
     for name in dir(jf.plots):
         assert getattr(jf.plots, name).__name__ == f"jitterfly.plots.{name}"
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from support.compiler import compiler
+from support.compiler import find_compiler
 
 Ticks = npt.NDArray[np.int64]
 SOURCE = Path(__file__).parent / "peers.cpp"
@@ -27,9 +27,15 @@ _INT32, _INT64, _UINT32 = (
 
 @functools.cache
 def _library() -> ctypes.CDLL:
+    command = find_compiler()
+    if command is None:
+        raise ValueError("the peers need a C++ compiler: set CXX, or install g++")
     with tempfile.TemporaryDirectory() as folder:
         built = Path(folder) / "peers.so"
-        subprocess.run([*compiler(), *_FLAGS, SOURCE, "-o", built], check=True, timeout=120)
+        words = [*command, *_FLAGS, SOURCE, "-o", built]
+        made = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+        if made.returncode:
+            raise ValueError(f"{command[0]} can not compile the peers: {made.stderr}")
         library = ctypes.CDLL(str(built))  # stays mapped when its file is gone
     number, pointer = ctypes.c_int64, ctypes.c_void_p
     library.event_driven.argtypes = [ctypes.c_int, _INT64, _INT64, number, _INT64, _INT64]

@@ -125,6 +125,8 @@ def test_the_command_takes_what_others_take(capsys, tmp_path):
 
 def test_parts_in_words():
     assert show_ratio(Estimate(3154.2, 3001.0, 3300.5, 0.95, 10)) == "3,154 [3,001, 3,300]"
+    assert show_ratio(Estimate(1.0000002, 1.0, 1.5234567, 0.95, 10)) == "1 [1, 1.52]"
+    assert show_ratio(Estimate(1.0041, 1.003, 1.006, 0.95, 10)) == "1.004 [1.003, 1.006]"
     assert show_ratio(Estimate(1.2901, 1.2898, 1.2904, 0.95, 10)) == "1.2901 [1.2898, 1.2904]"
     assert show_ratio(Estimate(1.29, 1.2900001, 1.2900002, 0.95, 10)) == "1.29 [1.29, 1.29]"
     assert show_ratio(Estimate(1.29, 1.29, 1.29, 0.95, 10)) == "1.29 [1.29, 1.29]"
@@ -310,6 +312,7 @@ def test_out_keeps_what_answers_another_question(capsys, tmp_path, blank_picture
         ("ranks[1] is 8, here it is 16", "4,16"),
         ("network.L is 1e-06, here it is 2e-06", "4,8", "--network", "L=2us,o=1us"),
         ("noise is 1 value, here it is 2 values", "4,8", "--noise", FILE),
+        ("ranks is [4, 8], here it is [4, 8, 16]", "4,8,16"),
     ):
         asked = (*QUESTION, ranks, "--out", tmp_path, "--realizations", "50", *other)
         code, out, err = run(capsys, *asked)

@@ -11,6 +11,7 @@ from support.scale import crossed
 
 import jitterfly as jf
 from jitterfly.goal_export import goal_schedule
+from jitterfly.slowdown import given_in_words
 from jitterfly.studies import parse_study
 from jitterfly.theory import collective_completion, noise_free_completion
 
@@ -493,7 +494,7 @@ def test_messages_at_a_card_are_those_of_one_step(kind, ranks):
     assert seen or kind in few
 
 
-def test_a_shared_card_is_written_where_there_is_one():
+def test_a_shared_card_is_written_where_there_is_one(tmp_path):
     text = "8: L=300ns,o=100ns; L=2us,o=200ns,G=50GB/s"
     shared, alone = (jf.Case(16, network=text + more) for more in (",shared_card=true", ""))
     assert shared.network == replace(alone.network, shared_card=True)
@@ -505,6 +506,21 @@ def test_a_shared_card_is_written_where_there_is_one():
         jf.Hierarchy([(8, NODE), FAR], shared_card=1)
     with pytest.raises(ValueError, match="without nodes"):
         jf.Hierarchy([FAR], shared_card=True)
-    schedule = jf.ScheduleBuilder(16).build()
-    with pytest.raises(ValueError, match="shared_card must be left out for a schedule"):
-        jf.simulate_schedule(schedule, shared.network)
+    with pytest.raises(ValueError, match="where a byte between nodes takes no time"):
+        jf.Hierarchy([(8, NODE), "L=1us,o=200ns"], shared_card=True)
+    words = [" ".join(given_in_words(case)) for case in (shared, alone)]
+    assert words[0] == f"{words[1]}; ranks of a node share its network card"
+    builder = jf.ScheduleBuilder(16)
+    builder.write(tmp_path / "a.goal")
+    for schedule, simulate in [(builder.build(), jf.simulate_schedule),
+                               (tmp_path / "a.goal", jf.ScheduleCase)]:  # fmt: skip
+        with pytest.raises(ValueError, match="shared_card must be left out for a schedule"):
+            simulate(schedule, network=shared.network)
+
+
+def test_a_shared_card_warns_of_nothing(recwarn):
+    """A byte that takes long had a unit when it was given."""
+    slow = jf.Hierarchy([(2, NODE), "L=1us,o=200ns,G=0.5ms"], shared_card=True)
+    case = jf.Case(8, algorithm=jf.RabenseifnerAllreduce(), network=slow, message_bytes=64)
+    assert jf.simulate(case, 1).noise_free[0] > 32 * 1e-3
+    assert not recwarn.list

@@ -84,7 +84,7 @@ def test_a_rare_source_on_a_grid_is_told():
     starts = 32 * MS * np.cumsum(rng.integers(20, 44, 400))
     told = text(Detours(starts, np.full(400, 100 * US), int(starts[-1]) + S))
     assert "period 32 ms" in told
-    assert "most periods of one of these have no detour" in told
+    assert "most of the periods of a source above have no detour" in told
 
 
 def test_idle_cpus_are_one_line():

@@ -74,8 +74,7 @@ def units(sanitizer):
     flags = dict(re.findall(r"set\(flags_(\w+) ([^)]*)\)", text))
     have = [f"-DJF_HAVE_{isa.upper()}" for isa in ISAS[sanitizer]]
     host = [*sorted((CUDA / "core").glob("*.cpp")), *sorted((CUDA / "noise").glob("*.cpp"))]
-    names = ("tiles", "messages", "segments", "actions")
-    loops = [CUDA / "cpu" / f"{name}_isa.cpp" for name in names]
+    loops = sorted((CUDA / "cpu").glob("*_isa.cpp"))
     host += [path for path in sorted((CUDA / "cpu").glob("*.cpp")) if path not in loops]
     vector = CUDA / "congestion" / "simd_loops_isa.cpp"
     loops.append(vector)
@@ -84,7 +83,7 @@ def units(sanitizer):
     found = [(path, have, path.stem) for path in host]
     found += [
         (CUDA / "congestion" / f"{name}.cpp", have, f"congestion_{name}")
-        for name in ("program", "loads", "engine")
+        for name in ("program", "loads", "cpu_engine")
     ]
     found += [
         (path, have, f"schedule_{path.stem}") for path in sorted((CUDA / "schedule").glob("*.cpp"))

@@ -463,11 +463,19 @@ def test_the_picture_of_a_table_has_1_in_what_is_not_told_apart():
 
 
 def test_a_column_may_have_a_name(tmp_path):
-    times, named = tmp_path / "times.txt", tmp_path / "named.csv"
-    times.write_text("35e-6\n36e-6\n37e-6\n")
-    named.write_text("time_s\n" + times.read_text())
-    plain, with_head = (jf.compare_measured(path, CASE, realizations=50) for path in (times, named))
-    assert plain.to_csv() == with_head.to_csv()
+    path = tmp_path / "times.csv"
+
+    def compared(text, unit=None):
+        path.write_text(text)
+        return jf.compare_measured(path, CASE, realizations=50, unit=unit).to_csv()
+
+    plain = compared("35e-6\n36e-6\n37e-6\n")
+    for head in ("time", "time_s", "s", "time [s]"):
+        assert compared(f"{head}\n35e-6\n36e-6\n37e-6\n") == plain
+    for unit, head in (("us", "time_us"), (None, "time(us)"), ("us", "latency")):
+        assert compared(f"{head}\n35\n36\n37\n", unit) == compared("35\n36\n37\n", "us")
+    with pytest.raises(ValueError, match=r"unit must be ms, as the first line of .*, got us"):
+        compared("time_ms\n35\n36\n", "us")
 
 
 @pytest.mark.parametrize(
@@ -478,6 +486,7 @@ def test_a_column_may_have_a_name(tmp_path):
         ([1.0, float("nan")], {}, "must be 2 or more times"),
         ([[1.0, 2.0]], {}, "must be 2 or more times"),
         ("one two\n", {}, "must hold numbers, or what a benchmark"),
+        ("35.1us\n36.2\n37.3\n", {}, "must hold numbers.*; line 1 has '35.1us'$"),
         ("time\n1.0\n2.0\nx\n", {}, "must hold numbers.*; line 4 has 'x'$"),
         ("step,time\n1,35.1\n2,36.2\n", {}, "2 columns of numbers"),
         ("1 35.1\n2 36.2\n", {}, "2 columns of numbers.* one time in each line"),

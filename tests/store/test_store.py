@@ -84,6 +84,10 @@ def test_a_cell_by_its_place(out):
     assert wanted.labels == {"ranks": "8", "D / P": "10us"}
     for duration in ("10us", "10 us", "0.01ms", 1e-5, np.float64(10e-6)):
         assert store.cell({"D / P": duration}, ranks=8) is wanted
+    sizes = STUDY + '[axes.bytes]\npath = "message_bytes"\nvalues = ["1KiB", "8KiB"]\n'
+    sizes = Store(out, parse_study(sizes.replace("values = [4, 8]", "values = [4]")), {})
+    for size in ("8KiB", "8K", 8192, "8192"):
+        assert sizes.cell(bytes=size, duration="1us").coordinates["bytes"] == 8192
     with pytest.raises(ValueError, match=r"^2 cells are at D / P=10us: also give ranks$"):
         store.cell({"D / P": "10us"})
     with pytest.raises(ValueError, match=r"^4 cells are in the study: also give ranks, D / P$"):

@@ -390,18 +390,19 @@ def certainty_lines(advice: Advice) -> list[str]:
 def _card_notes(question: Question) -> list[str]:
     """That ranks of a node do not share its network card, where messages are long enough."""
     network = question.network
-    if not isinstance(network, Hierarchy) or next(iter(network.spans), 1) == 1:
+    if not isinstance(network, Hierarchy) or network.shared_card:
         return []
-    if network.shared_card:
+    count = next(iter(network.spans), 1)
+    if count == 1 or max(question.ranks) <= count:
         return []
     short, long = network.smallest_message, max(question.message_bytes)
     if network.costs(long).transit < 2 * network.costs(short).transit:
         return []
-    count = network.spans[0]
     return [
         f"each of the {count} ranks of a node sends to other nodes as if it were alone: where they "
-        f"share a network card, what lets many of them send long messages at once takes up to "
-        f"{count} times as long, and another candidate may be the best; `shared_card` counts that"
+        f"share a network card, algorithms in which many ranks of a node send long messages at "
+        f"once take up to {count} times as long, and another candidate may be the best; "
+        "`shared_card` counts that"
     ]
 
 

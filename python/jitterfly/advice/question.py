@@ -284,7 +284,10 @@ _TAIL_TIMES = 8  # of what the tail's interval takes at least
 
 @frozen_dataclass()
 class Question:
-    """What `advise` is asked: its parameters, but for `backend`, `threads` and `progress`.
+    """What `advise` is asked.
+
+    The parameters are those of `advise`, which explains them, without `backend`, `threads` and
+    `progress`.
 
     Raises
     ------

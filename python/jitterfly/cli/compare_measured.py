@@ -9,7 +9,7 @@ from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..syntax import read_count
-from .case_options import add_case, add_case_options, case_of, check_collective
+from .case_options import add_case, add_case_options, case_of, require_collective
 from .options import add_backend, integer, size
 from .output import (
     PICTURE,
@@ -73,7 +73,7 @@ def _run(chosen: argparse.Namespace) -> None:
     check_files(chosen, PICTURE)
     collective, ranks, bytes_ = _choices(chosen)
     any_case, seed, where = case_of(chosen)
-    case = check_collective(any_case, chosen.file)
+    case = require_collective(any_case, chosen.file)
     with show_phases(begun=started) as phases:
         found = compare_measured(
             chosen.measured,

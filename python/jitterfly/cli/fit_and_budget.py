@@ -210,10 +210,11 @@ def _parameters_csv(fits: list[Any], two_sources: bool) -> str:
                         "given", *["determined"] * two_sources, "confidence")]  # fmt: skip
     for fitted in fits:
         plain = _plain(fitted, two_sources)
-        whose = [plain[name] for name in rows[0][:4]]
+        whose = [plain[name] for name in ("series", "verdict", "model", "rank")]
         for name, one in plain["parameters"].items():
-            value, low, high, *marks = one.values()
-            rows.append((*whose, name, value, low, high, *map(int, marks), plain["confidence"]))
+            marks = [int(one[mark]) for mark in ("given", "determined") if mark in one]
+            numbers = [one[number] for number in ("value", "low", "high")]
+            rows.append((*whose, name, *numbers, *marks, plain["confidence"]))
     return csv_text(rows)
 
 

@@ -284,13 +284,12 @@ def _difference(name: str, before: Any, now: Any) -> tuple[str, str, str]:
                 return f"{name}.{key}", texts[0], texts[1]
             if before[key] != now[key]:
                 return _difference(f"{name}.{key}", before[key], now[key])
-    if isinstance(before, list) and isinstance(now, list):
-        if len(before) != len(now):
-            counts = [counted(len(one), "value") for one in (before, now)]
-            return name, counts[0], counts[1]
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
         for number, (one, other) in enumerate(zip(before, now, strict=True)):
             if one != other:
                 return _difference(f"{name}[{number}]", one, other)
+    if shorten(before) == shorten(now):  # they differ behind what is shown
+        return name, counted(len(before), "value"), counted(len(now), "value")
     return name, shorten(before), shorten(now)
 
 

@@ -13,7 +13,6 @@ from ..old_names import renamed_option
 from ..syntax import HELP
 from . import (
     advise,
-    case_options,
     compare_measured,
     completion,
     explain,
@@ -26,6 +25,7 @@ from . import (
     run,
     slowdown,
     stored_runs,
+    trace_and_export_goal,
 )
 from .examples import EXAMPLES, Formatter, add_examples
 from .options import OnceParser
@@ -127,8 +127,8 @@ _COMMANDS: tuple[tuple[tuple[str, ...], Callable[[Any], None]], ...] = (
     (("fit",), fit_and_budget.add_fit),
     (("budget",), fit_and_budget.add_budget),
     (("compare-measured",), compare_measured.add_parser),
-    (("trace",), case_options.add_trace),
-    (("export-goal",), case_options.add_export_goal),
+    (("trace",), trace_and_export_goal.add_trace),
+    (("export-goal",), trace_and_export_goal.add_export_goal),
     (("theory",), reproduce_and_theory.add_theory),
     (("noise",), noise.add_parser),
     (("network",), network.add_parser),

@@ -124,8 +124,12 @@ def simulate_congestion(
 
     Raises
     ------
-    BackendError, ValueError, KeyboardInterrupt
-        As `jitterfly.simulate`.
+    BackendError
+        "cuda" can not be used, or failed; it says why.
+    ValueError
+        An argument out of range, or not enough memory.
+    KeyboardInterrupt
+        Ctrl-C, within a fraction of a second.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Thinning of measured noise: by which factor it must become rarer to keep a latency limit.
+"""Budget of a recording: by which factor its detours must become rarer to keep a latency limit.
 
 A step that takes L meets a detour of the measured rate r with probability 1 - exp(-r L), and is
 then delayed by one of the measured durations. The question is for which smaller (or larger)

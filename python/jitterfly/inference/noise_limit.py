@@ -236,8 +236,9 @@ class NoiseLimitTable(ResultTable):
         if self.case.cycles > 1 or not any(row.ranks > 1 for row in self.drawn):
             return []
         return [
-            "one collective, until its last rank is done: a loop may allow more, since what makes "
-            "a few ranks late can pass while the others wait; take more `cycles` to see"
+            "one collective, until its last rank is done: a loop may allow more, since a rank that "
+            "is a little late can make up for it while it waits for messages; take more `cycles` "
+            "to see"
         ]
 
     def to_csv(self, path: str | Path | None = None) -> str:

@@ -474,9 +474,9 @@ def _period_lines(facts: Facts) -> list[str]:
         for period in facts["periods"]
     ):
         text.append(
-            "  most periods of one of these have no detour: what comes more rarely may lie on "
-            "their grid; `shortest` of noise import, to look at the long ones alone, shows its own "
-            "period"
+            "  most of the periods of a source above have no detour: it may come more rarely, at "
+            "multiples of that period; `shortest` of noise import leaves short detours out, to see "
+            "its own"
         )
     other = 1.0 - sum(period["time_share"] for period in facts["periods"])
     if other >= _MUCH_TIME:

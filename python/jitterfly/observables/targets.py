@@ -322,7 +322,7 @@ def _state(
     error = _half_width(target, estimate)
     why = "" if look.decides else "a pilot only"
     if not math.isfinite(error) and math.isfinite(float(estimate.high - estimate.low)):
-        why = f"no width is a share of {target.statistic} where that is 0: an absolute ± is needed"
+        why = f"the {target.statistic} is 0, of which no ± is a share: an absolute ± is needed"
     elif not math.isfinite(error):
         why = f"too few realizations for an interval of {target.statistic}"
     elif error > _wanted_half_width(target):
@@ -396,12 +396,13 @@ def _not_met(
     return undersampled_noise(observed, cases, wanted)
 
 
-def undersampled_in_words(unseen: Sequence[UndersampledNoise]) -> str:
+def undersampled_in_words(undersampled: Sequence[UndersampledNoise]) -> str:
     """What a mean may lack: the rarest, and the largest of all effects; "" where nothing."""
-    if not unseen:
+    if not undersampled:
         return ""
-    most = max(one.most for one in unseen) / TICKS_PER_SECOND
-    return f"{unseen[0].words}, and {unseen[0].effect.format(show_seconds(most, digits=3))}"
+    most = max(one.most for one in undersampled) / TICKS_PER_SECOND
+    rarest = undersampled[0]
+    return f"{rarest.words}, and {rarest.effect.format(show_seconds(most, digits=3))}"
 
 
 def undersampled_noise(

@@ -9,7 +9,9 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-__all__ = sorted(module.name for module in iter_modules(__path__))
+_HELPERS = {"series", "style"}
+
+__all__ = sorted({module.name for module in iter_modules(__path__)} - _HELPERS)
 
 
 def __getattr__(name: str) -> Any:
@@ -19,4 +21,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(__all__)

@@ -392,11 +392,10 @@ def draw_few_runs(results: Results, observable: str | None = None) -> Figure:
     if results.axis:
         title = axis_title(results.study, results.axis)
         where += f": one for an observable and a value of {title}"
-    names = named(results.study, "slowdown") or results.names
     shown = [cell.observable for cell in cells]
     text = [
         style.count_left_out(count, len(results.cells), where),
-        "" if observable else style.observables_left_out(list(dict.fromkeys(shown)), names),
+        "" if observable else style.observables_left_out(list(dict.fromkeys(shown)), results.names),
         f"on the right: the largest of the {RUNS}-run means over the smallest",
     ]
     style.finish(figure, results.title, text, handles)

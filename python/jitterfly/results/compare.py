@@ -366,7 +366,7 @@ def _row(
         counted = hidden(own) if rare else []
         acting += [source for source in own if source not in counted]
     alone = _hit_alone(x, y, ratio, compared[1].measure.denominator, acting, level)
-    ratio = _with_unseen(ratio, x, compared, unseen, alone)
+    ratio = _with_undersampled(ratio, x, compared, unseen, alone)
     winner = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
     if winner and x.mean() < 0:  # an overhead over a slower one: the larger quotient is the faster
         winner = "A" if winner == "B" else "B"
@@ -412,7 +412,7 @@ def _hit_alone(
     )
 
 
-def _with_unseen(
+def _with_undersampled(
     ratio: stats.Estimate,
     x: np.ndarray,
     compared: Sequence[Observed],

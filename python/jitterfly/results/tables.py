@@ -455,15 +455,15 @@ def _matrices(results: Results, width: int) -> list[Table]:
     return tables
 
 
-def _matrix(texts: list[str], one: GridMap, reach: bool, most: int) -> list[list[str]]:
-    """Rows of a map, the highest first, of at most so many digits; `reach`: with the intervals."""
+def _matrix(texts: list[str], one: GridMap, with_half_widths: bool, most: int) -> list[list[str]]:
+    """Rows of a map, the highest first, of at most so many digits each."""
 
     def cell(value: float, half: float, unsure: bool, unmet: bool) -> str:
         if math.isnan(value):
             return ""
         if one.kind == "T":  # whole numbers
             half = math.inf
-        around = (f"±{short(half)}" if math.isfinite(half) else "±?") if reach else ""
+        around = (f"±{short(half)}" if math.isfinite(half) else "±?") if with_half_widths else ""
         return short(value, half, most) + around + "?" * bool(unsure) + "*" * bool(unmet)
 
     return [

@@ -162,11 +162,6 @@ def compile_plan(
 
 def levels_of(network: LogGOPS | Hierarchy) -> list[LogGOPS]:
     """The network of each level, the innermost first."""
-    if isinstance(network, Hierarchy) and network.shared_card:
-        raise ValueError(
-            "network: shared_card must be left out for a schedule; steps of collectives alone say "
-            "which messages are sent at once"
-        )
     found: list[Any] = network.networks if isinstance(network, Hierarchy) else [network]
     return found
 

@@ -397,13 +397,21 @@ def check_order_on(backend: str, order: str) -> None:
 
 
 def check_schedule_network(network: LogGOPS | Hierarchy | str) -> LogGOPS | Hierarchy:
-    """The network of a schedule; ValueError for one that is not LogGOPS, or has a gamma."""
+    """The network of a schedule; ValueError for what a schedule can not have.
+
+    That is a network other than LogGOPS, a gamma, and a shared card.
+    """
     found: Network = check_network(network)
     levels = found.networks if isinstance(found, Hierarchy) else [found]
     if not all(isinstance(level, LogGOPS) for level in levels):
         raise ValueError(
             f"network must be LogGOPS(...) for a schedule, or a Hierarchy of them, or text such as "
             f"'L=1us,o=200ns', got {shorten(network)}"
+        )
+    if isinstance(found, Hierarchy) and found.shared_card:
+        raise ValueError(
+            "network: shared_card must be left out for a schedule; steps of collectives alone say "
+            "which messages are sent at once"
         )
     if any(getattr(level, "gamma", 0) for level in levels):
         raise ValueError("network: gamma must be left out for a schedule, which says itself (calc) "

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,7 +28,7 @@ from ..observables import Column, Family, Observable
 from ..program import observation_names, rank_rounds
 from ..progress import counted_progress
 from ..schedule import ScheduleCase
-from ..syntax import read_noises
+from ..syntax import read_noises, read_size
 from ..units import parse_seconds
 from . import derived
 from .axes import Axis, AxisValue, Variant, label_of
@@ -222,12 +223,14 @@ def _is_at(cell: Cell, axis: str, value: Any) -> bool:
         return True
     if isinstance(coordinate, str):
         return False
-    if isinstance(value, str):
-        try:
-            value = parse_seconds(value)
-        except ValueError:
-            return False
-    return is_real_number(value) and math.isclose(value, coordinate, rel_tol=1e-9)
+    if not isinstance(value, str):
+        return is_real_number(value) and math.isclose(value, coordinate, rel_tol=1e-9)
+    readers: list[Callable[[Any, str], float]] = [parse_seconds, read_size]
+    for read in readers:
+        with contextlib.suppress(ValueError):
+            if math.isclose(read(value, axis), coordinate, rel_tol=1e-9):
+                return True
+    return False
 
 
 def _is_of_schedule(path: str) -> bool:

@@ -469,11 +469,10 @@ def run(
                 with store.writing(), RunProgressLine(runs, stream, progress) as line:
                     dispatcher = BatchDispatcher(store, runs, line, on_error, writer)
                     if not all(one.done for one in runs):
-                        with (
-                            contextlib.nullcontext(executor)  # the caller shuts it down
-                            if executor is not None
-                            else executors.open_executor(workers, threads)
-                        ) as chosen:
+                        opened: Any = executors.open_executor(workers, threads)
+                        if executor is not None:  # the caller shuts it down
+                            opened = contextlib.nullcontext(executor)
+                        with opened as chosen:
                             dispatcher.run(chosen, executors.backend_of(workers, backend), threads)
                     elif progress is not None:
                         progress(len(cells), len(cells))

@@ -252,10 +252,25 @@ def write_tuning(
     libmpi: str | Path | None = None,
     protocol: str | None = None,
 ) -> tuple[Path, ...]:
-    """As `Advice.write_tuning`, of several answers, each of another collective (else ValueError).
+    """Write answers, each of another collective, as one tuning file.
 
-    JSON has no room for comments: what stands behind the choices is in a second file, whose name
-    ends in `.json.txt`.
+    Parameters
+    ----------
+    path, library, libmpi, protocol
+        As in `Advice.write_tuning`.
+    advices : sequence of Advice
+
+    Returns
+    -------
+    tuple of Path
+        The files: see `Advice.write_tuning`.
+
+    Raises
+    ------
+    ValueError
+        Two answers are of one collective; or as `Advice.write_tuning`.
+    OSError
+        A file can not be read or written.
     """
     path = Path(path)
     questions = [advice.question for advice in advices]
