@@ -36,7 +36,7 @@ from .case import (
     why_speed_is_idle,
 )
 from .fields import MOST_THREADS
-from .noise import Noise
+from .noise import Noise, SpeedNoise
 from .noise.source import name_in_case
 from .program import compile_case
 from .result_table import ResultTable, aligned, csv_text, value_low_high, write_if_path
@@ -71,6 +71,10 @@ _SHOWN_RANKS = 4  # of those that wait least for others, and of those that wait 
 OF_RANKS = (
     "of ranks: means of how late each arrives, of noise of its CPU, and of its waits, on the "
     "critical path or not; for others: until they had sent; on time: both waits, without delays"
+)
+
+OF_DRAWN_SPEEDS = (
+    "of ranks: own noise holds what drawn speeds lengthen or shorten, so that it can be below 0"
 )
 
 OF_SLOW_RANKS = (
@@ -437,6 +441,7 @@ class Explanation(DelayByCause):
             *doubts(self.case),
             OF_RANKS,
             *([OF_SLOW_RANKS] if self.case.speed is not None else []),
+            *drawn_speed_notes(self.case.noise),
         ]
 
     def subtitle(self) -> list[str]:
@@ -459,6 +464,11 @@ class Explanation(DelayByCause):
 
     def _realizations_in_words(self) -> str:
         return f"{len(self.ticks):,} realizations, seed {self.seed}"
+
+
+def drawn_speed_notes(noise: Sequence[Noise]) -> list[str]:
+    """A line where there is `SpeedNoise`."""
+    return [OF_DRAWN_SPEEDS] if any(isinstance(one, SpeedNoise) for one in noise) else []
 
 
 def show_share(share: float) -> str:

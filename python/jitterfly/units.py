@@ -81,7 +81,8 @@ def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) ->
     if isinstance(value, str):
         match = _TEXT.fullmatch(value) if len(value) <= _LONGEST_TEXT else None
         if match is None:
-            raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {shown}")
+            hint = _period_of(value)
+            raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {shown}{hint}")
         seconds = _to_float(Fraction(match[1]) * _SECONDS[match[2] or "s"])
     elif not is_number(value):
         drawn = isinstance(value, Mapping) or hasattr(value, "survival")
@@ -92,6 +93,18 @@ def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) ->
     if not 0 <= seconds <= LONGEST_SECONDS or (positive and seconds == 0):
         raise ValueError(f"{rule}, got {shown}")
     return seconds + 0.0  # -0.0 becomes 0.0
+
+
+_FREQUENCY = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([kMG]?)Hz\s*", re.IGNORECASE)
+
+
+def _period_of(text: str) -> str:
+    """What to write instead of a frequency, for an error message; "" for any other text."""
+    found = _FREQUENCY.fullmatch(text[:_LONGEST_TEXT])
+    if found is None or not float(found[1]):
+        return ""
+    hertz = float(found[1]) * {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}[found[2].lower()]
+    return f", which is a period of {show_seconds(1 / hertz)}"
 
 
 class LongTimeWarning(UserWarning):

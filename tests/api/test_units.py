@@ -107,6 +107,23 @@ def test_what_is_no_bandwidth_says_how_one_is_written(text):
         jf.LogGOPS(L="50GB/s", o=0)
 
 
+@pytest.mark.parametrize(
+    ("text", "period"),
+    [
+        ("1kHz", "1 ms"),
+        ("250 Hz", "4 ms"),
+        ("0.1hz", "10 s"),
+        ("2.5MHz", "400 ns"),
+        ("1GHz", "1 ns"),
+    ],
+)
+def test_a_frequency_is_no_time(text, period):
+    with pytest.raises(ValueError, match=f"got '{text}', which is a period of {period}$"):
+        parse_seconds(text, "period")
+    with pytest.raises(ValueError, match=r"got '0Hz'$"):
+        parse_seconds("0Hz")
+
+
 def test_positive():
     with pytest.raises(ValueError, match=r"^period must be a time above 0 to"):
         parse_seconds(0, "period", positive=True)

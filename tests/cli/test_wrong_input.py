@@ -72,6 +72,8 @@ def test_networks(folder, capsys, command, network):
 
 
 NOISES = {
+    "": "must be a noise file, or key=value,key=value; got ''",
+    "period=1kHz,duration=1us": "got '1kHz', which is a period of 1 ms",
     "1ms": "must look like key=value,key=value, or be a noise file: 1ms can not be read",
     "period=1ms": "key 'duration' is missing; periodic needs period, duration",
     "period=1ms duration=25us": "such as period=1ms,duration=25us, with a comma between them; got",
@@ -137,6 +139,7 @@ def test_a_time_without_a_unit_is_warned_of(command):
         (["run"], "; such as `jitterfly run list`"),
         (["advise"], "--ranks must be given, such as 64,1000"),
         (["advise", "--ranks", "8"], "--network must be given, such as L=1us,o=200ns,G=0.1ns"),
+        (["run", "empty.toml"], "empty.toml: nothing is in it: a study has a name, a case and"),
         (["advise", "empty.toml"], "empty.toml: the question lacks the key 'ranks'"),
         (["advise", "nofile.toml"], "nofile.toml: No such file"),
         (["explain", "nofile.toml"], "nofile.toml: No such file"),

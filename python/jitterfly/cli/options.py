@@ -122,14 +122,13 @@ def _is_there(text: str) -> bool:
 def noises(texts: list[str]) -> list[dict[str, Any]]:
     """The noise after each `--noise`: a noise file, or `key=value,key=value`."""
     for text in texts:
-        if "=" not in text and not _is_there(text):
+        if text.strip() and "=" not in text and not _is_there(text):
             raise ValueError(
                 "--noise must look like key=value,key=value, or be a noise file: "
                 f"{shorten(text)[1:-1]} can not be read (No such file or directory)"
             )
-    tables: list[dict[str, Any]] = [
-        read_noise(Path(text) if _is_there(text) else text, "--noise") for text in texts
-    ]
+    given = [Path(text) if text.strip() and _is_there(text) else text for text in texts]
+    tables: list[dict[str, Any]] = [read_noise(one, "--noise") for one in given]
     for table in tables:
         if table.get("kind") == "congestion" and not isinstance(table.get("network"), dict):
             raise ValueError(

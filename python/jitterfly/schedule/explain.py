@@ -29,6 +29,7 @@ from ..explain import (
     SHARES,
     DelayByCause,
     causes_of,
+    drawn_speed_notes,
     means_of_sums,
     names_of,
 )
@@ -522,6 +523,7 @@ class ScheduleExplanation(DelayByCause):
                "the run time"] if cpus > 1 else []),
             *([_OF_GAPS] if self.parts_on_path[:, _GAP].any() else []),
             *([_OF_SPEEDS, OF_SLOW_RANKS] if self.speed is not None else []),
+            *drawn_speed_notes(self.noise),
             "order of competing operations: that without noise",
         ]  # fmt: skip
 

@@ -111,6 +111,8 @@ def read_study(
     """The arguments of `Study` that a TOML text holds."""
     choices = dict(choose or {})
     data = read_toml(text)
+    if not data:
+        raise ValueError("nothing is in it: a study has a name, a case and realizations")
     if stored:
         data = study_from_stored(data)
     override = data.pop("full", None)
