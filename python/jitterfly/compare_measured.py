@@ -303,7 +303,7 @@ def compare_measured(
 
     if isinstance(content, CollectiveTable):
         rows = _rows_of_table(content, case, samples, confidence)
-        remarks = _remarks_on_table(content, case, rows)
+        remarks = (*_remarks_on_table(content, case, rows), *_remarks_on_cycles(case))
         return Agreement(case, rows, None, None, None, confidence, seed, None, remarks)
     series, simulated = Series(content), np.sort(samples(case))
     each = 1 - (1 - confidence) / (2 * (1 + len(LEVELS)))  # an interval of each side of each row
@@ -316,7 +316,7 @@ def compare_measured(
     independent = min(map(series.effective, LEVELS))
     distance = _distance(found, simulated, confidence, independent)
     effective = min(independent, series.effective())
-    remarks = _remarks_on_times(series, effective)
+    remarks = (*_remarks_on_times(series, effective), *_remarks_on_cycles(case))
     return Agreement(case, rows, distance, found, simulated, confidence, seed, effective, remarks)
 
 
@@ -333,6 +333,13 @@ def _remarks_on_times(series: Series, effective: float) -> tuple[str, ...]:
                 "pauses",)  # fmt: skip
     return (f"{depend}: intervals and probability are those of fewer independent ones, "
             f"{math.floor(effective):,} at the least",)  # fmt: skip
+
+
+def _remarks_on_cycles(case: Case) -> tuple[str, ...]:
+    if case.cycles == 1:
+        return ()
+    return (f"simulated is the time from the first start to the end of all {case.cycles:,} cycles: "
+            "give measured times of so many, or `cycles` = 1",)  # fmt: skip
 
 
 def _remarks_on_table(

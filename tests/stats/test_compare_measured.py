@@ -462,6 +462,13 @@ def test_the_picture_of_a_table_has_1_in_what_is_not_told_apart():
     assert "more realizations give bounds" in " ".join(found.notes())
 
 
+def test_several_cycles_are_compared_together():
+    told = "simulated is the time from the first start to the end of all 3 cycles"
+    for cycles in (1, 3):
+        found = jf.compare_measured([1e-5, 2e-5], replace(CASE, cycles=cycles), realizations=50)
+        assert any(note.startswith(told) for note in found.notes()) == (cycles == 3)
+
+
 def test_a_column_may_have_a_name(tmp_path):
     path = tmp_path / "times.csv"
 
