@@ -389,8 +389,9 @@ class _Messages:
         classes = np.zeros(len(pairs), dtype=np.int64)
         if isinstance(self._network, Hierarchy):
             classes = self._network.levels_between(pairs[:, 0], pairs[:, 1], ranks)
-            others = self._network.sharers(pairs[:, 0], pairs[:, 1], ranks) - 1
-            classes += len(self._networks) * len(self._factors) * others
+            if self._network.shared_card:
+                others = self._network.sharers(pairs[:, 0], pairs[:, 1], ranks) - 1
+                classes += len(self._networks) * len(self._factors) * others
         if self._speed_of is not None and step.kind == MESSAGE and step.combine:
             classes = classes + len(self._networks) * self._speed_of[pairs[:, 1]]
         return pairs, classes

@@ -263,7 +263,7 @@ class Hierarchy(Network, kind="hierarchy"):
         return level
 
     def sharers(self, senders: Ranks, receivers: Ranks, ranks: int) -> Ranks:
-        """Of each message how many share a network card with it, if all are sent at once.
+        """Of each message how many are at a network card with it, if all are sent at once.
 
         Parameters
         ----------
@@ -275,16 +275,15 @@ class Hierarchy(Network, kind="hierarchy"):
         Returns
         -------
         array of int64, shape (messages,)
-            1 within a node, and without `shared_card`. Else the number of messages that leave the
-            sender's node or that enter the receiver's, whichever is larger.
+            1 within a node. Else the number of messages that leave the sender's node or that enter
+            the receiver's, whichever is larger.
         """
         count = np.ones(len(senders), dtype=np.int64)
-        if self.shared_card:
-            node = self.slots(ranks) // self.spans[0]
-            from_node, to_node = node[senders], node[receivers]
-            between = from_node != to_node
-            leave, enter = np.bincount(from_node[between]), np.bincount(to_node[between])
-            count[between] = np.maximum(leave[from_node[between]], enter[to_node[between]])
+        node = self.slots(ranks) // self.spans[0]
+        from_node, to_node = node[senders], node[receivers]
+        between = from_node != to_node
+        leave, enter = np.bincount(from_node[between]), np.bincount(to_node[between])
+        count[between] = np.maximum(leave[from_node[between]], enter[to_node[between]])
         return count
 
     def to_dict(self) -> dict[str, Any]:

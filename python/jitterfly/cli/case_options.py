@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..case import MOST_CYCLES, AnyCase, Case
 from ..fields import MOST_SEED, shorten
-from ..syntax import read_count, read_values
-from ..units import parse_seconds
+from ..syntax import read_count
 from .options import (
     add_algorithm,
     algorithm,
@@ -116,6 +115,8 @@ def read_case(path: Path, at: list[str]) -> tuple[AnyCase, int, str]:
 
 
 def _cell_of_study(study: Study, at: list[str]) -> tuple[AnyCase, int, str]:
+    from ..studies.find_cell import labels_of_value
+
     labels = {axis.name: [point.label for point in axis.values] for axis in study.axes}
     if study.variants:
         labels["variant"] = [point.label for point in study.variants]
@@ -132,7 +133,8 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[AnyCase, int, str]:
         if name in wanted:
             raise ValueError(f"--at gives {name} twice: {wanted[name]!r} and {shorten(label)}")
         matches = [known for known in labels[name] if known == label]
-        matches = matches or _labels_of_value(study, name, label)
+        if not matches and name != "variant":
+            matches = labels_of_value(study, name, label)
         matches = matches or [known for known in labels[name] if known.startswith(label)]
         if len(matches) != 1:
             known = ", ".join(labels[name])
@@ -146,26 +148,6 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[AnyCase, int, str]:
             where += [f"variant={variant}"] if variant else []
             return cases[variant], study.seed, ", ".join(where)
     raise AssertionError("every combination of labels is a cell")
-
-
-def _labels_of_value(study: Study, name: str, text: str) -> list[str]:
-    """The labels on an axis of the value `text`, as studies and tables write it: 2^6, 8 MB."""
-    from ..studies import axis_unit
-
-    path = next((axis.path for axis in study.axes if axis.name == name), "")
-    if not path:
-        return []
-    times = axis_unit(study, name) == "s"
-
-    def number(value: Any) -> Any:
-        return parse_seconds(value) if times else value
-
-    try:
-        (given,) = map(number, read_values(text, path, f"--at {name}"))
-    except ValueError:  # no number, where the axis has numbers; or several
-        return []
-    values = {cell.labels[name]: cell.coordinates[name] for cell in study.cells()}
-    return [label for label, value in values.items() if number(value) == given]
 
 
 def check_one_description(chosen: argparse.Namespace, names: Sequence[str]) -> None:

@@ -114,7 +114,7 @@ def pairs(text: str, name: str) -> dict[str, Any]:
 def _is_there(text: str) -> bool:
     """Whether it names a file; a list of keys may be too long for the name of one."""
     try:
-        return Path(text).exists()
+        return bool(text.strip()) and Path(text).exists()
     except OSError:
         return False
 
@@ -127,8 +127,9 @@ def noises(texts: list[str]) -> list[dict[str, Any]]:
                 "--noise must look like key=value,key=value, or be a noise file: "
                 f"{shorten(text)[1:-1]} can not be read (No such file or directory)"
             )
-    given = [Path(text) if text.strip() and _is_there(text) else text for text in texts]
-    tables: list[dict[str, Any]] = [read_noise(one, "--noise") for one in given]
+    tables: list[dict[str, Any]] = [
+        read_noise(Path(text) if _is_there(text) else text, "--noise") for text in texts
+    ]
     for table in tables:
         if table.get("kind") == "congestion" and not isinstance(table.get("network"), dict):
             raise ValueError(

@@ -30,7 +30,7 @@ from ..progress import timed_phase
 from ..result_table import write_if_path
 from ..stats import Estimate
 from ..studies import Cell, Study
-from ..studies.grid import find_cell
+from ..studies.find_cell import find_cell
 from . import dataset, metadata, numbers
 from .background_writer import BackgroundWriter
 from .cell_records import CellRecords, RecentSamples
@@ -181,7 +181,7 @@ class Store:
         >>> found.observed(found.cell(ranks=64), "slowdown").samples.shape
         (100,)
         """
-        return find_cell(self.cells, {**(values or {}), **more})
+        return find_cell(self.study, {**(values or {}), **more})
 
     # --- adding
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,16 +21,15 @@ from ..case import (
     warn_of_unused_costs,
 )
 from ..distributions.distribution import number_alone
-from ..fields import check_choice, is_real_number, shorten
+from ..fields import is_real_number, shorten
 from ..noise import Noise
 from ..observables import Column, Family, Observable
 from ..program import observation_names, rank_rounds
 from ..progress import counted_progress
 from ..schedule import ScheduleCase
-from ..syntax import read_noises, read_size
-from ..units import parse_seconds
+from ..syntax import read_noises
 from . import derived
-from .axes import Axis, AxisValue, Variant, label_of
+from .axes import Axis, AxisValue, Variant
 from .case_fields import Frozen, get_path, thaw
 
 #: Part of every case's hash: a change of the random streams or of the model makes new records, and
@@ -196,41 +194,6 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
     warn_of_unused_costs(case for cell in cells for case in cell.cases.values())
     warn_of_idle_speeds(case for cell in cells for case in cell.cases.values())
     return tuple(cells)
-
-
-def find_cell(cells: Sequence[Cell], values: Mapping[str, Any]) -> Cell:
-    """The only cell at some values of axes; see `Store.cell`."""
-    found = list(cells)
-    for axis, value in values.items():
-        check_choice(axis, "axis", list(cells[0].labels))
-        there = [cell for cell in found if _is_at(cell, axis, value)]
-        if not there:
-            labels = dict.fromkeys(cell.labels[axis] for cell in found)
-            check_choice(label_of(value), axis, list(labels))
-        found = there
-    if len(found) > 1:
-        open_axes = [
-            axis for axis in found[0].labels if len({cell.labels[axis] for cell in found}) > 1
-        ]
-        where = f"at {cell_name(dict(values))}" if values else "in the study"
-        raise ValueError(f"{len(found):,} cells are {where}: also give {', '.join(open_axes)}")
-    return found[0]
-
-
-def _is_at(cell: Cell, axis: str, value: Any) -> bool:
-    coordinate = cell.coordinates[axis]
-    if label_of(value) in (cell.labels[axis], coordinate):
-        return True
-    if isinstance(coordinate, str):
-        return False
-    if not isinstance(value, str):
-        return is_real_number(value) and math.isclose(value, coordinate, rel_tol=1e-9)
-    readers: list[Callable[[Any, str], float]] = [parse_seconds, read_size]
-    for read in readers:
-        with contextlib.suppress(ValueError):
-            if math.isclose(read(value, axis), coordinate, rel_tol=1e-9):
-                return True
-    return False
 
 
 def _is_of_schedule(path: str) -> bool:
