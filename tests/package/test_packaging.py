@@ -105,6 +105,19 @@ def test_wheels_are_for_every_python_that_is_supported():
     assert re.findall(r'"cp3(\d+)"', text.split("||")[1].splitlines()[0]) == built
 
 
+def test_actions_are_pinned_by_commit():
+    # A tag can be moved to other code; a commit can not. The tag beside it is for the reader.
+    uses = [
+        line.strip()
+        for workflow in WORKFLOWS
+        for line in workflow.read_text(encoding="utf-8").splitlines()
+        if "uses:" in line
+    ]
+    assert uses
+    pinned = re.compile(r"(- )?uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*")
+    assert [line for line in uses if not pinned.fullmatch(line)] == []
+
+
 def test_scripts_that_workflows_name_are_there():
     texts = [path.read_text(encoding="utf-8") for path in WORKFLOWS]
     wheels = PROJECT["tool"]["cibuildwheel"]
