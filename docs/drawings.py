@@ -149,7 +149,7 @@ def flow(path: str) -> None:
 # imports none of a higher floor; a test compares this with the imports.
 FLOORS = (
     ("the command line", "cli __main__"),
-    ("tables, claims, pictures, pages", "results claims plots report replay bench"),
+    ("tables, claims, pictures, pages", "results claims plots report replay"),
     ("larger questions", "compare_measured advice inference"),
     ("studies, run and kept", "studies sweep store"),
     ("what is observed, what is known", "observables theory"),

@@ -2,9 +2,10 @@
 
 docs/developers/benchmark.md says what it writes.
 
-It measures what `jitterfly bench` does, with another peer beside, and what judges the engine: the
-goals, the cost of each kind of noise and of each collective, the congestion of a network, LogGOPSim
-where there is one, and what became slower than in a stored result.
+It measures the engine's rates beside other programs on the same work and beside the machine's
+limit, and what judges the engine: the goals, the cost of each kind of noise and of each collective,
+the congestion of a network, LogGOPSim where there is one, and what became slower than in a stored
+result.
 """
 
 from __future__ import annotations
@@ -16,31 +17,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jitterfly.bench import DisagreementError, Plan, report
-from jitterfly.bench.benchmark import machine, measured, result_of
-from jitterfly.bench.measure import anchor, backends_here, calibrate, plan_from_json
-from jitterfly.cli.bench import (
-    Parser,
-    add_arguments,
-    parse,
-    plan_of,
-    teller,
-    writable,
-    write_json,
-)
 from jitterfly.files import read_whole
 
 from . import collectives, comparison, congestion, goals, loggopsim, peers, sources
+from .benchmark import machine, measured, report, result_of, to_csv
 from .beside import ComparedContestant, measure_beside
+from .measure import (
+    DisagreementError,
+    Plan,
+    anchor,
+    backends_here,
+    calibrate,
+    plan_from_json,
+)
+from .options import Parser, add_arguments, parse, plan_of, teller, writable, write_json
 
-_HELP = """Speed of the engine as `jitterfly bench` measures it, and all that judges the engine: its
-goals, other programs on the same work, what each kind of noise and each collective costs, and
-whether anything became slower."""
+_HELP = """Speed of the engine, noise generation included, beside other programs on the same work in
+the same run and beside what this machine allows; and all that judges the engine: its goals, what
+each kind of noise and each collective costs, and whether anything became slower."""
 
 
 @dataclass(frozen=True)
 class DeveloperPlan:
-    """What to measure: the rates of `jitterfly bench`, and what else."""
+    """What to measure: the engine's rates, and what else."""
 
     rates: Plan = field(default_factory=Plan)
     sources: bool = True
@@ -49,7 +48,7 @@ class DeveloperPlan:
 
 
 def parser() -> Parser:
-    """All options: those of `jitterfly bench` and the developers'."""
+    """All options."""
     found = Parser(prog="python -m bench", description=_HELP, allow_abbrev=False)
     add_arguments(found)
     add = found.add_argument
@@ -81,8 +80,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         An option that is unknown or out of range; the message names it.
     """
     args = parse(parser(), arguments)
-    if args.csv is not None:
-        raise ValueError("csv is for `jitterfly bench`")
     if args.compare:
         return _compare(args)
     if args.margin is not None:
@@ -90,9 +87,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     plan = DeveloperPlan(
         plan_of(args), not args.no_sources, not args.no_collectives, args.loggopsim
     )
-    path, picture = writable(args.json, "json"), writable(args.picture, "picture")
+    path, table = writable(args.json, "json"), writable(args.csv, "csv")
+    picture = writable(args.picture, "picture")
     if picture:
-        from jitterfly.plots.bench import check_format, draw
+        from .picture import check_format, draw
 
         check_format(picture)
     try:
@@ -103,6 +101,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(lines(result)))
     if path:
         write_json(path, result)
+    if table:
+        table.write_text(to_csv(result), encoding="utf-8")
     if picture:
         draw(result, picture)
     return 0
@@ -179,8 +179,9 @@ def run(
     ranks = anchor(rates)
     once = [way for way in backends_here(rates) if way[2] in (1, None)]
     kinds = [c for way in once for c in sources.contestants(ranks, *way)] if plan.sources else []
-    shapes = [c for way in once for c in collectives.contestants(ranks, *way)]
-    shapes = shapes if plan.collectives else []
+    shapes = []
+    if plan.collectives:
+        shapes = [c for way in once for c in collectives.contestants(ranks, *way)]
     # Making a program of many steps ready takes milliseconds: shapes are measured for longer.
     _measure(kinds, "kinds of noise", 0.5 * rates.seconds, rates.repeats, tell)
     _measure(shapes, "collectives", 2 * rates.seconds, rates.repeats, tell)

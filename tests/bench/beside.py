@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jitterfly.bench.measure import Contestant, Times, engine, spread
 from jitterfly.stats import quantile
+
+from .measure import Contestant, Times, engine, spread
 
 CONFIDENCE = 0.99
 """Of the interval of each median."""

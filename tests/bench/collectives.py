@@ -34,7 +34,6 @@ from jitterfly.algorithms import (
     ScatterAllgatherBroadcast,
     TreeBarrier,
 )
-from jitterfly.bench.measure import NOISES, spread
 from jitterfly.case import Case
 from jitterfly.network import LogGOPS, Network
 from jitterfly.program import message_count
@@ -47,6 +46,7 @@ from .beside import (
     ratios,
     table_head,
 )
+from .measure import NOISES, spread
 
 CYCLES = 1, 10
 """Collectives in a row."""

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 from reference.fat_tree_graph import FatTreeGraph
 
-from jitterfly.bench import DisagreementError
 from jitterfly.congestion import (
     CongestionCase,
     FatTree,
@@ -25,6 +24,7 @@ from jitterfly.congestion import (
     simulate_congestion,
 )
 
+from .measure import DisagreementError
 from .peer_library import GraphWalk
 
 GOAL_TIMES_AS_FAST = 50.0

@@ -6,9 +6,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from jitterfly.bench.measure import CPU, CUDA, NOISES, bytes_in_flight, programs
-
 from . import congestion
+from .measure import CPU, CUDA, NOISES, bytes_in_flight, programs
 
 SMALL, LARGE, BIG = 2**12, 2**23, 2**20
 CARD = 2**13

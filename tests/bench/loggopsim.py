@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from jitterfly.bench import DisagreementError
-from jitterfly.bench.measure import CPU, SEED, Contestant, calibrate, engine, measure, spread
 from jitterfly.case import Case
 from jitterfly.network import LogGOPS
 from jitterfly.noise import PeriodicNoise
 from jitterfly.program import rank_rounds
 from jitterfly.simulate import ready_times, simulate
+
+from .measure import CPU, SEED, Contestant, DisagreementError, calibrate, engine, measure, spread
 
 NAME, NOISE = "LogGOPSim", "at start"
 LATENCY, OVERHEAD, COMBINE = 1000, 100, 1  # ns, as are all its times

@@ -5,7 +5,8 @@ It is a peer of the engine beside NumPy, and on a small case the reference of ev
 
 from __future__ import annotations
 
-from jitterfly.bench.measure import (
+from . import peer_library
+from .measure import (
     NOISES,
     NUMPY,
     Complete,
@@ -16,8 +17,6 @@ from jitterfly.bench.measure import (
     programs,
     vectorized,
 )
-
-from . import peer_library
 
 EVENTS = "C++, event-driven"
 REFERENCE_RANKS = 2**8

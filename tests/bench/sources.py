@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from jitterfly.bench.measure import spread
 from jitterfly.case import Case
 from jitterfly.distributions import (
     Bernoulli,
@@ -46,6 +45,7 @@ from .beside import (
     ratios,
     table_head,
 )
+from .measure import spread
 
 PERIODIC = "periodic"
 _RARE = Bernoulli(0.001, "14us")

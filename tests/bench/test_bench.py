@@ -1,4 +1,4 @@
-"""`jitterfly bench` and the developers' benchmark: peers agree with the engine; reports; options.
+"""The developers' benchmark: peers agree with the engine; reports; options.
 
 How fast anything is, is no test.
 """
@@ -14,18 +14,15 @@ import pytest
 from support.scale import some
 
 import jitterfly as jf
+from bench import benchmark, loggopsim, options, peers
 from bench import beside as bench_beside
 from bench import collectives as bench_collectives
 from bench import goals as bench_goals
-from bench import loggopsim, peers
+from bench import measure as bench_measure
 from bench import sources as bench_sources
 from bench.__main__ import lines as developers_lines
 from bench.__main__ import main as developers_main
-from jitterfly import bench
-from jitterfly.bench import DisagreementError, Plan, benchmark
-from jitterfly.bench import measure as bench_measure
-from jitterfly.bench.measure import PeerWork, check_program, vectorized
-from jitterfly.cli import bench as command
+from bench.measure import DisagreementError, PeerWork, Plan, check_program, vectorized
 from jitterfly.program import rank_rounds
 from jitterfly.simulate import noise_phases
 
@@ -51,19 +48,17 @@ def test_peers_equal_the_engine(peer, noise, network, ranks):
     np.testing.assert_array_equal(peer(PeerWork.from_case(case), phases), ticks)
 
 
-@pytest.mark.parametrize("main", [command.main, developers_main])
-def test_a_program_that_is_wrong_is_found(main, monkeypatch, capsys):
+def test_a_program_that_is_wrong_is_found(monkeypatch, capsys):
     case = bench_measure.programs(16, bench_measure.NOISES["periodic"])["butterfly"]
     check_program(vectorized, case, 4)
 
     def wrong(work, phases):
         return np.zeros(len(phases), dtype=np.int64)
 
-    monkeypatch.setattr(benchmark, "vectorized", wrong)
     monkeypatch.setitem(peers.PEERS, "C++, event-driven", wrong)
     with pytest.raises(DisagreementError, match="wrong program does not"):
         check_program(wrong, case, 4)
-    assert main(["--ranks", "16", "--repeats", "1", "--seconds", "0.001"]) == 1
+    assert developers_main(["--ranks", "16", "--repeats", "1", "--seconds", "0.001"]) == 1
     found = capsys.readouterr()
     assert found.out == ""
     assert found.err.count("\n") == 1
@@ -142,17 +137,11 @@ def test_report_and_json(tmp_path, capsys):
         assert word in text
 
 
-def test_report_json_and_table_of_users(tmp_path, capsys):
-    """The engine and NumPy, no judgement."""
+def test_the_table_as_csv(tmp_path, capsys):
     file, table = tmp_path / "bench.json", tmp_path / "bench.csv"
-    words = ["--ranks", "16", "--repeats", "2", "--seconds", "0.001", "--no-limit"]
-    assert command.main([*words, "--json", str(file), "--csv", str(table)]) == 0
+    words = [*QUICK, "--ranks", "16", "--json", str(file), "--csv", str(table)]
+    assert developers_main(words) == 0
     result = json.loads(file.read_text())
-    text = capsys.readouterr().out
-    assert text == "\n".join(bench.report(result)) + "\n"
-    assert "NumPy, vectorized" in text
-    assert "goals" not in text
-    assert list(result["ratios"]) == ["NumPy, vectorized, 1 thread"]
     header, *lines = csv.reader(table.read_text().splitlines())
     assert tuple(header) == benchmark.COLUMNS
     assert len(lines) == len(result["rows"])
@@ -161,28 +150,30 @@ def test_report_json_and_table_of_users(tmp_path, capsys):
         assert float(line[6]) == row["rank_rounds_per_second"]["median"]
 
 
-QUICK = ["--repeats", "2", "--seconds", "0.001", "--no-limit", "--no-peers",
-         "--programs", "butterfly", "--noise", "none"]  # fmt: skip
+QUICK = ["--repeats", "2", "--seconds", "0.001", "--no-limit", "--no-peers", "--no-sources",
+         "--no-collectives", "--programs", "butterfly", "--noise", "none"]  # fmt: skip
 
 
 def test_long_cases_are_left_out(tmp_path):
     file = tmp_path / "b.json"
     words = [*QUICK, "--ranks", "4,2^20", "--longest", "1e-6", "--json", str(file)]
-    assert command.main(words) == 0
+    assert developers_main(words) == 0
     result = json.loads(file.read_text())
     assert [row["ranks"] for row in result["rows"] if row["name"] == "jitterfly, cpu"] == [4]
     left = [row for row in result["left_out"] if row["name"] == "jitterfly, cpu"]
     assert [row["ranks"] for row in left] == [2**20]
     assert left[0]["seconds_expected"] > 1e-6
-    assert "left out: jitterfly, cpu, butterfly, no noise, 2^20" in "\n".join(bench.report(result))
+    assert "left out: jitterfly, cpu, butterfly, no noise, 2^20" in "\n".join(
+        benchmark.report(result)
+    )
     (held,) = bench_goals.sizes([], left)
     assert held["bytes_per_rank"] > 0  # known without running it
 
 
 def test_all_threads(monkeypatch, tmp_path):
-    monkeypatch.setattr("jitterfly.bench.measure.processors", lambda: 3)
+    monkeypatch.setattr("bench.measure.processors", lambda: 3)
     file = tmp_path / "b.json"
-    assert command.main([*QUICK, "--ranks", "16", "--all-threads", "--json", str(file)]) == 0
+    assert developers_main([*QUICK, "--ranks", "16", "--all-threads", "--json", str(file)]) == 0
     rows = json.loads(file.read_text())["rows"]
     assert [row["threads"] for row in rows if row["name"] == "jitterfly, cpu"] == [1, 3]
 
@@ -361,10 +352,10 @@ def test_goals_are_judged_by_what_was_measured():
 
 def test_progress_on_a_terminal(monkeypatch, capsys):
     words = [*QUICK, "--ranks", "4"]
-    assert command.main(words) == 0
+    assert developers_main(words) == 0
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert command.main(words) == 0
+    assert developers_main(words) == 0
     lines = capsys.readouterr().err.splitlines()
     assert any("warming up" in line for line in lines)
     assert sum("repeat 2 of 2" in line for line in lines) == 1
@@ -373,10 +364,10 @@ def test_progress_on_a_terminal(monkeypatch, capsys):
 def test_beyond_memory(monkeypatch):
     monkeypatch.setattr(benchmark, "available_bytes", lambda: 2**20)
     with pytest.raises(ValueError, match=r"for the other programs \(with --no-peers"):
-        command.main(["--ranks", "2^14"])
-    monkeypatch.setattr("jitterfly.bench.measure.available_bytes", lambda: 2**30)
+        developers_main(["--ranks", "2^14"])
+    monkeypatch.setattr("bench.measure.available_bytes", lambda: 2**30)
     with pytest.raises(ValueError, match=r"memory for butterfly, .* at 1073741824 ranks"):
-        command.main(["--ranks", "2^30", "--no-peers"])
+        developers_main(["--ranks", "2^30", "--no-peers"])
 
 
 def test_calibration_goes_by_the_time_of_the_thread():
@@ -440,7 +431,7 @@ def test_calibration_does_not_believe_one_slow_run():
     ],
 )
 def test_ranges_of_ranks(text, ranks):
-    assert command.ranks_of(text) == ranks
+    assert options.ranks_of(text) == ranks
 
 
 def test_a_plan_survives_a_file():
@@ -475,7 +466,6 @@ def test_a_plan_survives_a_file():
         (["--json", "no/such/folder/b.json"], "json must name a file"),
         (["--picture", "no/such/folder/b.png"], "picture must name a file"),
         (["--picture", "bench.xyz"], "picture must end in .png, .pdf or .svg"),
-        (["--loggopsim", "x"], "unrecognized arguments: --loggopsim"),
         (["--ranks", "2", "--ranks", "4"], "--ranks is given twice: give it once"),
         (["--csv", "no/such/folder/b.csv"], "csv must name a file"),
         (["--fast"], "unrecognized arguments: --fast"),
@@ -485,7 +475,7 @@ def test_a_plan_survives_a_file():
 )
 def test_bad_options(words, message):
     with pytest.raises(ValueError, match=message):
-        command.main(words)
+        developers_main(words)
 
 
 @pytest.mark.parametrize(
@@ -493,7 +483,6 @@ def test_bad_options(words, message):
     [
         (["--loggopsim", "/no/such/binary"], "loggopsim must name LogGOPSim"),
         (["--margin", "0.1"], "margin needs --compare"),
-        (["--csv", "b.csv"], "csv is for `jitterfly bench`"),
     ],
 )
 def test_bad_options_of_developers(words, message):

@@ -13,8 +13,8 @@ from support.scale import at_most, scaled
 import jitterfly as jf
 from bench import comparison
 from bench.__main__ import main
-from jitterfly.bench.benchmark import machine
-from jitterfly.bench.measure import NOISES
+from bench.benchmark import machine
+from bench.measure import NOISES
 
 CASES = list(itertools.product(("butterfly", "MS12, all T"), (16, 4096, 2**16)))
 

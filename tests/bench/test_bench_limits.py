@@ -8,10 +8,10 @@ from support.quick_pictures import quick_pictures
 from support.scale import at_most, some
 
 import jitterfly as jf
+from bench import limits
+from bench import measure as bm
+from bench.__main__ import main
 from jitterfly import _core
-from jitterfly.bench import limits
-from jitterfly.bench import measure as bm
-from jitterfly.cli import bench as command
 from jitterfly.program import compile_case
 
 COUNTED = pytest.mark.skipif(
@@ -162,12 +162,12 @@ def test_where_nothing_can_be_counted(monkeypatch, tmp_path, capsys):
     words = ["--ranks", "4", "--repeats", "1", "--seconds", "0.001", "--no-peers",
              "--programs", "butterfly", "--noise", "none,periodic",
              "--json", str(file)]  # fmt: skip
-    assert command.main(words) == 0
+    assert main(words) == 0
     result = json.loads(file.read_text())
     assert all(row["limit"]["rank_rounds_per_second"] is None for row in result["rows"])
     assert "no limit: the system refuses" in capsys.readouterr().out
     monkeypatch.setattr(_core, "cannot_count", lambda: "on another planet")
-    assert command.main(words) == 0
+    assert main(words) == 0
     assert "no limit: on another planet" in capsys.readouterr().out
 
 
@@ -181,7 +181,7 @@ def test_share_and_picture(monkeypatch, tmp_path, capsys):
     words = ["--ranks", ranks, "--repeats", "2", "--seconds", "0.001", "--no-peers",
              "--programs", "butterfly", "--noise", "periodic",
              "--json", str(file), "--picture", str(picture)]  # fmt: skip
-    assert command.main(words) == 0
+    assert main(words) == 0
     result = json.loads(file.read_text())
     for row in result["rows"]:
         if row["name"] == "jitterfly, cpu":

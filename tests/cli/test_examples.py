@@ -84,7 +84,7 @@ def kept(tmp_path_factory):
 
 
 def test_every_command_has_an_example():
-    assert set(EXAMPLES) | {"bench"} == set(COMMANDS)
+    assert set(EXAMPLES) == set(COMMANDS)
     for command in COMMANDS:
         found = examples_of(command)
         assert found, command
@@ -130,8 +130,6 @@ def test_completion_knows_every_command_and_option(shell, capsys):
         for option in parser._option_string_actions:
             if option.startswith("--"):
                 assert (option if shell != "fish" else f"-l {option[2:]}") in text, option
-    options = ("--no-limit", "--picture")  # of `bench`, which reads them by itself
-    assert all((o if shell != "fish" else f"-l {o[2:]}") in text for o in options)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -152,7 +150,7 @@ def test_the_shell_takes_the_script(shell, tmp_path):
         (["jitterfly", "noise", "re"], ["record"]),
         (["jitterfly", "run", "--dry"], ["--dry-run"]),
         (["jitterfly", "run", "mine.toml", "--on-error", "fi"], ["finish"]),
-        (["jitterfly", "bench", "--no-"], ["--no-limit", "--no-peers"]),
+        (["jitterfly", "bench", "--s"], ["--seconds"]),
         (["jitterfly", "plot", "res"], ["results"]),
     ],
 )

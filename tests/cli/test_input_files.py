@@ -76,8 +76,6 @@ WRITES = {
     "slowdown --out": ("slowdown", "--ranks=4", "--noise=some.noise", "--out={}"),
     "slowdown --picture": ("slowdown", "--ranks=4", "--noise=some.noise", "--picture={}.png"),
     "noise merge OUT": ("noise", "merge", "{}", "some.noise", "some.noise", "--force"),
-    "bench --json": ("bench", "--json={}"),
-    "bench --csv": ("bench", "--csv={}"),
 }
 # Files that other files name, as TOML of a study's noise or network.
 NAMED = {
@@ -214,7 +212,7 @@ def test_no_other_way_to_read():
     """No module opens what a user names by itself: these are the ones that may open a file."""
     own = {
         "files.py",  # the one way
-        "measured/host.py", "memory.py", "bench/limits.py",  # Linux's
+        "measured/host.py", "memory.py",  # Linux's
         "sweep/executors.py",
         "inference/hit_tables.py", "report/html_page.py",  # files of the package
         "report/sections.py", "report/hsl09.py", "report/theory.py",  # its own

@@ -11,7 +11,6 @@ from support.quick_pictures import quick_pictures
 from support.small_study import STUDY
 
 import jitterfly as jf
-from jitterfly.cli import bench as bench_command
 from jitterfly.cli import main
 from jitterfly.cli.completion import leaves
 from jitterfly.cli.output import plain
@@ -233,15 +232,16 @@ JSON = {  # each command that has --json, and that a test here reads what it pri
     "trace",  # in test_examples.py
     "explain", "compare-measured",  # in test_explain.py
     "reproduce",  # in test_reproduce.py
+    "bench",  # in test_bench_command.py
 }  # fmt: skip
 
 
 def test_every_command_with_json_is_here():
-    """Those without print no result; `bench` writes its JSON to a file."""
+    """Those without print no result."""
     with_json = {words: "--json" in one._option_string_actions for words, one in leaves(_parser())}
     assert {words for words, has in with_json.items() if has} == JSON
     without = {words for words, has in with_json.items() if not has}
-    assert without == {"bench", "help", "completion"}
+    assert without == {"help", "completion"}
 
 
 def test_numbers_that_json_has_not():
@@ -282,19 +282,4 @@ def test_every_command_has_both_levels():
     found = dict(leaves(_parser()))
     assert len(found) > 18
     for words, parser in found.items():
-        if words == "bench":  # which reads its options by itself
-            parser = bench_command.Parser()
-            bench_command.add_arguments(parser)
-            assert bench_command.parse(parser, ["-q"]).quiet
-            assert bench_command.parse(parser, ["-v"]).verbose
-        else:
-            assert {"-q", "--quiet", "-v", "--verbose"} <= set(parser._option_string_actions), words
-
-
-def test_a_benchmark_is_quiet_too(capsys):
-    words = ["bench", "--ranks", "16", "--programs", "butterfly", "--noise", "periodic",
-             "--repeats", "2", "--seconds", "0.001", "--no-peers", "--no-limit"]  # fmt: skip
-    assert main([*words, "-v"]) == 0
-    assert capsys.readouterr().err
-    assert main([*words, "-q"]) == 0
-    assert capsys.readouterr().err == ""
+        assert {"-q", "--quiet", "-v", "--verbose"} <= set(parser._option_string_actions), words

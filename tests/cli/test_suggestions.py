@@ -24,7 +24,7 @@ from jitterfly.cli.parser import _parser
         (["noise", "show", "x", "--thresold", "1us"], "(did you mean '--threshold'?)"),
         (["network", "run", "--tree", "144", "--ratoi=1"], "(did you mean '--ratio'?)"),
         (["run", "x.toml", "--backend", "cdua"], "(did you mean 'cuda'?)"),
-        (["bench", "--repeat", "3"], "(did you mean '--repeats'?)"),
+        (["bench", "--second", "3"], "(did you mean '--seconds'?)"),
         (["slowdown", "--rnks", "64", "--noise", "x"], "(did you mean '--ranks'?)"),
         (["network", "--tree", "576"], "a command must stand before --tree: parameters, info, "),
         (["run", "ms12_fig13"], "(did you mean 'ms12_fig13_20'?)"),

@@ -85,12 +85,7 @@ IN_SHORT = {
         "--network L=1us,o=0.2us,g=0.1us,G=0.1ns --statistic p99 --within 2% --out advice "
         "--realizations 2000"
     ),
-    "jitterfly bench --ranks 2^12 --programs butterfly --noise periodic": (
-        f"jitterfly bench --ranks 2^12 --programs butterfly --noise periodic {FAST_BENCH}"
-    ),
-    "jitterfly bench --json now.json --csv now.csv --picture now.png": (
-        f"jitterfly bench --json now.json --csv now.csv --picture now.png --ranks 2^4 {FAST_BENCH}"
-    ),
+    "jitterfly bench": "jitterfly bench --ranks 2^6 --seconds 0.01",
     "python -m bench --json bench/MACHINE-YYYY-MM-DD.json": (
         "python -m bench --json bench/MACHINE-YYYY-MM-DD.json --ranks 2^4 --programs butterfly "
         f"--noise periodic --no-sources --no-collectives {FAST_BENCH}"

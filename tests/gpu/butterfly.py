@@ -2,8 +2,9 @@
 
 import sys
 
+from bench import measure
+
 from jitterfly import simulate
-from jitterfly.bench import measure
 
 case = measure.programs(int(sys.argv[1]), measure.NOISES["periodic"])["butterfly"]
 simulate(case, int(sys.argv[2]), seed=7, backend="cuda")

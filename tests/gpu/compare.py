@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from bench import sources
+from bench import measure, sources
 from bench.collectives import SHAPES
 
 from jitterfly import (
@@ -25,7 +25,6 @@ from jitterfly import (
     simulate,
     simulate_schedule,
 )
-from jitterfly.bench import measure
 from jitterfly.noise import Noise
 
 from .schedules import SCHEDULE_NETWORK, write_schedule

@@ -9,7 +9,7 @@ import csv
 import sys
 from pathlib import Path
 
-from jitterfly.bench import measure
+from bench import measure
 
 path, ranks, realizations = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 case = measure.programs(ranks, measure.NOISES["periodic"])["butterfly"]

@@ -7,9 +7,9 @@ all threads.
 import time
 
 import numpy as np
+from bench import measure
 
 from jitterfly import PeriodicNoise, RenewalNoise, Schedule, _core, simulate
-from jitterfly.bench import measure
 from jitterfly.schedule.compile import compile_schedule
 
 from .schedules import SCHEDULE_NETWORK, write_schedule

@@ -24,7 +24,7 @@ old_names fields units launchers files memory progress lazy_special steps syntax
 stats optional_packages result_table measured find_noise_files imbalance network hierarchy
 distributions algorithms congestion
 noise cycle case program noise_free rare_noise simulate goal_export slowdown explain schedule
-compare_measured theory observables inference studies advice store sweep results claims replay bench
+compare_measured theory observables inference studies advice store sweep results claims replay
 plots report cli __main__
 """
 LAYERS = ORDER.split()

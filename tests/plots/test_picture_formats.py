@@ -19,7 +19,6 @@ COMMANDS = {
     "compare-measured": (["compare-measured", "times.txt", *NOISE], "--picture"),
     "trace": (["trace"], "--out"),
     "noise show": (["noise", "show", str(EXAMPLES / "vm.noise")], "--out"),
-    "bench": (["bench"], "--picture"),
 }
 
 
@@ -58,7 +57,7 @@ def test_the_three_formats_are_written(folder, ending):
 
 @pytest.mark.parametrize("words", [
     ["slowdown"], ["explain"], ["run"], ["compare-measured"], ["trace"], ["plot"],
-    ["noise", "show"], ["bench"],
+    ["noise", "show"],
 ])  # fmt: skip
 def test_help_says_the_formats(capsys, words):
     with pytest.raises(SystemExit):

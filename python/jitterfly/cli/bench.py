@@ -1,197 +1,187 @@
-"""Command `jitterfly bench`: options and output of the benchmark."""
+"""Command `jitterfly bench`: speed of the engine on this machine's CPU and GPU, beside an H200.
+
+What judges the engine itself (other programs, limits, comparison of results) is the developers'
+benchmark: tests/bench in the sources.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import sys
-from collections.abc import Callable, Sequence
-from functools import partial
-from pathlib import Path
-from typing import Any, NoReturn
+import math
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from ..bench.benchmark import report, run, to_csv
-from ..bench.measure import KINDS, PROGRAMS, DisagreementError, Plan, check_ranks
-from ..fields import did_you_mean, shorten, show_bound
-from ..files import is_open_already
-from ..syntax import is_number, read_count, read_ranks
-from .options import OnceParser
+from ..backends import gpu_devices, takes_gpu
+from ..case import Case
+from ..info import processors
+from ..measured import host
+from ..network import Hockney
+from ..noise import NetworkJitter, Noise, PeriodicNoise
+from ..program import rank_rounds
+from ..result_table import aligned
+from ..simulate import simulate
+from ..units import parse_seconds
+from .options import value
+from .output import add_json, print_json, show_phases
 
-_HELP = """Speed of the engine on this machine, with noise generation included, beside vectorized
-NumPy that does the same work in the same run, and beside what this machine allows: instructions
-that the engine executes and bytes that it must move, against what a core was measured to do.
-Progress goes to standard error."""
-_EXAMPLE = """\
-example:
-  jitterfly bench --ranks 2^12 --programs butterfly --noise periodic --no-limit --repeats 3
-"""
+_PERIODIC = PeriodicNoise(period="1ms", duration="10us")
+_NOISES: dict[str, list[Noise]] = {
+    "periodic": [_PERIODIC],
+    "+ jitter": [_PERIODIC, NetworkJitter(period="1ms", duration="10us")],
+}
+_RANKS = (2**8, 2**13, 2**23)
+_REPEATS = 5
+_LONGEST = 60.0
+_AT_ONCE = 2**24  # realizations, whose results are in memory
+# Medians of tests/gpu/h200-2026-11-27.md, by noise and ranks.
+H200 = {
+    ("periodic", 2**8): 3.9e11,
+    ("periodic", 2**13): 1.45e12,
+    ("periodic", 2**23): 1.46e12,
+    ("+ jitter", 2**8): 8.89e10,
+    ("+ jitter", 2**13): 9.2e10,
+    ("+ jitter", 2**23): 9.53e10,
+}
+H200_SOURCE = "one H200, 27 November 2026, version 0.2.0"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benchmark with these options and print its report.
+class _Way(NamedTuple):
+    """A way to run the engine here; `threads` None is a GPU."""
 
-    Returns
-    -------
-    int
-        The exit code: 0, or 1 if NumPy's program does not give the engine's results.
+    name: str
+    backend: str
+    threads: int | None
 
-    Raises
-    ------
-    ValueError
-        An option that is unknown or out of range; the message names it.
-    """
-    parser = Parser(
-        prog="jitterfly bench",
-        description=" ".join(_HELP.split()),
-        epilog=_EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+
+class _Run(NamedTuple):
+    """A case that is measured again and again, with as many realizations each time."""
+
+    way: _Way
+    noise: str
+    case: Case
+    realizations: int
+
+    def seconds(self) -> float:
+        """The time of one measurement by the clock."""
+        start = time.perf_counter()
+        simulate(
+            self.case, self.realizations, 7, backend=self.way.backend, threads=self.way.threads
+        )
+        return time.perf_counter() - start
+
+    def rate(self) -> float:
+        """Rank-rounds per second of one measurement."""
+        return rank_rounds(self.case) * self.realizations / self.seconds()
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to argparse's."""
+    parser = commands.add_parser(
+        "bench",
+        help="speed of the engine on this machine, beside an H200",
+        description="How fast this machine evaluates the butterfly under noise: one CPU thread, "
+        "all of them, and the GPU, if there is one. The generation of the noise is included. A "
+        "rank-round is one exchange of one rank.",
     )
-    add_arguments(parser)
-    args = parse(parser, arguments)
-    plan = plan_of(args)
-    path, table = writable(args.json, "json"), writable(args.csv, "csv")
-    picture = writable(args.picture, "picture")
-    if picture:
-        from ..plots.bench import check_format, draw
-
-        check_format(picture)
-    try:
-        result = run(plan, teller(args))
-    except ValueError as error:
-        raise ValueError(_in_options(str(error))) from None
-    except DisagreementError as error:
-        print(f"jitterfly: error: {error}", file=sys.stderr)
-        return 1
-    print(_in_options("\n".join(report(result))))
-    if path:
-        write_json(path, result)
-    if table:
-        table.write_text(to_csv(result), encoding="utf-8")
-    if picture:
-        draw(result, picture)
-    return 0
-
-
-def _in_options(text: str) -> str:
-    """Fields of a plan as options, in what the benchmark says."""
-    return text.replace("without `peers`", "with --no-peers").replace("`longest`", "--longest")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `jitterfly bench`."""
     add = parser.add_argument
-    add("--ranks", help="powers of two from 2^2 to 2^30: 2^12, or 2^4,2^12,2^23, or 2^4..2^24, "
-        "or every fourth exponent: 2^4..2^24/4 (default: 2^4..2^20/4,2^23)")  # fmt: skip
-    add("--programs", help=f"some of {','.join(PROGRAMS)} (default: all)")
-    add("--noise", help=f"some of {','.join(KINDS)} (default: all)")
-    add("--repeats", type=int, help="measurements of each case (default: 9)")
-    add("--seconds", type=float, help="length of a measurement (default: 0.1)")
-    add("--longest", type=float, help="a case of which one realization would take longer than so "
-        "many seconds is left out (default: 5)")  # fmt: skip
-    add("--all-threads", action="store_true", help="measure with all CPU threads too")
-    add("--no-peers", action="store_true", help="leave out NumPy")
-    add(
-        "--no-limit",
-        action="store_true",
-        help="do not count instructions (step by step: minutes on a virtual machine) nor measure "
-        "what a core can do",
+    add("--ranks", metavar="N,N,...", default=",".join(map(str, _RANKS)),
+        help="default: 2^8,2^13,2^23")  # fmt: skip
+    add("--seconds", metavar="S", default="0.2", help="length of a measurement (default: 0.2)")
+    add_json(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> None:
+    ranks = [value(text) for text in args.ranks.split(",")]
+    seconds = parse_seconds(args.seconds, "--seconds")
+    if not 0 < seconds <= _LONGEST:
+        raise ValueError(f"--seconds must be above 0 and at most {_LONGEST:g}, got {args.seconds}")
+    network = Hockney(alpha="1us", beta="1ns", gamma="0.1ns")  # MS12's
+    cases = [
+        (noise, Case(count, network=network, noise=sources))
+        for noise, sources in _NOISES.items()
+        for count in ranks
+    ]
+    with show_phases() as phases:
+        rows = _measured(cases, seconds, phases)
+    devices = gpu_devices()
+    machine = {"cpu": host.model(), "processors": processors(), "devices": devices}
+    if args.json:
+        print_json("bench", machine=machine, stored=H200_SOURCE, rows=rows)
+        return
+    cards = ", ".join(device.get("name", "?") for device in devices) or "no GPU"
+    print(f"{machine['cpu']}, {machine['processors']} processors; {cards}\n")
+    print("\n".join(_table(rows)))
+    print(
+        f"\nRank-rounds per second: median of {_REPEATS} measurements, and their range. "
+        f"Stored: {H200_SOURCE}."
     )
-    add("--instructions", action="append", metavar="[RANKS=]N",
-        help="instructions of a thread per rank-round of the conventional butterfly under periodic "
-             "noise at so many ranks (2^12) on the GPU, as counted by a profiler: gives the share "
-             "of the card's limit; may be repeated")  # fmt: skip
-    add("-q", "--quiet", action="store_true", help="no progress; errors still")
-    add("-v", "--verbose", action="store_true", help="progress also where there is no terminal")
-    add("--json", metavar="FILE", help="write all measurements to FILE")
-    add("--csv", metavar="FILE", help="write the table to FILE")
-    add(
-        "--picture",
-        metavar="FILE",
-        help="a roofline and the rates: .png, .pdf or .svg (needs matplotlib)",
-    )
 
 
-class Parser(OnceParser):
-    """Raises ValueError instead of leaving the program."""
-
-    def error(self, message: str) -> NoReturn:
-        raise ValueError(message)
-
-
-def parse(parser: Parser, arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The options as given; None where an option was not."""
-    found, rest = parser.parse_known_args(arguments)
-    if rest:
-        hint = did_you_mean(rest[0], list(parser._option_string_actions))
-        parser.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
-    return found
+def _ways() -> list[_Way]:
+    """One CPU thread, all of them, and the GPU, as far as they are there."""
+    ways = [_Way("CPU, one thread", "cpu", 1)]
+    if processors() > 1:
+        ways.append(_Way(f"CPU, {processors()} threads", "cpu", processors()))
+    if takes_gpu("auto", None):
+        ways.append(_Way("GPU", "cuda", None))
+    return ways
 
 
-def plan_of(args: argparse.Namespace) -> Plan:
-    """The plan that the options describe."""
-    given: dict[str, Any] = {
-        name: getattr(args, name)
-        for name in ("repeats", "seconds", "longest")
-        if getattr(args, name) is not None
+def _measured(
+    cases: list[tuple[str, Case]], seconds: float, progress: Callable[..., object]
+) -> list[dict[str, Any]]:
+    """One row for each case and way. All are measured in turn, as the machine's speed changes."""
+    pairs = [(way, noise, case) for way in _ways() for noise, case in cases]
+    runs = []
+    for number, (way, noise, case) in enumerate(pairs):
+        progress("choosing how many realizations", number, len(pairs))
+        runs.append(_calibrated(_Run(way, noise, case, 1), seconds))
+    rates: list[list[float]] = [[] for _ in runs]
+    for repeat in range(_REPEATS):
+        for number, run in enumerate(runs):
+            progress("measuring", repeat * len(runs) + number, _REPEATS * len(runs))
+            rates[number].append(run.rate())
+    return [_row(run, found) for run, found in zip(runs, rates, strict=True)]
+
+
+def _calibrated(run: _Run, seconds: float) -> _Run:
+    """The same with so many realizations that a measurement takes about as long as asked for."""
+    while run.realizations < _AT_ONCE:
+        took = run.seconds()
+        if took >= seconds / 2:
+            break
+        factor = min(seconds / max(took, seconds / 16), 16.0)
+        run = run._replace(realizations=min(math.ceil(run.realizations * factor), _AT_ONCE))
+    return run
+
+
+def _row(run: _Run, rates: list[float]) -> dict[str, Any]:
+    """The measurements of a run as plain values, with the stored rate of the same case."""
+    median = statistics.median(rates)
+    return {
+        "where": run.way.name,
+        "backend": run.way.backend,
+        "threads": run.way.threads,
+        "noise": run.noise,
+        "ranks": run.case.ranks,
+        "realizations": run.realizations,
+        "rank_rounds_per_second": {"value": median, "low": min(rates), "high": max(rates)},
+        "allreduces_per_second": median / rank_rounds(run.case),
+        "stored_rank_rounds_per_second": H200.get((run.noise, run.case.ranks)),
     }
-    if args.ranks is not None:
-        given["ranks"] = tuple(ranks_of(args.ranks))
-    if args.programs is not None:
-        given["programs"] = tuple(args.programs.split(","))
-    if args.noise is not None:
-        given["noises"] = tuple(args.noise.split(","))
-    given["instructions"] = dict(map(_counted, args.instructions or ()))
-    return Plan(
-        peers=not args.no_peers,
-        limit=not args.no_limit,
-        all_threads=args.all_threads,
-        **given,
-    )
 
 
-def ranks_of(text: str) -> list[int]:
-    """`2^4..2^20/4,2^23`, as numbers."""
-    found = []
-    for part in text.split(","):
-        numbers = read_ranks(part, "ranks") if ".." in part else [_one(part)]
-        found += [check_ranks(number, show_bound(number)) for number in numbers]
-    return found
-
-
-def _one(text: str) -> int:
-    return check_ranks(read_count(text, "") if is_number(text) else text, shorten(text))
-
-
-def _counted(text: str) -> tuple[int, float]:
-    ranks, equals, count = text.rpartition("=")
-    try:
-        return (_one(ranks) if equals else 2**12), float(count)
-    except ValueError as error:
-        if "ranks" in str(error):
-            raise
-        raise ValueError(f"instructions must be N or RANKS=N, got {shorten(text)!r}") from None
-
-
-def writable(name: str | None, what: str) -> Path | None:
-    """The path, if a file can be written there."""
-    if name is None:
-        return None
-    path = Path(name)
-    is_file = path.is_file() or is_open_already(path) or not path.exists()
-    if not is_file or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise ValueError(f"{what} must name a file that can be written, got {name!r}")
-    return path
-
-
-def write_json(path: Path, result: dict[str, Any]) -> None:
-    """Write a result to a file."""
-    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-
-
-def teller(args: argparse.Namespace) -> Callable[[str], object]:
-    """Takes lines of progress, and shows them where somebody reads them."""
-    if args.quiet or not (args.verbose or sys.stderr.isatty()):
-        return lambda line: None
-    return partial(print, file=sys.stderr, flush=True)
+def _table(rows: list[dict[str, Any]]) -> list[str]:
+    """The rows as lines of text."""
+    table = [("where", "noise", "ranks", "rank-rounds/s", "range", "allreduces/s", "stored")]
+    for row in rows:
+        rate, stored = row["rank_rounds_per_second"], row["stored_rank_rounds_per_second"]
+        table.append((
+            row["where"], row["noise"], f"{row['ranks']:,}", f"{rate['value']:.3g}",
+            f"{rate['low']:.3g} to {rate['high']:.3g}", f"{row['allreduces_per_second']:.3g}",
+            f"{stored:.3g}" if stored else "-",
+        ))  # fmt: skip
+    return aligned(table, left=2)

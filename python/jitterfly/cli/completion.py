@@ -46,12 +46,9 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
         shtab is not installed.
     """
     from ..optional_packages import package
-    from .bench import add_arguments
 
     shtab = package("shtab")
-    for command, leaf in leaves(parser):
-        if command == "bench":  # which reads its options by itself
-            add_arguments(leaf)
+    for _, leaf in leaves(parser):
         for action in leaf._actions:
             names = {action.metavar} if isinstance(action.metavar, str) else set()
             if not action.choices and (action.type is Path or names & _FILES):

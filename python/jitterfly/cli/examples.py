@@ -34,6 +34,7 @@ EXAMPLES = {
     "reproduce": ["jitterfly reproduce --quick --only ms12_alpha --out alpha"],
     "theory": ["jitterfly theory --out theory"],
     "info": ["jitterfly info", "jitterfly info --json"],
+    "bench": ["jitterfly bench", "jitterfly bench --ranks 2^13 --seconds 0.05"],
     "trace": [
         "jitterfly trace --ranks 16 --copy-levels all --out trace.png",
         "jitterfly trace mine.toml --at ranks=16 --realization 3",

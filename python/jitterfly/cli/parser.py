@@ -13,6 +13,7 @@ from ..old_names import renamed_option
 from ..syntax import HELP
 from . import (
     advise,
+    bench,
     compare_measured,
     completion,
     explain,
@@ -113,9 +114,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     words = sys.argv[1:] if arguments is None else arguments
     parser = _parser(words[0] if words else None)
     chosen, rest = parser.parse_known_args(arguments)
-    if rest and chosen.command != "bench":
+    if rest:
         chosen.stranger.unrecognized(rest)
-    chosen.rest = rest
     return chosen
 
 
@@ -136,6 +136,7 @@ _COMMANDS: tuple[tuple[tuple[str, ...], Callable[[Any], None]], ...] = (
     (("run",), run.add_parser),
     (("status", "plot", "compare", "merge", "export"), stored_runs.add_parsers),
     (("reproduce",), reproduce_and_theory.add_reproduce),
+    (("bench",), bench.add_parser),
 )
 
 
@@ -161,9 +162,8 @@ def _parser(command: str | None = None) -> argparse.ArgumentParser:
         one.allow_abbrev = False  # no part of an option is taken for it
         options = [action.dest for action in one._actions if action.option_strings]
         one.set_defaults(option_names=options)
-        if words != "bench":  # which has these by itself
-            output.add_levels(one)
-            add_examples(one, words)
+        output.add_levels(one)
+        add_examples(one, words)
     return parser
 
 
@@ -172,8 +172,6 @@ def _add_general(commands: Any, parser: argparse.ArgumentParser) -> None:
     info = commands.add_parser("info", help="devices, build, versions")
     output.add_json(info)
     info.set_defaults(run=_info)
-    bench = commands.add_parser("bench", help="speed of the engine", add_help=False)
-    bench.set_defaults(run=_bench)
     help_ = commands.add_parser(
         "help", help="of a command; `help syntax`: how numbers, sizes, ranges and noise are written"
     )
@@ -187,10 +185,6 @@ def _help(chosen: argparse.Namespace) -> None:
         print(HELP, end="")
         return
     try:
-        if chosen.topic == ["bench"]:  # which reads its options by itself
-            from . import bench
-
-            bench.main(["--help"])
         chosen.parser.parse_args([*chosen.topic, "--help"])
     except SystemExit as stop:
         if stop.code:
@@ -204,9 +198,3 @@ def _info(chosen: argparse.Namespace) -> None:
         output.print_json("info", **info())
         return
     print("\n".join(info_lines()))
-
-
-def _bench(chosen: argparse.Namespace) -> int | None:
-    from . import bench
-
-    return bench.main(chosen.rest)

@@ -1,4 +1,4 @@
-"""Run of `jitterfly bench`: results, ratios with intervals, text report and CSV.
+"""Rates of the engine: results, ratios with intervals, text report and CSV.
 
 Everything is measured in one run and in turn, so ratios mean more than the figures themselves.
 """
@@ -10,18 +10,18 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-from ..backends import gpu_devices
-from ..info import info
-from ..measured import host
-from ..memory import available_bytes, check_memory
-from ..result_table import csv_text
+from jitterfly.backends import gpu_devices
+from jitterfly.info import info
+from jitterfly.measured import host
+from jitterfly.memory import available_bytes, check_memory
+from jitterfly.result_table import csv_text
+
 from .limits import Counter, core_capacity, core_limit, gpu_capacity, gpu_limit
 from .measure import (
     BYTES_PER_RANK,
     CPU,
     CUDA,
     NOISES,
-    NUMPY,
     Complete,
     Contestant,
     Plan,
@@ -37,11 +37,8 @@ from .measure import (
     programs,
     short_enough,
     spread,
-    vectorized,
 )
 
-FORMAT = 3
-"""Of the JSON file. Files of format 2 are the developers' (tests/bench), whose rows are alike."""
 COLUMNS = (
     "name", "threads", "program", "noise", "ranks", "rank_rounds_per_second_min",
     "rank_rounds_per_second", "rank_rounds_per_second_max", "realizations_per_second",
@@ -95,7 +92,7 @@ def measured(
     ours, beside = contestants(plan), list[Contestant]()
     if plan.peers:
         case = programs(ranks, NOISES["periodic"])["butterfly"]
-        check_memory(ranks * BYTES_PER_RANK, "the other programs (without `peers` they are "
+        check_memory(ranks * BYTES_PER_RANK, "the other programs (with --no-peers they are "
                      "left out)", available_bytes())  # fmt: skip
         checked = 8 if ranks <= 2**16 else 1
         for complete in others.values():
@@ -121,7 +118,6 @@ def result_of(measurement: Measured, plan: Plan, tell: Callable[[str], object]) 
     ]
     first = measurement.first
     return {
-        "format": FORMAT,
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "machine": machine(),
         "plan": plan_to_json(plan),
@@ -137,29 +133,6 @@ def result_of(measurement: Measured, plan: Plan, tell: Callable[[str], object]) 
         },
         "core_share": core_share(first) if first else None,
     }
-
-
-def run(plan: Plan | None = None, tell: Callable[[str], object] | None = None) -> dict[str, Any]:
-    """Measure, and return everything as plain values.
-
-    docs/developers/benchmark.md says what is what.
-
-    Parameters
-    ----------
-    plan : Plan, optional
-        What to measure.
-    tell : callable, optional
-        Called with a line of text now and then: how far it is.
-
-    Raises
-    ------
-    ValueError
-        Not enough memory for a case or for NumPy.
-    DisagreementError
-        NumPy's program does not give the engine's results. A `RuntimeError`.
-    """
-    plan, tell = plan or Plan(), tell or (lambda line: None)
-    return result_of(measured(plan, tell, {NUMPY: vectorized}), plan, tell)
 
 
 def _row(
@@ -249,7 +222,7 @@ def report(result: dict[str, Any]) -> list[str]:
     for left in result["left_out"]:
         lines.append(f"left out: {left['name']}, {left['program']}, {left['noise']}, "
                      f"{_ranks(left['ranks'])} ranks: about {left['seconds_expected']:.2g} s a "
-                     "realization (`longest`)")  # fmt: skip
+                     "realization (--longest)")  # fmt: skip
     if result["ratios"]:
         lines.append(f"one thread of jitterfly, butterfly, periodic noise, "
                      f"{_ranks(result['anchor'])} ranks, is so many times as fast as "

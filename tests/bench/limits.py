@@ -19,10 +19,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..backends import core
-from ..case import Case
-from ..memory import available_bytes
-from ..program import compile_case, rank_rounds
+from jitterfly.backends import core
+from jitterfly.case import Case
+from jitterfly.memory import available_bytes
+from jitterfly.program import compile_case, rank_rounds
+
 from .measure import NOISES, SEED, programs
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")

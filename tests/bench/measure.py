@@ -18,19 +18,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..algorithms import Butterfly
-from ..backends import core, takes_gpu
-from ..case import Case
-from ..distributions import Bernoulli
-from ..fields import check_integer, check_power_of_two, shorten
-from ..info import processors
-from ..memory import available_bytes, check_memory
-from ..network import Hockney, LogGOPS
-from ..noise import NetworkJitter, Noise, PeriodicNoise, StepNoise
-from ..program import compile_case, rank_rounds
-from ..simulate import noise_phases, simulate
-from ..steps import Costs
-from ..units import TICKS_PER_SECOND, to_ticks
+from jitterfly.algorithms import Butterfly
+from jitterfly.backends import core, takes_gpu
+from jitterfly.case import Case
+from jitterfly.distributions import Bernoulli
+from jitterfly.fields import check_integer, check_power_of_two, shorten
+from jitterfly.info import processors
+from jitterfly.memory import available_bytes, check_memory
+from jitterfly.network import Hockney, LogGOPS
+from jitterfly.noise import NetworkJitter, Noise, PeriodicNoise, StepNoise
+from jitterfly.program import compile_case, rank_rounds
+from jitterfly.simulate import noise_phases, simulate
+from jitterfly.steps import Costs
+from jitterfly.units import TICKS_PER_SECOND, to_ticks
 
 PROGRAMS = {"butterfly": "butterfly", "ms12": "MS12, all T", "cs14": "CS14, full set",
             "cs14x10": "CS14, 10 cycles"}  # fmt: skip

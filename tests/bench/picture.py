@@ -1,4 +1,4 @@
-"""Roofline plot of `jitterfly bench`, and rates against ranks.
+"""Roofline plot of a benchmark, and rates against ranks.
 
 In the roofline, the operational intensity is the rank-rounds of a realization over the bytes of its
 state written and read once: what a program that keeps nothing in a cache between passes can not
@@ -11,9 +11,10 @@ import math
 from pathlib import Path
 from typing import Any
 
-from ..bench.measure import CPU, CUDA, KINDS, PROGRAMS
-from ..fields import grouped
-from .draw import FORMATS, MISSING
+from jitterfly.fields import grouped
+from jitterfly.plots.draw import FORMATS, MISSING
+
+from .measure import CPU, CUDA, KINDS, PROGRAMS
 
 try:
     from matplotlib import rc_context
@@ -21,7 +22,7 @@ try:
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
-    from .style import GREY, RC, SERIES
+    from jitterfly.plots.style import GREY, RC, SERIES
 except ImportError as error:
     raise ValueError(f"picture: {MISSING}") from error
 
@@ -60,7 +61,7 @@ def draw(result: dict[str, Any], path: Path) -> None:
         machine = result["machine"]
         where = (capacity["device"] if capacity else "GPU") if rows[0]["name"] == CUDA else (
             f"one core of {machine['cpu']}, {machine['build']['instruction_set']}")  # fmt: skip
-        figure.suptitle(f"jitterfly bench: {where}; {result['date'][:10]}", fontsize=11,
+        figure.suptitle(f"jitterfly: {where}; {result['date'][:10]}", fontsize=11,
                         weight="bold", parse_math=False)  # fmt: skip
         figure.tight_layout(rect=(0, 0, 1, 0.97))
         figure.savefig(path)
