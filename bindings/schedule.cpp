@@ -208,7 +208,8 @@ void bind_schedule(py::module_& m) {
            py::arg("equally_fast") = true, py::keep_alive<1, 2>(),
            "wire, cpu: of each level of the machine and size of messages, ticks; largest_eager: of "
            "each level. slots, spans: see Levels of cuda/schedule/plan.h. factors: of each rank, "
-           "in units of 2^-32; or empty. equally_fast: the factors do not count in the order.")
+           "in units of 2^-32; or empty. equally_fast: they count in the times of the run without "
+           "noise, and not in its order. Messages are those of ranks that are equally fast.")
       .def_property_readonly("reached", [](const Plan& p) { return p.reached; })
       .def_property_readonly("actions", [](const Plan& p) { return p.actions.size(); })
       .def_property_readonly("events", [](const Plan& p) { return p.events; })

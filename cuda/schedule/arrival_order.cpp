@@ -687,8 +687,8 @@ void check_factors(const Schedule& schedule, const Program& program, const Facto
     throw std::invalid_argument("a calculation takes too long at its rank's speed");
 }
 
-// Gives ranks their speed in a plan whose order is known, and finds when what is done there.
-void slow_down(Plan& plan, Factors factors, const ProgramView& view, const PollActions& poll) {
+// Gives ranks their speed in a plan whose order and messages are known.
+void slow_down(Plan& plan, Factors factors) {
   plan.factors = std::move(factors);
   plan.compute = 0;
   for (Action& action : plan.actions)
@@ -696,6 +696,10 @@ void slow_down(Plan& plan, Factors factors, const ProgramView& view, const PollA
       action.work = times_factor(action.work, plan.factors[action.rank]);
       plan.compute += static_cast<double>(action.work);
     }
+}
+
+// Finds when what is done in the plan's order.
+void execute_in_order(Plan& plan, const ProgramView& view, const PollActions& poll) {
   std::vector<Tick> processors(2 * std::size_t{plan.ranks} * plan.cpus);
   std::vector<Tick> ways(2 * std::size_t{plan.ranks} * plan.nics), slots(plan.slots);
   const NoNoise quiet;
@@ -715,7 +719,17 @@ void slow_down(Plan& plan, Factors factors, const ProgramView& view, const PollA
   run.finish(1, found.data());
   plan.completion = found[0];
   plan.reached.assign(found.begin() + 2, found.end());
-  if (plan.completion >= kLatest) throw Malformed(0, kTooLong);
+}
+
+// The same where CPUs take what comes first. Receives keep their messages.
+void execute_as_they_arrive(Plan& plan, const ProgramView& view, const PollActions& poll) {
+  const NoNoise quiet;
+  const NoJitter direct;
+  std::fill(plan.reached.begin(), plan.reached.end(), 0);
+  plan.completion = ArrivalRun<NoNoise, NoJitter, false>(plan, nullptr, view, quiet, direct, 0,
+                                                         plan.reached.data(), nullptr, poll)
+                        .run()
+                        .time;
 }
 
 }  // namespace
@@ -745,7 +759,6 @@ Plan make_plan(const Schedule& schedule, const Program& program, Network network
   Plan plan;
   plan.schedule = &schedule;
   plan.network = std::move(network);
-  if (!equally_fast) plan.factors = std::exchange(factors, {});
   plan.marks = std::move(marks);
   plan.ranks = schedule.ranks();
   plan.cpus = schedule.cpus();
@@ -765,7 +778,13 @@ Plan make_plan(const Schedule& schedule, const Program& program, Network network
   ArrivalRun<NoNoise, NoJitter, true>(plan, &plan, view, quiet, direct, 0, plan.reached.data(),
                                       nullptr, poll)
       .run();
-  if (!factors.empty()) slow_down(plan, std::move(factors), view, poll);
+  if (factors.empty()) return plan;
+  slow_down(plan, std::move(factors));
+  if (equally_fast)
+    execute_in_order(plan, view, poll);
+  else
+    execute_as_they_arrive(plan, view, poll);
+  if (plan.completion >= kLatest) throw Malformed(0, kTooLong);
   return plan;
 }
 

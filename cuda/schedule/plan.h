@@ -97,8 +97,9 @@ struct Plan {
 
 using PollActions = std::function<void()>;  // called now and then; what it throws ends the run
 
-// equally_fast: the factors do not count in the order. Else it is LogGOPSim's for these
-// calculations. Throws Malformed where operations are left that never can be executed.
+// Messages, and the order of the actions, are those of ranks that are equally fast. equally_fast:
+// so is the order in which `completion` and `reached` are found; else that is LogGOPSim's for these
+// factors. Throws Malformed where operations are left that never can be executed.
 Plan make_plan(const Schedule& schedule, const Program& program, Network network, Factors factors,
                bool equally_fast, Marks marks, const PollActions& poll);
 

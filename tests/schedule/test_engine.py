@@ -33,7 +33,7 @@ def test_without_noise_it_is_the_order_of_coming(kind, number, tmp_path):
     if quiet is None:
         check_deadlock(case)
         return
-    kept, arrived = InOrder(quiet), case.in_order_of_arrival()
+    kept, arrived = InOrder(quiet), case.in_order_of_arrival(matched=quiet.matched)
     assert kept.execute() == quiet.last
     if case.speed is None:  # both orders are LogGOPSim's
         np.testing.assert_array_equal(*(times_of(run, case.schedule) for run in (kept, arrived)))

@@ -128,6 +128,55 @@ def test_a_collective_s_schedule_on_a_machine_of_levels(kind, tmp_path):
     assert round(found.noise_free * 1e12) == quiet.ticks[0, -1]
 
 
+REPLY = """num_ranks 4
+rank 0 {
+a: send 8b to 1
+c: recv 8b from 1 tag 1
+b: send 8b to 1
+b requires c
+}
+rank 1 {
+x: recv 8b from 2
+y: recv 8b from 3
+r: recv 8b from 0
+r requires x
+s: send 8b to 0 tag 1
+s requires r
+t: recv 8b from 0
+t requires y
+}
+rank 2 {
+a: calc 1000
+b: send 8b to 1
+b requires a
+}
+rank 3 {
+a: calc 2000
+b: send 8b to 1
+b requires a
+}
+"""
+
+
+@pytest.mark.parametrize("order", ["noise-free", "arrival"])
+@pytest.mark.parametrize(
+    "slow",
+    [{"speed": jf.imbalance.GivenSpeed([1, 1, 5, 1])},
+     {"noise": jf.SpeedNoise(5, probability=0.5)},
+     {"noise": jf.LateArrival("4us", probability=0.5)},
+     {"noise": jf.StepNoise("4us", during="compute", probability=0.5)},
+     {"noise": jf.PeriodicNoise("6us", "4us")}],
+)  # fmt: skip
+def test_receives_keep_their_messages_however_slow_ranks_are(order, slow, tmp_path):
+    """Matched anew, t takes what r waits for, where rank 2 is slow: no message would be sent."""
+    run = {"realizations": 20, "order": order, "order_checks": 20} | slow
+    found = jf.simulate_schedule(schedule_of(REPLY, tmp_path), FREE, **run)
+    if "speed" in slow:  # x comes at 6 us, r has its message, b is sent at 7 us
+        assert found.noise_free == pytest.approx(8e-6)
+        assert set(found.ticks) == {8 * 10**6}
+    assert found.ticks.max() >= 7 * 10**6
+
+
 def test_a_slow_rank_of_a_ring_does_not_slow_its_messages():
     """It sends, then takes what has come meanwhile; in the order of arrival it is the other way."""
     building = jf.ScheduleBuilder(16)

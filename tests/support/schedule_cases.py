@@ -88,12 +88,11 @@ class Case:
             run.last = InOrder(run).execute()
         return run
 
-    def in_order_of_arrival(self, *, equally_fast=False):
-        """The run without noise, as LogGOPSim has it."""
+    def in_order_of_arrival(self, *, equally_fast=False, matched=None):
+        """The run without noise, as LogGOPSim has it, whose receives may have given messages."""
         even = equally_fast and self.speed is not None
-        run = ArrivalOrder(
-            self.ranks, replace(self.machine, factors=None) if even else self.machine
-        )
+        machine = replace(self.machine, factors=None) if even else self.machine
+        run = ArrivalOrder(self.ranks, machine, matched=matched)
         try:
             run.last = run.execute()
         except AssertionError:

@@ -223,8 +223,8 @@ class ScheduleCase:
                 "noise": [noise.identity() for noise in self.placed_noise],
                 "observe": self.observe,
             }
-            # Before, speeds counted in the order: other records.
-            | ({} if self.speed is None or self.order == "arrival" else {"equally_fast": True})
+            # Before, speeds counted in the order, and in which message a receive takes.
+            | ({} if self.speed is None else {"equally_fast": True})
             | content_of_own(self)
         )
 

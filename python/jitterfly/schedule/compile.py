@@ -136,8 +136,8 @@ def compile_plan(
 ) -> core.SchedulePlan:
     """The order of a schedule's operations without noise, and their times in it.
 
-    Of `program` only the costs count, so that one plan serves programs with any noise. In the order
-    of arrival `speed` counts, as everything does; else the order is that of equally fast ranks.
+    Of `program` only the costs count, so that one plan serves programs with any noise. Which message
+    a receive takes is that of equally fast ranks. So is the order, but in the order of arrival.
 
     Raises
     ------

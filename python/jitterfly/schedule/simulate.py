@@ -291,7 +291,7 @@ def simulate_schedule(
     executed at once; but a message that is delayed holds up what was behind it in that order, also
     where the rank could go on without it. How much that changes, `ScheduleResult.order_check` says.
     With ``order="arrival"`` each realization has its own order. Which message a receive takes is
-    that of the run without noise in any case.
+    that of the run without noise on ranks that are equally fast in any case.
 
     Noise of a rank takes all its CPUs. A rank sends no messages to itself. Draws of `StepNoise`,
     `MessageNoise` and `NetworkJitter` are numbered by the operations of a rank, in their order in
