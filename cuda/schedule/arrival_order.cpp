@@ -231,7 +231,8 @@ class ArrivalRun {
 
   // --- Operations become free.
 
-  // By rank, then sends before receives before calculations, then as they were freed.
+  // By rank, then sends before receives before calculations, then as they were freed. LogGOPSim's
+  // std::sort leaves the last open from 17 of them on (docs/from_loggopsim.md).
   void free_all() {
     if (freed_.size() > 1)
       std::stable_sort(freed_.begin(), freed_.end(), [](const Place& a, const Place& b) {

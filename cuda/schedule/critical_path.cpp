@@ -70,12 +70,28 @@ class Log {
   explicit Log(const Plan& plan)
       : plan_(plan),
         worked_(plan.cpus > 1 ? std::size_t{plan.ranks} * plan.cpus : 0),
-        ranks_(plan.ranks) {}
+        ranks_(plan.ranks) {
+    const Schedule& schedule = *plan.schedule;
+    for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+      const RankView view = schedule.rank(rank);
+      for (std::uint32_t i = 0; i < view.count; ++i) {
+        const Operation& o = view.operations[i];
+        if (o.kind != kSend || !plan.network.needs_rendezvous(o.size, rank, o.peer)) continue;
+        if (senders_.empty()) {
+          senders_.resize(schedule.operations(), kNoEntry);
+          sends_end_.resize(std::size_t{plan.ranks} * plan.cpus);
+        }
+        const std::uint32_t receive = plan.receive_of[schedule.begins()[rank] + i];
+        senders_[schedule.begins()[o.peer] + receive] = rank * plan.cpus + o.cpu;
+      }
+    }
+  }
 
   void clear() {
     entries_.clear();
     for (auto& intervals : worked_) intervals.clear();
     std::fill(ranks_.begin(), ranks_.end(), cpu::RankTimes());
+    std::fill(sends_end_.begin(), sends_end_.end(), 0);
   }
   const Entry& operator[](std::uint32_t i) const { return entries_[i]; }
   cpu::RankTimes& rank(std::size_t i) { return ranks_[i]; }
@@ -128,10 +144,19 @@ class Log {
       const std::uint32_t bound = entries_[begun_].before;
       if (bound != kNoEntry && action_of(bound).rank != action_->rank) until = begun.t;
     }
-    const Tick for_others = std::min(idle(before_, until), waited);
-    cpu::RankTimes& times = ranks_[action_->rank];
-    times.of[kWaitsForSender] += for_others;
-    times.of[kWaitsForMessage] += waited - for_others;
+    const std::size_t cpu = std::size_t{action_->rank} * plan_.cpus + action_->cpu;
+    wait(cpu, std::min(idle(cpu, before_, until), waited), waited);
+  }
+  // At t a receive is posted and its message begins to be taken: a send with rendezvous is done.
+  void meet(const Action& action, const Traced& t) {
+    if (senders_.empty()) return;
+    const std::uint32_t cpu = senders_[plan_.schedule->begins()[action.rank] + action.draw];
+    if (cpu != kNoEntry) sends_end_[cpu] = std::max(sends_end_[cpu], t.t);
+  }
+  // All is done, and a CPU is free from `busy` on: it waits for its sends that are not done yet.
+  void end_sends(std::size_t cpu, Tick busy) {
+    if (senders_.empty() || sends_end_[cpu] <= busy) return;
+    wait(cpu, idle(cpu, busy, sends_end_[cpu]), sends_end_[cpu] - busy);
   }
 
  private:
@@ -148,15 +173,21 @@ class Log {
     else
       intervals.push_back({from, to});
   }
+  // A CPU waits, `for_others` of it until another rank does something.
+  void wait(std::size_t cpu, Tick for_others, Tick waited) {
+    cpu::RankTimes& times = ranks_[cpu / plan_.cpus];
+    times.of[kWaitsForSender] += for_others;
+    times.of[kWaitsForMessage] += waited - for_others;
+  }
   // For how long no other CPU of its rank works: then the rank waits for others.
-  Tick idle(Tick from, Tick to) {
+  Tick idle(std::size_t of, Tick from, Tick to) {
     if (to <= from || worked_.empty()) return std::max<Tick>(to - from, 0);
     overlaps_.clear();
-    const std::size_t first = std::size_t{action_->rank} * plan_.cpus;
-    for (std::uint32_t cpu = 0; cpu < plan_.cpus; ++cpu) {
-      const auto& intervals = worked_[first + cpu];
+    const std::size_t first = of / plan_.cpus * plan_.cpus;
+    for (std::size_t cpu = first; cpu < first + plan_.cpus; ++cpu) {
+      const auto& intervals = worked_[cpu];
       for (auto i = intervals.rbegin(); i != intervals.rend() && i->to > from; ++i)
-        if (cpu != action_->cpu && i->from < to) overlaps_.push_back(*i);
+        if (cpu != of && i->from < to) overlaps_.push_back(*i);
     }
     std::ranges::sort(overlaps_, {}, &Interval::from);
     Tick time = 0;
@@ -172,6 +203,10 @@ class Log {
   std::vector<std::vector<Interval>> worked_;  // of each CPU, where ranks have several
   std::vector<Interval> overlaps_;
   std::vector<cpu::RankTimes> ranks_;
+  // By the receive that takes its message, the CPU of a send with rendezvous; and when the last one
+  // of each CPU is done. Empty where there are none.
+  std::vector<std::uint32_t> senders_;
+  std::vector<Tick> sends_end_;
   const Action* action_ = nullptr;
   Tick before_ = 0, done_ = 0, left_ = 0;
   std::uint32_t begun_ = kNoEntry;  // the entry of its begin
@@ -186,6 +221,7 @@ struct Record {
   void begin(const Action& action, const Traced& busy) const { log->begin(action, busy); }
   void end(Traced& at, Traced& busy, Traced& way) const { log->end(at, busy, way); }
   void post(Traced& at) const { at = log->at(at); }
+  void meet(const Action& action, const Traced& t) const { log->meet(action, t); }
 };
 
 // What is told of the noise of the CPU (cpu/explained_noise.h): it is logged.
@@ -367,6 +403,8 @@ class PathFinder {
     for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank)
       late(rank,
            [&](std::int32_t, Tick by) { log_.rank(rank).of[kArrivesLate] += by * plan_.cpus; });
+    for (std::size_t cpu = 0; 2 * cpu < processors_.size(); ++cpu)
+      log_.end_sends(cpu, processors_[2 * cpu].t);
     // An operation may be there twice: where it is posted, and where its message is taken.
     std::stable_sort(parts.begin(), parts.end(),
                      [](const Part& a, const Part& b) { return a.operation < b.operation; });
@@ -475,13 +513,14 @@ std::int64_t memory_to_explain(const Program& program, const Plan& plan) {
                                                 program.speeds.size());
   const std::int64_t entries = 2 + others + intervals + (copies ? 1 + intervals : 0);
   const auto of_rank =
-      static_cast<std::int64_t>(plan.cpus * sizeof(Processor<Traced>) +
+      static_cast<std::int64_t>(plan.cpus * (sizeof(Processor<Traced>) + sizeof(Tick)) +
                                 2 * plan.nics * sizeof(Traced) + sizeof(cpu::RankTimes));
   const std::int64_t worked = plan.cpus > 1 ? 2 * sizeof(Tick) : 0;
   return static_cast<std::int64_t>(plan.actions.size()) *
              (entries * static_cast<std::int64_t>(sizeof(Entry)) + worked) +
          plan.ranks * (of_rank + intervals * static_cast<std::int64_t>(sizeof(Cursor))) +
-         static_cast<std::int64_t>(plan.slots * sizeof(Traced));
+         static_cast<std::int64_t>(plan.slots * sizeof(Traced) +
+                                   plan.receive_of.size() * sizeof(std::uint32_t));
 }
 
 }  // namespace jf::schedule

@@ -193,6 +193,9 @@ class Executor {
       if constexpr (Record::on) record_.post(at);
       end_time = at;
     }
+    if constexpr (Record::on) {
+      if (meets) record_.meet(a, later(posted, at));
+    }
     if (keep_start != nullptr) *keep_start = at;
     if (keep_done != nullptr) *keep_done = meets ? later(posted, end_time) : end_time;
     if (keep_meets != nullptr) *keep_meets = later(posted, at);

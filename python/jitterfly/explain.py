@@ -132,7 +132,8 @@ class RankRow(NamedTuple):
         more than that.
     waits_for_others : float
         For messages that their senders had not sent yet ("late sender" of performance tools): the
-        part of its wait that others caused.
+        part of its wait that others caused. In a schedule also for the receives of its sends with
+        rendezvous.
     waits_for_messages : float
         For messages that were on their way, or found a link taken.
     spared : float

@@ -6,7 +6,7 @@ it goes round the ranks until all is done. They share the costs and the noise, a
 """
 
 import heapq
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from .realized import RealizedNoise
@@ -164,6 +164,7 @@ class ArrivalOrder(Rules):
         self.queues = defaultdict(list)  # of what waits for its other half
         self.used = defaultdict(list)  # of a CPU, a way out, a way in: what used it, in order
         self.posted_after = {}
+        self.freed_at_once = 0  # operations of a rank, at most
         for rank, operations in enumerate(ranks):
             for i, op in enumerate(operations):
                 self.left[rank, i] = len(op.needs) + len(op.starts)
@@ -190,6 +191,8 @@ class ArrivalOrder(Rules):
         heapq.heappush(self.heap, (time, order, event))
 
     def set_free(self, freed):
+        of_ranks = Counter(rank for rank, _ in freed)
+        self.freed_at_once = max([self.freed_at_once, *of_ranks.values()])
         freed.sort(key=lambda one: (one[0], KINDS[self.ranks[one[0]][one[1]].kind]))
         for rank, i in freed:
             op = self.ranks[rank][i]

@@ -110,7 +110,8 @@ def times_of_loggopsim(ranks, costs, folder):
 def test_loggopsim_agrees(number, tmp_path):
     """To the ns, without noise, where ranks have one CPU; see docs/from_loggopsim.md for others.
 
-    It never ends where a receive is of another size than its message, on the other side of S.
+    It sorts more than 16 operations of a rank that become free at once as it likes, and never
+    ends where a receive is of another size than its message, on the other side of S.
     """
     rng = random.Random(f"loggopsim {number}")
     values = {"L": [0, 1, 1000], "o": [0, 1, 100], "g": [0, 0, 250], "G": [0, 0, 1], "O": [0, 2]}
@@ -124,6 +125,8 @@ def test_loggopsim_agrees(number, tmp_path):
     try:
         last = run.execute()
     except AssertionError:
+        return
+    if run.freed_at_once > 16:
         return
     for (sender, i), receive in run.matched.items():
         send = ranks[sender][i]

@@ -15,6 +15,7 @@ import jitterfly as jf
 from jitterfly import _core
 from jitterfly.cli import main
 from jitterfly.schedule.explain import BOUND_BY, PATH_PARTS
+from jitterfly.schedule.marks import Marks
 
 # In random schedules messages of one channel, from several CPUs, overtake each other.
 pytestmark = pytest.mark.filterwarnings("ignore::jitterfly.ShortReceiveWarning")
@@ -144,21 +145,38 @@ def check_times(case, found, path, quiet, realization):
 @pytest.mark.filterwarnings("ignore::jitterfly.IneffectiveNoiseWarning")
 @pytest.mark.parametrize("number", range(scaled(100)))
 def test_the_time_of_a_rank(number, tmp_path):
-    """Late, work, noise and waits of a rank add up to when its CPU is free at last."""
+    """Late, work, noise and waits of a rank add up to when its last operation is done.
+
+    That is told by a mark for each rank, which all of its operations have.
+    """
     rng = random.Random(f"time of ranks {number}")
-    case = Case(rng, tmp_path)
+    case = Case(rng, tmp_path, **OPTIONS[rng.choice(["one CPU", "no work", "ways"])])
     if case.quiet() is None:
         return
-    noise = [*case.written, jf.LateArrival("1us", probability=0.5)]
-    found = jf.explain_schedule(case.schedule, case.network, noise, 1, case.seed)
-    times = _core.operation_times(*found._compiled, case.seed, 0)
-    begins = case.schedule._mapped.begins
-    for rank, operations in enumerate(case.ranks):
-        ends = times[begins[rank] : begins[rank] + len(operations), 1]
-        late = found.by_rank[rank, 0]
-        assert late in (0, 10**6)
-        assert found.by_rank[rank].sum() == max([late, *ends])
+    case.written = [*case.written, jf.LateArrival("1us", probability=0.5)]
+    found = jf.explain_schedule(case.schedule, case.network, case.written, 1, case.seed)
+    of = np.repeat(np.arange(len(case.ranks), dtype=np.uint32), [len(one) for one in case.ranks])
+    compiled = case.compiled(Marks(tuple(map(str, range(len(case.ranks)))), of))
+    [[_, _, *ends]] = _core.simulate_schedule(*compiled, case.seed, 0, 1)
+    assert set(found.by_rank[:, 0]) <= {0, 10**6}
+    np.testing.assert_array_equal(found.by_rank.sum(axis=1), np.maximum(ends, found.by_rank[:, 0]))
     assert (found.by_rank >= 0).all()
+
+
+@pytest.mark.parametrize(("S", "end"), [(8, 0.2e-6), (7, 1.2e-6)])
+def test_a_rank_that_ends_in_a_rendezvous_waits_for_it(S, end, tmp_path):
+    """Its send is done when the message begins to be taken, 1 us later; it waits for rank 1."""
+    path = tmp_path / "a.goal"
+    path.write_text("num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n")
+    row = jf.explain_schedule(path, f"L=1us,o=200ns,S={S}").rank_rows()[0]
+    assert row.end == pytest.approx(end)
+    assert row.waits_for_others == pytest.approx(end - 0.2e-6)
+    # Its other CPU works for half of that.
+    path.write_text("num_ranks 2\nrank 0 {\nsend 8b to 1\ncalc 700 cpu 1\n}\n"
+                    "rank 1 {\nrecv 8b from 0\n}\n")  # fmt: skip
+    row = jf.explain_schedule(path, f"L=1us,o=200ns,S={S}").rank_rows()[0]
+    assert row.end == pytest.approx(end + 0.7e-6)
+    assert row.waits_for_others == pytest.approx(0.5e-6 * (S == 7))
 
 
 @pytest.fixture

@@ -128,6 +128,20 @@ def test_a_collective_s_schedule_on_a_machine_of_levels(kind, tmp_path):
     assert round(found.noise_free * 1e12) == quiet.ticks[0, -1]
 
 
+@pytest.mark.parametrize("count", [16, 17, 100])
+def test_operations_that_become_free_at_once_keep_their_order(count, tmp_path):
+    """Sends first, then calculations, each as they stand in the schedule, however many."""
+    lines = [f"calc {10 + i}" if i % 3 else f"send {1 + i}b to 1" for i in range(count)]
+    text = TWO.format("\n".join(lines), "\n".join(
+        f"recv {1 + i}b from 0" for i in range(0, count, 3)))  # fmt: skip
+    compiled = compile_schedule(schedule_of(text, tmp_path), jf.LogGOPS("1us", "1us"), ())
+    begins = _core.operation_times(*compiled, 0, 0)[:count, 0]
+    sends, others = begins[::3], np.delete(begins, np.s_[::3])
+    assert sends.tolist() == [10**6 * i for i in range(len(sends))]
+    assert others[0] == 10**6 * len(sends)
+    assert np.diff(others).tolist() == [1000 * (10 + i) for i in range(count) if i % 3][:-1]
+
+
 REPLY = """num_ranks 4
 rank 0 {
 a: send 8b to 1

@@ -136,8 +136,8 @@ def compile_plan(
 ) -> core.SchedulePlan:
     """The order of a schedule's operations without noise, and their times in it.
 
-    Of `program` only the costs count, so that one plan serves programs with any noise. Which message
-    a receive takes is that of equally fast ranks. So is the order, but in the order of arrival.
+    Of `program` only the costs count, so that one plan serves programs with any noise. A receive
+    takes the message that it takes on equally fast ranks. So is the order, but in that of arrival.
 
     Raises
     ------
