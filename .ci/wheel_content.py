@@ -14,6 +14,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("jitterfly", "jitterfly_papers")
 MOST_MIB = 100  # PyPI takes no larger file without asking
 SOURCES = {".c", ".cpp", ".cu", ".cuh", ".h", ".o", ".a", ".ptx", ".cubin"}
 
@@ -25,10 +26,11 @@ def shipped_studies() -> set[str]:
 
 
 def package_files() -> set[str]:
-    """The package's files as they were written: Python, types, tables, the style of the report."""
-    package = ROOT / "python" / "jitterfly"
-    files = [file for file in package.rglob("*") if file.is_file() and is_source(file)]
-    names = {f"jitterfly/{file.relative_to(package).as_posix()}" for file in files}
+    """The packages' files as they were written: Python, types, tables, the style of the report."""
+    python = ROOT / "python"
+    packages = [python / name for name in PACKAGES]
+    files = [file for one in packages for file in one.rglob("*") if file.is_file()]
+    names = {file.relative_to(python).as_posix() for file in files if is_source(file)}
     return {name for name in names if not name.startswith("jitterfly/sweeps")}
 
 
@@ -46,7 +48,7 @@ def wheel_faults(names: set[str]) -> list[str]:
         faults.append(f"one compiled jitterfly/_core*.so is needed, got {cores}")
     for name in sorted(names - wanted - set(cores)):
         path = PurePosixPath(name)
-        if path.parts[0] not in ("jitterfly", dist_info):
+        if path.parts[0] not in (*PACKAGES, dist_info):
             faults.append(f"outside of the package: {name}")
         elif (
             path.suffix in SOURCES

@@ -149,17 +149,17 @@ def flow(path: str) -> None:
 # imports none of a higher floor; a test compares this with the imports.
 FLOORS = (
     ("the command line", "cli __main__"),
-    ("tables, claims, pictures, pages", "results claims plots report replay"),
-    ("larger questions", "compare_measured advice inference"),
+    ("tables and pictures", "results plots replay"),
+    ("larger questions", "compare_measured advice"),
     ("studies, run and kept", "studies sweep store"),
     ("what is observed, what is known", "observables theory"),
-    ("questions about one situation", "slowdown explain schedule"),
+    ("questions about one situation", "slowdown noise_limit explain schedule"),
     ("from a case to samples", "simulate program noise_free rare_noise goal_export"),
     ("one situation", "case algorithms network hierarchy imbalance noise distributions congestion "
      "measured find_noise_files steps cycle"),
     ("estimates and intervals", "stats optional_packages result_table"),
     ("the engine, as Python calls it", "backends info"),
-    ("values and files", "fields units syntax old_names files memory progress launchers "
+    ("values and files", "fields extensions units syntax old_names files memory progress launchers "
      "lazy_special interrupts_while_loading"),
 )  # fmt: skip
 

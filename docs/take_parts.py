@@ -13,8 +13,8 @@ import json
 import sys
 from pathlib import Path
 
-from jitterfly.claims import CLAIMS
-from jitterfly.report.claims_table import PARTS, update
+from jitterfly_papers.claims import CLAIMS
+from jitterfly_papers.report.claims_table import PARTS, update
 
 KEPT = Path(__file__).parent / "data" / PARTS
 

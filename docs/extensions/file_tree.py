@@ -23,8 +23,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (
-    "python/jitterfly", "cuda", "bindings", "tests", "sweeps", "docs", "python/build_backend",
-    ".ci", ".github/workflows",
+    "python/jitterfly", "python/jitterfly_papers", "cuda", "bindings", "tests", "sweeps", "docs",
+    "python/build_backend", ".ci", ".github/workflows",
 )  # fmt: skip
 FILES = ("CMakeLists.txt", "pyproject.toml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 # What begins a comment, by the end of a file's name. Other files are data and have no line.

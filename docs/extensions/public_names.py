@@ -23,8 +23,7 @@ from jitterfly.result_table import ResultTable
 MODULES = [
     f"jitterfly.{name}"
     for name in (
-        "distributions", "noise", "algorithms", "stats", "congestion", "inference", "theory",
-        "measured",
+        "distributions", "noise", "algorithms", "stats", "congestion", "theory", "measured",
     )
 ]  # fmt: skip
 

@@ -36,6 +36,7 @@ from .hierarchy import Hierarchy
 from .info import __version__, info
 from .network import Hockney, LogGOPS, Network
 from .noise import *  # noqa: F403
+from .noise_limit import NoiseLimitTable, noise_limit
 from .observables import (
     Completion,
     CycleGain,
@@ -70,7 +71,7 @@ from .sweep import run as run_study
 from .units import LongTimeWarning, SmallFactorWarning, Time
 
 if TYPE_CHECKING:
-    from . import inference, measured, plots
+    from . import measured, plots
 
 __all__ = [
     "Advice",
@@ -93,6 +94,7 @@ __all__ = [
     "LogGOPS",
     "LongTimeWarning",
     "Network",
+    "NoiseLimitTable",
     "OptimalT",
     "Overhead",
     "RealizationBudget",
@@ -126,13 +128,13 @@ __all__ = [
     "explain_schedule",
     "export",
     "imbalance",
-    "inference",
     "info",
     "load_study",
     "measured",
     "merge",
     "noise",
     "noise_intervals",
+    "noise_limit",
     "plots",
     "ready_times",
     "run_study",
@@ -148,7 +150,7 @@ __all__ += algorithms.__all__
 __all__ += distributions.__all__
 __all__ += noise.__all__
 
-_LOADED_WHEN_ASKED_FOR = ("inference", "measured", "plots")
+_LOADED_WHEN_ASKED_FOR = ("measured", "plots")
 
 
 if not TYPE_CHECKING:  # which would know every name else

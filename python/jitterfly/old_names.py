@@ -50,7 +50,6 @@ _NAMES = {
     "Budget": "RealizationBudget",
     "Place": "Cell",
     "PlacesFailed": "CellsFailed",
-    "jitterfly.inference.Question": "BudgetQuestion",
     "jitterfly.congestion.slowdown": "slowdown_percent",
     "jitterfly.stats.smallest_t": "fewest_exchanges",
     "jitterfly.stats.SmallestT": "FewestExchanges",

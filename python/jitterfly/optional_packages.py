@@ -95,7 +95,9 @@ def text(lines: Iterable[str]) -> str:
 def picture(
     module: str, *what: Any, function: str = "draw", path: str | Path | None = None
 ) -> Figure:
-    """The figure that a function of `jitterfly.plots` draws; `path`: written there, too.
+    """The figure that a function of a module draws; `path`: written there, too.
+
+    The module is one of `jitterfly.plots`, or any other by its full name.
 
     Raises
     ------
@@ -107,7 +109,8 @@ def picture(
     if path is not None:
         draw.check_path(Path(path))
     with draw.drawing():
-        figure: Figure = getattr(load_module(f"plots.{module}"), function)(*what)
+        drawn_in = import_module(module) if "." in module else load_module(f"plots.{module}")
+        figure: Figure = getattr(drawn_in, function)(*what)
         if path is not None:
             draw.save(figure, Path(path))
     # What a notebook shows, also where pyplot was never imported.

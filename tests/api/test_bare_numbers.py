@@ -6,7 +6,7 @@ import pytest
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.inference import read_curves
+from jitterfly_papers.inference import read_curves
 
 LONG = {  # what is made, and which field is told of
     "L of LogGOPS is 120 s": lambda: jf.LogGOPS(L=120, o="1us"),

@@ -16,7 +16,8 @@ from support.quick_pictures import quick_pictures
 from support.scale import some
 
 import jitterfly as jf
-from jitterfly import congestion, inference, measured, stats
+import jitterfly_papers as inference
+from jitterfly import congestion, measured, stats
 
 NETWORK = jf.LogGOPS(L="1us", o="0.1us", G="1ns", gamma="0.1ns")
 NOISE = [jf.PeriodicNoise(period="1ms", duration="10us", start="stationary")]
@@ -59,9 +60,8 @@ def test_dir_has_what_is_public_only():
 def test_subpackages_are_there_without_an_import_of_their_own():
     names = {
         "measured.load": "load",
-        "inference.Curve": "Curve",
         "plots.draw": "jitterfly.plots.draw",
-        "plots.papers": "jitterfly.plots.papers",
+        "plots.maps": "jitterfly.plots.maps",
         "stats.mean": "mean",
         "theory.saturation": "saturation",
     }
@@ -69,7 +69,7 @@ def test_subpackages_are_there_without_an_import_of_their_own():
         names = {name: found for name, found in names.items() if not name.startswith("plots")}
     code = (
         "import sys, jitterfly as jf; "
-        "lazy = ('jitterfly.plots', 'jitterfly.inference', 'matplotlib', 'scipy', 'pandas'); "
+        "lazy = ('jitterfly.plots', 'jitterfly_papers', 'matplotlib', 'scipy', 'pandas'); "
         "print([name for name in lazy if name in sys.modules]); "
         f"print({', '.join(f'jf.{name}.__name__' for name in names)})"
     )
@@ -360,7 +360,7 @@ def test_what_is_public():
     assert set(dir(jf.algorithms)) <= top
     assert set(dir(jf.distributions)) <= top
     assert set(dir(jf.noise)) <= top
-    for name in ("algorithms", "congestion", "distributions", "inference", "noise", "stats"):
+    for name in ("algorithms", "congestion", "distributions", "noise", "stats"):
         module = getattr(jf, name)
         assert name in top
         assert dir(module) == sorted(module.__all__)

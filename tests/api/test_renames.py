@@ -10,16 +10,17 @@ import pytest
 from support.paths import DATA
 
 import jitterfly as jf
+import jitterfly_papers as jp
 from jitterfly import studies
 from jitterfly.cli import main
 from jitterfly.cli.output import check_out
 from jitterfly.old_names import from_stored, to_stored
-from jitterfly.report import hsl09
 from jitterfly.studies import parse_study
+from jitterfly_papers.report import hsl09
 
 NETWORK = jf.LogGOPS(L="1us", o="200ns")
 CASE = jf.Case(4, network=NETWORK)
-FIT = jf.inference.fit(jf.inference.Curve([2, 4, 8], [5e-6, 11e-6, 18e-6]), rank="mean")
+FIT = jp.fit(jp.Curve([2, 4, 8], [5e-6, 11e-6, 18e-6]), rank="mean")
 STORE = DATA / "store-0.1"
 
 
@@ -57,7 +58,6 @@ def test_an_old_argument(call, old, new):
         (jf.Axis("ranks", [2]), "points", "values"),
         (jf.Study("x", case=CASE, budget=jf.RealizationBudget(max=1)), "places", "cells"),
         (studies, "Place", "Cell"),
-        (jf.inference, "Question", "BudgetQuestion"),
         (jf.congestion, "slowdown", "slowdown_percent"),
         (FIT, "scale", "delay"),
         (jf.stats, "smallest_t", "fewest_exchanges"),

@@ -12,7 +12,8 @@ import pytest
 from support.paths import ROOT
 
 import jitterfly as jf
-from jitterfly import congestion, inference, measured, theory
+import jitterfly_papers
+from jitterfly import congestion, measured, theory
 
 # Releases whose types the package is checked with: others may have changed them.
 TYPES_OF = {"mypy": "2.4", "numpy": "2.4", "matplotlib": "3.11"}
@@ -20,7 +21,7 @@ HEAD = """
 import numpy as np
 import jitterfly as jf
 import jitterfly.congestion as jc
-from jitterfly.inference import Curve
+from jitterfly_papers.inference import Curve
 from jitterfly.measured import Detours, Histogram
 noise: list[jf.Noise]  # two of the programs have one, of different kinds
 """
@@ -43,7 +44,7 @@ jc.CongestionCase(tree, pattern=[[[0, 1], [1, 2]], np.array([[0, 1]])])
 jc.route_messages(tree, [[[0, 1], [1, 2]]], [3, 4, 5])
 tree.routes([0, 1], [1, 2], [3, 4])
 print(jf.stats.quantiles([1.0, 2.0], 0.5).value, jf.stats.quantiles([1.0, 2.0], [0.5])[0].value)
-print(jf.measured.load("a.noise"), jf.inference.fit, jf.plots.draw)
+print(jf.measured.load("a.noise"), jf.noise_limit, jf.plots.draw)
 jf.simulate(case, 10).plot("a.png").savefig("b.png")
 print(jf.Case(8, network="L=1us,o=200ns", noise=["period=1ms,duration=10us"]).network.to_dict())
 study = jf.Study("mine", case=case, variants={"one": {}}, targets=["mean of completion ± 1 %"])
@@ -107,7 +108,7 @@ def test_users_pass_a_type_checker(cache, tmp_path):
 
 def public_classes():
     """Every dataclass that users make, by the name that they write."""
-    modules = {"jf": jf, "jf.congestion": congestion, "jf.inference": inference,
+    modules = {"jf": jf, "jf.congestion": congestion, "jitterfly_papers": jitterfly_papers,
                "jf.measured": measured, "jf.theory": theory}  # fmt: skip
     return {
         f"{where}.{name}": getattr(module, name)
@@ -130,9 +131,11 @@ def test_what_is_required_is_required_for_a_type_checker(cache, tmp_path):
     pytest.importorskip("mypy")
     wanted = {name: required(kind) for name, kind in public_classes().items()}
     wanted = {name: arguments for name, arguments in wanted.items() if arguments}
-    assert {"jf.Hockney", "jf.RenewalNoise", "jf.Congestion", "jf.inference.Curve"} <= set(wanted)
+    assert {"jf.Hockney", "jf.RenewalNoise", "jf.Congestion", "jitterfly_papers.Curve"} <= set(
+        wanted
+    )
     file = tmp_path / "user.py"
-    imports = "import jitterfly as jf\nimport jitterfly.congestion\nimport jitterfly.inference\n"
+    imports = "import jitterfly as jf\nimport jitterfly.congestion\nimport jitterfly_papers\n"
     imports += "import jitterfly.measured\nimport jitterfly.theory\n"
     lines = [*imports.splitlines(), *(f"{name}()" for name in wanted)]
     file.write_text("\n".join(lines), encoding="utf-8")

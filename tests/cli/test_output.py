@@ -187,7 +187,9 @@ def test_pages(folder, capsys, monkeypatch):
     printed = capsys.readouterr()
     assert "N1" in json.loads(printed.out, parse_constant=refuse)["findings"]
     assert printed.err == ""
-    monkeypatch.setattr("jitterfly.report.theory.write", lambda out, **_: out / "theory.html")
+    monkeypatch.setattr(
+        "jitterfly_papers.report.theory.write", lambda out, **_: out / "theory.html"
+    )
     assert output_of(capsys, "theory")["written"] == ["results/theory.html"]
 
 

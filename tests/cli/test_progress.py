@@ -11,11 +11,11 @@ from support.scale import at_most
 
 from jitterfly import progress
 from jitterfly.cli import advise, main
-from jitterfly.inference import watching
-from jitterfly.inference.hit_tables import simulate_hit_table
 from jitterfly.measured import Detours, Measured, noisefile
 from jitterfly.progress import Phases
-from jitterfly.report.hsl09 import network_study
+from jitterfly_papers.inference import watching
+from jitterfly_papers.inference.hit_tables import simulate_hit_table
+from jitterfly_papers.report.hsl09 import network_study
 
 
 class Clock:
@@ -156,7 +156,7 @@ def test_budget_of_a_delay_says_what_it_does(talkative, capsys):
 
 
 def test_fit_says_what_it_does(tmp_path, talkative, monkeypatch, capsys):
-    from jitterfly.inference import step_noise_models
+    from jitterfly_papers.inference import step_noise_models
 
     monkeypatch.setattr(step_noise_models, "_STEPS_PER_PROBABILITY", 1e5)
     step_noise_models.simulated_mean.cache_clear()
@@ -208,11 +208,11 @@ def test_a_network_study_names_every_phase(tmp_path):
 
 
 def test_theory_names_its_pictures_and_reproduce_its_theory(tmp_path, monkeypatch):
-    from jitterfly.report import reproduce, theory
+    from jitterfly_papers.report import reproduce, theory
 
     told = []
     for name in ("draw_ends", "draw_growth", "draw_limits"):
-        monkeypatch.setattr(f"jitterfly.plots.theory.{name}", lambda *_: None)
+        monkeypatch.setattr(f"jitterfly_papers.plots.theory.{name}", lambda *_: None)
     monkeypatch.setattr(theory, "simulate_ends", lambda *_: ([], []))
     monkeypatch.setattr(theory, "simulate_growth", lambda *_: ([], []))
     monkeypatch.setattr(theory, "simulate_limits", lambda *_: None)

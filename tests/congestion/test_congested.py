@@ -587,9 +587,9 @@ kind = "slowdown"
 
 
 def test_tables_and_pictures_say_which_network_noise_they_hold_for(tmp_path):
-    from jitterfly.report.sections import about
     from jitterfly.results import Results
     from jitterfly.results.tables import table
+    from jitterfly_papers.report.sections import about
 
     said = "butterfly against rand, rule ready, routing d-mod-k, hash, z = 4, 8 of 16 hosts"
     results = Results(jf.run_study(parse_study(CAPTIONED), tmp_path / "a"))

@@ -7,12 +7,13 @@ import pytest
 from support.scale import some
 
 import jitterfly.congestion as jc
-from jitterfly.congestion.hsl09_settings import MEASURED, Setting, run_settings, settings
+from jitterfly_papers.hsl09_settings import MEASURED, Setting, run_settings, settings
+from jitterfly_papers.plots import congestion
 
 pytest.importorskip("matplotlib")
 
-from jitterfly.plots import congestion, draw
-from jitterfly.report.hsl09 import network_study
+from jitterfly.plots import draw
+from jitterfly_papers.report.hsl09 import network_study
 
 
 def texts(figure):

@@ -14,13 +14,13 @@ from support.paths import NETWORK_MAPS
 from support.scale import full_scale
 
 import jitterfly.congestion as jc
-from jitterfly.claims import CANNOT_TELL, DIFFERS, REPRODUCED, count_verdicts, show_counts
-from jitterfly.claims.hsl09 import HSL09, variation
 from jitterfly.cli import main
-from jitterfly.congestion import hsl09_settings
 from jitterfly.congestion.case import SLOWED
-from jitterfly.congestion.hsl09_settings import FIGURES, HALF, SYSTEMS, FigurePoint, Setting
 from jitterfly.congestion.network_map import read_text
+from jitterfly_papers import hsl09_settings
+from jitterfly_papers.claims import CANNOT_TELL, DIFFERS, REPRODUCED, count_verdicts, show_counts
+from jitterfly_papers.claims.hsl09 import HSL09, variation
+from jitterfly_papers.hsl09_settings import FIGURES, HALF, SYSTEMS, FigurePoint, Setting
 
 
 def test_reduction_is_the_tree_backwards():
@@ -243,7 +243,7 @@ def test_what_is_said_has_intervals_and_says_what_it_holds_for():
 def no_pictures(monkeypatch):
     """At small scale, where they would take most of the time; they have tests of their own."""
     if not scale.FULL:
-        monkeypatch.setattr("jitterfly.report.hsl09.can_draw", lambda: False)
+        monkeypatch.setattr("jitterfly_papers.report.hsl09.can_draw", lambda: False)
 
 
 def study_command(capsys, out, *arguments):

@@ -13,9 +13,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from support.paths import ROOT
 
-from jitterfly.claims import CLAIMS, OURS, VERDICTS
 from jitterfly.cli.parser import parse
-from jitterfly.report.claims_table import markdown
+from jitterfly_papers.claims import CLAIMS, OURS, VERDICTS
+from jitterfly_papers.report.claims_table import markdown
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 

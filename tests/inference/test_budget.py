@@ -16,11 +16,11 @@ from support.scale import full_scale, scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.inference import BudgetQuestion, budget, over_delays
-from jitterfly.inference.budget import crossing, tabulated_budget
-from jitterfly.inference.budget_of_recording import budget_of_recording
-from jitterfly.inference.hit_tables import UNIT, any_hit, one_rank_tail, simulated_extra
 from jitterfly.measured import Detours, Measured, noisefile
+from jitterfly_papers.inference import BudgetQuestion, budget, over_delays
+from jitterfly_papers.inference.budget import crossing, tabulated_budget
+from jitterfly_papers.inference.budget_of_recording import budget_of_recording
+from jitterfly_papers.inference.hit_tables import UNIT, any_hit, one_rank_tail, simulated_extra
 
 STEP, DELAY = "3.45us", "14us"
 ASKED = BudgetQuestion(8192, "120us", STEP, DELAY)

@@ -20,9 +20,9 @@ from support.scale import full_scale, scaled, some
 import jitterfly as jf
 from jitterfly import theory
 from jitterfly.cli import main
-from jitterfly.inference import Curve, fit, read_curves
-from jitterfly.inference.fit import Sums, best_parameters, scales_within
-from jitterfly.inference.hit_tables import (
+from jitterfly_papers.inference import Curve, fit, read_curves
+from jitterfly_papers.inference.fit import Sums, best_parameters, scales_within
+from jitterfly_papers.inference.hit_tables import (
     SHIPPED_ROUNDS,
     UNIT,
     any_hit,
@@ -31,7 +31,7 @@ from jitterfly.inference.hit_tables import (
     pairs_of_steps,
     simulated_extra,
 )
-from jitterfly.inference.step_noise_models import make_model
+from jitterfly_papers.inference.step_noise_models import make_model
 
 STEP, DELAY = 3.45e-6, 14e-6
 HM18 = SWEEPS / "data" / "hm18_4096.csv"

@@ -10,7 +10,7 @@ from support.scale import crossed, scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.inference import NoiseLimitTable, noise_limit
+from jitterfly.noise_limit import NoiseLimitTable, noise_limit
 
 TICK = "period=10ms,duration=max,start=stationary"
 FEW = 400

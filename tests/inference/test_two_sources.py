@@ -10,8 +10,8 @@ from support.scale import full_scale, scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.inference import Curve, fit_two_sources
-from jitterfly.inference.step_noise_models import make_model
+from jitterfly_papers.inference import Curve, fit_two_sources
+from jitterfly_papers.inference.step_noise_models import make_model
 
 STEP, DELAY, RARE = 2.81e-6, 14e-6, 1.75e-3
 P, RARE_P = 0.004, 8e-6

@@ -8,7 +8,7 @@ from support.commands import last_error
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.inference import noise_limit
+from jitterfly import noise_limit
 
 NOISE = jf.PeriodicNoise("1ms", "10us", start="stationary")
 SILENT = {  # network, algorithm, what would give the CPU work

@@ -20,12 +20,13 @@ ROOT = Path(jitterfly.__file__).parent
 # itself, is above all but the command line.
 ORDER = """
 interrupts_while_loading
-old_names fields units launchers files memory progress lazy_special steps syntax backends info
+old_names fields extensions units launchers files memory progress lazy_special steps syntax
+backends info
 stats optional_packages result_table measured find_noise_files imbalance network hierarchy
 distributions algorithms congestion
-noise cycle case program noise_free rare_noise simulate goal_export slowdown explain schedule
-compare_measured theory observables inference studies advice store sweep results claims replay
-plots report cli __main__
+noise cycle case program noise_free rare_noise simulate goal_export slowdown noise_limit explain
+schedule compare_measured theory observables studies advice store sweep results replay plots cli
+__main__
 """
 LAYERS = ORDER.split()
 
@@ -142,6 +143,14 @@ def test_the_drawing_of_the_house_shows_these_layers():
     assert [(name, other) for name, other in known if floor[name] < floor[other]] == []
 
 
+def test_the_papers_are_a_package_of_their_own():
+    """It imports jitterfly, which does not know of it: entry points are the only way back."""
+    papers = ROOT.parent / "jitterfly_papers"
+    assert len(list(papers.rglob("*.py"))) > 20
+    for file in ROOT.rglob("*.py"):
+        assert "jitterfly_papers" not in file.read_text(encoding="utf-8"), file
+
+
 def test_the_compiled_module_is_imported_in_one_place():
     found = [name for name, others in imports().items() if "jitterfly._core" in others]
     assert found == ["jitterfly.backends"]
@@ -167,7 +176,6 @@ OTHERS = {
     "backends": "(--gpus all, --nv)",
     "measured.formats.osu": "--tasks",
     "measured.formats.rtla_hist": "(without --no-header, --no-index)",
-    "report.html_page": "--width: ",
 }
 
 

@@ -36,7 +36,14 @@ def good_wheel(content):
 
 
 def good_sdist(content):
-    folders = ("bindings", "cuda", "python/build_backend", "python/jitterfly", "sweeps")
+    folders = (
+        "bindings",
+        "cuda",
+        "python/build_backend",
+        "python/jitterfly",
+        "python/jitterfly_papers",
+        "sweeps",
+    )
     files = [file for folder in folders for file in (ROOT / folder).rglob("*") if file.is_file()]
     names = {file.relative_to(ROOT).as_posix() for file in files if content.is_source(file)}
     return names | {"LICENSE", "README.md", "pyproject.toml", "CMakeLists.txt", "PKG-INFO"}
@@ -46,7 +53,7 @@ def test_what_a_wheel_must_hold(content):
     wheel = good_wheel(content)
     assert content.wheel_faults(wheel) == []
     assert "jitterfly/py.typed" in wheel
-    assert "jitterfly/report/style.css" in wheel
+    assert "jitterfly_papers/report/style.css" in wheel
     for name in (
         "jitterfly-1.0.dist-info/licenses/LICENSE",
         "jitterfly/sweeps/ms12_fig12.toml",

@@ -12,27 +12,33 @@ from support.scale import full_scale, scaled, some
 from support.small_study import OBSERVABLES
 
 import jitterfly as jf
-from jitterfly.claims.cells import needed
-from jitterfly.claims.claim import of_independent
+from jitterfly import extensions
 from jitterfly.cli import main
-from jitterfly.plots import distribution, draw, maps, papers, style
+from jitterfly.plots import distribution, draw, maps, style
 from jitterfly.plots.curves import curves, draw_curves
 from jitterfly.plots.distribution import steps, tail
 from jitterfly.replay import Replay
 from jitterfly.results import Results, figures, main_numbers, tables
 from jitterfly.results.figure_axes import AxisScale
-from jitterfly.results.figures import few_runs, grids, published_figures, shown_names
+from jitterfly.results.figures import grids, shown_names
 from jitterfly.results.text_table import plus_minus, short
 from jitterfly.store import Store
 from jitterfly.studies import parse_study
 from jitterfly.studies.validation import FIGURES
 from jitterfly.sweep import run
+from jitterfly_papers.claims.cells import needed
+from jitterfly_papers.claims.claim import of_independent
+from jitterfly_papers.figures import few_runs, published_figures
+from jitterfly_papers.plots import papers
+
+ADDED = extensions.names(extensions.FIGURES)
 
 
-@pytest.mark.parametrize("kind", FIGURES)
+@pytest.mark.parametrize("kind", [*FIGURES, *ADDED])
 def test_every_kind_has_a_function_that_draws_it(kind):
     assert set(draw.DRAWN_IN) == set(FIGURES)
-    module = importlib.import_module(f"jitterfly.plots.{draw.DRAWN_IN[kind]}")
+    assert {"slowdown", "overhead", "few_runs"} <= set(ADDED)
+    module = importlib.import_module(draw.module_of(kind))
     assert callable(getattr(module, f"draw_{kind}"))
 
 

@@ -17,12 +17,12 @@ from support.measured_parts import histogram, trace
 from support.plotted_studies import MS12, drawn, make
 from support.small_study import STUDY
 
-from jitterfly.congestion.hsl09_settings import run_settings, settings
 from jitterfly.measured import Measured, load
 from jitterfly.measured.description import describe
 from jitterfly.plots import draw
 from jitterfly.plots.noise import figure_of_measured
-from jitterfly.report.hsl09 import figures
+from jitterfly_papers.hsl09_settings import run_settings, settings
+from jitterfly_papers.report.hsl09 import figures
 
 HEAD = """
 name = "readable"

@@ -8,7 +8,7 @@ import pytest
 from support import small_reproduction
 from support.example_report import REPORT
 
-from jitterfly.report.html_page import page
+from jitterfly_papers.report.html_page import page
 
 DRIVER = shutil.which("chromedriver")
 BROWSERS = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
@@ -79,7 +79,7 @@ def opened(request, browser, tmp_path_factory):
 def run_small(path):
     """The report of a small reproduction, with pictures as they really are."""
     pytest.importorskip("matplotlib")
-    from jitterfly.report import reproduce as module
+    from jitterfly_papers.report import reproduce as module
 
     small_reproduction.write(path)
     with pytest.MonkeyPatch.context() as patch:

@@ -10,7 +10,14 @@ from support.quick_pictures import quick_pictures
 from support.scale import some
 from support.small_study import OBSERVABLES
 
-from jitterfly.claims import (
+from jitterfly.cli import main
+from jitterfly.results import Results
+from jitterfly.simulate import simulate
+from jitterfly.stats import Estimate
+from jitterfly.store import Store
+from jitterfly.studies import parse_study
+from jitterfly.sweep import run
+from jitterfly_papers.claims import (
     CLAIMS,
     OURS,
     VERDICTS,
@@ -25,15 +32,8 @@ from jitterfly.claims import (
     report,
     show_counts,
 )
-from jitterfly.claims.claim import OUR_LIMIT, SAMPLING, above, below, between, every
-from jitterfly.claims.hsl09 import HSL09
-from jitterfly.cli import main
-from jitterfly.results import Results
-from jitterfly.simulate import simulate
-from jitterfly.stats import Estimate
-from jitterfly.store import Store
-from jitterfly.studies import parse_study
-from jitterfly.sweep import run
+from jitterfly_papers.claims.claim import OUR_LIMIT, SAMPLING, above, below, between, every
+from jitterfly_papers.claims.hsl09 import HSL09
 
 SWEEPS = Path(__file__).parents[2] / "sweeps"
 

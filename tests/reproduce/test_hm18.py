@@ -6,15 +6,15 @@ from support.paths import SWEEPS
 from support.quick_pictures import quick_pictures
 from support.scale import at_most, full_scale, some
 
-from jitterfly.claims import judge
-from jitterfly.claims.hm18 import TABLE
 from jitterfly.cli import main
-from jitterfly.inference import read_curves
 from jitterfly.plots import distribution, draw
 from jitterfly.results import Results
 from jitterfly.results.figures import check_figure
 from jitterfly.studies import load_study, parse_study
 from jitterfly.sweep import run
+from jitterfly_papers.claims import judge
+from jitterfly_papers.claims.hm18 import TABLE
+from jitterfly_papers.inference import read_curves
 
 
 def small(name, **changes):

@@ -8,9 +8,16 @@ from html.parser import HTMLParser
 import pytest
 from support.example_report import PNG, REPORT, STEEP, SVG
 
-from jitterfly.report.claims_table import TITLE, markdown, parts_as_json, to_json, update, verdicts
-from jitterfly.report.html_page import Html, page, tag, text
-from jitterfly.report.report_content import Picture, Report
+from jitterfly_papers.report.claims_table import (
+    TITLE,
+    markdown,
+    parts_as_json,
+    to_json,
+    update,
+    verdicts,
+)
+from jitterfly_papers.report.html_page import Html, page, tag, text
+from jitterfly_papers.report.report_content import Picture, Report
 
 VOID = {"img", "link", "meta"}
 LOADING = ("src", "href", "srcset", "data", "action", "poster", "background")

@@ -7,17 +7,17 @@ import pytest
 from support import small_reproduction
 from support.quick_pictures import quick_pictures
 
-from jitterfly.claims import CLAIMS, VERDICTS, count_verdicts, show_counts
 from jitterfly.cli import main
-from jitterfly.congestion import hsl09_settings as networks
 from jitterfly.plots import draw
-from jitterfly.report import hsl09
-from jitterfly.report import reproduce as module
-from jitterfly.report.html_page import text as as_html
-from jitterfly.report.reproduce import PAGE, reproduce, shipped_folder, studies
 from jitterfly.store.numbers import Numbers
 from jitterfly.studies import toml
 from jitterfly.sweep import CellsFailed, Stopped
+from jitterfly_papers import hsl09_settings as networks
+from jitterfly_papers.claims import CLAIMS, VERDICTS, count_verdicts, show_counts
+from jitterfly_papers.report import hsl09
+from jitterfly_papers.report import reproduce as module
+from jitterfly_papers.report.html_page import text as as_html
+from jitterfly_papers.report.reproduce import PAGE, reproduce, shipped_folder, studies
 
 pytest.importorskip("matplotlib")
 real_run = module.run

@@ -12,8 +12,8 @@ from support.quick_pictures import quick_pictures
 
 from jitterfly.cli import main
 from jitterfly.plots import draw
-from jitterfly.report import reproduce as reproduction
-from jitterfly.report import theory
+from jitterfly_papers.report import reproduce as reproduction
+from jitterfly_papers.report import theory
 
 pytest.importorskip("matplotlib")
 SMALL = theory.Sizes(one=60, last=60, largest=60, rounds=4, points=2**8)

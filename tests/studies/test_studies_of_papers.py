@@ -7,10 +7,10 @@ import pytest
 from support.paths import SWEEPS
 from support.scale import full_scale, some
 
-from jitterfly.claims import CLAIMS, check_claims
 from jitterfly.results.figures import check_figure, figure_kind
 from jitterfly.studies import load_study, parse_study
 from jitterfly.theory import round_time
+from jitterfly_papers.claims import CLAIMS, check_claims
 
 FILES = sorted(SWEEPS.glob("*.toml"))
 MS12 = [path for path in FILES if path.stem.startswith("ms12_")]

@@ -19,7 +19,7 @@ def make(text, path, **options):
 def drawn(results, kind, observable=None):
     """Its figure of a kind, of matplotlib."""
     with draw.drawing():
-        module = importlib.import_module(f"jitterfly.plots.{draw.DRAWN_IN[kind]}")
+        module = importlib.import_module(draw.module_of(kind))
         figure = getattr(module, f"draw_{kind}")(results, observable)
         figure.draw_without_rendering()
     return figure

@@ -1,7 +1,8 @@
 """Examples at the end of every command's `--help`.
 
-They work as they stand: `mine.toml` is what the example of `init` writes, `copies` what one of
-`run` does, and other files are the reader's own. A test runs all of them.
+Other packages add those of their commands. They work as they stand: `mine.toml` is what the example
+of `init` writes, `copies` what one of `run` does, and other files are the reader's own. A test runs
+all of them.
 """
 
 from __future__ import annotations
@@ -31,8 +32,6 @@ EXAMPLES = {
         "jitterfly merge parts",
     ],
     "export": ["jitterfly export copies copies.csv"],
-    "reproduce": ["jitterfly reproduce --quick --only ms12_alpha --out alpha"],
-    "theory": ["jitterfly theory --out theory"],
     "info": ["jitterfly info", "jitterfly info --json"],
     "bench": ["jitterfly bench", "jitterfly bench --ranks 2^13 --seconds 0.05"],
     "trace": [
@@ -47,7 +46,6 @@ EXAMPLES = {
     "network parameters": ["jitterfly network parameters osu_latency.txt --overhead 0.2us"],
     "network info": ["jitterfly network info --tree 144"],
     "network run": ["jitterfly network run --tree 144 --pattern bruck --ratio 0.5"],
-    "network study": ["jitterfly network study --quick --only N1 --out network"],
     "slowdown": [
         "jitterfly slowdown --noise period=1ms,duration=25us,start=stationary --ranks 64,1000 "
         "--out slowdown",
@@ -59,11 +57,6 @@ EXAMPLES = {
         "--ranks 1024 --picture causes.png",
         "jitterfly explain mine.toml --at ranks=64 --json",
         "jitterfly explain app.goal --noise node.noise --slowest 5% --path-picture path.png",
-    ],
-    "fit": ["jitterfly fit curve.csv --step 3.9us --delay 1us --out fit"],
-    "budget": [
-        "jitterfly budget --ranks 8192 --latency 120us --step 3.45us --delay 14us",
-        "jitterfly budget --ranks 1024 --latency 200us --step 3.45us --noise node.noise",
     ],
     "advise": [
         "jitterfly advise --ranks 64,1000 --bytes 8,1KiB --network L=1us,o=0.2us,G=0.1ns "

@@ -198,15 +198,6 @@ def network_of(chosen: argparse.Namespace) -> Network:
     return Network.from_dict(read_network(chosen.network, "--network"), "--network")
 
 
-def announce_simulation(rounds: float) -> None:
-    """Say that more ranks than the shipped tables have take a simulation first."""
-    from ..inference import is_shipped
-
-    if not is_shipped(math.ceil(rounds)):
-        message = f"no table for 2^{math.ceil(rounds)} ranks is shipped: making it may take minutes"
-        tell(message)
-
-
 def number(text: str, name: str) -> float:
     """The finite number after the option `--name`, or in percent."""
     try:

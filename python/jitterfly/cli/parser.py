@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import extensions
 from ..fields import did_you_mean
 from ..info import __version__
 from ..old_names import renamed_option
@@ -17,12 +18,10 @@ from . import (
     compare_measured,
     completion,
     explain,
-    fit_and_budget,
     init,
     network,
     noise,
     output,
-    reproduce_and_theory,
     run,
     slowdown,
     stored_runs,
@@ -39,7 +38,6 @@ examples:
   jitterfly run ms12_fig12
   jitterfly run cs14_fig8 --seed 3 --out fig8 --workers gpus
   jitterfly compare results/cs14_fig8:conventional results/cs14_fig8:redundant
-  jitterfly reproduce --quick
   jitterfly trace --ranks 16 --copy-levels all --out trace.png
   jitterfly advise --ranks 2^4..2^12 --bytes 8,1KiB,1MiB --network L=1us,o=0.2us --out advice
 How numbers, sizes, ranges and noise are written: jitterfly help syntax
@@ -124,25 +122,24 @@ _COMMANDS: tuple[tuple[tuple[str, ...], Callable[[Any], None]], ...] = (
     (("slowdown",), slowdown.add_parser),
     (("explain",), explain.add_parser),
     (("advise",), advise.add_parser),
-    (("fit",), fit_and_budget.add_fit),
-    (("budget",), fit_and_budget.add_budget),
     (("compare-measured",), compare_measured.add_parser),
     (("trace",), trace_and_export_goal.add_trace),
     (("export-goal",), trace_and_export_goal.add_export_goal),
-    (("theory",), reproduce_and_theory.add_theory),
     (("noise",), noise.add_parser),
     (("network",), network.add_parser),
     (("init",), init.add_parser),
     (("run",), run.add_parser),
     (("status", "plot", "compare", "merge", "export"), stored_runs.add_parsers),
-    (("reproduce",), reproduce_and_theory.add_reproduce),
     (("bench",), bench.add_parser),
 )
 
 
 def _parser(command: str | None = None) -> argparse.ArgumentParser:
-    """Of all commands; where one of `_COMMANDS` is given, of that: the others take a while."""
+    """Of all commands; where one of them is given, of that: the others take a while."""
     wanted = [add for names, add in _COMMANDS if command in names]
+    if not wanted:
+        added = [name for name in extensions.names(extensions.COMMANDS) if "." not in name]
+        wanted = [extensions.load(extensions.COMMANDS, name) for name in added if name == command]
     parser = _Parser(
         prog="jitterfly",
         description="Butterfly and redundant allreduce under noise, as distributions.",
@@ -154,9 +151,13 @@ def _parser(command: str | None = None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", required=True, parser_class=_Parser, title="commands", metavar="COMMAND"
     )
-    for add in wanted or [add for _, add in _COMMANDS]:
-        add(commands)
-    if not wanted:
+    if wanted:
+        wanted[0](commands)
+    else:
+        for _, add in _COMMANDS:
+            add(commands)
+        for name in added:
+            extensions.load(extensions.COMMANDS, name)(commands)
         _add_general(commands, parser)
     for words, one in completion.leaves(parser):
         one.allow_abbrev = False  # no part of an option is taken for it

@@ -8,6 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from .. import extensions
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, counted, first_few
 from . import schedule
 from .options import add_backend, integer
@@ -121,11 +122,15 @@ def check_study(study: Any, *, stored: bool = False) -> None:
 
     Of a `stored` study a claim may have been worded anew since it was run.
     """
-    from ..claims.registry import check_claims
     from ..results.figures import check_figure
 
     check_figure(study)
-    check_claims(study, stored=stored)
+    if study.claims:
+        judges = extensions.judges()
+        if not judges:
+            raise study.error("claims: no package that judges claims is installed")
+        for judge in judges:
+            judge.check(study, stored=stored)
 
 
 def run_study(study: Any, out: Path, **options: Any) -> Any:
@@ -318,7 +323,6 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
 
 def run_as_json(store: Any) -> dict[str, Any]:
     """A run for programs: its study, a row for each cell, observable and statistic, its claims."""
-    from ..claims.registry import judge
     from ..results import Results
     from ..store.export import read_numbers
     from ..store.numbers import COLUMNS
@@ -333,27 +337,15 @@ def run_as_json(store: Any) -> dict[str, Any]:
         for row in numbers.rows()
     ]
     whole = sum(map(store.complete, store.cells)) == len(store.cells)
-    claims = [
-        {
-            "name": one.name,
-            "source": one.claim.source,
-            "text": one.claim.text,
-            "counts": one.counts,
-            "reproduced_by": one.reproduced_by,
-            "parts": [
-                part._asdict() | {"verdict": part.verdict, "why": part.reason}
-                for part in one.findings
-            ],
-        }
-        for one in (judge(Results(store)) if whole and study.claims else [])
-    ]
+    claims = []
+    if whole and study.claims:
+        claims = [one for judge in extensions.judges() for one in judge.judge(Results(store))]
     return {"path": store.path, "study": study.name, "title": study.title, "seed": study.seed,
             "rows": rows, "claims": claims}  # fmt: skip
 
 
 def show(store: Any) -> None:
     """The study's table, and its claims beside what was found."""
-    from ..claims.registry import report as claims
     from ..progress import timed_phase
     from ..results import Results, tables
     from .output import terminal_width
@@ -373,4 +365,5 @@ def show(store: Any) -> None:
         print(textwrap.fill(explained, terminal_width(), break_on_hyphens=False))
     if results.study.claims:
         print("\nClaims, and what was found (95 % intervals in brackets):")
-        print(claims(results, min(100, terminal_width())))
+        for judge in extensions.judges():
+            print(judge.report(results, min(100, terminal_width())))

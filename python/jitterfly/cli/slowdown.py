@@ -40,7 +40,7 @@ from .output import (
 )
 
 if TYPE_CHECKING:
-    from ..inference import NoiseLimitTable
+    from ..noise_limit import NoiseLimitTable
     from ..slowdown import SlowdownTable
 
 EPILOG = """\
@@ -176,8 +176,8 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _question(chosen: argparse.Namespace) -> _Question:
-    from ..inference.noise_limit import has_unknown
     from ..noise import Noise
+    from ..noise_limit import has_unknown
     from ..slowdown import MOST_RESAMPLES, USUAL_REALIZATIONS
     from ..syntax import read_ranks
 
@@ -228,7 +228,7 @@ def _answer(
     question: _Question, chosen: argparse.Namespace, threads: int | None, phases: Phases
 ) -> SlowdownTable | NoiseLimitTable:
     """Simulate; what the options were read as is told once all of it is checked."""
-    from ..inference.noise_limit import noise_limit
+    from ..noise_limit import noise_limit
     from ..slowdown import slowdown
 
     case = question.case

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import optional_packages
+from .. import extensions, optional_packages
 from ..files import check_output, replacing
 from ..results import Results
 from ..results.figures import check_figure, figure_kind
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
 
 #: The module that draws each kind of a study's figure, with its function ``draw_KIND``.
 DRAWN_IN = {
-    "slowdown": "papers",
-    "overhead": "papers",
-    "cycles": "papers",
-    "times": "papers",
-    "paper_maps": "papers",
-    "hm18_table": "papers",
-    "few_runs": "papers",
     "maps": "maps",
     "curves": "curves",
     "family": "family",
@@ -47,6 +40,13 @@ def can_draw() -> bool:
     except ImportError:
         return False
     return True
+
+
+def module_of(kind: str) -> str:
+    """The full name of the module that draws a kind of figure, of this package or another."""
+    if kind in DRAWN_IN:
+        return f"{__package__}.{DRAWN_IN[kind]}"
+    return str(extensions.load(extensions.FIGURES, kind).module)
 
 
 def _kind_to_draw(results: Results, kind: str | None, observable: str | None) -> str:
@@ -88,7 +88,7 @@ def draw(
     """
     check_path(path)
     name = _kind_to_draw(results, kind, observable)
-    module = importlib.import_module(f".{DRAWN_IN[name]}", __package__)
+    module = importlib.import_module(module_of(name))
     from .style import figure_options
 
     with drawing(), figure_options(figsize, title):
@@ -111,7 +111,7 @@ def figure(
     name = _kind_to_draw(results, kind, observable)
     with figure_options(figsize, title):
         return optional_packages.picture(
-            DRAWN_IN[name], results, observable, function=f"draw_{name}", path=path
+            module_of(name), results, observable, function=f"draw_{name}", path=path
         )
 
 

@@ -23,7 +23,7 @@ from ..units import show_seconds, show_size
 from . import style
 
 if TYPE_CHECKING:
-    from ..inference import NoiseLimitTable
+    from ..noise_limit import NoiseLimitTable
 
 _MOST_TICKS = 12
 _AROUND = 1.3  # times the largest value is the end of a logarithmic axis

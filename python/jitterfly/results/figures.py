@@ -1,31 +1,50 @@
-"""Kinds of figures: what each needs of a study; grids of maps, means of 30 runs.
+"""Kinds of figures: what each needs of a study; grids of maps.
 
 A kind is a name in `studies.validation.FIGURES`, and in `plots.draw` the module that draws it.
+Other packages add a `FigureKind` (`extensions`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from .. import stats
+from .. import extensions
 from ..fields import check_choice
 from ..observables import OF_A_CYCLE, Observable, Target
-from ..stats import Estimate
 from ..studies import Study
-from ..studies.validation import FIGURES
+from ..studies.validation import FIGURES, check_figure_name
 from ..units import parse_seconds, show_seconds
-from . import figure_axes, main_numbers
+from . import figure_axes
 from .figure_axes import axis_values, scale_of
 from .main_numbers import MainNumbers
-from .results import CellResults, Results
+from .results import Results
 
 #: Those that show one observable as well as several.
-OF_ONE = ("maps", "curves", "family", "each_cycle", "hm18_table", "distribution", "histogram",
-          "tail", "few_runs")  # fmt: skip
+OF_ONE = ("maps", "curves", "family", "each_cycle", "distribution", "histogram", "tail")
+
+
+@dataclass(frozen=True)
+class FigureKind:
+    """A kind of figure that another package adds.
+
+    Attributes
+    ----------
+    module : str
+        The module with the function ``draw_NAME(results, observable)`` of the kind NAME, which
+        returns a figure of matplotlib.
+    check : callable
+        Raises ValueError if a study is not what the figure needs.
+    of_one : bool
+        Whether it shows one observable as well as several.
+    """
+
+    module: str
+    check: Callable[[Study], None]
+    of_one: bool = False
 
 
 def figure_kind(study: Study) -> str:
@@ -50,17 +69,23 @@ def check_figure(study: Study, kind: str | None = None, observable: str | None =
     ValueError
         With the name of the file.
     """
-    name = check_choice(kind, "kind", FIGURES) if kind else figure_kind(study)
+    if kind:
+        check_figure_name(kind, "kind")
+    name = kind or figure_kind(study)
     try:
-        check_choice(name, "figure", FIGURES)
+        check_figure_name(name)
+        added = None if name in FIGURES else extensions.load(extensions.FIGURES, name)
         if observable is not None:
             shown_names(study, observable)
-            if name not in OF_ONE:
+            if not (added.of_one if added else name in OF_ONE):
                 raise ValueError(
                     f"figure {name!r} shows its own observables, so give none; "
                     f"{', '.join(OF_ONE)} show one"
                 )
-        _check_needs(study, name, observable)
+        if added:
+            added.check(study)
+        else:
+            _check_needs(study, name, observable)
     except ValueError as error:
         raise study.error(str(error)) from None
 
@@ -137,59 +162,20 @@ def named(study: Study, kind: str) -> list[str]:
     return [name for name, observable in study.observables.items() if observable.kind == kind]
 
 
-#: Of figures that show observables of certain kinds, how many they need of each.
-_OBSERVABLES = {
-    "slowdown": {"slowdown": 2, "gain": 1, "optimal_T": 1},
-    "overhead": {"overhead": 2, "recovery": 1},
-    "cycles": {"overhead": 2, "recovery": 1},
-    "times": {"completion": 1},
-    "paper_maps": {"slowdown": 1},
-}
-
-
 def _check_needs(study: Study, figure: str, observable: str | None) -> None:
-    """Raise ValueError if the study has not the axes, observables or claims of a figure."""
-    axes = [axis.name for axis in study.axes]
+    """Raise ValueError if the study has not the axes or observables of a figure."""
     numbers = figure_axes.number_axes(study)
-    if figure in ("maps", "paper_maps") and len(numbers) < 2:
+    if figure == "maps" and len(numbers) < 2:
         raise ValueError(
             "figure 'maps' needs two axes of at least two numbers each, "
             f"got {', '.join(numbers) or 'none'}; 'curves' needs one"
         )
     if figure == "family" and not numbers:
         raise ValueError("figure 'family' needs an axis of at least two numbers")
-    if figure == "hm18_table" and axes != ["probability"]:
-        raise ValueError("figure 'hm18_table' needs one axis, 'probability'")
-    wanted = _OBSERVABLES.get(figure, {})
-    missing = [kind for kind, count in wanted.items() if len(named(study, kind)) < count]
-    if missing:
-        needs = ", ".join(f"{count} of kind {kind!r}" for kind, count in wanted.items())
-        raise ValueError(f"figure {figure!r} needs the observables: {needs}; too few {missing[0]}")
     if figure == "each_cycle" and not names_by_cycle(observables(study), observable):
         raise ValueError(
             "figure 'each_cycle' needs an observable with cycle = \"each\", and several cycles"
         )
-    if figure in ("slowdown", "overhead", "times") and "ranks" not in axes:
-        raise ValueError(f"figure {figure!r} needs an axis 'ranks'")
-    if figure == "cycles":
-        each = [study.observables[name] for kind in wanted for name in named(study, kind)]
-        cycles = min(variant.case.cycles for cell in study.cells() for variant in cell.variants)
-        if any(one.cycle != "each" for one in each) or cycles < 3:
-            raise ValueError(
-                "figure 'cycles' needs cycle = \"each\", and cases of at least 3 cycles"
-            )
-    if figure == "paper_maps" and not {"M3", "M5"} & set(study.claims):
-        raise ValueError("figure 'paper_maps' needs a claim M3 or M5: it is in their ranges")
-
-
-def published_figures(study: Study) -> list[str]:
-    """The kinds of figures, beside a study's own, that have the axes of the paper."""
-    kinds = []
-    if figure_kind(study) in ("slowdown", "overhead") and named(study, "completion"):
-        kinds.append("times")
-    if {"M3", "M5"} & set(study.claims):
-        kinds.append("paper_maps")
-    return kinds
 
 
 WIDE = 0.1  # an interval that reaches farther than this share of its mean is called uncertain
@@ -278,78 +264,3 @@ def _unsure(facts: MainNumbers, kind: str) -> bool:
         return False
     is_one = bool(facts.mean.low <= 1 <= facts.mean.high)
     return facts.relative > WIDE or (kind == "gain" and is_one)
-
-
-LEAST_MEANS = 20  # so many separate 30-run means show a spread
-MOST_CELLS = 6
-
-
-@dataclass(frozen=True)
-class FewRunMeans:
-    """One cell: all separate 30-run means there, and the mean of all realizations.
-
-    `apart` is how far two of those means lie apart: the larger over the smaller.
-    """
-
-    cell: str
-    observable: str
-    unit: str
-    realizations: int
-    mean: Estimate
-    means: npt.NDArray[np.float64]
-
-    @property
-    def apart(self) -> float:
-        """Of two experiments that were lucky and unlucky, the ratio."""
-        low = float(self.means.min())
-        return float(self.means.max()) / low if low > 0 else np.inf
-
-
-def few_runs(
-    results: Results, observable: str | None = None, most: int = MOST_CELLS
-) -> list[FewRunMeans]:
-    """The cells where 30-run means scatter most, in the study's order.
-
-    Without `observable`: the conventional and the redundant scheme's slowdown (or the first two
-    observables), half of the cells each. Cells with fewer than 600 kept samples are left out.
-    """
-    names = (named(results.study, "slowdown") or results.names)[:2]
-    if observable:
-        names = shown_names(results.study, observable)
-    chosen_means = []
-    for name in names:
-        known = [
-            (few, number)
-            for number, cell in enumerate(results.cells)
-            if name in cell.facts
-            and (few := cell.facts[name].few)
-            and min(cell.realizations, cell.cell.raw_limit) >= LEAST_MEANS * main_numbers.RUNS
-        ]
-        widest = sorted(
-            ((float(few.high / few.low), number) for few, number in known if few.low > 0),
-            reverse=True,
-        )
-        # One cell for each value on the main axis: others there look alike.
-        at = {number: _position(results, number) for _, number in widest}
-        first = {at[number]: number for _, number in reversed(widest)}
-        chosen = sorted(first.values(), key=[number for _, number in widest].index)
-        count = max(1, most // len(names))
-        chosen_means += [
-            _few_run_means(results, results.cells[i], name) for i in sorted(chosen[:count])
-        ]
-    return chosen_means
-
-
-def _position(results: Results, number: int) -> object:
-    coordinates = results.cells[number].coordinates
-    return coordinates[results.axis] if results.axis else number
-
-
-def _few_run_means(results: Results, cell: CellResults, name: str) -> FewRunMeans:
-    observed = cell.observed(name)
-    if observed is None or observed.samples is None:
-        raise results.study.error(f"no samples of {name!r} are kept at {cell.name}")
-    means = np.asarray(stats.thirty_run_means(observed.samples, main_numbers.RUNS))
-    label = results.label(cell)
-    facts = cell.facts[name]
-    return FewRunMeans(label, name, facts.unit, facts.realizations, facts.mean, means)

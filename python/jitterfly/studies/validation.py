@@ -11,6 +11,7 @@ from functools import partial
 from operator import contains
 from typing import Any
 
+from .. import extensions
 from ..fields import check_choice, counted, did_you_mean, shorten, show_number
 from ..observables import (
     LEAST_RAW,
@@ -35,11 +36,8 @@ from .realization_budget import RealizationBudget
 
 Groups = dict[str, list[list[str]]]
 
-#: What a study may ask for with `figure`, or `plot`.
-FIGURES = (
-    "slowdown", "overhead", "cycles", "times", "maps", "paper_maps", "curves", "family",
-    "each_cycle", "hm18_table", "distribution", "histogram", "tail", "few_runs",
-)  # fmt: skip
+#: What a study may ask for with `figure`, or `plot`. Other packages add kinds (`extensions`).
+FIGURES = ("maps", "curves", "family", "each_cycle", "distribution", "histogram", "tail")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _OBSERVABLE = re.compile(r"[^\W_]([\w ./-]*\w)?")
 _LETTERS = "letters, digits, spaces, '_', '.', '-', '/'"
@@ -50,6 +48,12 @@ _RESERVED = (
 )  # fmt: skip
 
 
+def check_figure_name(name: Any, field: str = "figure") -> None:
+    """Raise ValueError for a kind of figure that is not known."""
+    if name not in FIGURES:
+        check_choice(name, field, (*FIGURES, *extensions.names(extensions.FIGURES)))
+
+
 def check_texts(study: Any) -> None:
     """Raise ValueError for a bad name, title, source, figure, claim or axis."""
     for key in ("name", "title", "source", "figure"):
@@ -57,7 +61,7 @@ def check_texts(study: Any) -> None:
             raise ValueError(f"{key} must be text, got {shorten(getattr(study, key))}")
     check_name(study.name)
     if study.figure:
-        check_choice(study.figure, "figure", FIGURES)
+        check_figure_name(study.figure)
     for claim in study.claims:
         if not isinstance(claim, str):
             raise ValueError(f"claims must be a list of names, got {shorten(claim)} in it")

@@ -1,0 +1,47 @@
+"""Extensions: commands, kinds of figures and judges of claims that other packages add.
+
+A package names them in its entry points, in one of the groups below. They are looked for only where
+something is asked for that jitterfly itself does not have.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+COMMANDS = "jitterfly.commands"
+"""A function that adds a command to argparse's subparsers, by the words of the command, joined by a
+dot: ``fit``, ``network.study``."""
+FIGURES = "jitterfly.figures"
+"""A `results.figures.FigureKind`, by the name that a study and `plot` give it."""
+JUDGES = "jitterfly.judges"
+"""A module or object that judges the claims that a study names: ``check(study, stored)`` raises
+ValueError for a claim that it does not know, ``judge(results)`` returns the verdicts as plain
+values, ``report(results, width)`` as text."""
+
+
+@cache
+def _found(group: str) -> dict[str, EntryPoint]:
+    return {one.name: one for one in entry_points(group=group)}
+
+
+def names(group: str) -> list[str]:
+    """The names that packages added to a group, sorted."""
+    return sorted(_found(group))
+
+
+def load(group: str, name: str) -> Any:
+    """What a package added to a group under a name.
+
+    Raises
+    ------
+    KeyError
+        Nothing was added under that name.
+    """
+    return _found(group)[name].load()
+
+
+def judges() -> list[Any]:
+    """Those who judge claims."""
+    return [load(JUDGES, name) for name in names(JUDGES)]

@@ -1,0 +1,559 @@
+"""`noise_limit`: largest noise allowed by a slowdown limit: longest duration or shortest period.
+
+The question of `slowdown` the other way round: one field of a periodic noise is not known, and the
+largest noise is looked for that keeps the mean slowdown at a limit. All values are tried with the
+same realizations (one seed), so the mean hardly jitters from one value to the next, and its root is
+found with few of them. The interval inverts that of the mean: its ends are the values at which the
+limit lies at an end of the interval of the mean slowdown of the same realizations.
+
+Beside rare long noise that so few realizations hardly meet, the mean may lack what that adds
+(`expected_hits`). The end of the interval towards less noise allows for it: there, the limit is
+kept whatever the mean lacks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import optional_packages
+from .algorithms import Algorithm
+from .case import Case, doubts
+from .fields import shorten
+from .network import Network
+from .noise import Noise, PeriodicNoise
+from .rare_noise import SourceHits, may_lack
+from .result_table import ResultTable, aligned, csv_text, show_interval, write_if_path
+from .simulate import simulate_checked
+from .slowdown import (
+    QUESTION_COLUMNS,
+    USUAL_NETWORK,
+    USUAL_REALIZATIONS,
+    SlowdownRow,
+    check_question,
+    part_in_words,
+    question_cells,
+    ranks_in_words,
+    repetition,
+    row_of,
+    start_notes,
+    steady_notes,
+    unmet_notes,
+    unmet_of,
+)
+from .syntax import read_noise
+from .units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, show_size
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+AT_MOST, NEVER, ALWAYS = "at most", "never", "always"
+UNKNOWN = {"duration": "max", "period": "min"}
+"""The fields that can be looked for, and the word that stands for each."""
+MOST_SHARE = 0.9  # of the CPU's time that noise takes: more is not tried
+_LEAST_SHARE = 1e-9
+_LONGEST_PERIOD = 1e5  # seconds
+_LONGEST_STEP = 3.0  # of ln p: no first step is longer
+_MOST_EVALUATIONS = 100
+_TOLERANCE = 1e-3  # relative, of the value that is found
+_LEAST_RATIO = 1e-3  # a slowdown below it is as far below any limit
+_USUAL_TRIES = 25  # values that it takes, about
+COLUMNS = (
+    "ranks", "noise_free_s", "state", "field", "value_s", "value_low_s", "value_high_s", "share",
+    "at_most", "realizations", "confidence", "seed", *QUESTION_COLUMNS,
+)  # fmt: skip
+
+
+class Limit(NamedTuple):
+    """Seconds: the value that keeps the limit, and the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class NoiseLimitRow(NamedTuple):
+    """What keeps the mean slowdown at the limit on so many ranks.
+
+    `state` is "at most" (there is a `value`, seconds, with its interval), "always" (the noise may
+    take `MOST_SHARE` of the CPU and more) or "never" (the limit is not kept with hardly any).
+    `value` or an end of it is NaN where the realizations do not tell it. `share` is that of the
+    CPU's time which the noise takes with that value. `may_lack` is how much the mean completion
+    with the value may lack, seconds, since too few hits of other noise are expected; the interval's
+    end towards less noise allows for it. `exceeded` is whether that end is not known since the
+    other noise alone may exceed the limit.
+    """
+
+    ranks: int
+    noise_free: float
+    state: str
+    value: Limit
+    share: float
+    may_lack: float = 0.0
+    exceeded: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NoiseLimitTable(ResultTable):
+    """What `noise_limit` found.
+
+    Attributes
+    ----------
+    case : Case
+        Of the most ranks. What is not known of its noise is a placeholder.
+    noise : str
+        The noise with what is not known, in words.
+    field : str
+        "duration", whose largest value was looked for, or "period", whose smallest.
+    at_most : float
+        The limit of the mean slowdown.
+    rows : tuple of NoiseLimitRow
+        By ascending ranks.
+    realizations, seed : int
+        Realizations of each value that was tried.
+    confidence : float
+    stopped : bool
+        Whether Ctrl-C ended it: the rows are those of the numbers of ranks that were finished.
+    unmet : tuple of (int, SourceHits)
+        Numbers of ranks, and the sources of which too few hits are expected there for the mean.
+    """
+
+    case: Case
+    noise: str
+    field: str
+    at_most: float
+    rows: tuple[NoiseLimitRow, ...]
+    realizations: int
+    seed: int
+    confidence: float
+    stopped: bool = False
+    unmet: tuple[tuple[int, SourceHits], ...] = ()
+
+    def __repr__(self) -> str:
+        row = self.rows[-1]
+        return f"NoiseLimitTable({len(self.rows)} rows; {self.cell(row)} on {row.ranks:,} ranks)"
+
+    def title(self) -> str:
+        """What was asked."""
+        size, repeated = show_size(self.case.message_bytes), repetition(self.case)
+        return (
+            f"{part_in_words(self.case.algorithm)}, {size}{repeated}, slowed down (mean) by "
+            f"{self.at_most:g} at most, under noise: {self.noise}"
+        )
+
+    @property
+    def drawn(self) -> tuple[NoiseLimitRow, ...]:
+        """The rows with a value."""
+        return tuple(row for row in self.rows if math.isfinite(row.value.value))
+
+    @property
+    def column(self) -> str:
+        """What was looked for."""
+        return "duration at most" if self.field == "duration" else "period at least"
+
+    def cell(self, row: NoiseLimitRow) -> str:
+        """The value of a row in words."""
+        if row.state == ALWAYS:
+            return f"any, to {100 * MOST_SHARE:g} % of the CPU"
+        if row.state == NEVER:
+            return "none keeps it"
+        return show_interval(row.value, partial(show_seconds, digits=3))
+
+    def lines(self) -> list[str]:
+        """The table as text."""
+        rows = [("ranks", "without noise", self.column, "of the CPU")]
+        for row in self.rows:
+            share = f"{100 * row.share:.3g} %" if math.isfinite(row.share) else ""
+            rows.append((f"{row.ranks:,}", show_seconds(row.noise_free), self.cell(row), share))
+        return aligned(rows)
+
+    def subtitle(self) -> list[str]:
+        """What pictures say below their title: network and realizations, what the intervals are."""
+        return [
+            f"network: {part_in_words(self.case.network)}",
+            f"{self.realizations:,} realizations for each value that was tried, seed {self.seed}; "
+            f"{100 * self.confidence:g} % intervals of the Monte Carlo error",
+        ]
+
+    def notes(self) -> list[str]:
+        """The subtitle of pictures, and what else has to be said about the table."""
+        text = [*self.subtitle(), *(self._steady_notes() or self._one_cycle_notes())]
+        text += start_notes(self.case.noise, self.case.cycles, self.case.compute_time)
+        text += doubts(self.case)
+        names = [part_in_words(noise) for noise in self.case.noise]
+        names[0] = self.noise.split("; ", 1)[0]  # what is looked for, with its question mark
+        text += unmet_notes(
+            self.unmet,
+            names,
+            self.realizations,
+            f", which the {'lower' if self.field == 'duration' else 'upper'} end of the interval "
+            "allows for",
+        )
+        exceeded = [row.ranks for row in self.rows if row.exceeded]
+        if exceeded:
+            text.append(
+                f"?: on {ranks_in_words(exceeded)} the other noise alone may exceed the limit, "
+                f"with hardly any of the {self.field} that is looked for; take more "
+                "realizations, or give a higher limit"
+            )
+        never = [row.ranks for row in self.rows if row.state == NEVER]
+        if never and len(self.case.noise) > 1:
+            text.append(
+                f"none keeps it: on {ranks_in_words(never)} the other noise alone exceeds the "
+                "limit; give a higher limit, or less of the other noise; what this noise costs on "
+                "top of it, a study with two variants tells, with this noise and without it: "
+                "`jitterfly compare DIR:without DIR:with`"
+            )
+        if any(row.state == AT_MOST and self._is_untold(row) for row in self.rows):
+            text.append("?: too few realizations are delayed there to tell; take more")
+        if self.stopped:
+            text.append("stopped: more ranks were asked for")
+        return text
+
+    def _is_untold(self, row: NoiseLimitRow) -> bool:
+        """Whether an end is not known for another reason than that other noise may exceed it."""
+        safe, unsafe = row.value.high, row.value.low
+        if self.field == "period":
+            safe, unsafe = unsafe, safe
+        others = [] if row.exceeded else [row.value.value, unsafe]
+        return any(map(math.isnan, [safe, *others]))
+
+    def _steady_notes(self) -> list[str]:
+        """Whether the longest noise that was found is long beside what was simulated."""
+        if not self.drawn:
+            return []
+        longest = max(self.drawn, key=lambda row: row.share)
+        looked_for = next(one for one in self.case.noise if isinstance(one, PeriodicNoise))
+        limit: dict[str, Any] = {self.field: f"{longest.value.value!r}s"}
+        found = replace(looked_for, **limit)
+        others = [one for one in self.case.noise if one is not looked_for]
+        return steady_notes(replace(self.case, noise=[found, *others]), longest.noise_free)
+
+    def _one_cycle_notes(self) -> list[str]:
+        """What the time of one collective is, where more than one rank takes part."""
+        if self.case.cycles > 1 or not any(row.ranks > 1 for row in self.drawn):
+            return []
+        return [
+            "one collective, until its last rank is done: a loop may allow more, since a rank that "
+            "is a little late can make up for it while it waits for messages; take more `cycles` "
+            "to see"
+        ]
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each number of ranks; also written to `path`, where it is given."""
+        rows = [
+            (row.ranks, row.noise_free, row.state, self.field, *row.value, row.share, self.at_most,
+             self.realizations, self.confidence, self.seed, *question_cells(self.case, self.noise))
+            for row in self.rows
+        ]  # fmt: skip
+        return write_if_path(csv_text([COLUMNS, *rows]), path)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """The value against ranks, with its interval; written to `path`, too, where it is given.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg; no number of
+            ranks has a value.
+        """
+        if not self.drawn:
+            raise ValueError("nothing to draw: no number of ranks has a value")
+        return optional_packages.picture("slowdown_tables", self, function="draw_limits", path=path)
+
+
+class _Question(NamedTuple):
+    """A noise of which one field is not known, by the share of the CPU's time that it takes."""
+
+    table: dict[str, Any]
+    field: str
+    known: float  # seconds: the other one of duration and period
+
+    def value(self, share: float) -> float:
+        """Seconds, of the field."""
+        return self.known * share if self.field == "duration" else self.known / share
+
+    def noise(self, share: float) -> Noise:
+        # With a unit: the user gave no number that a unit could be missing from.
+        return Noise.from_dict({**self.table, self.field: f"{self.value(share)!r}s"}, "noise")
+
+    @property
+    def least_share(self) -> float:
+        """Hardly any noise: no time is below some ticks, and none beyond days."""
+        if self.field == "duration":
+            return max(_LEAST_SHARE, 4 / TICKS_PER_SECOND / self.known)
+        return max(_LEAST_SHARE, self.known / _LONGEST_PERIOD)
+
+    @property
+    def words(self) -> str:
+        shown = f"{self.field} = {show_seconds(self.value(0.5))}"
+        return part_in_words(self.noise(0.5)).replace(shown, f"{self.field} = ?")
+
+
+def has_unknown(noise: Any) -> bool:
+    """Whether a noise, as text or as a table, has a field that is to be found."""
+    table = read_noise(noise, "noise") if isinstance(noise, str) else noise
+    return isinstance(table, dict) and any(
+        table.get(field) == word for field, word in UNKNOWN.items()
+    )
+
+
+def noise_limit(
+    noise: str | dict[str, Any] | Sequence[str | dict[str, Any] | Noise],
+    ranks: int | str | Sequence[int],
+    *,
+    at_most: float,
+    network: Network | str = USUAL_NETWORK,
+    algorithm: Algorithm | None = None,
+    message_bytes: int = 8,
+    cycles: int = 1,
+    compute_time: Time = 0.0,
+    realizations: int | str = USUAL_REALIZATIONS,
+    confidence: float = 0.95,
+    seed: int | str = 0,
+    backend: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[float, int, int], object] | None = None,
+) -> NoiseLimitTable:
+    """The largest periodic noise that keeps the mean slowdown of a collective at a limit.
+
+    Parameters
+    ----------
+    noise : str, dict, or list of them and of Noise
+        One of them is periodic noise with ``duration=max`` (how long may it last?) or
+        ``period=min`` (how often may it come?), such as ``"period=10ms,duration=max"``. The others
+        are there beside it.
+    ranks : int, str or list of int
+        As of `slowdown`.
+    at_most : float
+        The limit, above 1: mean completion over the time without noise.
+    network, algorithm, message_bytes, cycles, compute_time, realizations, confidence
+        As of `slowdown`; so many realizations for each value that is tried, about 25.
+    seed, backend, threads, progress
+        As of `slowdown`.
+
+    Returns
+    -------
+    NoiseLimitTable
+        After Ctrl-C that of the numbers of ranks that were finished (`stopped`).
+
+    Raises
+    ------
+    ValueError
+        Names the argument and its range; the noise can hit nothing; one rank without work, which
+        takes no time that could become longer.
+    BackendError
+        "cuda" can not be used, or failed; it says why. Also a `ValueError`.
+    KeyboardInterrupt
+        Ctrl-C before the first number of ranks is finished.
+
+    Examples
+    --------
+    >>> from jitterfly import noise_limit
+    >>> found = noise_limit("period=10ms,duration=max,start=stationary", 64, at_most=1.1)
+    >>> row = found.rows[0]
+    >>> f"{1e6 * row.value.value:.3g} us, {100 * row.share:.2g} % of the CPU"
+    '10.9 us, 0.11 % of the CPU'
+    """
+    question, others = _read(noise)
+    if not isinstance(at_most, (int, float)) or not 1 < at_most < math.inf:
+        raise ValueError(f"at_most must be a number above 1, got {shorten(at_most)}")
+    cases, realizations, seed = check_question(
+        [question.noise(0.5), *others], ranks, realizations, seed, confidence, network=network,
+        algorithm=algorithm, message_bytes=message_bytes, cycles=cycles, compute_time=compute_time,
+    )  # fmt: skip
+    rows: list[NoiseLimitRow] = []
+    unmet: list[tuple[int, SourceHits]] = []
+    tried = 0
+
+    def report(done: int, count: int) -> None:
+        if progress is not None:
+            part = 1 - 1 / (1 + (tried + done / count) / _USUAL_TRIES)
+            progress(len(rows) + part, len(cases), cases[len(rows)].ranks)
+
+    def run(case: Case, share: float) -> tuple[Case, SlowdownRow]:
+        nonlocal tried
+        noisy = replace(case, noise=[question.noise(share), *others])
+        result = simulate_checked(noisy, realizations, seed, backend, threads, report)
+        tried += 1
+        return noisy, row_of(noisy, result, confidence)
+
+    try:
+        for case in cases:
+            tried = 0
+            report(0, 1)
+            row, sources = _limit(case, question, at_most, partial(run, case))
+            rows.append(row)
+            unmet += [(case.ranks, source) for source in sources]
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+    done = len(rows)
+    words = "; ".join([question.words, *map(part_in_words, others)])
+    return NoiseLimitTable(cases[done - 1], words, question.field, float(at_most), tuple(rows),
+                           realizations, seed, confidence, done < len(cases),
+                           tuple(unmet))  # fmt: skip
+
+
+def _read(noise: Any) -> tuple[_Question, list[Noise]]:
+    """The noise with what is not known, and what else there is."""
+    sources = [noise] if isinstance(noise, (str, dict)) else noise
+    if not isinstance(sources, (list, tuple)):
+        raise ValueError(f"noise must be text, or a list of sources, got {shorten(noise)}")
+    tables = [read_noise(one, "noise") for one in sources]
+    asked = [one for one in tables if has_unknown(one)]
+    if len(asked) != 1:
+        words = " or ".join(f"{field}={word}" for field, word in UNKNOWN.items())
+        raise ValueError(
+            f"noise must have one source with {words}, such as period=10ms,duration=max; got "
+            f"{len(asked) or 'none'}"
+        )
+    (table,) = asked
+    if table.get("kind", "periodic") != "periodic":
+        raise ValueError(f"noise must be periodic to be looked for, got {shorten(table['kind'])}")
+    fields = [field for field, word in UNKNOWN.items() if table.get(field) == word]
+    if len(fields) > 1:
+        raise ValueError("noise must give duration or period; the other one is looked for")
+    (field,) = fields
+    other = "period" if field == "duration" else "duration"
+    if other not in table:
+        raise ValueError(f"noise must give its {other} where its {field} is looked for")
+    known = parse_seconds(table[other], f"noise: {other}", positive=True)
+    question = _Question({"kind": "periodic", **table}, field, known)
+    others = [one if isinstance(one, Noise) else Noise.from_dict(one, "noise")
+              for one in tables if one is not table]  # fmt: skip
+    return question, others
+
+
+def _limit(
+    case: Case,
+    question: _Question,
+    at_most: float,
+    run: Callable[[float], tuple[Case, SlowdownRow]],
+) -> tuple[NoiseLimitRow, list[SourceHits]]:
+    """The answer for one number of ranks, and the sources that its mean may know too little of."""
+
+    @cache
+    def tried(part: float) -> tuple[Case, SlowdownRow]:
+        return run(part * MOST_SHARE)
+
+    def unmet(part: float) -> list[SourceHits]:
+        if len(case.noise) == 1:  # nothing hides it, and what it takes is not simulated once more
+            return []
+        return unmet_of(*tried(part))
+
+    def excess(end: str, lacks: float = 0.0) -> Callable[[float], float]:
+        """How far the mean slowdown, or an end of its interval, is above the limit.
+
+        `lacks`: what is added to it for sources that the mean may know too little of, seconds.
+        """
+        unknown = {"low": 0.0, "value": 1.0, "high": math.inf}[end]
+
+        def rising(part: float) -> float:
+            ratio = float(getattr(tried(part)[1].slowdown, end))
+            ratio = ratio + lacks / quiet if math.isfinite(ratio) else unknown
+            return math.log(max(ratio, _LEAST_RATIO) / at_most)
+
+        return rising
+
+    least_part = question.least_share / MOST_SHARE
+    quiet = tried(least_part)[1].noise_free
+    if quiet == 0:
+        raise ValueError("a slowdown needs time without noise, and one rank without work has none")
+    nothing = Limit(math.nan, math.nan, math.nan)
+    if excess("low")(least_part) > 0:
+        return NoiseLimitRow(case.ranks, quiet, NEVER, nothing, math.nan), []
+    if excess("high", may_lack(unmet(1.0)))(1.0) <= 0:
+        return NoiseLimitRow(case.ranks, quiet, ALWAYS, nothing, math.nan), []
+    # At first a guess: noise that takes as much of the CPU as the collective may lose.
+    part = min(max(at_most - 1, least_part), 0.5)
+    part = crossing(excess("value"), part, 1.0, least_part, _TOLERANCE)
+    # With less noise the mean lacks no more than with the value. One number for all of them keeps
+    # the end a root of a rising function.
+    sources = unmet(part)
+    lacks = may_lack(sources)
+    # The more the noise, the longer the mean, so its upper end reaches the limit first. Each root
+    # is known within the tolerance, which the interval holds as well.
+    parts = [part]
+    for end, added in (("high", lacks), ("low", 0.0)):
+        part = crossing(excess(end, added), part, 1.0, least_part, _TOLERANCE)
+        parts.append(part)
+    # Where the range that is tried ends, nothing was found.
+    shares = [
+        MOST_SHARE * part * widened if 1.01 * least_part < part < 0.999 else math.nan
+        for part, widened in zip(parts, (1.0, 1 - _TOLERANCE, 1 + _TOLERANCE), strict=True)
+    ]
+    alone = excess("high", lacks)(least_part)
+    exceeded = math.isnan(shares[1]) and 0 < alone < math.inf
+    value, low, high = map(question.value, shares)
+    if question.field == "period":
+        low, high = high, low
+    found = Limit(value, low, high)
+    return NoiseLimitRow(case.ranks, quiet, AT_MOST, found, shares[0], lacks, exceeded), sources
+
+
+def crossing(
+    rising: Callable[[float], float], start: float, slope: float, low: float, tolerance: float
+) -> float:
+    """The p in [low, 1] where a function that can only rise with p becomes positive.
+
+    Parameters
+    ----------
+    rising : callable
+        Of p; with the same noise for every p, so that it does rise. It may rise in steps.
+    start, slope : float
+        A guess at the p, and at the rise per unit of ln p there: they decide how long it takes,
+        not what is found.
+    tolerance : float
+        Of ln p.
+
+    Returns
+    -------
+    float
+        About `low` or 1 where the function crosses beyond them.
+
+    Examples
+    --------
+    >>> from math import log
+    >>> round(crossing(lambda p: log(p / 0.02), 0.01, 1.0, 1e-9, 1e-6), 6)
+    0.02
+    """
+    ends = (math.log(low), 0.0)
+    x = min(max(math.log(start), ends[0]), ends[1])
+    value = rising(math.exp(x))
+    side = 1 if value > 0 else 0  # which end of the bracket x is
+    step = min(max(abs(value) / slope, 0.0) + 0.4 * tolerance, _LONGEST_STEP)
+    bracket, values = [x, x], [value, value]
+    while True:  # away from the guess in growing steps until the sign changes
+        if x == ends[1 - side]:
+            return math.exp(x)
+        x = max(x - step, ends[0]) if side else min(x + step, ends[1])
+        value = rising(math.exp(x))
+        if (value > 0) != bool(side):
+            bracket[1 - side], values[1 - side] = x, value
+            break
+        bracket[side], values[side] = x, value
+        step *= 2
+    return math.exp(_regula_falsi(rising, bracket, values, tolerance))
+
+
+def _regula_falsi(
+    rising: Callable[[float], float], bracket: list[float], values: list[float], tolerance: float
+) -> float:
+    """The straight line through both ends, and every third time the middle."""
+    for turn in range(_MOST_EVALUATIONS):
+        (a, b), (f, g) = bracket, values
+        if b - a <= tolerance:
+            break
+        part = -f / (g - f) if g > f and turn % 3 < 2 else 0.5
+        # Not onto an end: a little beyond the crossing, so that the other end moves as well.
+        part = min(max(part, 0.4 * tolerance / (b - a)), 1 - 0.4 * tolerance / (b - a))
+        x = a + part * (b - a)
+        value = rising(math.exp(x))
+        end = int(value > 0)
+        bracket[end], values[end] = x, value
+    return 0.5 * (bracket[0] + bracket[1])

@@ -1,0 +1,1 @@
+"""Figures of the papers (matplotlib): redundancy, overhead, fits, budgets, theory, congestion."""
