@@ -658,6 +658,25 @@ def test_which_differences_matter(difference, added, matters):
     assert speeds.matters(0.1) == matters
 
 
+def test_the_note_on_order_has_what_matters_alone():
+    """11.81 against 11.78 us is no reason to take another order; the longest or speeds may be."""
+    first = OrderCheck(50, 10, 25, -0.03e-6, 11.81e-6, 0, 0, 1e-6)
+    assert first.warning(100e-6, "do this") == []
+    longest = first._replace(longest_difference=-9e-6, longest_added=40e-6)
+    [told] = longest.warning(1e-3, "do this")
+    assert "11.81" not in told
+    assert "the longest (25) take 40 µs more" in told
+    assert "31 µs more as operations arrive" in told
+    assert (longest.matters(1e-3), longest.changes_mean(1e-3)) == (True, False)
+    speeds = first._replace(mean_difference=4.97e-6, longest_difference=5e-6,
+                            noise_free_difference=5e-6)  # fmt: skip
+    [told] = speeds.warning(100e-6, "do this")
+    assert "11.81" not in told
+    assert "the run time without noise differs by +5 µs as operations arrive" in told
+    assert speeds.changes_mean(100e-6)
+    assert speeds.warning(1e-3, "do this") == []  # half a per cent of the run time
+
+
 @pytest.mark.parametrize("factor", [0, 0.5, 1, 2])
 def test_an_order_in_which_noise_does_another_share(factor, monkeypatch):
     """All of that is an effect of the order, and nothing of having chosen the longest."""

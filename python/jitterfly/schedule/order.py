@@ -67,39 +67,55 @@ class OrderCheck(NamedTuple):
 
     def matters(self, mean: float) -> bool:
         """Whether it changes what noise adds, or the run time, whose mean is given, by much."""
-        pairs = [(self.mean_difference, self.mean_added)]
-        if self.first < self.realizations:
-            pairs.append((self.longest_difference, self.longest_added))
-        return any(
-            abs(difference - self.noise_free_difference) > max(_MUCH_OF_ADDED * abs(added), _TICK)
-            or abs(difference) > _MUCH_OF_MEAN * mean
-            for difference, added in pairs
+        return any((self.changes_mean(mean), self._changes_longest(mean)))
+
+    def changes_mean(self, mean: float) -> bool:
+        """Whether it does so on average, and not of the longest realizations alone."""
+        return self._speeds_matter(mean) or self._noise_matters(
+            self.mean_difference, self.mean_added, mean
         )
 
+    def _changes_longest(self, mean: float) -> bool:
+        return self.first < self.realizations and self._noise_matters(
+            self.longest_difference, self.longest_added, mean
+        )
+
+    def _noise_matters(self, difference: float, added: float, mean: float) -> bool:
+        by_noise = abs(difference - self.noise_free_difference)
+        return by_noise > min(max(_MUCH_OF_ADDED * abs(added), _TICK), _MUCH_OF_MEAN * mean)
+
+    def _speeds_matter(self, mean: float) -> bool:
+        return abs(self.noise_free_difference) > _MUCH_OF_MEAN * mean
+
     def warning(self, mean: float, advice: str) -> list[str]:
-        """A line where the order matters, which ends in what to do.
+        """A line where the order matters, which says for what, and ends in what to do.
 
         `mean`: the mean run time in the order without noise, seconds.
         """
-        if not self.matters(mean):
+        parts = []
+        if self._noise_matters(self.mean_difference, self.mean_added, mean):
+            takes = "take" if self.first > 1 else "takes"
+            parts.append(
+                f"{self._the_first()} {takes} "
+                f"{self._in_both_orders(self.mean_added, self.mean_difference)}"
+            )
+        if self._changes_longest(mean):
+            parts.append(
+                f"of those checked, the longest ({self.realizations - self.first}) take "
+                f"{self._in_both_orders(self.longest_added, self.longest_difference)}"
+            )
+        if self._speeds_matter(mean):
+            parts.append(self._of_speeds())
+        if not parts:
             return []
-        alone = self.noise_free_difference
-
-        def both(added: float, difference: float) -> list[str]:
-            return [show_seconds(added), show_seconds(added + difference - alone)]
-
-        fixed, free = both(self.mean_added, self.mean_difference)
-        told = (
-            f"{self._the_first()} {'take' if self.first > 1 else 'takes'} {fixed} more than the "
-            f"run time without noise in the order that is executed, and {free} more as operations "
-            "arrive"
-        )
-        if self.first < self.realizations:
-            fixed, free = both(self.longest_added, self.longest_difference)
-            told += f" (the {self.realizations - self.first} longest {fixed} and {free})"
-        parts = [told] if self.mean_added or self.longest_added or not alone else []
-        parts += [self._of_speeds()] if alone else []
         return [f"the order of competing operations matters here: {'; '.join(parts)}; {advice}"]
+
+    def _in_both_orders(self, added: float, difference: float) -> str:
+        arrived = added + difference - self.noise_free_difference
+        return (
+            f"{show_seconds(added)} more than the run time without noise in the order that is "
+            f"executed, and {show_seconds(arrived)} more as operations arrive"
+        )
 
     def _the_first(self) -> str:
         return f"the first {self.first} realizations" if self.first > 1 else "the first realization"

@@ -315,11 +315,12 @@ class ScheduleResult(ResultTable):
 
     @property
     def order_matters(self) -> bool:
-        """Whether `order_check` found that noise adds much more, or much less, in that of arrival.
+        """Whether `order_check` found that the mean is another one by much in that of arrival.
 
         False where there was no check.
         """
-        return bool(self._order_warning())
+        check = self.order_check
+        return check is not None and check.changes_mean(float(self.samples.mean()))
 
     def _order_warning(self) -> list[str]:
         """A line where another order of competing operations changes what noise does by much."""
