@@ -7,8 +7,8 @@ import pytest
 from support.commands import last_error
 
 import jitterfly as jf
-from jitterfly.cli import main
 from jitterfly import noise_limit
+from jitterfly.cli import main
 
 NOISE = jf.PeriodicNoise("1ms", "10us", start="stationary")
 SILENT = {  # network, algorithm, what would give the CPU work
