@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .algorithms import Algorithm, Butterfly
-from .algorithms.algorithm import MOST_ROUNDS
+from .algorithms.algorithm import MOST_ROUNDS, Forwarding
 from .cycle import Cycle, lower_cycle, symmetric_timeline
 from .distributions.distribution import LARGEST, Distribution
 from .fields import (
@@ -174,6 +174,11 @@ class Case:
         "rank 0": the times of "completion" when this one rank has the result, which is what theory
         knows (see `jitterfly.theory`).
 
+        With several cycles a T is a loop that makes T redundant exchanges in every cycle: each T
+        is simulated by itself, on the same noise, and takes as long as a case with that
+        `exchanges_after`. So with "arrival" ranks arrive at their own times for each T. "rounds"
+        is one loop, that of all exchanges.
+
     Raises
     ------
     ValueError
@@ -283,6 +288,23 @@ class Case:
         """Whether ranks differ in their speed by draws."""
         return any(isinstance(noise, SpeedNoise) for noise in self.noise)
 
+    @property
+    def loops(self) -> tuple[Case, ...]:
+        """The cases whose programs give its columns, by ascending T; often it alone.
+
+        One program has the completions of all T of its first collective, and no more: later ones
+        begin when all exchanges of those before are paid for. The last loop, of all exchanges, is
+        what such a case does where nobody asks for other T.
+        """
+        algorithm = self.algorithm
+        if self.cycles == 1 or self.observe == "rounds" or not isinstance(algorithm, Forwarding):
+            return (self,)
+        most = algorithm.forwards(self.ranks)
+        if most == 0:
+            return (self,)
+        fewer = (algorithm.with_forwards(T) for T in range(most))
+        return tuple(_one_loop(self, loop) for loop in (*fewer, algorithm))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for TOML and JSON; `from_dict` makes the case again."""
         values: dict[str, Any] = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
@@ -307,7 +329,14 @@ class Case:
         }
         if self.arrival is not None:
             values["arrival"] = content_of(self.arrival.to_dict())
+        if self.cycles > 1 and self.observe != "rounds" and self._completes_repeatedly:
+            # Records without this have all exchanges in the cycles before the T of a column.
+            values["loops"] = len(self.loops)
         return to_stored(values) | content_of_own(self)
+
+    @property
+    def _completes_repeatedly(self) -> bool:
+        return sum(step.redundancy is not None for step in self.lowered.steps) > 1
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Case:
@@ -331,6 +360,21 @@ class Case:
         if not isinstance(values.get("algorithm", ""), str):  # which the case reads itself
             values["algorithm"] = Algorithm.from_dict(values["algorithm"], "algorithm")
         return cls(**read_parts(values))
+
+
+class OneLoop(Case):
+    """A case with several cycles of which the loop of all its exchanges alone is observed."""
+
+    @property
+    def loops(self) -> tuple[Case, ...]:
+        return (self,)
+
+
+def _one_loop(case: Case, algorithm: Algorithm) -> OneLoop:
+    """A case with fewer of its redundant exchanges, of which nothing must be checked again."""
+    loop = object.__new__(OneLoop)
+    vars(loop).update(vars(case), algorithm=algorithm)
+    return loop
 
 
 def read_parts(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -297,7 +297,7 @@ def compare_measured(
     content = _read(measured, unit, case, chosen)
 
     def samples(one: Case) -> Floats:
-        result = simulate(one, realizations, seed, backend=backend, threads=threads,
+        result = simulate(one.loops[-1], realizations, seed, backend=backend, threads=threads,
                           progress=progress)  # fmt: skip
         return result.samples[:, -1]
 
@@ -432,7 +432,9 @@ def _mean(case: Case, simulated: Floats, confidence: float) -> Estimate:
 
 def _least(case: Case) -> float:
     """What no simulated time lies below, in seconds."""
-    return float(from_ticks(noise_free_observations(case)[-1])) if noise_only_delays(case) else 0.0
+    if not noise_only_delays(case):
+        return 0.0
+    return float(from_ticks(noise_free_observations(case.loops[-1])[-1]))
 
 
 def _row(case: Case, what: str, measured: Estimate, simulated: Estimate) -> AgreementRow:

@@ -14,7 +14,14 @@ from .case import AnyCase, Case, delays, random_sources
 from .cycle import NEVER, is_symmetric, symmetric_timeline
 from .memory import check_allocation
 from .noise import SpeedNoise
-from .program import OVER_RANKS, compile_case, max_min_mean, ranks_of_rows, rows_of_steps
+from .program import (
+    OVER_RANKS,
+    compile_case,
+    join_loops,
+    max_min_mean,
+    ranks_of_rows,
+    rows_of_steps,
+)
 from .steps import ASK, COPY
 from .units import to_ticks
 
@@ -82,17 +89,22 @@ def _max_min_mean(case: Case, poll: Poll | None = None) -> npt.NDArray[np.int64]
     """Latest, earliest and mean of each row of a case without noise; shape (rows, 3). Kept."""
     found = _kept.get(case)
     if found is None:
-        cycle = case.lowered
-        alike = case.is_even and not cycle.table.differs_within_steps
-        if alike and is_symmetric(cycle.steps, case.ranks, cycle.forward):
-            found = np.repeat(_by_one_rank(case)[:, None], 3, axis=1)
-        else:
-            found = _by_engine(case, poll)
+        loops = (_of_loop(loop, poll).ravel() for loop in reversed(case.loops))
+        found = join_loops(case, loops).reshape(-1, 3)
         found.setflags(write=False)
         if len(_kept) >= _MOST_KEPT:
             _kept.pop(next(iter(_kept)), None)
         _kept[case] = found
     return found
+
+
+def _of_loop(case: Case, poll: Poll | None) -> npt.NDArray[np.int64]:
+    """The rows of one program; shape (rows, 3)."""
+    cycle = case.lowered
+    alike = case.is_even and not cycle.table.differs_within_steps
+    if alike and is_symmetric(cycle.steps, case.ranks, cycle.forward):
+        return np.repeat(_by_one_rank(case)[:, None], 3, axis=1)
+    return _by_engine(case, poll)
 
 
 def _by_engine(case: Case, poll: Poll | None) -> npt.NDArray[np.int64]:

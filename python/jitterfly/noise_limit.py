@@ -378,7 +378,7 @@ def noise_limit(
     def run(case: Case, share: float) -> tuple[Case, SlowdownRow]:
         nonlocal tried
         noisy = replace(case, noise=[question.noise(share), *others])
-        result = simulate_checked(noisy, realizations, seed, backend, threads, report)
+        result = simulate_checked(noisy.loops[-1], realizations, seed, backend, threads, report)
         tried += 1
         return noisy, row_of(noisy, result, confidence)
 

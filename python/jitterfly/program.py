@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ _MOST_LISTED = 2**27  # messages: 1.5 GB
 
 
 def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
-    """The engine's program of a case.
+    """The engine's program of a case; of one with several `loops` that of all its exchanges.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def rows_of_steps(case: Case, every_row: bool) -> npt.NDArray[np.int32]:
 
 
 def ranks_of_rows(case: Case) -> npt.NDArray[np.int64]:
-    """How many ranks, from 0, each observed row holds; shape (rows,).
+    """How many ranks, from 0, each row of a case of one program holds; shape (rows,).
 
     Those of the butterfly's levels hold the largest power of two, other rows all ranks.
     """
@@ -170,7 +170,7 @@ def _ranks_in_row(step: Step, ranks: int) -> int:
 
 
 def row_count(case: Case, *, every_row: bool) -> int:
-    """How many rows the engine observes, without making their names."""
+    """How many rows the engine observes in one program, without making their names."""
     one = sum(_observed(case, case.lowered.steps, every_row))
     return one * case.cycles - (case.cycles - 1 if every_row else 0)
 
@@ -178,7 +178,9 @@ def row_count(case: Case, *, every_row: bool) -> int:
 def _observed(case: Case, steps: Sequence[Step], every_row: bool) -> list[bool]:
     if every_row:
         return [bool(step.label) for step in steps]
-    complete = [step.redundancy is not None for step in steps]
+    numbers = [step.redundancy for step in steps if step.redundancy is not None]
+    wanted = numbers[-1:] if case.cycles > 1 else numbers  # see `Case.loops`
+    complete = [step.redundancy in wanted for step in steps]
     if case.observe != "arrival":
         return complete
     begins = [step.label == START for step in steps]
@@ -201,9 +203,14 @@ def rank_rounds(case: AnyCase) -> int:
     """The size of one realization: its messages, ranks times rounds for the butterfly.
 
     Forwards count; a redundant copy belongs to the exchange that it goes with, compute phases do
-    not count. A cycle counts as one message of each rank at least. Of a schedule: its operations.
+    not count. A cycle counts as one message of each rank at least. Where each T is a loop of its
+    own (`Case.loops`), those of all loops. Of a schedule: its operations.
     """
     assert isinstance(case, Case), f"no version for {type(case).__name__}"
+    return sum(map(_messages_of_loop, case.loops))
+
+
+def _messages_of_loop(case: Case) -> int:
     messages = sum(message_count(step, case.ranks) for step in case.lowered.steps)
     return case.cycles * max(messages, case.ranks)
 
@@ -244,7 +251,8 @@ def observation_names(case: AnyCase) -> list[str]:
         With ``observe="completion"`` and "rank 0": "completion", or "T=3", "cycle 2", "cycle 2,
         T=3" where there are several T or cycles. With "spread": "<name>: max", "<name>: min",
         "<name>: mean" for each of them. With "arrival": the same, and before those of each cycle
-        for "start" or "cycle 2, start". With "rounds": the same for each row of `row_labels`.
+        for "start" or "cycle 2, start"; where there are several cycles and T, before each of them
+        for "cycle 2, T=3, start". With "rounds": the same for each row of `row_labels`.
 
     Examples
     --------
@@ -256,12 +264,11 @@ def observation_names(case: AnyCase) -> list[str]:
     assert isinstance(case, Case), f"no version for {type(case).__name__}"
     if case.observe == "rounds":
         names = row_labels(case)
+    elif case.observe == "arrival":
+        pairs = ((start_name(case, row), row.name) for row in completions(case))
+        names = list(dict.fromkeys(name for pair in pairs for name in pair))
     else:
-        names = []
-        for row in completions(case):
-            if case.observe == "arrival" and row.T == 0:
-                names.append(start_name(case, row.cycle))
-            names.append(row.name)
+        names = [row.name for row in completions(case)]
     if case.observe in ("completion", "rank 0"):
         return names
     return [f"{name}: {what}" for name in names for what in _STATISTICS]
@@ -270,9 +277,9 @@ def observation_names(case: AnyCase) -> list[str]:
 _STATISTICS = ("max", "min", "mean")
 
 
-def start_name(case: AnyCase, cycle: int) -> str:
-    """The name of the row in which ranks begin the collective of a cycle, from 1."""
-    return START if case.cycles == 1 else f"cycle {cycle}, {START}"
+def start_name(case: AnyCase, row: CompletionRow) -> str:
+    """The name of the row in which ranks begin the collective that is complete in `row`."""
+    return START if case.cycles == 1 else f"{row.name}, {START}"
 
 
 def observation_shape(case: Case) -> dict[str, list[int] | list[str]]:
@@ -282,11 +289,12 @@ def observation_shape(case: Case) -> dict[str, list[int] | list[str]]:
         shape["step"] = [step.label for step in case.cycle_steps() if step.label]
     else:
         redundancies = list(dict.fromkeys(row.T for row in completions(case)))
-        if case.observe == "arrival":
-            several = len(redundancies) > 1
-            shape["step"] = [START, *([f"T={T}" for T in redundancies] if several else ["end"])]
-        else:
-            shape |= {"T": redundancies} if len(redundancies) > 1 else {}
+        several = len(redundancies) > 1
+        begins = case.observe == "arrival"
+        together = begins and several and len(case.loops) == 1  # all T have one start
+        shape |= {"T": redundancies} if several and not together else {}
+        if begins:
+            shape["step"] = [START, *([f"T={T}" for T in redundancies] if together else ["end"])]
     if case.observe in OVER_RANKS:
         shape["over_ranks"] = list(_STATISTICS)
     return shape
@@ -322,6 +330,8 @@ def completions(case: AnyCase) -> list[CompletionRow]:
     """The rows that a case observes as "completion" and "spread", in their order."""
     assert isinstance(case, Case), f"no version for {type(case).__name__}"
     redundancies = [s.redundancy for s in case.lowered.steps if s.redundancy is not None]
+    if case.cycles > 1 and len(case.loops) == 1:
+        redundancies = redundancies[-1:]
     rows = []
     for cycle in range(1, case.cycles + 1):
         for redundancy in redundancies:
@@ -329,6 +339,24 @@ def completions(case: AnyCase) -> list[CompletionRow]:
             parts += [f"T={redundancy}"] if len(redundancies) > 1 else []
             rows.append(CompletionRow(", ".join(parts) or "completion", redundancy, cycle))
     return rows
+
+
+def join_loops(case: Case, columns: Iterable[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """What all loops of a case observe, as `observation_names` has it; the last axis.
+
+    `columns` are those of each of `Case.loops`, the last one first: it takes the most memory, so
+    that this is known to be enough before the others begin.
+    """
+    count = len(case.loops)
+    if count == 1:
+        return next(iter(columns))
+    joined = np.empty(0, dtype=np.int64)
+    for loop, own in zip(reversed(range(count)), columns, strict=True):
+        each = own.reshape(*own.shape[:-1], case.cycles, -1)
+        if loop == count - 1:
+            joined = np.empty((*each.shape[:-1], count, each.shape[-1]), dtype=np.int64)
+        joined[..., loop, :] = each
+    return joined.reshape(*joined.shape[:-3], -1)
 
 
 def max_min_mean(raw: npt.NDArray[np.int64], ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -323,7 +323,7 @@ class Replay:
 
 def noise_free(case: Case) -> int:
     """Completion without noise, ticks."""
-    return int(noise_free_ticks(case)[-1])
+    return int(noise_free_ticks(case.loops[-1])[-1])
 
 
 def check_levels(network: Network) -> None:

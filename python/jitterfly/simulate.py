@@ -6,6 +6,7 @@ realization is made of, to check this program with another.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from functools import cached_property, singledispatch
@@ -51,6 +52,7 @@ from .program import (
     OVER_RANKS,
     arrange_observations,
     compile_case,
+    join_loops,
     max_min_mean,
     observation_names,
     observation_shape,
@@ -357,12 +359,12 @@ def simulate_checked(
     spread = case.observe in OVER_RANKS
     # Ticks and seconds; with spread, three of each, and the engine's four. And names of columns.
     words = 4 + 3 + 3 if spread else 2
-    held = row_count(case, every_row=case.observe == "rounds") * (
-        realizations * 8 * words + 128 * words
-    )
+    loops = case.loops[::-1]
+    rows = sum(row_count(loop, every_row=case.observe == "rounds") for loop in loops)
+    held = rows * (realizations * 8 * words + 128 * words)
     available = memory.available_bytes()
     memory.check_memory(held, f"the results of {realizations} realizations", available)
-    program = compile_case(case)
+    program = compile_case(loops[0])
     threads = int(threads or 0)
     chosen = choose_backend(program, backend, threads, realizations, held, available)
     statistics = "all" if spread else "max"
@@ -371,17 +373,32 @@ def simulate_checked(
         memory.check_allocation(what),
         reporting(progress, realizations, chosen) as report,
     ):
-        raw = core.simulate(
-            program, seed, first_realization, realizations, statistics, chosen, threads, report
-        )
-    check_times(raw[..., 0] if spread else raw)
+
+        def ticks_of(number: int, loop: Case) -> npt.NDArray[np.int64]:
+            def report_part(done: int) -> None:
+                report((number * realizations + done) // len(loops))  # type: ignore[misc]
+
+            raw = core.simulate(
+                compile_case(loop) if number else program,
+                seed,
+                first_realization,
+                realizations,
+                statistics,
+                chosen,
+                threads,
+                None if report is None else report_part,
+            )
+            check_times(raw[..., 0] if spread else raw)
+            return max_min_mean(raw, ranks_of_rows(loop)) if spread else raw
+
+        ticks = join_loops(case, itertools.starmap(ticks_of, enumerate(loops)))
     return Result(
         case=case,
         seed=seed,
         first_realization=first_realization,
         backend=chosen,
         observations=observation_names(case),
-        ticks=max_min_mean(raw, ranks_of_rows(case)) if spread else raw,
+        ticks=ticks,
         noise_free=from_ticks(noise_free_observations(case)),
     )
 

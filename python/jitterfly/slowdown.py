@@ -333,7 +333,7 @@ def slowdown(
                 progress(len(rows) + (first + done) / total, len(cases), case.ranks)
 
         report(0, count)
-        return simulate_checked(case, count, seed, backend, threads, report, first)
+        return simulate_checked(case.loops[-1], count, seed, backend, threads, report, first)
 
     try:
         for case in cases:

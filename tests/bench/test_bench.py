@@ -74,7 +74,9 @@ def test_rank_rounds_count_exchanges_and_forwards():
         "CS14, 10 cycles": 16 * 40,
     }
     every = jf.Case(16, network=HOCKNEY, algorithm=jf.Butterfly(exchanges_after="all"), cycles=3)
-    assert rank_rounds(every) == 16 * 8 * 3
+    # Each T is a loop of its own.
+    assert rank_rounds(every) == 16 * (4 + 5 + 6 + 7 + 8) * 3
+    assert rank_rounds(every.loops[-1]) == 16 * 8 * 3
     assert rank_rounds(jf.Case(1, network=HOCKNEY, cycles=3)) == 3
 
 

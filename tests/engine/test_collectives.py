@@ -86,7 +86,7 @@ def test_engine_equals_reference(kind, number):
     result = jf.simulate(case, 1, seed=seed, backend="cpu", first_realization=realization)
     ticks = dict(zip(result.observations, result.ticks[0].tolist(), strict=True))
     if case.observe == "completion":
-        assert list(ticks.values()) == completions(run)
+        assert list(ticks.values()) == completions(run, f"{kind} {number}", kind)
     elif case.observe == "rounds":
         for label, row in zip(labels_of(run), expected, strict=True):
             row = [t for t in row if t is not None]
@@ -111,17 +111,27 @@ def test_engine_equals_reference_on_several_levels(kind, number):
     result = jf.simulate(
         replace(case, observe="completion"), 1, seed=seed, backend="cpu",
         first_realization=realization)  # fmt: skip
-    assert result.ticks[0].tolist() == completions(run)
+    expected = completions(run, f"levels {kind} {number}", kind, levels=True)
+    assert result.ticks[0].tolist() == expected
 
 
-def completions(run):
-    """Of each cycle, the last rank's time with T = 0 ... after."""
+def completions(run, seed, *of_pair, **options):
+    """Of each cycle, the last rank's time with T = 0 ... after.
+
+    With several cycles each T is a run of its own, of the same random pair.
+    """
+    loops = dict.fromkeys(range(run.after + 1), run)
+    for T in range(run.after if run.cycles > 1 else 0):
+        _, loops[T], _ = random_pair(random.Random(seed), jf, *of_pair, **options)
+        loops[T].after = T
+        loops[T].execute()
     times = []
     for cycle in range(run.cycles):
-        first = cycle * run.rows_per_cycle + run.final_row
-        if not run.final_row:  # nothing is sent: the cycle's end
-            first = (cycle + 1) * run.rows_per_cycle
-        times += [max(run.rows[first + T]) for T in range(run.after + 1)]
+        for T, loop in loops.items():
+            row = cycle * loop.rows_per_cycle + loop.final_row + T
+            if not loop.final_row:  # nothing is sent: the cycle's end
+                row = (cycle + 1) * loop.rows_per_cycle + T
+            times.append(max(loop.rows[row]))
     return times
 
 

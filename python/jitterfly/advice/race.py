@@ -114,7 +114,7 @@ class CandidateRuns:
 
     def find_noise_free(self, poll: Poll | None = None) -> None:
         """Find out how long it takes without noise: minutes, on very many ranks."""
-        self.noise_free = float(from_ticks(noise_free_ticks(self.case, poll)[-1]))
+        self.noise_free = float(from_ticks(noise_free_ticks(self.case.loops[-1], poll)[-1]))
 
 
 def fitting_candidates(
@@ -199,11 +199,11 @@ def simulate_more(
     if not short:
         return 0
     first = min(len(candidate.samples) for candidate in short)
-    widest = max(group, key=lambda candidate: _forwards(candidate.case))
+    widest = max(group, key=lambda candidate: _forwards(candidate.case)).case.loops[-1]
     result = simulate_checked(
-        widest.case, count - first, seed, first_realization=first, progress=progress, **engine
+        widest, count - first, seed, first_realization=first, progress=progress, **engine
     )
-    columns = {row.T: i for i, row in enumerate(completions(widest.case))}
+    columns = {row.T: i for i, row in enumerate(completions(widest))}
     for candidate in short:
         ticks = result.ticks[len(candidate.samples) - first :, columns[_forwards(candidate.case)]]
         candidate.samples = np.concatenate([candidate.samples, from_ticks(ticks)])

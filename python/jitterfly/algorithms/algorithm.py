@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any, ClassVar, Literal
@@ -250,6 +250,11 @@ class Forwarding(Algorithm):
 
     def forward_ticks(self) -> int:
         return to_ticks(self.forward_cost, "forward_cost")
+
+    def with_forwards(self, T: int) -> Forwarding:
+        """The same with `T` redundant exchanges, which cost what those of this one do."""
+        cost = self.forward_cost if T else 0.0
+        return replace(self, exchanges_after=T, forward_cost=cost)  # type: ignore[type-var]
 
     def send_gap(self, ranks: int, costs: Costs) -> int:
         if self.forwards(ranks) >= 2:

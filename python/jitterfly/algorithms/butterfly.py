@@ -37,7 +37,8 @@ class Butterfly(Forwarding, kind="butterfly"):
     exchanges_after : int or "all"
         Redundant exchanges after the butterfly (Matsumoto & Suda 2012), 0 to K for 2^K ranks (K
         rounded up for other numbers: they are among all ranks). "all" is K. Results for every
-        T = 0 ... exchanges_after come out of one simulation.
+        T = 0 ... exchanges_after come out of one simulation; of several cycles each T is a loop of
+        its own (`Case.observe`).
     copy_levels : None, "all" or list of int
         Levels at which redundant copies are sent inside the butterfly (Chen & Suda), distinct,
         each from 1 to K - 1 (K rounded down). "all" is every such level, None (the default) is

@@ -30,7 +30,7 @@ from ..noise_free import (
     noise_free_observations,
     noise_only_delays,
 )
-from ..program import OVER_RANKS, completions, observation_names, start_name
+from ..program import OVER_RANKS, CompletionRow, completions, observation_names, start_name
 from ..units import TICKS_PER_SECOND
 from .measure import Column, Family, Form, Measure
 from .statistics import quantile_share
@@ -85,9 +85,10 @@ class Select:
     variant : str
         The variant's name; may be left out where there is only one.
     T : int, "last", "best" or "each"
-        Redundant exchanges after the butterfly. "last": all that the case does. "best": the
-        T >= 1 with the smallest mean, as Matsumoto & Suda 2012 define the proposed method. "each":
-        an observable for each T.
+        Redundant exchanges after the butterfly, in every cycle. "last": all that the case does.
+        "best": the T >= 1 with the smallest mean, as Matsumoto & Suda 2012 define the proposed
+        method. "each": an observable for each T. With several cycles each T is simulated by itself,
+        unless all observables of a variant read the last one.
     cycle : int, "last" or "each"
         From 1. None: that of the observable.
     rank : "last" or "mean"
@@ -157,7 +158,7 @@ class Select:
     def completions_in(self, variant: str, case: AnyCase) -> list[Chosen]:
         """What it can mean in `case`: several with "best" and "each", else one at most."""
         rows, cycles = _completions_of(case), case.cycles
-        last_T = max(row[0] for row in rows)
+        last_T = max(row.T for row, *_ in rows)
         mean = self.rank == "mean"
         over_ranks = case.observe in OVER_RANKS
         bounded, met = noise_only_delays(case), has_one_random_source(case)
@@ -167,9 +168,13 @@ class Select:
         def column_of(name: str) -> Column:
             return Column(variant, f"{name}: {'mean' if mean else 'max'}" if over_ranks else name)
 
-        ends = tuple((column_of(name), quiet[mean]) for T, _, name, *quiet in rows if last_T == T)
+        def ends_of(T: int) -> tuple[tuple[Column, int], ...]:
+            return tuple((column_of(row.name), quiet[mean]) for row, *quiet in rows if row.T == T)
+
+        last_ends = ends_of(last_T)
         chosen = []
-        for T, cycle, name, *quiet in rows:
+        for row, *quiet in rows:
+            name, T, cycle = row
             wanted = {"last": last_T == T, "best": T >= 1, "each": True}
             if not (T == self.T if isinstance(self.T, int) else wanted[self.T]):
                 continue
@@ -177,21 +182,22 @@ class Select:
                 continue
             arrivals = None
             if case.observe == "arrival":
-                start = start_name(case, cycle)
+                start = start_name(case, row)
                 arrivals = Column(variant, f"{start}: min"), Column(variant, f"{start}: max")
             column = column_of(name)
+            # Each T is a loop of its own, where there are several cycles.
+            ends = last_ends if cycles == 1 or last_T == T else ends_of(T)
             chosen.append(Chosen(T, cycle, column, quiet[mean], ends, arrivals, bounded, met))
         return chosen
 
 
 @lru_cache(maxsize=16)  # the observables of a cell ask one after the other
-def _completions_of(case: AnyCase) -> tuple[tuple[int, int, str, int, int], ...]:
-    """T, cycle, name and noise-free ticks, latest and mean rank, of each completion of a case."""
+def _completions_of(case: AnyCase) -> tuple[tuple[CompletionRow, int, int], ...]:
+    """Each completion of a case, and its noise-free ticks, latest and mean rank."""
     quiet = dict(zip(observation_names(case), noise_free_observations(case).tolist(), strict=True))
     ends = (": max", ": mean") if case.observe in OVER_RANKS else ("", "")
     latest, mean = ([quiet[row.name + end] for row in completions(case)] for end in ends)
-    rows = zip(completions(case), latest, mean, strict=True)
-    return tuple((row.T, row.cycle, row.name, last, middle) for row, last, middle in rows)
+    return tuple(zip(completions(case), latest, mean, strict=True))
 
 
 def check_number(value: Any, name: str, low: int, high: int, words: tuple[str, ...]) -> None:
@@ -331,6 +337,11 @@ class Observable(Component, ABC):
         """
         mean = [select.variant for select in self.sides().values() if select.rank == "mean"]
         return variants_named(mean, variants)
+
+    def variants_of_several_T(self, variants: Iterable[str]) -> set[str]:
+        """The variants of which it reads other T than the last; `variants` are the names of all."""
+        several = [select.variant for select in self.sides().values() if select.T != "last"]
+        return variants_named(several, variants)
 
     def arrival_variants(self, variants: Iterable[str]) -> set[str]:
         """The variants whose arrivals it reads; `variants` are the names of all."""

@@ -110,7 +110,7 @@ _SEARCHED = 1000  # realizations
 
 def worst_realization(case: Case, seed: int) -> int:
     """The one of the first 1000 realizations that ends last."""
-    result = simulate_checked(case, _SEARCHED, seed)  # `draw` says what hits nothing
+    result = simulate_checked(case.loops[-1], _SEARCHED, seed)  # `draw` says what hits nothing
     return int(result.ticks[:, -1].argmax())
 
 

@@ -146,7 +146,10 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
         them), or noise that can hit nothing anywhere.
     """
     variants = study.variants or (Variant("", Frozen()),)
-    observes = _observed(study.observables.values(), [variant.label for variant in variants])
+    names = [variant.label for variant in variants]
+    observes = _observed(study.observables.values(), names)
+    asked = [one.variants_of_several_T(names) for one in study.observables.values()]
+    several_T = set().union(*asked)
     axes: list[Axis] = [axis for axis in study.axes if not axis.rule]
     axes += order_derived([axis for axis in study.axes if axis.rule])
     cells: list[Cell] = []
@@ -168,6 +171,8 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
                 variant.apply(table)
                 leave_out(table)
                 case = _read_case(table, observes.get(variant.label))
+                if isinstance(case, Case) and variant.label not in several_T:
+                    case = case.loops[-1]
             except (ValueError, RecursionError) as error:
                 raise ValueError(f"{error} [at {cell_name(labels, variant.label)}]") from None
             except Exception as error:  # of a class that the user wrote
