@@ -3,26 +3,38 @@
 An append that fails, as on a full disk, is taken back (`append_whole`).
 
 What is read or replaced is a regular file. A named pipe would block for ever, a device such as
-/dev/zero has no end, and neither may be replaced by a file.
+/dev/zero has no end, and neither may be replaced by a file. What is written is never reached
+through a symbolic link: a file that another one made of it would be changed.
 """
 
 from __future__ import annotations
 
 import errno
+import io
+import math
 import os
 import re
+import secrets
+import shutil
+import socket
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+import time
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
 
 from .units import show_size
 
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
-#: The ending of names that are not meant to stay.
-TEMPORARY = ".tmp"
+#: Names that are not meant to stay: .NAME.HOST.PID.RANDOM.jf-tmp
+_TEMPORARY = re.compile(r"\..+\.(?P<host>[^.]+)\.(?P<pid>[0-9]+)\.[0-9a-f]{16}\.jf-tmp", re.DOTALL)
+_OLD = 24 * 3600  # seconds, after which a temporary file of another host is taken for left behind
 
 #: Bytes of a text that people write, such as a study. Longer ones are refused.
 MOST_TEXT = 2**24
@@ -152,11 +164,18 @@ def _kind_of_file(mode: int) -> str:
     return "a socket" if stat.S_ISSOCK(mode) else "a device"
 
 
+_HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())[:64] or "host"
+_NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_ours: set[str] = set()  # temporary names that this process uses
+_cleaned: set[Path] = set()  # folders in which this process has looked for those of killed ones
+
+
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     """A name beside `path` to write to; it becomes `path` when the block ends without an error.
 
-    The name holds the process's number, so that two processes never write into one file.
+    There is an empty file of that name (of a `folder` nothing), which nobody else writes into: the
+    name has the host, the process and random digits. What killed processes left of such names goes.
 
     Raises
     ------
@@ -165,21 +184,119 @@ def replacing(path: Path) -> Iterator[Path]:
     OSError
         Whatever went wrong, with `path` in it (a full disk names no file by itself).
     """
-    check_replaceable(path)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY}")
-    try:
+    if not folder:
+        check_replaceable(path)
+    with _naming(path), _temporary(path, folder) as temporary:
         yield temporary
-        temporary.replace(path)
+        (_replace_folder if folder else Path.replace)(temporary, path)
+
+
+@contextmanager
+def _temporary(path: Path, folder: bool = False) -> Iterator[Path]:
+    """A temporary name beside `path`, with an empty file; it goes away in the end."""
+    remove_temporaries(path.parent)
+    name = f".{path.name[:32]}.{_HOST}.{os.getpid()}.{secrets.token_hex(8)}.jf-tmp"
+    temporary = path.with_name(name)
+    _ours.add(name)
+    try:
+        if not folder:
+            os.close(os.open(temporary, os.O_WRONLY | _NEW, 0o666))
+        yield temporary
+    finally:
+        _remove(temporary)
+        _ours.discard(name)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise with_path(error, path) from None
-    finally:
-        with suppress(OSError):  # the directory is gone or closed to us: said above, if it matters
-            temporary.unlink(missing_ok=True)
+
+
+def _replace_folder(new: Path, path: Path) -> None:
+    """A folder can not take the place of another at once: that one is moved away before."""
+    with _temporary(path, folder=True) as old:
+        if os.path.lexists(path):
+            path.rename(old)
+        try:
+            new.rename(path)
+        except OSError:
+            if os.path.lexists(old):
+                old.rename(path)
+            raise
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Remove what killed processes left in a folder, by their names; once for each folder."""
+    if folder in _cleaned:
+        return
+    _cleaned.add(folder)
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if (found := _TEMPORARY.fullmatch(path.name)) and _is_left(path, found):
+                _remove(path)
+
+
+def _is_left(path: Path, name: re.Match[str]) -> bool:
+    """Whether nobody writes to a temporary file any more."""
+    if path.name in _ours:
+        return False
+    try:
+        if time.time() - path.lstat().st_mtime > _OLD:
+            return True
+        if name["host"] != _HOST:
+            return False  # of whose processes nothing is known here
+        pid = int(name["pid"])
+        if pid != os.getpid():
+            os.kill(pid, 0)
+        return pid == os.getpid()  # of an earlier process: this one knows its own
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):  # it is gone; or the process is another user's
+        return False
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):  # the folder is gone or closed to us
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, content: bytes, *, sync: bool = True) -> None:
     """Write a small file at once; without `sync` leave it to the caller to call `synchronize`."""
-    with replacing(path) as temporary, temporary.open("wb") as file:
+    with replacing(path) as temporary:
+        _fill(temporary, content, sync)
+
+
+def write_together(files: Mapping[Path, bytes], obsolete: Sequence[Path] = ()) -> None:
+    """Write small files, and remove those that are `obsolete`.
+
+    They take their places in their order. Before the first one does, the others and what is
+    obsolete go away: a kill in between leaves no file beside one of another content.
+    """
+    gone = [*list(files)[1:], *obsolete]
+    for path in (*files, *obsolete):
+        check_replaceable(path)
+    with ExitStack() as stack:
+        temporary = {}
+        for path, content in files.items():
+            with _naming(path):
+                temporary[path] = stack.enter_context(_temporary(path))
+                _fill(temporary[path], content, True)
+        for path in gone:
+            with _naming(path):
+                path.unlink(missing_ok=True)
+        for path, new in temporary.items():
+            with _naming(path):
+                new.replace(path)
+
+
+def _fill(path: Path, content: bytes, sync: bool) -> None:
+    with path.open("wb") as file:
         file.write(content)
         file.flush()
         if sync:
@@ -208,13 +325,10 @@ def append_whole(path: Path, content: bytes | bytearray | memoryview, at: int) -
     Raises
     ------
     OSError
-        With `path` in it, such as a full disk.
+        With `path` in it, such as a full disk, or a symbolic link.
     """
     new = not path.exists()
-    try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise with_path(error, path) from None
+    file = open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         if os.fstat(file).st_size > at:
             os.ftruncate(file, at)
@@ -231,6 +345,64 @@ def append_whole(path: Path, content: bytes | bytearray | memoryview, at: int) -
         raise
     finally:
         os.close(file)
+
+
+def open_own(path: Path, flags: int) -> int:
+    """Open a file that no user puts there, such as a lock: it must be a file by itself.
+
+    Raises
+    ------
+    OSError
+        With `path` in it: it is a symbolic link, a pipe or a device, or can not be opened.
+    """
+    with _naming(path):
+        try:
+            # A pipe is not waited for, as it must not be one.
+            file = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                error.strerror = "it is a symbolic link; put a file there"
+            raise
+        if not stat.S_ISREG(mode := os.fstat(file).st_mode):
+            os.close(file)
+            raise OSError(errno.EINVAL, f"it must be a file, it is {_kind_of_file(mode)}")
+    return file
+
+
+def read_npz(content: bytes, most: int) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a .npz file, of at most `most` bytes together; none of objects.
+
+    NumPy allocates what a header asks for, and unpacks all there is, before it looks further.
+
+    Raises
+    ------
+    ValueError
+        It is damaged, or holds more.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+            known = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack without a limit
+            if any(one.compress_type not in known for one in members):
+                raise ValueError("it is packed in another way")
+            if sum(one.file_size for one in members) > most:
+                raise ValueError(f"it must hold at most {show_size(most)}")
+            return {one.filename.removesuffix(".npy"): _read_array(archive, one)
+                    for one in members}  # fmt: skip
+    except Exception as error:  # a dozen classes, of zipfile, zlib, ast and numpy
+        raise ValueError(f"no .npz file ({error})") from None
+
+
+def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
+    with archive.open(member) as file:
+        content = io.BytesIO(file.read(member.file_size))
+    readers = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
+    shape, in_columns, kind = readers[np.lib.format.read_magic(content)[0]](content)
+    at = content.tell()
+    if kind.hasobject or math.prod(shape) * kind.itemsize != len(content.getvalue()) - at:
+        raise ValueError(f"{member.filename} is of another size")
+    values = np.frombuffer(content.getvalue(), kind, offset=at).copy()
+    return values.reshape(shape, order="F" if in_columns else "C")
 
 
 def with_path(error: OSError, path: Path) -> OSError:

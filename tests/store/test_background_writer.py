@@ -216,7 +216,7 @@ def test_new_files_are_synchronized_behind_and_replaced_ones_before(tmp_path, mo
     def fsync(handle):
         name = Path(f"/proc/self/fd/{handle}").readlink().name
         behind = threading.current_thread() is not threading.main_thread()
-        synchronized.append((name.split(".")[0], behind))
+        synchronized.append((name.removeprefix(".").split(".")[0], behind))
         real(handle)
 
     monkeypatch.setattr(os, "fsync", fsync)

@@ -258,7 +258,7 @@ def test_datasets_read_back(out, suffix, text, seed):
         assert {key: value.dtype.kind for key, value in read.data_vars.items()} == {
             key: value.dtype.kind for key, value in wanted.data_vars.items()
         }
-    assert not list(out.parent.glob("*.tmp"))
+    assert not list(out.parent.glob("*tmp"))
 
 
 def test_tables_read_back(out):

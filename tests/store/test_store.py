@@ -6,6 +6,7 @@ import os
 import pickle
 import random
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -29,12 +30,16 @@ from support.small_store import (
     ticks,
 )
 
+from jitterfly import files
 from jitterfly.observables import Target
 from jitterfly.store import Store
 from jitterfly.store import run_directory as locks
+from jitterfly.store.cell_progress import run_progress
+from jitterfly.store.export import read_numbers
 from jitterfly.store.metadata import digest
 from jitterfly.store.record_files import RecordSeries
 from jitterfly.studies import Study, parse_study
+from jitterfly.sweep import run
 
 
 @pytest.fixture
@@ -490,11 +495,60 @@ def test_file_systems_without_locks(out, monkeypatch, number):
     make(out)
 
 
-def test_what_a_killed_run_left_is_cleared(out):
+def test_what_a_killed_run_left_is_cleared(out, monkeypatch):
+    """And nothing else: the user may have files that end in .tmp."""
     make(out)
-    (out / "store.json.123.tmp").write_text("half")
+    killed = FORKSERVER.Process(target=int)
+    killed.start()
+    killed.join()
+    left = f".store.json.{files._HOST}.{killed.pid}.{'0' * 16}.jf-tmp"
+    for name in (left, "mine.tmp", "store.json.123.tmp", "records/mine.tmp"):
+        (out / name).write_text("half")
+    monkeypatch.setattr(files, "_cleaned", set())  # as another process
     make(out)
-    assert not list(out.rglob("*.tmp"))
+    there = {path.relative_to(out).as_posix() for path in out.rglob("*tmp")}
+    assert there == {"mine.tmp", "store.json.123.tmp", "records/mine.tmp"}
+
+
+@pytest.mark.parametrize("name", [".lock", "records/*.jfr"])
+def test_no_file_of_the_user_is_changed_through_a_link(out, name):
+    make(out)
+    (file,) = list(out.glob(name))[:1]
+    mine = out.parent / "mine"
+    mine.write_bytes(content := file.read_bytes() + b"mine")
+    file.unlink()
+    file.symlink_to(mine)
+    with pytest.raises(OSError, match="it is a symbolic link; put a file there") as caught:
+        make(out, study(old="max = 200", new="max = 250"))
+    assert caught.value.filename == str(file)
+    assert mine.read_bytes() == content
+
+
+@pytest.mark.parametrize("name", [".lock", "records/*.jfr", "store.json", "progress.json"])
+def test_no_pipe_is_waited_for(out, name):
+    run(study(), out)
+    (file,) = list(out.glob(name))[:1]
+    file.unlink()
+    os.mkfifo(file)
+    process = FORKSERVER.Process(target=_use, args=(out,), daemon=True)
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0, name
+    if name == "progress.json":
+        return  # made anew
+    with pytest.raises((OSError, ValueError), match=r"it is a pipe|is damaged"):
+        make(out, study(old="max = 200", new="max = 250"))
+
+
+def _use(out):
+    """Read a run, and go on with it; errors are errors."""
+    for call in (
+        run_progress,
+        read_numbers,
+        lambda path: make(path, study(old="max = 200", new="max = 250")),
+    ):
+        with suppress(OSError, ValueError):
+            call(out)
 
 
 def filling(path, told=os.devnull):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..fields import shorten
-from ..files import check_output
+from ..files import check_output, open_input
 from ..progress import ProgressLine
 from ..units import parse_seconds, show_seconds
 from .options import integer, naming_options, value
@@ -222,7 +222,7 @@ def _stem(path: Path) -> str:
 def _is_noise_file(path: Path) -> bool:
     from ..measured import noisefile
 
-    with path.open("rb") as file:
+    with open_input(path) as file:
         return noisefile.recognise(file.read(100).decode("utf-8", "replace"))
 
 

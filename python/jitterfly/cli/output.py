@@ -27,7 +27,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from ..fields import counted, shorten
-from ..files import check_output, check_replaceable, make_directory, read_whole, write_whole
+from ..files import check_output, make_directory, read_whole, write_together
 from ..info import __version__
 from ..old_names import from_stored
 from ..progress import Phases
@@ -255,7 +255,7 @@ def check_out(
     try:
         stored = from_stored(json.loads(read_whole(out / f"{name}.json")))
         before = {key: stored[key] for key in asked if key not in free}
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise ValueError(
             f"{out} holds {there[0]}, which does not say what was asked; {way_out}"
         ) from None
@@ -343,14 +343,12 @@ def write_files(
 def write_answer(out: Path, name: str, table: str, json_text: str) -> list[Path]:
     """Write the table and the JSON of an answer into a directory; their paths.
 
+    The JSON comes first: it says what was asked, without which `check_out` refuses the directory.
     An earlier answer's picture is removed: it may not be drawn again.
     """
-    check_replaceable(out / f"{name}.png")
-    (out / f"{name}.png").unlink(missing_ok=True)
-    paths = [out / f"{name}.csv", out / f"{name}.json"]
-    for path, text in zip(paths, (table, json_text), strict=True):
-        write_whole(path, text.encode())
-    return paths
+    csv, json_file, png = (out / f"{name}.{ending}" for ending in ("csv", "json", "png"))
+    write_together({json_file: json_text.encode(), csv: table.encode()}, [png])
+    return [csv, json_file]
 
 
 def show_phases(begun: float | None = None) -> Phases:

@@ -117,12 +117,18 @@ def figure(
 
 @contextmanager
 def drawing(**settings: Any) -> Iterator[None]:
-    """Our settings of matplotlib, for the block only; a glyph that no font has becomes a box."""
+    """Our settings of matplotlib, for the block only; a glyph that no font has becomes a box.
+
+    Those of the user's matplotlibrc do not count: with ``text.usetex`` a picture would need LaTeX,
+    and what is text here would be commands of it.
+    """
     import matplotlib as mpl
 
     from .style import RC
 
-    with mpl.rc_context(RC | settings), warnings.catch_warnings():
+    with mpl.rc_context(), warnings.catch_warnings():
+        mpl.rcdefaults()
+        mpl.rcParams.update(RC | settings)
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
 

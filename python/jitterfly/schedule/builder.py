@@ -19,7 +19,7 @@ import numpy as np
 from ..algorithms import Algorithm
 from ..case import Case
 from ..fields import check_integer, counted, shorten
-from ..files import check_output, write_whole
+from ..files import check_output, write_together
 from ..goal_export import (
     MOST_MESSAGES,
     RankOperations,
@@ -316,10 +316,10 @@ class ScheduleBuilder:
             for name, there in self._marks.items()
             for rank, number in there
         ]
-        for file, text in [(path, self.text()), (marks, "".join(lines))]:
-            if file is not None:
-                check_output(Path(file))
-                write_whole(Path(file), text.encode())
+        files = {Path(path): self.text()} | ({} if marks is None else {Path(marks): "".join(lines)})
+        for file in files:
+            check_output(file)
+        write_together({file: text.encode() for file, text in files.items()})
 
     def build(self) -> Schedule:
         """The schedule, with its marks: `simulate_schedule` runs it.

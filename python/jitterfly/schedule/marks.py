@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ..fields import shorten
-from ..files import open_input
+from ..files import open_input, read_whole
 from ..units import from_ticks, show_seconds
 from .schedule import KINDS, Marks, Schedule
 
@@ -115,8 +115,7 @@ def _count(text: str, name: str, least: int) -> int:
 
 def _from_file(schedule: Schedule, path: Path) -> Marks:
     try:
-        with open_input(path) as file:
-            lines = file.read().decode().splitlines()
+        lines = read_whole(path).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         what = getattr(error, "strerror", None) or error
         raise ValueError(f"marks: {path} can not be read ({what})") from None

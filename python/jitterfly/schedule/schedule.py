@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backends import core
-from ..files import TEMPORARY, check_replaceable, compression, open_input
+from ..files import compression, open_input, replacing
 
 KINDS = {"send": 1, "recv": 2, "calc": 3}
 """The engine's numbers of the kinds of operations, by GOAL's words."""
@@ -121,14 +121,10 @@ class Schedule:
             The file can not be written.
         """
         path = Path(path)
-        check_replaceable(path)
-        part = path.with_name(path.name + TEMPORARY)
         try:
-            with part.open("w+b") as file:
+            with replacing(path) as temporary, temporary.open("w+b") as file:
                 self._mapped.write(file.fileno())
-            part.replace(path)
         except (OSError, RuntimeError) as error:
-            part.unlink(missing_ok=True)
             raise ValueError(f"{path}: {getattr(error, 'strerror', error)}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:

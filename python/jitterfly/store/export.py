@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..fields import shorten
-from ..files import TEMPORARY, check_replaceable, replacing, with_path
+from ..files import check_replaceable, replacing
 from ..memory import show_bytes
 from ..optional_packages import package
 from ..progress import timed_phase
@@ -114,16 +114,8 @@ def _zarr(numbers: Numbers, path: Path) -> None:
     dataset = _named(dataset_of(numbers), path)
     if path.exists() and not (path / ".zgroup").exists():
         raise ValueError(f"{path} is there and is no zarr group; choose another name")
-    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY}")
-    try:
+    with replacing(path, folder=True) as temporary:
         dataset.to_zarr(temporary, mode="w", consolidated=True, **format2)
-        if path.exists():  # a directory can not be put in place of another at once
-            shutil.rmtree(path)
-        temporary.rename(path)
-    except OSError as error:
-        raise with_path(error, path) from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _csv(numbers: Numbers, path: Path) -> None:

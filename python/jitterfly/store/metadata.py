@@ -150,7 +150,7 @@ def write_study(path: Path, study: Study) -> list[Path]:
     new = []
     for file, source in named.items():
         copy, content = path / COPIES / copy_name(file), read_whole(source)
-        if not copy.exists() or copy.read_bytes() != content:
+        if not copy.exists() or read_whole(copy) != content:
             copy.parent.mkdir(exist_ok=True)
             new += _write(copy, content)
     return new + _write(path / STORED_STUDY, study.text.encode())

@@ -20,7 +20,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from ..files import append_whole
+from ..files import append_whole, open_input
 from ..studies import Cell
 from .background_writer import BackgroundWriter
 from .record_format import (
@@ -205,7 +205,7 @@ class RecordFile:
         self._entries = {}
         self.looks += 1
         try:
-            with self.path.open("rb") as file:
+            with open_input(self.path) as file:
                 self._size = file.seek(0, os.SEEK_END)
                 for item in scan(file):
                     if isinstance(item, Record):
@@ -323,7 +323,7 @@ class RecordSeries:
             return
         here = first
         entries = sorted(self.entries, key=lambda entry: entry.span)
-        with self.path.open("rb", buffering=0) as file:
+        with open_input(self.path) as file:
             for entry in entries:
                 start, stop = max(here, entry.first), min(entry.end, end)
                 if start < stop:
@@ -334,7 +334,7 @@ class RecordSeries:
     def payload(self, number: int) -> bytes:
         """The content of ``entries[number]``."""
         entry = self.entries[number]
-        with self.path.open("rb", buffering=0) as file:
+        with open_input(self.path) as file:
             return self._payload(file, entry)
 
     def _payload(self, file: BinaryIO, entry: Entry) -> bytes:

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..files import TEMPORARY, write_whole
+from ..files import open_input, open_own, read_whole, remove_temporaries, write_whole
 from ..find_noise_files import COPIES, STORED_STUDY, digest_of
 from ..studies import Study
 from .metadata import META, changed_fields, differences, joined, read_meta, versions
@@ -30,6 +30,7 @@ LOCK = ".lock"
 UNKNOWN = "not known"
 # File systems of clusters are often mounted without locks.
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
+_LOCK_BYTES = 4096
 _TRIES, _PAUSE = 4, 0.05  # `holder` has the lock for a moment
 
 
@@ -54,16 +55,16 @@ def locked(path: Path) -> Iterator[None]:
         what = f"the directory of the run can not be made ({error.strerror})"
         raise OSError(error.errno, what, str(path)) from None
     try:
-        opened = (path / LOCK).open("a")
+        file = open_own(path / LOCK, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         if not (path / META).is_file():
             raise
         what = f"{error.strerror}; `jitterfly plot {path}` and Store.open only read what is there"
         raise OSError(error.errno, what, error.filename) from None
-    with opened as file:
+    with os.fdopen(file, "r+") as opened:
         for left in reversed(range(_TRIES)):
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 if not left:
@@ -77,9 +78,9 @@ def locked(path: Path) -> Iterator[None]:
                 if error.errno not in _NO_LOCKS:
                     raise
                 break
-        file.truncate(0)
-        file.write(f"pid {os.getpid()} on {socket.gethostname()}\n")
-        file.flush()
+        opened.truncate(0)
+        opened.write(f"pid {os.getpid()} on {socket.gethostname()}\n")
+        opened.flush()
         yield
 
 
@@ -90,20 +91,20 @@ def holder(path: Path) -> str | None:
     system has no locks, or the file can not be read.
     """
     try:
-        with (path / LOCK).open("rb") as file:
+        with open_input(path / LOCK) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return _lock_holder(path)
     except FileNotFoundError:  # no run has begun here
         return None
-    except OSError:
+    except (OSError, ValueError):
         return UNKNOWN
     return None
 
 
 def _lock_holder(path: Path) -> str:
     try:
-        return (path / LOCK).read_text(encoding="utf-8").strip()
+        return read_whole(path / LOCK, _LOCK_BYTES).decode().strip()
     except (OSError, ValueError):
         return ""
 
@@ -159,7 +160,7 @@ def _other_run_error(path: Path, what: str) -> ValueError:
 
 def _heads(file: Path) -> Iterator[dict[str, Any]]:
     """The headers of the records up to the first damaged one."""
-    with file.open("rb") as opened:
+    with open_input(file) as opened:
         at, end = 0, opened.seek(0, 2)
         while not isinstance(head := read_head(opened, at, end), str):
             header, body, size, _ = head
@@ -219,8 +220,7 @@ def resume_or_clear(
         Another study is there, unless `force`.
     """
     records = path / RECORDS
-    for left in (*path.glob(f"*{TEMPORARY}"), *records.glob(f"*{TEMPORARY}")):
-        left.unlink()  # of a run that was killed
+    remove_temporaries(path)
     try:
         if not (path / META).exists():
             check_orphans(path, study)
@@ -270,7 +270,7 @@ def study_of(path: Path) -> str:
     """
     meta: dict[str, Any] = read_meta(path)
     meta.pop("backend")  # becomes known while the run goes on
-    parts = [_FORMAT, meta, versions(), (path / STORED_STUDY).read_bytes().hex()]
+    parts = [_FORMAT, meta, versions(), read_whole(path / STORED_STUDY).hex()]
     parts += [[file.name, digest_of(file)] for file in sorted((path / COPIES).glob("*"))]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -304,7 +304,7 @@ def write_cached(file: Path, content: bytes, fingerprint: str) -> None:
 def read_cached(file: Path) -> Cached | None:
     """What is in `file`, of whatever records; None where there is nothing that is whole."""
     try:
-        line, _, content = file.read_bytes().partition(b"\n")
+        line, _, content = read_whole(file).partition(b"\n")
         head = json.loads(line)
         if head["sha256"] != hashlib.sha256(content).hexdigest():
             return None

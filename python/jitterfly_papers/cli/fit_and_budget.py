@@ -196,13 +196,14 @@ def _plain(fitted: Any, two_sources: bool) -> dict[str, Any]:
 
 def _write_fits(fits: list[Any], out: Path, two_sources: bool) -> list[str]:
     """Tables, and pictures of what has one source; the names of the files."""
-    from jitterfly.files import write_whole
+    from jitterfly.files import write_together
     from jitterfly.plots import draw
 
     out.mkdir(parents=True, exist_ok=True)
-    write_whole(out / "fit.csv", _parameters_csv(fits, two_sources).encode())
     points = [row for fitted in fits for row in _rows_of_points(fitted)]
-    write_whole(out / "points.csv", csv_text([_POINT_COLUMNS, *points]).encode())
+    table = csv_text([_POINT_COLUMNS, *points])
+    parameters = _parameters_csv(fits, two_sources)
+    write_together({out / "fit.csv": parameters.encode(), out / "points.csv": table.encode()})
     names = ["fit.csv", "points.csv"]
     if two_sources or not draw.can_draw():
         return names
@@ -350,7 +351,7 @@ def _budget_rows(answer: Any, curves: list[list[Any]]) -> list[dict[str, Any]]:
 
 
 def _write_budget(answer: Any, curves: list[list[Any]], out: Path) -> list[str]:
-    from jitterfly.files import write_whole
+    from jitterfly.files import write_together
     from jitterfly.plots import draw
 
     from ..inference.budget import AT_MOST
@@ -358,7 +359,7 @@ def _write_budget(answer: Any, curves: list[list[Any]], out: Path) -> list[str]:
     out.mkdir(parents=True, exist_ok=True)
     rows = _budget_rows(answer, curves)
     table = csv_text([rows[0].keys(), *(row.values() for row in rows)])
-    write_whole(out / "budget.csv", table.encode())
+    write_together({out / "budget.csv": table.encode()}, [out / "budget.png"])
     some = any(point.state == AT_MOST for curve in curves for point in curve)
     if not (some and draw.can_draw()):  # nothing to see, or no way to draw it
         return ["budget.csv"]

@@ -6,7 +6,6 @@ import io
 import json
 import textwrap
 import time
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from jitterfly.congestion import (
     bisection_bandwidth,
 )
 from jitterfly.fields import check_choice
-from jitterfly.files import write_whole
+from jitterfly.files import read_npz, read_whole, write_together, write_whole
 from jitterfly.plots.draw import can_draw, drawing, save
 from jitterfly.progress import Tell, show_duration
 from jitterfly.result_table import csv_text, value_low_high
@@ -181,12 +180,16 @@ def _keep(folder: Path, points: Sequence[FigurePoint], count: int) -> None:
 def _kept(folder: Path, chosen: Sequence[Setting], count: int) -> list[FigurePoint] | None:
     """The points of an earlier call for the same; None where there are none."""
     try:
-        with np.load(io.BytesIO((folder / _POINTS).read_bytes())) as file:
-            if not _is_key(str(file["key"]), chosen, count):
-                return None
-            samples = [file[f"samples{i}"] for i in range(2 * len(chosen))]
-            backends = [str(name) for name in file["backends"]]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # damaged: made anew
+        file = read_npz(read_whole(folder / _POINTS), (8 * count + 4096) * (2 * len(chosen) + 2))
+        if not _is_key(str(file["key"]), chosen, count):
+            return None
+        samples = [file[f"samples{i}"] for i in range(2 * len(chosen))]
+        backends = [str(name) for name in file["backends"]]
+        good = [one.ndim == 1 and 2 <= len(one) <= count and one.dtype == float for one in samples]
+        pairs = zip(samples[::2], samples[1::2], strict=True)
+        if not all(good) or any(len(a) != len(b) for a, b in pairs) or len(backends) != len(good):
+            return None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):  # damaged: made anew
         return None
     cases = [case for setting in chosen for case in (setting.case, setting.case.unperturbed())]
     results = [
@@ -260,9 +263,10 @@ def network_study(
     path = Path(out)
     path.mkdir(parents=True, exist_ok=True)  # before minutes of work, not after
     points = run_settings(chosen, count, seed, tell)
-    write_whole(path / SLOWDOWNS, slowdowns(points).encode())
-    write_whole(path / BANDWIDTHS, _bandwidths(given, count, seed, quick, progress).encode())
-    write_whole(path / FINDINGS, (findings(points) + "\n").encode())
+    bandwidths = _bandwidths(given, count, seed, quick, progress)
+    texts = {SLOWDOWNS: slowdowns(points), BANDWIDTHS: bandwidths}
+    texts[FINDINGS] = f"{findings(points)}\n"
+    write_together({path / name: text.encode() for name, text in texts.items()})
     if can_draw():
         progress("pictures")
         _write_pictures(points, path, seed)

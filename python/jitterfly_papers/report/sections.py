@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from jitterfly.fields import grouped
-from jitterfly.files import write_whole
+from jitterfly.files import read_text, write_whole
 from jitterfly.info import __version__, info
 from jitterfly.plots import draw
 from jitterfly.progress import show_duration
@@ -236,8 +236,8 @@ def add_time(out: Path, name: str, seconds: float, *, anew: bool) -> float:
     """Add to what earlier calls took for a study (`anew`: there were none), and keep the sum."""
     file = out / _FILE
     try:
-        times = {str(k): float(v) for k, v in json.loads(file.read_text(encoding="utf-8")).items()}
-    except (OSError, ValueError, TypeError, AttributeError):  # not there, or damaged: only times
+        times = {str(k): float(v) for k, v in json.loads(read_text(file)).items()}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):  # none, or damaged
         times = {}
     times[name] = seconds + (0.0 if anew else times.get(name, 0.0))
     write_whole(file, (json.dumps(times, indent=1) + "\n").encode())

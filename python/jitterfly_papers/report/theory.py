@@ -16,7 +16,7 @@ from scipy import special
 from jitterfly import theory
 from jitterfly.case import Case
 from jitterfly.distributions import Bernoulli, Distribution, Exponential, Pareto
-from jitterfly.files import write_whole
+from jitterfly.files import read_text, write_whole
 from jitterfly.info import __version__
 from jitterfly.network import Hockney, LogGOPS
 from jitterfly.noise import PeriodicNoise, StepNoise
@@ -292,6 +292,8 @@ def section(out: Path, *, quick: bool, tell: Tell) -> Section:
     rows = _earlier_rows(folder, quick)
     if rows is None:
         folder.mkdir(parents=True, exist_ok=True)
+        # Of other sizes: they must not stand beside pictures of these if this is killed.
+        (folder / _NUMBERS).unlink(missing_ok=True)
         rows = _make(folder, QUICK if quick else FULL, tell)
         kept = {"key": _key(quick), "rows": rows}
         write_whole(folder / _NUMBERS, (json.dumps(kept, indent=1) + "\n").encode())
@@ -319,7 +321,7 @@ def _key(quick: bool) -> str:
 def _earlier_rows(folder: Path, quick: bool) -> list[list[str]] | None:
     """The rows of an earlier call with the same sizes; None where there is none."""
     try:
-        kept = json.loads((folder / _NUMBERS).read_text(encoding="utf-8"))
+        kept = json.loads(read_text(folder / _NUMBERS))
         whole = all((folder / f"{name}.svg").is_file() for name in _PICTURES)
         return list(kept["rows"]) if whole and kept["key"] == _key(quick) else None
     except (OSError, ValueError, TypeError, KeyError):  # not there, or damaged: made anew

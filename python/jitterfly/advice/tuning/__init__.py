@@ -33,7 +33,7 @@ from typing import Any
 
 from ...algorithms.algorithm import COLLECTIVES
 from ...fields import check_choice
-from ...files import check_replaceable, write_whole
+from ...files import check_replaceable, write_together
 from ...info import __version__
 from ..candidates import known
 from ..question import Question
@@ -290,8 +290,7 @@ def write_tuning(
     if not form.COMMENTS_INSIDE:
         texts.append("\n".join(comments) + "\n")
     files = _file_names(path, form)
-    for file, text in zip(files, texts, strict=True):
-        write_whole(file, text.encode())
+    write_together({file: text.encode() for file, text in zip(files, texts, strict=True)})
     return files
 
 
