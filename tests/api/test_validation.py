@@ -283,6 +283,14 @@ def test_rendezvous():
         (jf.Butterfly(exchanges_after=1), "202 µs"),
         (jf.Butterfly(exchanges_after=2), "0 s"),  # forwards may follow each other at once
         (jf.Butterfly(exchanges_after=2, forward_cost="5us"), "5 µs"),
+        # What takes long does not make room between those that do not.
+        (jf.Butterfly(exchanges_after=2, forward_cost="1ms"), "202 µs"),
+        (jf.Butterfly(exchanges_after=2, forward_cost="1ms", copy_levels="all"), "100 µs"),
+        (jf.Butterfly(on_demand="all", patience="150us"), "150 µs"),
+        (jf.Butterfly(on_demand="all", patience="1ms"), "202 µs"),
+        (jf.RingAllreduce(exchanges_after=1), "100 µs"),
+        (jf.RingAllreduce(exchanges_after=2, forward_cost="5us"), "5 µs"),
+        (jf.RingAllreduce(exchanges_after=2, forward_cost="1ms"), "100 µs"),
     ],
 )
 def test_gap(algorithm, longest):

@@ -257,11 +257,12 @@ class Forwarding(Algorithm):
         return replace(self, exchanges_after=T, forward_cost=cost)  # type: ignore[type-var]
 
     def send_gap(self, ranks: int, costs: Costs) -> int:
+        gaps = [LONGEST_TICKS]  # MESSAGE steps wait
+        if self.forwards(ranks) >= 1:
+            gaps.append(costs.send)  # a forward may follow the last message at once
         if self.forwards(ranks) >= 2:
-            return self.forward_ticks()  # forwards may follow each other at once
-        if self.forwards(ranks) == 1:
-            return costs.send  # and one the last message
-        return LONGEST_TICKS
+            gaps.append(self.forward_ticks())  # and another forward
+        return min(gaps)
 
     def forward_steps(self, ranks: int) -> list[Step]:
         """The redundant exchanges of the result: with ``i xor 2^(m - 1)``, m = 1, 2, ... (MS12)."""

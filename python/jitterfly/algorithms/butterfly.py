@@ -159,15 +159,16 @@ class Butterfly(Forwarding, kind="butterfly"):
     def send_gap(self, ranks: int, costs: Costs) -> int:
         if ranks == 1:
             return LONGEST_TICKS  # there is no other rank
-        if self.forwards(ranks) >= 2:
-            return self.forward_ticks()  # forwards may follow each other at once
+        gaps = [costs.send + costs.receive + costs.combine]
         if self.levels(ranks):
-            return costs.send  # the copy follows the original at once
+            gaps.append(costs.send)  # the copy follows the original at once
         if self.asked(ranks):
-            return to_ticks(self.patience, "patience")  # as may a question
-        if self.forwards(ranks) == 1 and power_below(ranks) < ranks:
-            return costs.send  # the forward follows the fold's message
-        return costs.send + costs.receive + costs.combine
+            gaps.append(to_ticks(self.patience, "patience"))  # as may a question
+        if self.forwards(ranks) >= 1 and power_below(ranks) < ranks:
+            gaps.append(costs.send)  # the forward follows the fold's message
+        if self.forwards(ranks) >= 2:
+            gaps.append(self.forward_ticks())  # forwards may follow each other at once
+        return min(gaps)
 
 
 def _check_levels(value: Any, name: str, highest: int) -> Levels:
