@@ -17,6 +17,7 @@ import jitterfly.congestion as jc
 from jitterfly.backends import core
 from jitterfly.imbalance import OneLate, Ramp, SlowRanks
 from jitterfly.program import completions, row_labels
+from jitterfly.store.cell_progress import run_progress
 from jitterfly.studies.grid import hash_case
 
 FORWARDING = sorted(
@@ -297,3 +298,49 @@ def test_steps_that_complete_it_more_than_once_without_being_forwards():
     assert found.observations == ["cycle 1", "cycle 2"]
     ring = replace(case, algorithm=jf.RingAllreduce(exchanges_after=2))
     np.testing.assert_array_equal(found.ticks, jf.simulate(ring.loops[-1], 4).ticks)
+
+
+def run_loops(out, *observables):
+    """A run of one cycle and of three, and how many realizations it simulated of each."""
+    named = {f"at_{number}": observable for number, observable in enumerate(observables)}
+    axes = [jf.Axis("cycles", [1, 3])]
+    budget = jf.RealizationBudget(max=60)
+    study = jf.Study("loops", case=LOOP, axes=axes, observables=named, budget=budget)
+    run, counts = core.simulate, Counter()
+
+    def counted(program, seed, first, count, *more):
+        counts[program.rows] += count
+        return run(program, seed, first, count, *more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(core, "simulate", counted)
+        store = study.run(out)
+    return store, counts
+
+
+def test_a_run_goes_on_with_other_T(tmp_path):
+    """In the same directory: of one cycle there are all T already."""
+    _, counts = run_loops(tmp_path / "out", jf.Completion())
+    assert counts == {7: 60, 3: 60}  # rows: T = 0 ... 6 of one cycle, one T of three
+    store, counts = run_loops(tmp_path / "out", jf.Completion(), jf.Completion(T=0))
+    assert counts == {3: 7 * 60}
+    found = jf.simulate(replace(LOOP, cycles=3), 60, seed=store.study.seed)
+    for name, T in (("at_0", 6), ("at_1", 0)):
+        samples = store.observed(store.cell(cycles=3), name).samples
+        np.testing.assert_array_equal(samples, found.column(f"cycle 3, T={T}"))
+
+
+def test_records_of_before_are_not_taken(tmp_path, monkeypatch):
+    """Where all T were of one program: what they say of several cycles is simulated anew."""
+    identity = jf.Case.identity
+    with monkeypatch.context() as patch:
+        before = lambda case: {k: v for k, v in identity(case).items() if k != "loops"}  # noqa: E731
+        patch.setattr(jf.Case, "identity", before)
+        patch.setattr("jitterfly.store.run_directory._FORMAT", 3)
+        run_loops(tmp_path / "out", jf.Completion(T=0))
+    opened = jf.Store.open(tmp_path / "out")
+    cells = run_progress(tmp_path / "out").cells
+    assert [cell.available for cell in cells] == [60, 0]
+    assert [opened.available(cell) for cell in opened.cells] == [60, 0]
+    _, counts = run_loops(tmp_path / "out", jf.Completion(T=0))
+    assert counts == {3: 7 * 60}

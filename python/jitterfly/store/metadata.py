@@ -87,6 +87,7 @@ def situations(study: Study) -> set[str]:
 def _situation(case: AnyCase) -> str:
     table = case.identity()
     table.pop("observe")
+    table.pop("loops", None)  # which T are observed
     return digest(table)
 
 

@@ -246,7 +246,7 @@ def resume_or_clear(
 
 
 MANY = 1000  # cells, whose records take longer to read than anybody likes to wait
-_FORMAT = 3
+_FORMAT = 4
 
 
 class Cached(NamedTuple):
