@@ -25,7 +25,7 @@ from .measured import CollectiveTable, FormatError, PerRankSamples, load
 from .measured.formats import TextFile
 from .measured.measurements import full_name, parts_of_collective
 from .measured.network_parameters import is_pingpong
-from .noise_free import noise_free_observations, noise_only_delays
+from .noise_free import algorithm_cautions, noise_free_observations, noise_only_delays
 from .result_table import ResultTable, aligned, csv_text, show_time, value_low_high, write_if_path
 from .simulate import simulate
 from .stats import Estimate
@@ -150,6 +150,13 @@ class Agreement(ResultTable):
         apart = [row for row in self.rows if row.apart] or self.rows
         return max(apart, key=lambda row: abs(math.log(row.ratio)) if row.ratio > 0 else math.inf)
 
+    def cautions(self) -> list[str]:
+        """Where the algorithm is a bad choice at the size of a row."""
+        sizes = dict.fromkeys((row.ranks, row.bytes) for row in self.rows)
+        return algorithm_cautions(
+            replace(self.case, ranks=n, message_bytes=size) for n, size in sizes
+        )
+
     def title(self) -> str:
         """What is compared."""
         return f"{self.case.algorithm.kind}, simulated beside measured"
@@ -164,7 +171,7 @@ class Agreement(ResultTable):
 
     def subtitle(self) -> list[str]:
         """For pictures: the distance, what is off the most, and what the intervals are."""
-        told = []
+        told = self.cautions()
         if self.distance is not None:
             d = self.distance
             chance = "how probable by chance is not known"

@@ -38,6 +38,7 @@ from .case import (
 from .fields import MOST_THREADS
 from .noise import Noise, SpeedNoise
 from .noise.source import name_in_case
+from .noise_free import algorithm_cautions
 from .program import compile_case
 from .result_table import ResultTable, aligned, csv_text, value_low_high, write_if_path
 from .simulate import check_run, check_times, reporting
@@ -332,8 +333,7 @@ class DelayByCause(ResultTable):
 
     def report(self) -> list[str]:
         """Title, tables of causes and of ranks, and notes as lines of text."""
-        tables = [*self.lines(), "", *self.rank_lines()]
-        return [self.title(), "", *tables, "", *self.notes()]
+        return self._report([*self.lines(), "", *self.rank_lines()])
 
     def ranks_to_csv(self, path: str | Path | None = None) -> str:
         """A line for each rank; also written to `path`, where it is given."""
@@ -427,6 +427,10 @@ class Explanation(DelayByCause):
     def _noise(self) -> tuple[Noise, ...]:
         return self.case.noise
 
+    def cautions(self) -> list[str]:
+        """Where the algorithm is a bad choice at this size."""
+        return algorithm_cautions([self.case])
+
     def title(self) -> str:
         """What was simulated, and the delay in all."""
         return f"{self.case.algorithm.kind} on {self.case.ranks:,} ranks: {self._delay_in_words()}"
@@ -434,6 +438,7 @@ class Explanation(DelayByCause):
     def notes(self) -> list[str]:
         """What was simulated, how often which rank is to blame, and what the numbers are."""
         return [
+            *self.cautions(),
             *self._question_in_words(),
             f"{self._realizations_in_words()}; causes along the critical path of the last rank add "
             "up to its delay in each",
@@ -448,6 +453,7 @@ class Explanation(DelayByCause):
     def subtitle(self) -> list[str]:
         """What pictures say below their title: what was simulated, and which rank is to blame."""
         return [
+            *self.cautions(),
             *self._question_in_words(),
             self._realizations_in_words(),
             self._culprits_in_words(),

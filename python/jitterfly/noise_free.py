@@ -1,34 +1,51 @@
-"""Times of a case without noise: the baseline of overhead and slowdown."""
+"""Times of a case without noise: the baseline of overhead and slowdown; algorithms faster there."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import lru_cache, singledispatch
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .algorithms import Algorithm, Butterfly
+from .algorithms.algorithm import checked_steps
+from .algorithms.candidates import known, table_of_kind
 from .backends import core
 from .case import AnyCase, Case, delays, random_sources
 from .cycle import NEVER, is_symmetric, symmetric_timeline
+from .fields import counted
+from .hierarchy import Hierarchy
 from .memory import check_allocation
+from .network import Network
 from .noise import SpeedNoise
 from .program import (
     OVER_RANKS,
     compile_case,
     join_loops,
     max_min_mean,
+    message_count,
+    rank_rounds,
     ranks_of_rows,
     rows_of_steps,
 )
 from .steps import ASK, COPY
-from .units import to_ticks
+from .units import from_ticks, show_seconds, show_size, to_ticks
 
 Poll = Callable[[int], object]
 """Called now and then, a few times a second; what it raises ends the computation."""
 
+FAR_SLOWER = 2.0
+"""Times the best candidate without noise: from there on a butterfly is no library's choice."""
 _MOST_KEPT = 1024
+# Of a candidate whose messages differ in their costs, which takes as long as they are many: a
+# second, or beside more ranks so many times as many as the butterfly's. Those that list their
+# messages (two stages) take longer; beyond so many ranks they are left out.
+_MOST_MESSAGES, _TIMES_MESSAGES, _MOST_LISTED = 2**21, 4, 2**14
 _kept: dict[Case, npt.NDArray[np.int64]] = {}  # the oldest first
 
 
@@ -133,3 +150,72 @@ def _by_one_rank(case: Case) -> npt.NDArray[np.int64]:
     more = np.arange(1, case.cycles - len(found) + 1)[:, None] * line.end
     ready = np.concatenate([np.array(found), found[-1] + more])
     return ready[rows]
+
+
+class FasterCandidate(NamedTuple):
+    """The best candidate of `advise` where a butterfly takes far longer; times in seconds."""
+
+    ranks: int
+    message_bytes: int
+    butterfly: float
+    name: str
+    noise_free: float
+
+
+def faster_candidate(case: AnyCase) -> FasterCandidate | None:
+    """The best candidate of `advise` without noise, if the case is a butterfly far slower than it.
+
+    Both times are those of one collective alone. None where the butterfly takes less than
+    `FAR_SLOWER` times as long, and of any other algorithm, which somebody chose. On a `Hierarchy`,
+    candidates of too many messages to be simulated in passing are left out: rings on thousands of
+    ranks, and those of two stages beyond 2^14.
+    """
+    if not isinstance(case, Case) or case.algorithm != Butterfly() or case.ranks == 1:
+        return None
+    return _faster_than_butterfly(case.ranks, case.network, case.message_bytes)
+
+
+@lru_cache(maxsize=1024)  # cells of a study, and table, notes and picture of an answer, ask
+def _faster_than_butterfly(ranks: int, network: Network, size: int) -> FasterCandidate | None:
+    butterfly = Case(ranks, network=network, message_bytes=size)
+    short = replace(butterfly, message_bytes=network.smallest_message)
+    own, shortest = (float(from_ticks(noise_free_ticks(one)[-1])) for one in (butterfly, short))
+    if own <= FAR_SLOWER * shortest:  # nothing has fewer rounds
+        return None
+    levels = isinstance(network, Hierarchy) and bool(network.spans)
+    most = max(_MOST_MESSAGES, _TIMES_MESSAGES * rank_rounds(butterfly))
+    best, best_name = math.inf, ""
+    for name, candidate in known("allreduce").items():
+        if candidate.against_noise or not candidate.is_usual(levels=levels):
+            continue
+        if ranks > _MOST_LISTED and not candidate.usual:
+            continue
+        try:
+            algorithm = candidate.make(ranks, network, size)
+            steps = checked_steps(algorithm, ranks, size)
+            if levels and sum(message_count(step, ranks) for step in steps) > most:
+                continue
+            time = float(from_ticks(noise_free_ticks(replace(butterfly, algorithm=algorithm))[-1]))
+        except ValueError:  # it does not fit
+            continue
+        if time < best:
+            plain = Algorithm.from_dict(table_of_kind(algorithm.kind, network)) == algorithm
+            best, best_name = time, algorithm.kind if plain else name
+    if own <= FAR_SLOWER * best:
+        return None
+    return FasterCandidate(ranks, size, own, best_name, best)
+
+
+def algorithm_cautions(cases: Iterable[AnyCase]) -> list[str]:
+    """A line where a butterfly is run at sizes at which no library would; of the worst one."""
+    slow = [found for case in cases if (found := faster_candidate(case)) is not None]
+    if not slow:
+        return []
+    worst = max(slow, key=lambda one: one.butterfly / one.noise_free)
+    other = len(slow) - 1
+    more = f" (and in {counted(other, 'other row')})" if other else ""
+    return [
+        f"a butterfly is a bad choice for {show_size(worst.message_bytes)} on {worst.ranks:,} "
+        f"ranks{more}: without noise it takes {show_seconds(worst.butterfly, 4)}, {worst.name} "
+        f"{show_seconds(worst.noise_free, 4)}; for that give `algorithm` {worst.name}"
+    ]

@@ -26,15 +26,18 @@ from .case import Case, doubts
 from .fields import shorten
 from .network import Network
 from .noise import Noise, PeriodicNoise
+from .noise_free import algorithm_cautions
 from .rare_noise import SourceHits, may_lack
 from .result_table import ResultTable, aligned, csv_text, show_interval, write_if_path
 from .simulate import simulate_checked
 from .slowdown import (
+    FASTER_COLUMNS,
     QUESTION_COLUMNS,
     USUAL_NETWORK,
     USUAL_REALIZATIONS,
     SlowdownRow,
     check_question,
+    faster_cells,
     part_in_words,
     question_cells,
     ranks_in_words,
@@ -64,7 +67,7 @@ _LEAST_RATIO = 1e-3  # a slowdown below it is as far below any limit
 _USUAL_TRIES = 25  # values that it takes, about
 COLUMNS = (
     "ranks", "noise_free_s", "state", "field", "value_s", "value_low_s", "value_high_s", "share",
-    "at_most", "realizations", "confidence", "seed", *QUESTION_COLUMNS,
+    "at_most", "realizations", "confidence", "seed", *QUESTION_COLUMNS, *FASTER_COLUMNS,
 )  # fmt: skip
 
 
@@ -171,9 +174,14 @@ class NoiseLimitTable(ResultTable):
             rows.append((f"{row.ranks:,}", show_seconds(row.noise_free), self.cell(row), share))
         return aligned(rows)
 
+    def cautions(self) -> list[str]:
+        """Where the algorithm is a bad choice at this size."""
+        return algorithm_cautions(replace(self.case, ranks=row.ranks) for row in self.rows)
+
     def subtitle(self) -> list[str]:
         """What pictures say below their title: network and realizations, what the intervals are."""
         return [
+            *self.cautions(),
             f"network: {part_in_words(self.case.network)}",
             f"{self.realizations:,} realizations for each value that was tried, seed {self.seed}; "
             f"{100 * self.confidence:g} % intervals of the Monte Carlo error",
@@ -247,7 +255,8 @@ class NoiseLimitTable(ResultTable):
         """A line for each number of ranks; also written to `path`, where it is given."""
         rows = [
             (row.ranks, row.noise_free, row.state, self.field, *row.value, row.share, self.at_most,
-             self.realizations, self.confidence, self.seed, *question_cells(self.case, self.noise))
+             self.realizations, self.confidence, self.seed, *question_cells(self.case, self.noise),
+             *faster_cells(self.case, row.ranks))
             for row in self.rows
         ]  # fmt: skip
         return write_if_path(csv_text([COLUMNS, *rows]), path)

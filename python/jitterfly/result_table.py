@@ -37,6 +37,10 @@ class ResultTable(Report):
     def title(self) -> str:
         """What was asked."""
 
+    def cautions(self) -> list[str]:
+        """What misleads where it is not read before the numbers; the first of the notes, too."""
+        return []
+
     @abstractmethod
     def lines(self) -> list[str]:
         """The table as text."""
@@ -50,8 +54,13 @@ class ResultTable(Report):
         """The table with all digits; also written to `path`, where it is given."""
 
     def report(self) -> list[str]:
-        """Title, table and notes as lines of text."""
-        return [self.title(), "", *self.lines(), "", *self.notes()]
+        """Title, table and notes as lines of text; above them what must be read first."""
+        return self._report(self.lines())
+
+    def _report(self, tables: list[str]) -> list[str]:
+        first = self.cautions()
+        notes = [note for note in self.notes() if note not in first]
+        return [*first, *[""] * bool(first), self.title(), "", *tables, "", *notes]
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table of `to_csv`; `ValueError` if pandas is not installed."""

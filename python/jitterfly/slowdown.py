@@ -29,7 +29,7 @@ from .hierarchy import Hierarchy
 from .network import LogGOPS, Network, check_network
 from .noise import Congestion, Noise, SpeedNoise, TraceNoise
 from .noise.source import check_sources
-from .noise_free import noise_only_delays
+from .noise_free import algorithm_cautions, faster_candidate, noise_only_delays
 from .old_names import names_old_arguments
 from .rare_noise import SourceHits, expectation, may_lack, unmet_sources
 from .result_table import ResultTable, aligned, csv_text, show_time, value_low_high, write_if_path
@@ -58,10 +58,13 @@ _LONG_RUN = 10  # times the longest noise that can be under way at the start
 _LARGE = 1024  # bytes: what they take on a network is no longer little
 QUESTION_COLUMNS = ("algorithm", "message_bytes", "cycles", "compute_time_s", "network", "noise")
 """What was simulated, in words where it is no number: the last columns."""
+FASTER_COLUMNS = ("faster_algorithm", "faster_noise_free_s")
+"""Empty unless the algorithm is a bad choice at the size of the row: see `faster_candidate`."""
 COLUMNS = (
     "ranks", "noise_free_s", "mean_s", "mean_low_s", "mean_high_s", "p50_s", "p50_low_s",
     "p50_high_s", "p99_s", "p99_low_s", "p99_high_s", "slowdown", "slowdown_low", "slowdown_high",
     "lacks_s", "rare_events", "realizations", "confidence", "seed", "resamples", *QUESTION_COLUMNS,
+    *FASTER_COLUMNS,
 )  # fmt: skip
 
 
@@ -134,10 +137,16 @@ class SlowdownTable(ResultTable):
                          p99, show_ratio(row.slowdown)))  # fmt: skip
         return aligned(rows)
 
+    def cautions(self) -> list[str]:
+        """Where the algorithm is a bad choice at this size."""
+        cases = (dataclasses.replace(self.case, ranks=row.ranks) for row in self.rows)
+        return algorithm_cautions(cases)
+
     def subtitle(self) -> list[str]:
         """What pictures say below their title: network and realizations, what the intervals are."""
         first = self.rows[0]
         return [
+            *self.cautions(),
             f"network: {part_in_words(self.case.network)}",
             f"{first.mean.realizations:,} realizations for each number of ranks, seed {self.seed}; "
             f"{100 * first.mean.confidence:g} % intervals of mean and slowdown",
@@ -219,7 +228,8 @@ class SlowdownTable(ResultTable):
         rows = [
             (row.ranks, row.noise_free, *value_low_high(row.mean, row.p50, row.p99, row.slowdown),
              row.lacks, row.mean.events, row.mean.realizations, row.mean.confidence, self.seed,
-             self.resampled.shape[1], *question_cells(self.case))
+             self.resampled.shape[1], *question_cells(self.case),
+             *faster_cells(self.case, row.ranks))
             for row in self.rows
         ]  # fmt: skip
         return write_if_path(csv_text([COLUMNS, *rows]), path)
@@ -268,7 +278,9 @@ def slowdown(
         What a message costs, also as text: ``"L=1us,o=200ns"``. Without it L = 1 µs, o = 200 ns,
         G = 0.1 ns a byte.
     algorithm : Algorithm, optional
-        Of the collective; a butterfly allreduce where it is left out.
+        Of the collective; a butterfly allreduce where it is left out. Where that takes more than
+        twice as long without noise as the best candidate of `advise`, as for long messages, the
+        first line of the answer says so (`faster_candidate`).
     message_bytes, cycles, compute_time
         As in `Case`: bytes; collectives in a row, the end of the last one counts; CPU time of a
         compute phase before each, seconds.
@@ -554,6 +566,12 @@ def question_cells(case: Case, noise: str = "") -> tuple[object, ...]:
     sources = noise or "; ".join(map(part_in_words, case.noise))
     return (part_in_words(case.algorithm), case.message_bytes, case.cycles, case.compute_time,
             part_in_words(case.network), sources)  # fmt: skip
+
+
+def faster_cells(case: Case, ranks: int) -> tuple[object, ...]:
+    """What stands in `FASTER_COLUMNS` on so many ranks."""
+    found = faster_candidate(dataclasses.replace(case, ranks=ranks))
+    return ("", "") if found is None else (found.name, found.noise_free)
 
 
 def ranks_in_words(counts: list[int]) -> str:

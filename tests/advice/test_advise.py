@@ -173,7 +173,7 @@ def test_own_candidates_and_the_registry():
                           own={"three": {"kind": "butterfly", "exchanges_after": 3}, "four":
                                jf.Butterfly(exchanges_after=4)}, realizations=64)  # fmt: skip
     finally:
-        from jitterfly.advice import candidates
+        from jitterfly.algorithms import candidates
 
         del candidates._REGISTERED["allreduce"]["mine"]
     assert {one.name for one in found.cells[0].ranking} == {"butterfly", "mine", "three", "four"}

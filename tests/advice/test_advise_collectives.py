@@ -16,8 +16,9 @@ from scipy import stats
 from support.scale import at_most, crossed, scaled, some
 
 import jitterfly as jf
-from jitterfly.advice import COLLECTIVES, Question, algorithm_named, candidates, known
+from jitterfly.advice import COLLECTIVES, Question, algorithm_named, known
 from jitterfly.advice.race import fitting_candidates, simulate_more
+from jitterfly.algorithms import candidates
 from jitterfly.slowdown import part_in_words
 
 ALPHA, BETA, GAMMA = 1_000_000, 1_000, 100  # ticks: 1 us, 1 ns and 0.1 ns a byte

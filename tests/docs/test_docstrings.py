@@ -11,7 +11,7 @@ import pytest
 from support.paths import ROOT
 
 import jitterfly
-from jitterfly.advice.candidates import COLLECTIVES, LIBRARIES, known
+from jitterfly.algorithms.candidates import COLLECTIVES, LIBRARIES, known
 from jitterfly.observables import Observable
 from jitterfly.syntax import HELP
 

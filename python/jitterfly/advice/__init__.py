@@ -1,12 +1,19 @@
 """Algorithm selection (`advise`): compare algorithms of a collective over ranks and message sizes.
 
-`candidates` lists the algorithms, `question` what is asked, `race` decides one cell, `ranking` says
-what it found there, `search` goes through all cells, `answer` is what comes out, `tuning` writes it
-for an MPI library.
+`question` is what is asked, `race` decides one cell, `ranking` says what it found there, `search`
+goes through all cells, `answer` is what comes out, `tuning` writes it for an MPI library. The
+algorithms are listed in `algorithms.candidates`.
 """
 
+from ..algorithms.candidates import (
+    COLLECTIVES,
+    Candidate,
+    algorithm_named,
+    known,
+    register,
+    table_of_kind,
+)
 from .answer import DECIDED, Advice, candidates_list, certainty_lines
-from .candidates import COLLECTIVES, Candidate, algorithm_named, known, register, table_of_kind
 from .question import Question, load_question, own_names, read_question, setting_in_words
 from .ranking import AdviceCell, RankedCandidate
 from .search import Progress, advise, search

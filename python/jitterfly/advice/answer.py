@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import optional_packages
+from ..algorithms.candidates import LIBRARIES, known
 from ..fields import counted, first_few
 from ..hierarchy import Hierarchy
 from ..result_table import ResultTable, aligned, csv_text, value_low_high, write_if_path
 from ..slowdown import start_notes
 from ..stats import Estimate
 from ..units import show_seconds, show_size
-from .candidates import LIBRARIES, known
 from .question import Question
 from .ranking import (
     ALONE,

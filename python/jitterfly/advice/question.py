@@ -21,6 +21,7 @@ import numpy.typing as npt
 from .. import stats
 from ..algorithms import Algorithm
 from ..algorithms.algorithm import MOST_ROUNDS
+from ..algorithms.candidates import COLLECTIVES, Candidate, choose_candidates
 from ..case import MOST_CYCLES
 from ..fields import (
     MOST_REALIZATIONS,
@@ -49,7 +50,6 @@ from ..stats.ratios import fieller_ratio
 from ..studies.toml import tomllib
 from ..syntax import read_bytes, read_count, read_noises, read_ranks, read_share
 from ..units import Seconds, show_seconds
-from .candidates import COLLECTIVES, Candidate, choose_candidates
 
 Floats = npt.NDArray[np.float64]
 

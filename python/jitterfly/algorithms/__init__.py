@@ -3,7 +3,7 @@
 There are those of allreduce, allgather, reduce-scatter, alltoall, gather, scatter, scan, broadcast,
 reduce and barrier. The engine runs any list of steps that an algorithm makes (`steps`). A new one
 is a module beside these and a line here, which is also what registers its `kind`; `jitterfly
-advise` considers it once it is in advice/candidates.py.
+advise` considers it once it is in algorithms/candidates.py.
 """
 
 from . import own as own

@@ -21,7 +21,7 @@ from .output import (
     write_files,
 )
 
-_IN_NOTES = ("iterations", "realizations", "bytes")  # parameters that notes name
+_IN_NOTES = ("algorithm", "iterations", "realizations", "bytes")  # parameters that notes name
 
 
 def add_parser(commands: Any) -> None:

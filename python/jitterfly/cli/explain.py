@@ -17,11 +17,21 @@ from ..program import rank_rounds
 from . import schedule
 from .case_options import add_case, add_case_options, case_of
 from .options import integer
-from .output import PICTURE, add_json, check_files, print_json, show_phases, tell, write_files
+from .output import (
+    PICTURE,
+    add_json,
+    check_files,
+    in_options,
+    print_json,
+    show_phases,
+    tell,
+    write_files,
+)
 
 _USUAL_REALIZATIONS = 1000
 _LEAST_REALIZATIONS = 4
 _USUAL_MESSAGES = 4e7  # in all realizations: about 20 s on two cores
+_IN_NOTES = ("algorithm",)  # parameters that notes name
 _FILES = {**PICTURE, "ranks_csv": lambda explanation, path: explanation.ranks_to_csv(path)}
 
 
@@ -81,7 +91,7 @@ def _run(chosen: argparse.Namespace) -> None:
         explanation = explain(case, realizations, seed, threads=threads, progress=show)
     if not chosen.json:  # before the files, of which one may fail
         head = [f"cell of the study: {where}", ""] if where else []
-        print("\n".join([*head, *explanation.report()]), flush=True)
+        print(in_options("\n".join([*head, *explanation.report()]), _IN_NOTES), flush=True)
     written = write_files(chosen, explanation, _FILES)
     if chosen.json:
         print_json(
@@ -91,6 +101,7 @@ def _run(chosen: argparse.Namespace) -> None:
             seed=seed,
             realizations=len(explanation.ticks),
             doubts=doubts(case),
+            notes=[in_options(note, _IN_NOTES) for note in explanation.notes()],
             **schedule.delay_by_cause(explanation),
             culprits=schedule.culprits(explanation),
             written=written,

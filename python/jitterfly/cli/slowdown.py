@@ -53,7 +53,7 @@ The other way round, --at-most 1.1 with duration=max in --noise finds how long p
 last, with period=min how often it may come, until the mean slowdown is 1.1.
 """
 
-_IN_NOTES = ("resamples", "cycles", "compute_time")  # parameters that notes name
+_IN_NOTES = ("algorithm", "resamples", "cycles", "compute_time")  # parameters that notes name
 
 
 def add_parser(commands: Any) -> None:

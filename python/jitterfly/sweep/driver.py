@@ -26,6 +26,7 @@ import queue
 import re
 import sys
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -43,13 +44,16 @@ from ..fields import (
     counted,
     is_real_number,
     shorten,
+    stacklevel_of_user,
 )
+from ..noise_free import algorithm_cautions
 from ..observables import Target, columns_of
 from ..progress import ProgressLine, counted_progress, show_duration, show_rate
 from ..store.cell_progress import ProgressWriter, is_finished
 from ..store.store import Store
 from ..studies import Cell, Study, load_study
 from ..studies.axes import listed
+from ..studies.case_fields import get_path
 from ..syntax import read_count
 from . import executors
 from .batches import Batch, BatchSizer, CellRun, farthest_from_target, run_batch
@@ -455,6 +459,10 @@ def run(
                     finish(store)
                 return store
             _warn_of_doubts(cells)
+            if (
+                get_path(study.case, "algorithm") is None
+            ):  # which a study names that means a butterfly
+                _warn_of_butterfly(cells)
             sizer = BatchSizer(batch_seconds)
             runs = [CellRun(cell, store, sizer) for cell in cells]
             for one in counted_progress(runs, len(runs), "looking at what is there"):
@@ -509,6 +517,12 @@ def _warn_of_doubts(cells: Sequence[Cell]) -> None:
         others = len(told) - len(own)
         more = f"; and {counted(others, 'more doubt')} in other cells" if others else ""
         warn_of_doubts(f"{text} [at {first}]{more}" for text in own)
+
+
+def _warn_of_butterfly(cells: Sequence[Cell]) -> None:
+    """Warn where the usual algorithm is a bad choice at the size of a cell."""
+    for text in algorithm_cautions(one.case for cell in cells for one in cell.variants):
+        warnings.warn(text, stacklevel=stacklevel_of_user())
 
 
 def _kept_cells(runs: Sequence[CellRun], out: Path) -> str:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..algorithms import Algorithm, is_kind_of
-from ..algorithms.algorithm import COLLECTIVES
 from ..fields import check_choice, did_you_mean, shorten
 from ..hierarchy import Hierarchy
 from ..network import Network
 from ..steps import MOST_WINDOW, rounds_of
 from ..units import from_ticks, show_seconds
+from . import Algorithm, is_kind_of
+from .algorithm import COLLECTIVES
 
 _MOST_LINK_SHARE = 0.05  # of a round: copies need not wait for a message that occupies a link less
 
