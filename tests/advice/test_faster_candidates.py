@@ -12,11 +12,11 @@ from dataclasses import replace
 import pytest
 
 import jitterfly as jf
+from jitterfly import noise_limit
 from jitterfly.advice import Question
 from jitterfly.advice.race import Race
 from jitterfly.cli import main
 from jitterfly.compare_measured import compare_measured
-from jitterfly import noise_limit
 from jitterfly.noise_free import FAR_SLOWER, algorithm_cautions, faster_candidate
 from jitterfly.units import show_seconds
 
