@@ -126,13 +126,14 @@ Ticks ready_times(const jf::Program& p, std::uint64_t seed, std::int64_t realiza
   return out;
 }
 
-// The rows of draws, shape (2 + mirrors, draws), and the table of loads, shape (rows, ranks).
+// The rows of draws, shape (planes, draws) as Loads has them, and the table of loads, shape (rows,
+// ranks).
 py::tuple loads(const jf::Program& p, std::uint64_t seed, std::int64_t realization) {
   if (p.loads == nullptr) throw std::invalid_argument("the program has no congestion");
   jf::check_realizations(realization, 1);
   const std::vector<std::int32_t>& rows = p.loads->rows();
-  const auto roles = static_cast<py::ssize_t>(2 + p.mirrors.size());
-  py::array_t<std::int32_t> of_draws({roles, static_cast<py::ssize_t>(rows.size()) / roles});
+  const auto draws = static_cast<py::ssize_t>(p.loads->draws());
+  py::array_t<std::int32_t> of_draws({static_cast<py::ssize_t>(rows.size()) / draws, draws});
   std::copy(rows.begin(), rows.end(), of_draws.mutable_data());
   const auto stride = static_cast<py::ssize_t>(p.loads->stride());
   py::array_t<std::uint16_t> table(
@@ -250,8 +251,9 @@ PYBIND11_MODULE(_core, m) {
   m.def("ready_times", &ready_times, py::arg("program"), py::arg("seed"), py::arg("realization"),
         "int64 (rows, ranks); INT64_MIN where a rank is not in the row's step.");
   m.def("loads", &loads, py::arg("program"), py::arg("seed"), py::arg("realization"),
-        "w - 1 of messages: int32 (2 + mirrors, draws), the row of originals, forwards, copies to "
-        "each mirror; uint16 (rows, ranks, rounded up to 8), by receivers.");
+        "w - 1 of messages: int32 (planes, draws), the row of originals (64 steps of each cycle a "
+        "plane), forwards, copies to each mirror; uint16 (rows, ranks, rounded up to 8), by "
+        "receivers.");
   m.def("phases", &phases, py::arg("program"), py::arg("seed"), py::arg("realization"),
         py::arg("number") = 0, "int64 (ranks,) of that periodic source");
   m.def("busy", &busy, py::arg("program"), py::arg("seed"), py::arg("realization"), py::arg("rank"),

@@ -239,7 +239,8 @@ class Realizer {
   }
 
   JF_DEVICE void perturb(std::uint32_t level, std::uint32_t own, std::uint32_t count) {
-    const std::uint32_t stream = view_.stream(level), n = view_.others();
+    const auto stream = static_cast<std::uint32_t>(view_.stream(level));
+    const std::uint32_t n = view_.others();
     const unsigned* const host = host_ + view_.ranks;
     unsigned* const from = from_ + own;
     unsigned* const to = to_ + own;

@@ -15,7 +15,8 @@
 namespace jf::congestion {
 namespace {
 
-enum Role : std::int64_t { kOriginalRole, kForwardRole, kCopyRole };
+// Forwards are levels of their own, whose numbers no message step has.
+constexpr std::uint64_t kForwardLevels = std::uint64_t{1} << 46;
 
 // The messages of an exchange of rank i and rank i xor mask, for i < 2^log2_ranks.
 Step exchange_of(const jf::Program& p, std::int32_t mask) {
@@ -50,16 +51,17 @@ LoadMaker routed_load_maker(const LoadPlan& plan, const Router& router, std::uin
                                              const std::atomic<bool>& stop) mutable {
     worker.place(realization);
     std::fill(table, table + plan.table_size(), std::uint16_t{0});
-    for (std::size_t level = 0; level < plan.levels.size() && !stop; ++level) {
-      worker.route(static_cast<std::uint32_t>(level), realization, [&](auto&& message) {
-        for (const Sends& sends : plan.levels[level])
+    for (std::size_t i = 0; i < plan.levels.size() && !stop; ++i) {
+      const Level& level = plan.levels[i];
+      worker.route(level.number, realization, [&](auto&& message) {
+        for (const Sends& sends : level.sends)
           each_message(sends.step, plan.ranks, plan.listed_messages,
                        [&](std::int64_t from, std::int64_t to) {
                          message(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to));
                        });
       });
       const std::uint32_t* w = worker.w();
-      for (const Sends& sends : plan.levels[level]) {
+      for (const Sends& sends : level.sends) {
         std::uint16_t* const row = table + sends.row * plan.stride();
         each_message(sends.step, plan.ranks, plan.listed_messages,
                      [&](std::int64_t, std::int64_t to) {
@@ -86,45 +88,55 @@ LoadPlan::LoadPlan(const jf::Program& program, Program of)
   const std::vector<Step>& steps = program.steps;
   for (const Step& s : steps) {
     require((s.flags & kAsk) == 0, "copies on demand are not routed: who asks depends on loads");
-    if (s.kind == kExchange || s.kind == kForward || s.kind == kMessage)
-      draws_ = std::max<std::int64_t>(draws_, std::int64_t{s.draw} + s.repeat);
+    if (s.kind != kExchange && s.kind != kForward && s.kind != kMessage) continue;
+    const std::int64_t rounds = s.kind == kMessage ? std::int64_t{s.round} + s.repeat : 1;
+    draws_ = std::max(draws_, s.draw + std::min<std::int64_t>(rounds, 1 << kNearSteps));
+    planes_ = std::max(planes_, ((rounds - 1) >> kNearSteps) + 1);
   }
-  require(draws_ <= kMirrorDraws, "under congestion, draws of messages must be below 2^24");
+  require(draws_ <= 1 << kFarSteps && planes_ * draws_ <= 2 << kFarSteps,
+          "under congestion, the numbers of messages must be below 2^24");
   check_rounds(steps);
   rows_.assign(static_cast<std::size_t>(
-                   draws_ * (kCopyRole + static_cast<std::int64_t>(program.mirrors.size()))),
+                   draws_ * (planes_ + 1 + static_cast<std::int64_t>(program.mirrors.size()))),
                0);
-  const auto entry = [&](std::int64_t role, std::int64_t draw) {
-    return &rows_[static_cast<std::size_t>(role * draws_ + draw)];
+  const auto entry = [&](std::int64_t plane, std::int64_t draw) {
+    return &rows_[static_cast<std::size_t>(plane * draws_ + draw)];
   };
   // First the original messages, and the copies that follow them, in the order of the steps. Then
   // the forwards, so that the other messages have the same loads with forwards or without. Message
   // steps with the same draws are one round.
   std::vector<Round> rounds;
-  std::unordered_map<std::int32_t, std::size_t> known;
+  std::unordered_map<std::uint64_t, std::size_t> known;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& s = steps[i];
     if (s.kind == kExchange) {
-      rounds.push_back({{{exchange_of(program, 1 << s.round), 0}}, {entry(kOriginalRole, s.draw)}});
+      rounds.push_back(
+          {{static_cast<std::uint64_t>(s.draw), {{exchange_of(program, 1 << s.round), 0}}},
+           {entry(0, s.draw)}});
       if ((steps[i - 1].flags & kCopy) == 0) continue;
       for (std::size_t k = 0; k < program.mirrors.size(); ++k) {
         // Only mirrors that hold the same data.
         if (program.mirrors[k] >> s.round != 0) continue;
         rounds.back().sends.push_back({exchange_of(program, program.mirrors[k]), 0});
         rounds.back().rows.push_back(
-            entry(kCopyRole + static_cast<std::int64_t>(k), steps[i - 1].draw));
+            entry(planes_ + 1 + static_cast<std::int64_t>(k), steps[i - 1].draw));
       }
     } else if (s.kind == kMessage) {
       for (std::int32_t turn = 0; turn < s.repeat; ++turn) {
-        const auto [found, is_new] = known.try_emplace(s.draw + turn, rounds.size());
-        if (is_new) rounds.emplace_back();
+        const std::uint64_t number = draw_of_turn(s, turn);
+        const auto [found, is_new] = known.try_emplace(number, rounds.size());
+        if (is_new) rounds.push_back({{number, {}}, {}});
         rounds[found->second].sends.push_back({s, 0});
-        rounds[found->second].rows.push_back(entry(kOriginalRole, std::int64_t{s.draw} + turn));
+        rounds[found->second].rows.push_back(
+            entry(static_cast<std::int64_t>(number >> kFarSteps),
+                  static_cast<std::int64_t>(number & ((1u << kFarSteps) - 1))));
       }
     }
   }
   for (const Step& s : steps)
-    if (s.kind == kForward) rounds.push_back({{{s, 0}}, {entry(kForwardRole, s.draw)}});
+    if (s.kind == kForward)
+      rounds.push_back({{kForwardLevels | static_cast<std::uint64_t>(s.draw), {{s, 0}}},
+                        {entry(planes_, s.draw)}});
   for (Round& round : rounds) add(std::move(round));
 
   const std::uint32_t all = max_own + network.view(0, false).perturbing();
@@ -145,14 +157,15 @@ void LoadPlan::add(Round round) {
   const auto key = [](const Step& s) {
     return Key{s.kind, s.map, s.a, s.b, s.c, s.kind == kForward ? s.round : 0};
   };
-  const auto same = [&](const std::vector<Sends>& other) {
-    return std::equal(round.sends.begin(), round.sends.end(), other.begin(), other.end(),
+  const auto same = [&](const Level& other) {
+    return std::equal(round.sends.begin(), round.sends.end(), other.sends.begin(),
+                      other.sends.end(),
                       [&](const Sends& a, const Sends& b) { return key(a.step) == key(b.step); });
   };
   if (loads_repeat()) {
     const auto known = std::find_if(levels.begin(), levels.end(), same);
     if (known != levels.end()) {
-      for (std::size_t k = 0; k < round.rows.size(); ++k) *round.rows[k] = (*known)[k].row;
+      for (std::size_t k = 0; k < round.rows.size(); ++k) *round.rows[k] = known->sends[k].row;
       return;
     }
   }
@@ -174,7 +187,7 @@ void LoadPlan::add(Round round) {
   }
   check_table_size(row_count_);
   max_own = std::max(max_own, own);
-  levels.push_back(std::move(round.sends));
+  levels.push_back(std::move(round));
 }
 
 // Called before memory in proportion to the rounds is allocated.
@@ -202,7 +215,7 @@ std::vector<Loads> LoadPlan::views(const std::uint16_t* table, const std::int32_
                                    std::int64_t table_stride, std::uint32_t first) const {
   std::vector<Loads> views;
   for (const Tick time : link_times_)
-    views.push_back({time, table, rows, stride_, draws_, table_stride, first});
+    views.push_back({time, table, rows, stride_, draws_, planes_, table_stride, first});
   return views;
 }
 

@@ -27,6 +27,13 @@ struct Sends {
   std::int32_t row;
 };
 
+// Messages that are routed together. The traffic of others is drawn by the number of their step in
+// the case (draw_of_step), as all noise is: so it does not depend on the other steps.
+struct Level {
+  std::uint64_t number;
+  std::vector<Sends> sends;
+};
+
 class LoadPlan {
  public:
   // `program` is finished; `network` has no levels of its own.
@@ -38,6 +45,7 @@ class LoadPlan {
                            std::int64_t table_stride, std::uint32_t first) const;
   const std::vector<std::int32_t>& rows() const { return rows_; }
   std::int64_t stride() const { return stride_; }
+  std::int64_t draws() const { return draws_; }  // of a plane of rows()
   std::int64_t table_size() const { return row_count_ * stride_; }
   std::int64_t work() const;   // messages that are routed for a table, and hosts that are placed
   std::int64_t bytes() const;  // of one LoadMaker and its table
@@ -45,14 +53,13 @@ class LoadPlan {
   std::int64_t ranks;
   Program network;
   ListedMessages listed_messages;
-  std::vector<std::vector<Sends>> levels;
+  std::vector<Level> levels;
   std::uint32_t max_own = 0;  // the most messages of a level, without perturbing ones
 
  private:
   bool loads_repeat() const;
-  struct Round {
-    std::vector<Sends> sends;
-    std::vector<std::int32_t*> rows;  // for each of them, the entry of rows_
+  struct Round : Level {
+    std::vector<std::int32_t*> rows;  // for each of its sends, the entry of rows_
   };
   void add(Round round);
   void check_rounds(const std::vector<Step>& steps) const;
@@ -60,7 +67,7 @@ class LoadPlan {
 
   std::vector<Tick> link_times_;
   std::vector<std::int32_t> rows_;
-  std::int64_t row_count_ = 1, stride_, draws_ = 0;
+  std::int64_t row_count_ = 1, stride_, draws_ = 0, planes_ = 1;
 };
 
 // Makes the table of a realization; returns early if `stop` is set. It writes to memory that it

@@ -19,6 +19,12 @@ enum Purpose : std::uint32_t {
   kDestination = 0x1004  // hashed routing; the stream is the destination
 };
 
+// The number of a level may have 47 bits (core/philox.h, draw_of_step). The low ones are a word of
+// the counter, the others are in the upper half of the purpose.
+JF_HD std::uint32_t with_high_level(std::uint32_t purpose, std::uint64_t level) {
+  return purpose | static_cast<std::uint32_t>(level >> 32) << 16;
+}
+
 constexpr std::uint32_t kMaxHosts = std::uint32_t{1} << 20;
 
 // Draw number `draw` of a stream, two to a block. Unlike with uniform64, high and low half are in
@@ -70,11 +76,12 @@ JF_HD std::uint32_t cycle_length(std::uint64_t u, std::uint32_t remaining) {
 
 // Cuts n >= 2 items into cycles: close(first, last) for each, in order.
 template <class Close>
-JF_HD void cut_cycles(std::uint64_t seed, std::uint32_t level, std::uint32_t realization,
+JF_HD void cut_cycles(std::uint64_t seed, std::uint64_t level, std::uint32_t realization,
                       std::uint32_t n, Close&& close) {
   std::uint32_t first = 0;
   for (std::uint32_t draw = 0; first < n; ++draw) {
-    const std::uint64_t u = whole64(seed, kCycles, draw, level, realization);
+    const std::uint64_t u = whole64(seed, with_high_level(kCycles, level), draw,
+                                    static_cast<std::uint32_t>(level), realization);
     const std::uint32_t length = cycle_length(u, n - first);
     close(first, first + length - 1);
     first += length;

@@ -55,7 +55,7 @@ struct ProgramView {
     return perturbation == kBisect ? n / 2 : n / 2 * 2;
   }
   // The stream of random numbers of a level's traffic.
-  JF_HD std::uint32_t stream(std::uint32_t level) const {
+  JF_HD std::uint64_t stream(std::uint64_t level) const {
     return perturbation == kBisectFb ? 0 : level;
   }
   // The stream of the route of message i of a level; for perturbing ones it is the sender's host.

@@ -124,7 +124,7 @@ class Worker {
   // A level with other messages than those of the view: messages(f) calls f(sender, receiver) for
   // each. Returns their number; w() has their loads in that order.
   template <class Messages>
-  std::uint32_t route(std::uint32_t level, std::uint32_t realization, Messages&& messages) {
+  std::uint32_t route(std::uint64_t level, std::uint32_t realization, Messages&& messages) {
     std::uint32_t own = 0;
     messages([&](std::uint32_t sender, std::uint32_t receiver) {
       from_[own] = host_[sender];
@@ -141,39 +141,39 @@ class Worker {
 
  private:
   // Appends the perturbing messages of a level to its own. Returns their number.
-  std::uint32_t perturb(std::uint32_t level, std::uint32_t realization, std::uint32_t own) {
+  std::uint32_t perturb(std::uint64_t level, std::uint32_t realization, std::uint32_t own) {
     const std::uint32_t count = view_.perturbing(), n = view_.others();
     if (count == 0) return 0;
     std::uint32_t* const from = from_.data() + own;
     std::uint32_t* const to = to_.data() + own;
     const std::uint32_t* const host = host_.data() + view_.ranks;
-    const std::uint32_t stream = view_.stream(level);
+    const std::uint64_t stream = view_.stream(level);
+    const auto low = static_cast<std::uint32_t>(stream);
+    const std::uint32_t traffic = with_high_level(kTraffic, stream);
     if (view_.perturbation == kRand) {
-      order_.draw(seed_, kTraffic, stream, realization, n,
+      order_.draw(seed_, traffic, low, realization, n,
                   [&](std::uint32_t i, std::uint32_t rank) { from[i] = host[rank]; });
       std::memcpy(to, from + 1, (n - 1) * sizeof(std::uint32_t));
       cut_cycles(view_.seed, stream, realization, n,
                  [&](std::uint32_t first, std::uint32_t last) { to[last] = from[first]; });
     } else if (view_.perturbation == kBisect) {
-      order_.draw(seed_, kTraffic, stream, realization, n,
-                  [&](std::uint32_t i, std::uint32_t rank) {
-                    if (i >= 2 * count) return;  // the last of an odd number
-                    // Not (... ? from : to)[i / 2]: g++ 12 compiles it incorrectly under
-                    // -fsanitize=undefined.
-                    std::uint32_t* const side = i % 2 == 0 ? from : to;
-                    side[i / 2] = host[rank];
-                  });
+      order_.draw(seed_, traffic, low, realization, n, [&](std::uint32_t i, std::uint32_t rank) {
+        if (i >= 2 * count) return;  // the last of an odd number
+        // Not (... ? from : to)[i / 2]: g++ 12 compiles it incorrectly under
+        // -fsanitize=undefined.
+        std::uint32_t* const side = i % 2 == 0 ? from : to;
+        side[i / 2] = host[rank];
+      });
     } else {
-      order_.draw(seed_, kTraffic, stream, realization, n,
-                  [&](std::uint32_t i, std::uint32_t rank) {
-                    if (i < count) from[i] = to[i ^ 1] = host[rank];
-                  });
+      order_.draw(seed_, traffic, low, realization, n, [&](std::uint32_t i, std::uint32_t rank) {
+        if (i < count) from[i] = to[i ^ 1] = host[rank];
+      });
     }
     return count;
   }
 
   // Counts all messages on their links, and finds w of the first `measured`.
-  void find_loads(std::uint32_t level, std::uint32_t realization, std::uint32_t own,
+  void find_loads(std::uint64_t level, std::uint32_t realization, std::uint32_t own,
                   std::uint32_t messages, std::uint32_t measured) {
     std::memset(counters_.data(), 0, counters_.size() * sizeof(Counter));
     each_part(level, realization, own, messages, [&](auto&&... part) { count(part...); });
@@ -185,7 +185,7 @@ class Worker {
 
   // Calls work(senders, receivers, keys, number, w) for parts that fit in the L1 cache.
   template <class Do>
-  void each_part(std::uint32_t level, std::uint32_t realization, std::uint32_t own,
+  void each_part(std::uint64_t level, std::uint32_t realization, std::uint32_t own,
                  std::uint32_t messages, Do&& work) {
     std::uint32_t keys[kPart];
     for (std::uint32_t begin = 0; begin < messages; begin += kPart) {

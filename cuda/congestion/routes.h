@@ -69,12 +69,15 @@ struct FatTreeView {
   }
 
   JF_HD std::uint32_t key_of(std::uint64_t seed, std::uint32_t s, std::uint32_t d,
-                             std::uint32_t level, std::uint32_t message,
+                             std::uint64_t level, std::uint32_t message,
                              std::uint32_t realization) const {
     if (key == kByDestination) return d;
     if (key == kBySource) return s;
-    const std::uint64_t u = key == kByHash ? whole64(salt, kDestination, 0, d, 0)
-                                           : whole64(seed, kRoute, 2 * level, message, realization);
+    const std::uint64_t u =
+        key == kByHash ? whole64(salt, kDestination, 0, d, 0)
+                       : uniform_pair(seed, with_high_level(kRoute, level),
+                                      static_cast<std::uint32_t>(level), message, realization)
+                             .even;
     return static_cast<std::uint32_t>(scale64(u, modulus));
   }
 
@@ -96,7 +99,7 @@ struct TableView {
   const std::uint32_t* next;
   const std::uint32_t* head;
 
-  JF_HD std::uint32_t key_of(std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t,
+  JF_HD std::uint32_t key_of(std::uint64_t, std::uint32_t, std::uint32_t, std::uint64_t,
                              std::uint32_t, std::uint32_t) const {
     return 0;
   }

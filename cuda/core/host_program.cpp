@@ -129,8 +129,10 @@ void Program::check_message(const Step& s) const {
   require(s.cost >= 0 && s.cost < static_cast<std::int64_t>(message_costs.size()),
           "a message step's cost is not an entry of messages");
   require(s.repeat >= 1, "a message step's repeat must be at least 1");
-  require(s.draw >= 0 && s.repeat - 1 <= INT32_MAX - s.draw,
-          "a message step's draws must lie in [0, 2^31)");
+  require(s.round >= 0 && s.repeat - 1 <= INT32_MAX - s.round,
+          "a message step's rounds must lie in [0, 2^31)");
+  require(s.draw >= 0 && s.draw < 1 << kFarSteps && s.draw % (1 << kNearSteps) == 0,
+          "a message step's draws must lie in [0, 2^23), and begin at a multiple of 64");
   if (is_half(s)) {
     require((s.flags & kHalf) != kHalf, "half a message step either sends or receives");
     require(s.map == kShift || s.map == kXor || s.map == kListed,
@@ -228,7 +230,8 @@ void Program::check_halves(const Step& s, std::map<std::int32_t, Step>& sent) {
   const auto other = sent.find(s.c);
   require(other != sent.end(), "only what was sent is received");
   const Step& o = other->second;
-  require(o.map == s.map && o.a == s.a && o.b == s.b && o.cost == s.cost && o.draw == s.draw,
+  require(o.map == s.map && o.a == s.a && o.b == s.b && o.cost == s.cost && o.draw == s.draw &&
+              o.round == s.round,
           "both halves of a message step must be of the same messages");
   sent.erase(other);
 }

@@ -20,7 +20,7 @@ constexpr Tick kNothingCame = INT64_MIN / 4;
 
 // Returns when the message has left the CPU, which is free again then.
 template <bool kLinks, class Noise, class T>
-JF_HD T send_message(const Noise& noise, const MessageCost& m, std::int32_t draw, T& next, T& out,
+JF_HD T send_message(const Noise& noise, const MessageCost& m, std::uint64_t draw, T& next, T& out,
                      T busy, T id) {
   T start = busy;
   if constexpr (kLinks) start = later(busy, out);
@@ -33,12 +33,12 @@ JF_HD T send_message(const Noise& noise, const MessageCost& m, std::int32_t draw
 // `next`: inlined, it would make the common step slower, and what has an address can not stay in a
 // register.
 template <class Noise, class T>
-JF_HD_COLD T slowed_step(const Noise& noise, StepRole role, std::int32_t draw, T* next, T t,
+JF_HD_COLD T slowed_step(const Noise& noise, StepRole role, std::uint64_t draw, T* next, T t,
                          Tick own, Tick other, T id) {
   return noise.step(role, draw, *next, t, noise.slowed(own, other, id), own + other == 0, id);
 }
 template <class Noise, class T>
-JF_HD T step_at_own_speed(const Noise& noise, StepRole role, std::int32_t draw, T& next, T t,
+JF_HD T step_at_own_speed(const Noise& noise, StepRole role, std::uint64_t draw, T& next, T t,
                           Tick own, Tick other, T id) {
   T slow_next = next;
   const T end = slowed_step(noise, role, draw, &slow_next, t, own, other, id);
@@ -48,8 +48,8 @@ JF_HD T step_at_own_speed(const Noise& noise, StepRole role, std::int32_t draw, 
 
 // Returns when the CPU has received and combined what arrived at `arrival`.
 template <bool kLinks, class Noise, class T>
-JF_HD T receive_message(const Noise& noise, const MessageCost& m, std::int32_t draw, T& next, T& in,
-                        T busy, T arrival, T id) {
+JF_HD T receive_message(const Noise& noise, const MessageCost& m, std::uint64_t draw, T& next,
+                        T& in, T busy, T arrival, T id) {
   T at = arrival;
   if constexpr (kLinks) {
     at = later(arrival, in + m.gap);
@@ -120,14 +120,14 @@ template <class Network>
 struct MessageTurn {
   std::int32_t entry;
   MessageCost cost;
-  std::int32_t draw;
+  std::uint64_t draw;
   [[no_unique_address]] Network network;
 
   JF_HD MessageTurn(const ProgramView& p, const Network& any, const Step& step, std::int32_t turn,
                     std::int32_t entry)
       : entry(entry),
         cost(p.message_costs[entry]),
-        draw(step.draw + turn),
+        draw(draw_of_turn(step, turn)),
         network(network_of(any, p, p.message_costs[entry])) {}
 };
 
@@ -191,7 +191,7 @@ JF_HD void send_and_receive(const Ranks& ranks, const Step& step, std::int32_t n
 
 // How long a rank idles, by source k, before the compute phase of that draw number.
 template <class Seed, class T, class R>
-JF_HD_COLD T rank_delay(const ProgramView& p, std::int32_t k, Seed seed, std::int32_t draw, T rank,
+JF_HD_COLD T rank_delay(const ProgramView& p, std::int32_t k, Seed seed, std::uint64_t draw, T rank,
                         R realization) {
   return p.rank_delays[k].of(seed, draw, rank, realization, p.sources.words);
 }
@@ -278,8 +278,7 @@ struct MessageRanks {
   // `left`: when the message that rank i receives has left its sender.
   JF_HD void receive(const Turn& turn, std::int64_t i, T left) const {
     const T at = left + turn.cost.transit +
-                 turn.network.delay(seed, kOriginalJitter, static_cast<std::uint32_t>(turn.draw),
-                                    id(i), realization, left);
+                 turn.network.delay(seed, kOriginalJitter, turn.draw, id(i), realization, left);
     T next = get(s.next, i), in{};
     if constexpr (kLinks) in = get(s.in, i);
     const T busy =

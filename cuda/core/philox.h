@@ -44,6 +44,22 @@ enum Purpose : std::uint32_t {
 };
 constexpr std::uint32_t kMaxSourcesOfRole = 0x100;
 
+// The number of a draw of a step: it depends on the cycle and on the place of the step in it, not
+// on how many steps there are. Bits 0 to 5 and all from kFarSteps on are the step, those in between
+// the cycle. No two steps of a case share a number.
+constexpr int kNearSteps = 6, kFarSteps = 23;
+// `first`: of the cycle, 64 times its number.
+JF_HD std::uint64_t draw_of_step(std::uint32_t first, std::uint32_t step) {
+  return std::uint64_t{step >> kNearSteps} << kFarSteps |
+         (first + (step & ((1u << kNearSteps) - 1)));
+}
+// A block of four numbers is itself counted with more than 32 bits. The upper ones are in the upper
+// half of the purpose, of which all purposes leave 15 bits free.
+JF_HD std::uint32_t low_block(std::uint64_t draw) { return static_cast<std::uint32_t>(draw >> 2); }
+JF_HD std::uint32_t with_high_block(std::uint32_t purpose, std::uint64_t draw) {
+  return purpose | static_cast<std::uint32_t>(draw >> 34) << 16;
+}
+
 namespace philox {
 constexpr std::uint32_t kM0 = 0xD2511F53u, kM1 = 0xCD9E8D57u;  // multipliers
 constexpr std::uint32_t kW0 = 0x9E3779B9u, kW1 = 0xBB67AE85u;  // key increments
@@ -107,18 +123,18 @@ JF_HD Pair<std::uint64_t> uniform_pair(std::uint64_t seed, std::uint32_t purpose
 constexpr std::uint32_t kLowHalves = 0x80000000u;
 
 // The high half of draw number `draw` of a stream; with purpose | kLowHalves its low half.
-JF_HD std::uint32_t uniform32(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw,
+JF_HD std::uint32_t uniform32(std::uint64_t seed, std::uint32_t purpose, std::uint64_t draw,
                               std::uint32_t rank, std::uint32_t realization) {
   const Words r =
-      philox4x32_10({{draw >> 2, purpose, rank, realization}}, static_cast<std::uint32_t>(seed),
-                    static_cast<std::uint32_t>(seed >> 32));
+      philox4x32_10({{low_block(draw), with_high_block(purpose, draw), rank, realization}},
+                    static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
   const std::uint32_t even = (draw & 2) == 0 ? r.w[0] : r.w[2];
   const std::uint32_t odd = (draw & 2) == 0 ? r.w[1] : r.w[3];
   return (draw & 1) == 0 ? even : odd;
 }
 
 // Both halves: 64 bits, so that the maximum of 10^9 draws still has a tail.
-JF_HD std::uint64_t uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw,
+JF_HD std::uint64_t uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint64_t draw,
                               std::uint32_t rank, std::uint32_t realization) {
   const std::uint64_t high = uniform32(seed, purpose, draw, rank, realization);
   return high << 32 | uniform32(seed, purpose | kLowHalves, draw, rank, realization);

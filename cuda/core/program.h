@@ -42,9 +42,10 @@ constexpr std::int32_t kMaxWindow = 1024;
 
 struct Step {
   std::int32_t kind;
-  std::int32_t round;  // the partner of rank i is i xor 2^round
+  std::int32_t round;  // the partner of rank i is i xor 2^round; of kMessage: see draw_of_turn()
   std::int32_t flags;
-  std::int32_t draw;  // number of the random draws of this step; its next send has draw + 1
+  std::int32_t draw;  // number of the random draws of this step; its next send has draw + 1.
+                      // Of kMessage that of the first step of the cycle
   std::int32_t row;   // of the results: its ready times are observed there; or -1
   // What else a step has:
   //            map              a                       b                      c
@@ -53,9 +54,15 @@ struct Step {
   // kCompute   RankTimes, or 0  rank_times[a + rank]:   rank_times[b + rank]:
   //                             how long a rank works   how late it begins
   // Of half a message step, c is where its departures are kept in the meantime, from 0.
-  // Only of kMessage: entry of message_costs, turns; turn k: draw + k.
+  // Only of kMessage: entry of message_costs, turns.
   std::int32_t map = 0, a = 0, b = 0, c = 0, cost = 0, repeat = 1;
 };
+
+// The number of the draws of a turn of a message step: turn 0 is step `round` of its cycle.
+JF_HD std::uint64_t draw_of_turn(const Step& s, std::int32_t turn) {
+  return draw_of_step(static_cast<std::uint32_t>(s.draw),
+                      static_cast<std::uint32_t>(s.round + turn));
+}
 
 JF_HD bool is_half(const Step& s) { return (s.flags & kHalf) != 0; }
 

@@ -72,7 +72,7 @@ JF_HD T communicate(const Noise& noise, T& next, T t, Tick w, T id) {
 
 // The same for work that step delays can lengthen.
 template <class Noise, class T>
-JF_HD T communicate(const Noise& noise, StepRole role, std::int32_t draw, T& next, T t, Tick w,
+JF_HD T communicate(const Noise& noise, StepRole role, std::uint64_t draw, T& next, T t, Tick w,
                     T id) {
   if constexpr (is_general<Noise>)
     return noise.step(role, draw, next, t, w, id);
@@ -82,7 +82,7 @@ JF_HD T communicate(const Noise& noise, StepRole role, std::int32_t draw, T& nex
 
 // Sends the original message of a round. Returns its departure.
 template <class Noise, class T>
-JF_HD T send(const Noise& noise, const Costs& c, std::int32_t draw, T& next, T t, T id) {
+JF_HD T send(const Noise& noise, const Costs& c, std::uint64_t draw, T& next, T t, T id) {
   return communicate(noise, kSendRole, draw, next, t, c.send, id);
 }
 
@@ -114,7 +114,7 @@ JF_HD T enter(const Noise& noise, const Costs& c, const Step& step, Clock<T>& ra
 // Receives the message that gives a rank a level, A_i(max(b_i, a), work): one draw per level,
 // whichever message it is.
 template <class Noise, class T>
-JF_HD T receive(const Noise& noise, std::int32_t draw, Tick work, T arrival, Clock<T>& rank) {
+JF_HD T receive(const Noise& noise, std::uint64_t draw, Tick work, T arrival, Clock<T>& rank) {
   return communicate(noise, kReceiveRole, draw, rank.next, later(rank.busy, arrival), work,
                      rank.id);
 }

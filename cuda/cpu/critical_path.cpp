@@ -99,7 +99,7 @@ struct ExplainedNetwork {
   ExplainedNetwork(const Messages& m)  // NOLINT: what forwards find is given as that
       : delays(m.delays), count(m.count), words(m.words) {}
 
-  Path delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, const Path& rank,
+  Path delay(std::uint64_t seed, std::uint32_t purpose, std::uint64_t draw, const Path& rank,
              std::uint32_t realization, const Path& left) const {
     Path sum;
     for (std::int32_t j = 0; j < count; ++j)

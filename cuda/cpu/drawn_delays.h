@@ -367,7 +367,7 @@ struct DrawnReceiveDelays {
   const Tick* drawn;
 
   JF_HD Lanes advance(Lanes&, Lanes t, Lanes w, Lanes, bool) const { return t + w; }
-  JF_HD Lanes step(StepRole role, std::int32_t, Lanes&, Lanes t, Tick w, Lanes) const {
+  JF_HD Lanes step(StepRole role, std::uint64_t, Lanes&, Lanes t, Tick w, Lanes) const {
     return role == kReceiveRole ? t + w + load(drawn) : t + w;
   }
 };
@@ -387,15 +387,14 @@ struct SourcesDrawnBeforehand {
     return kQuiet ? t + w : sources.advance(next, t, w, ranks, compute);
   }
 
-  JF_HD Lanes step(StepRole role, std::int32_t draw, Lanes& next, Lanes t, Tick w,
+  JF_HD Lanes step(StepRole role, std::uint64_t draw, Lanes& next, Lanes t, Tick w,
                    Lanes ranks) const {
     Lanes work = broadcast(w);
     if (role != kComputeRole && drawn[role] != nullptr) work += load(drawn[role]);
     if constexpr (kQuiet) {
       return t + work;
     } else {
-      if ((sources.roles >> role & 1) != 0)
-        work += sum_of_delays(sources, role, static_cast<std::uint32_t>(draw), ranks, t);
+      if ((sources.roles >> role & 1) != 0) work += sum_of_delays(sources, role, draw, ranks, t);
       return sources.advance(next, t, work, ranks, role == kComputeRole);
     }
   }

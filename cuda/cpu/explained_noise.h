@@ -58,13 +58,13 @@ struct ExplainedNoise {
   }
   // A step whose work slowed() gave just before: it holds what `slower` says, below 0 for ranks
   // that are faster.
-  Time step(StepRole role, std::int32_t draw, Time& next, const Time& t, const Time& slow, bool,
+  Time step(StepRole role, std::uint64_t draw, Time& next, const Time& t, const Time& slow, bool,
             const Time& id) const {
     Tick w = slow.t;
     for (std::int32_t k = 0; k < sources.speed_count; ++k) w -= slower[k];
     return step(role, draw, next, t, w, id, sources.speed_count);
   }
-  Time step(StepRole role, std::int32_t draw, Time& next, Time t, Tick w, const Time& id,
+  Time step(StepRole role, std::uint64_t draw, Time& next, Time t, Tick w, const Time& id,
             std::int32_t speeds = 0) const {
     book.begin(t);
     const bool delayed = (sources.roles >> role & 1) != 0;
@@ -77,8 +77,8 @@ struct ExplainedNoise {
     for (std::int32_t k = 0; k < speeds; ++k) delay(slower[k], first_speed + k);
     for (std::int32_t j = 0; delayed && j < sources.step_count; ++j)
       if (sources.steps[j].acts(role))
-        delay(sources.steps[j].of(sources.keys, role, static_cast<std::uint32_t>(draw), id.t,
-                                  sources.realization, begin, sources.words),
+        delay(sources.steps[j].of(sources.keys, role, draw, id.t, sources.realization, begin,
+                                  sources.words),
               first_step + j);
     if (role == kReceiveRole) book.combines(t);
     const bool computes = role == kComputeRole;

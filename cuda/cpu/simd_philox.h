@@ -250,7 +250,7 @@ JF_HD Pair<ULanes> uniform_pair(const RoundKeys& keys, std::uint32_t purpose, st
   return uniforms(philox4x32_10(keys, purpose, block, ranks, realization));
 }
 // The 32-bit draw number `draw`, from its block.
-JF_HD ULanes uniform32_of(const WordLanes& r, std::uint32_t draw) {
+JF_HD ULanes uniform32_of(const WordLanes& r, std::uint64_t draw) {
   const ULanes even = (draw & 2) == 0 ? r.w[0] : r.w[2], odd = (draw & 2) == 0 ? r.w[1] : r.w[3];
   return ((draw & 1) == 0 ? even : odd) & 0xffffffffu;
 }
@@ -260,9 +260,11 @@ JF_HD Pair<ULanes> uniform_pair(std::uint64_t seed, std::uint32_t purpose, std::
                                 Lanes ranks, std::uint32_t realization) {
   return uniform_pair(RoundKeys(seed), purpose, block, ranks, realization);
 }
-JF_HD ULanes uniform32(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Lanes ranks,
+JF_HD ULanes uniform32(std::uint64_t seed, std::uint32_t purpose, std::uint64_t draw, Lanes ranks,
                        std::uint32_t realization) {
-  return uniform32_of(philox4x32_10(RoundKeys(seed), purpose, draw >> 2, ranks, realization), draw);
+  return uniform32_of(philox4x32_10(RoundKeys(seed), with_high_block(purpose, draw),
+                                    low_block(draw), ranks, realization),
+                      draw);
 }
 JF_HD ULanes only_uniform64(std::uint64_t seed, std::uint32_t purpose, Lanes ranks,
                             std::uint32_t realization) {
@@ -309,15 +311,15 @@ JF_HD ULanes only_uniform64(const RoundKeys* keys, std::uint32_t purpose, Lanes 
                             Lanes realizations) {
   return only_uniform64(keys, purpose, static_cast<std::uint32_t>(ranks[0]), realizations);
 }
-JF_HD ULanes uniform32(const RoundKeys* keys, std::uint32_t purpose, std::uint32_t draw,
+JF_HD ULanes uniform32(const RoundKeys* keys, std::uint32_t purpose, std::uint64_t draw,
                        Lanes ranks, Lanes realizations) {
   const std::uint32_t rank[1] = {static_cast<std::uint32_t>(ranks[0])};
   WordLanes words[1];
-  philox4x32_10(*keys, purpose, draw >> 2, rank, realizations, words);
+  philox4x32_10(*keys, with_high_block(purpose, draw), low_block(draw), rank, realizations, words);
   return uniform32_of(words[0], draw);
 }
 // For one realization of the register.
-JF_HD std::uint32_t uniform32(const RoundKeys* keys, std::uint32_t purpose, std::uint32_t draw,
+JF_HD std::uint32_t uniform32(const RoundKeys* keys, std::uint32_t purpose, std::uint64_t draw,
                               std::uint32_t rank, std::uint32_t realization) {
   return uniform32(keys->seed(), purpose, draw, rank, realization);
 }

@@ -33,7 +33,7 @@ struct NoJitter {
   static constexpr bool on = false;
 
   template <class Seed, class T, class R>
-  JF_HD T delay(Seed, std::uint32_t, std::uint32_t, T rank, R, T) const {
+  JF_HD T delay(Seed, std::uint32_t, std::uint64_t, T rank, R, T) const {
     return rank - rank;
   }
 };

@@ -22,14 +22,14 @@ struct Jitter {
   // Nearly always the high half of a draw decides that there is no event.
   JF_HD bool undecided(std::uint64_t high) const { return high <= survival[0] >> 32; }
 
-  JF_HD Tick delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Tick rank,
+  JF_HD Tick delay(std::uint64_t seed, std::uint32_t purpose, std::uint64_t draw, Tick rank,
                    std::uint32_t realization, Tick) const {
     return drawn(*this, seed, purpose, draw, static_cast<std::uint32_t>(rank), realization);
   }
 
  private:
   JF_HD_RARE static Tick drawn(const Jitter& jitter, std::uint64_t seed, std::uint32_t purpose,
-                               std::uint32_t draw, std::uint32_t receiver,
+                               std::uint64_t draw, std::uint32_t receiver,
                                std::uint32_t realization) {
     const std::uint64_t high = uniform32(seed, purpose, draw, receiver, realization);
     if (!jitter.undecided(high)) return 0;

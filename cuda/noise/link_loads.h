@@ -16,26 +16,28 @@ struct Loads {
   Tick load;  // the time for which each other message on the link delays a message
   // [realization][row][rank]: w - 1 of the message that the rank receives; row 0 is all 0.
   const std::uint16_t* table;
-  const std::int32_t* rows;    // [role][draw]: the row, or 0 where nothing is sent
-  std::int64_t stride, draws;  // ranks of a row, rounded up to full registers; draws of a role
+  // [plane][draw]: the row, or 0 where nothing is sent. A plane has 64 steps of each cycle.
+  const std::int32_t* rows;
+  std::int64_t stride, draws;  // ranks of a row, rounded up to full registers; draws of a plane
+  std::int64_t planes;         // of original messages; then one of forwards, and of each mirror
   std::int64_t size;           // of the table of one realization; 0: it has only one
   std::uint32_t first;         // realization of the table
 
   // `purpose`: that of jitter for the same type of message.
-  JF_HD const std::uint16_t* row(std::uint32_t purpose, std::uint32_t draw,
+  JF_HD const std::uint16_t* row(std::uint32_t purpose, std::uint64_t draw,
                                  std::uint32_t realization) const {
-    constexpr std::uint32_t kDraws = kMirrorDraws;
-    const std::uint32_t role = purpose == kOriginalJitter  ? 0
-                               : purpose == kForwardJitter ? 1
-                                                           : 2 + draw / kDraws;
-    return table + std::int64_t{realization - first} * size +
-           rows[role * draws + draw % kDraws] * stride;
+    const auto plane =
+        static_cast<std::int64_t>(purpose == kOriginalJitter  ? draw >> kFarSteps
+                                  : purpose == kForwardJitter ? planes
+                                                              : planes + 1 + draw / kMirrorDraws);
+    const auto place = static_cast<std::int64_t>(draw & ((1u << kFarSteps) - 1));
+    return table + std::int64_t{realization - first} * size + rows[plane * draws + place] * stride;
   }
 
   // The delay of the messages that these ranks receive. T: Tick; or Lanes of contiguous ranks; or
   // Lanes of one rank in several realizations.
   template <class T, class R>
-  JF_HD T held_up(std::uint32_t purpose, std::uint32_t draw, T ranks, R realization) const {
+  JF_HD T held_up(std::uint32_t purpose, std::uint64_t draw, T ranks, R realization) const {
     if constexpr (sizeof(R) == sizeof(T) && sizeof(T) != sizeof(Tick)) {
       T counts = ranks;
       for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)

@@ -91,12 +91,12 @@ struct SourcesOf : SourceList {
   // The earliest e >= t such that [t, e) holds the work of a step, with its delays in that role,
   // and no noise.
   template <class T>
-  JF_HD T step(StepRole role, std::int32_t draw, T& next, T t, Tick w, T ranks) const {
+  JF_HD T step(StepRole role, std::uint64_t draw, T& next, T t, Tick w, T ranks) const {
     return step(role, draw, next, t, t - t + w, w == 0, ranks);
   }
   // For work that differs from lane to lane. `none`: there is no work, and so no step.
   template <class T>
-  JF_HD T step(StepRole role, std::int32_t draw, T& next, T t, T w, bool none, T ranks) const;
+  JF_HD T step(StepRole role, std::uint64_t draw, T& next, T t, T w, bool none, T ranks) const;
 
   JF_HD bool has_speeds() const { return speed_count != 0; }
   // How long ranks take for work of which they compute or combine `own`, which their speeds
@@ -236,7 +236,7 @@ JF_HD_COLD T first_of_all(const SourcesOf<R>& s, T ranks) {
 }
 
 template <class T, class R>
-JF_HD_COLD JF_NO_CLONES T sum_of_delays(const SourcesOf<R>& s, StepRole role, std::uint32_t draw,
+JF_HD_COLD JF_NO_CLONES T sum_of_delays(const SourcesOf<R>& s, StepRole role, std::uint64_t draw,
                                         T ranks, T t) {
   T sum = t - t;
   for (std::int32_t j = 0; j < s.step_count; ++j) {
@@ -277,19 +277,19 @@ struct Stepped {
   T next, end;
 };
 template <class T, class R>
-JF_HD_RARE Stepped<T> step_of(const SourcesOf<R>& s, StepRole role, std::int32_t draw, T next, T t,
+JF_HD_RARE Stepped<T> step_of(const SourcesOf<R>& s, StepRole role, std::uint64_t draw, T next, T t,
                               T w, bool none, T ranks) {
   const bool delayed = (s.roles >> role & 1) != 0;
   if (!delayed && none) return {next, t};
   T work = w;
-  if (delayed) work = work + sum_of_delays(s, role, static_cast<std::uint32_t>(draw), ranks, t);
+  if (delayed) work = work + sum_of_delays(s, role, draw, ranks, t);
   const T end = s.advance(next, t, work, ranks, role == kComputeRole);
   return {next, end};
 }
 
 template <class R>
 template <class T>
-JF_HD T SourcesOf<R>::step(StepRole role, std::int32_t draw, T& next, T t, T w, bool none,
+JF_HD T SourcesOf<R>::step(StepRole role, std::uint64_t draw, T& next, T t, T w, bool none,
                            T ranks) const {
   const Stepped<T> stepped = step_of(*this, role, draw, next, t, w, none, ranks);
   next = stepped.next;
@@ -334,13 +334,13 @@ struct Messages {
   const Loads* loads;
 
   template <class Seed, class T, class R>
-  JF_HD T delay(Seed seed, std::uint32_t purpose, std::uint32_t draw, T ranks, R realization,
+  JF_HD T delay(Seed seed, std::uint32_t purpose, std::uint64_t draw, T ranks, R realization,
                 T left) const;
 };
 
 template <class Seed, class T, class R>
 JF_HD_COLD JF_NO_CLONES T sum_of_delays(const Messages& m, Seed seed, std::uint32_t purpose,
-                                        std::uint32_t draw, T ranks, R realization, T left) {
+                                        std::uint64_t draw, T ranks, R realization, T left) {
   T sum = left - left;
   for (std::int32_t j = 0; j < m.count; ++j) {
     if (m.drawn_beforehand && m.delays[j].window.always()) continue;
@@ -350,13 +350,13 @@ JF_HD_COLD JF_NO_CLONES T sum_of_delays(const Messages& m, Seed seed, std::uint3
 }
 
 template <class T, class R>
-JF_HD_COLD T held_up_by_others(const Messages& m, std::uint32_t purpose, std::uint32_t draw,
+JF_HD_COLD T held_up_by_others(const Messages& m, std::uint32_t purpose, std::uint64_t draw,
                                T ranks, R realization) {
   return m.loads->held_up(purpose, draw, ranks, realization);
 }
 
 template <class Seed, class T, class R>
-JF_HD T Messages::delay(Seed seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
+JF_HD T Messages::delay(Seed seed, std::uint32_t purpose, std::uint64_t draw, T ranks,
                         R realization, T left) const {
   if (drawn_beforehand && !windows) return left - left;
   T sum = sum_of_delays(*this, seed, purpose, draw, ranks, realization, left);

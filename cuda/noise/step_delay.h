@@ -17,7 +17,7 @@ JF_HD Tick delay_of_draw(const Delay& delay, std::uint64_t high, const std::uint
 
 // The delays of draw number `draw`, of one rank or a register of ranks.
 template <class Seed, class T, class R>
-JF_HD T drawn_delay(const Delay& delay, Seed seed, std::uint32_t purpose, std::uint32_t draw,
+JF_HD T drawn_delay(const Delay& delay, Seed seed, std::uint32_t purpose, std::uint64_t draw,
                     T ranks, R realization, const std::uint64_t* words) {
   const auto one = [&](std::uint64_t high, Tick rank, std::uint32_t number) {
     return delay_of_draw(delay, high, words, [&] {
@@ -58,7 +58,7 @@ struct StepDelay {
 
   // `t`: when the work begins.
   template <class Seed, class T, class R>
-  JF_HD T of(Seed seed, StepRole role, std::uint32_t draw, T ranks, R realization, T t,
+  JF_HD T of(Seed seed, StepRole role, std::uint64_t draw, T ranks, R realization, T t,
              const std::uint64_t* words) const {
     const T drawn =
         drawn_delay(delay, seed, purpose(role), draw, nodes.of_rank(ranks), realization, words);
@@ -82,7 +82,7 @@ struct MessageDelay {
 
   // `ranks`: the receivers.
   template <class Seed, class T, class R>
-  JF_HD T of(Seed seed, std::uint32_t purpose, std::uint32_t draw, T ranks, R realization,
+  JF_HD T of(Seed seed, std::uint32_t purpose, std::uint64_t draw, T ranks, R realization,
              T departure, const std::uint64_t* words) const {
     const T drawn = drawn_delay(delay, seed, purpose_of(purpose), draw, nodes.of_rank(ranks),
                                 realization, words);

@@ -248,7 +248,7 @@ struct TracedNetwork {
   Log* log;
   bool quiet;
 
-  Traced delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Traced rank,
+  Traced delay(std::uint64_t seed, std::uint32_t purpose, std::uint64_t draw, Traced rank,
                std::uint32_t realization, Traced left) const {
     log->message_left(left.t);
     Traced sum{left.t, left.entry};

@@ -99,8 +99,7 @@ template <bool kLinks, class Noise, class T>
 JF_HD T send(const Noise& noise, const MessageCost& m, const ByteCost& bytes, std::uint32_t draw,
              Processor<T>& cpu, T& out, T& at, T id) {
   if constexpr (kLinks) at = later(at, out);
-  const T left = capped(
-      send_message<kLinks>(noise, m, static_cast<std::int32_t>(draw), cpu.next, out, at, id));
+  const T left = capped(send_message<kLinks>(noise, m, draw, cpu.next, out, at, id));
   if constexpr (kLinks) out = capped(out);
   cpu.busy = capped(communicate(noise, cpu.next, left, bytes.cpu, id));
   return left;
@@ -114,8 +113,7 @@ JF_HD void take(const Noise& noise, const MessageCost& m, const ByteCost& bytes,
     at = later(at, in);
     in = capped(at + m.gap);
   }
-  const T begun = capped(communicate(noise, kReceiveRole, static_cast<std::int32_t>(draw), cpu.next,
-                                     at, m.receive, id));
+  const T begun = capped(communicate(noise, kReceiveRole, draw, cpu.next, at, m.receive, id));
   cpu.busy = capped(later(communicate(noise, cpu.next, begun, bytes.cpu, id), begun + bytes.wire));
 }
 

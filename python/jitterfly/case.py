@@ -44,7 +44,17 @@ from .noise.source import (
     names_level,
 )
 from .old_names import to_stored
-from .steps import ASK, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs, Step, digest_of_steps
+from .steps import (
+    ASK,
+    DRAWS_PER_CYCLE,
+    ENTER,
+    EXCHANGE,
+    FORWARD,
+    MESSAGE,
+    Costs,
+    Step,
+    digest_of_steps,
+)
 from .syntax import read_count, read_network, read_noises, read_size
 from .units import (
     LONGEST_SECONDS,
@@ -55,7 +65,7 @@ from .units import (
 )
 
 MOST_CYCLES = 100_000
-_MOST_DRAWS = 2**31
+_MOST_NUMBERS = 2**31
 OBSERVE_CHOICES = ("completion", "spread", "arrival", "rounds", "rank 0")
 
 
@@ -332,7 +342,29 @@ class Case:
         if self.cycles > 1 and self.observe != "rounds" and self._completes_repeatedly:
             # Records without this have all exchanges in the cycles before the T of a column.
             values["loops"] = len(self.loops)
-        return to_stored(values) | content_of_own(self)
+        # Before, the numbers of draws depended on how many steps there are: other records.
+        numbered = {"draws": "by step"} if self._draws_by_step() else {}
+        return to_stored(values) | numbered | content_of_own(self)
+
+    def _draws_by_step(self) -> bool:
+        """Whether any noise draws under other numbers than in the first version.
+
+        There, cycle c began at c times the numbers of a cycle, for congestion at c times its
+        rounds.
+        """
+        drawn = {what for noise in self.noise for what in noise.draws_each}
+        beyond, several = self.lowered.numbers > DRAWS_PER_CYCLE, self.cycles > 1
+        if beyond or "load" not in drawn:
+            return beyond and ("cycle" not in drawn or several or len(drawn) > 1) and bool(drawn)
+        steps = self.lowered.steps
+        rounds = dict.fromkeys(
+            number
+            for step in steps
+            if step.kind in (EXCHANGE, MESSAGE)
+            for number in range(step.round, step.round + step.repeat)
+        )
+        forwards = any(step.kind == FORWARD for step in steps)
+        return several or forwards or list(rounds) != list(range(len(rounds)))
 
     @property
     def _completes_repeatedly(self) -> bool:
@@ -527,9 +559,9 @@ def _check_messages(case: Case) -> None:
         _check_slowed(case)
     if case.is_routed:
         _check_routed(case)
-    if cycle.draws * case.cycles > _MOST_DRAWS:
+    if cycle.numbers * case.cycles > _MOST_NUMBERS:
         raise ValueError(
-            f"cycles must be from 1 to {_MOST_DRAWS // cycle.draws} for "
+            f"cycles must be from 1 to {_MOST_NUMBERS // cycle.numbers} for "
             f"{type(case.algorithm).__name__} on {case.ranks} ranks (messages of a rank are "
             f"numbered up to 2^31), got {case.cycles}"
         )

@@ -36,7 +36,7 @@ from .steps import (
     MessageCosts,
     Step,
     Xor,
-    draws_per_cycle,
+    numbers_per_cycle,
     power_below,
 )
 
@@ -222,8 +222,8 @@ class Cycle:
     ----------
     steps : tuple of Step
         The compute phase, the collective, and a look at its end.
-    draws : int
-        How many numbers of draws a cycle takes.
+    numbers : int
+        How many numbers its messages take.
     table : CostTable
         Of the MESSAGE steps.
     has_hypercube : bool
@@ -259,7 +259,7 @@ class Cycle:
         if isinstance(network, Hierarchy) or self._messages.combines_unevenly:
             collective = _as_messages(collective, ranks, message_bytes)
         self.steps = (Step(COMPUTE), *collective, Step(OBSERVE, label="end"))
-        self.draws = draws_per_cycle(self.steps)
+        self.numbers = numbers_per_cycle(self.steps)
         self.table = self._messages.cost_table(self.steps)
         self.has_hypercube = any(step.kind in (ENTER, EXCHANGE, FORWARD) for step in self.steps)
         self.costs, self.load = Costs(0, 0, 0, 0), 0

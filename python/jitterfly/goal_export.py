@@ -16,7 +16,7 @@ from .case import Case, check_case
 from .cycle import is_symmetric
 from .network import Hockney, LogGOPS
 from .program import rank_rounds
-from .steps import ASK, COPY, EXCHANGE, FORWARD, MESSAGE, Step, Xor, draws_per_cycle
+from .steps import ASK, COPY, EXCHANGE, FORWARD, MESSAGE, Step, Xor, numbers_per_cycle
 from .units import exact, show_seconds, to_ticks
 
 MOST_MESSAGES = 10**7
@@ -112,8 +112,8 @@ def goal_schedule(case: Case) -> Goal:
                 one.add([f"calc {work}"])
         for step in steps:
             for turn in range(step.repeat):
-                draw = draws_per_cycle(steps) * cycle + step.round + turn
-                messages = list(step_messages(case, step, draw, notes))
+                tag = numbers_per_cycle(steps) * cycle + step.round + turn
+                messages = list(step_messages(case, step, tag, notes))
                 for rank, operations in step_operations(messages, step):
                     ranks[rank].add(operations)
                 if not step.receives:

@@ -13,6 +13,7 @@ from .backends import core
 from .case import AnyCase, Case, check_case
 from .cycle import Cycle
 from .steps import (
+    DRAWS_PER_CYCLE,
     ENTER,
     EXCHANGE,
     FORWARD,
@@ -26,7 +27,7 @@ from .units import to_ticks
 
 OVER_RANKS = ("spread", "arrival", "rounds")
 """What is observed as latest, earliest and mean over the ranks."""
-_ROUND, _FLAGS, _DRAW, _ROW, _MAP, _WORK, _DELAY = range(1, 8)
+_KIND, _ROUND, _FLAGS, _DRAW, _ROW, _MAP, _WORK, _DELAY = range(8)
 _OWN_WORK, _OWN_DELAY = 1, 2  # what ranks have of their own in a COMPUTE step
 _BLOCK = 1 << 16  # realizations reduced at once
 _MOST_LISTED = 2**27  # messages: 1.5 GB
@@ -52,9 +53,9 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
     table, costs = cycle.table, cycle.costs
     one, listed = _engine_steps(cycle)
     steps = np.tile(one.astype(np.int32), (case.cycles, 1, 1))
-    # The number of draws may be 2^31 (`Case` sees to it), so that the last one fits but not it.
-    before = np.arange(case.cycles, dtype=np.int64)[:, None]
-    steps[:, :, _DRAW] = cycle.draws * before + one[:, _ROUND]
+    # Messages are numbered by the engine, from their round on.
+    within = np.where(one[:, _KIND] == MESSAGE, 0, one[:, _ROUND])
+    steps[:, :, _DRAW] = DRAWS_PER_CYCLE * np.arange(case.cycles)[:, None] + within
     steps[:, :, _ROW] = rows
     rank_times = None if case.is_even else _put_rank_times(case, steps)
     program = core.Program(

@@ -223,8 +223,8 @@ MOST_WINDOW = 1024
 """Messages that a rank may have sent before it receives one."""
 
 DRAWS_PER_CYCLE = 64
-"""Message draws are numbered ``64 * cycle + round``; programs of more rounds take the next
-multiple of 64 that holds them."""
+"""Draws are numbered ``64 * cycle + round``, in all algorithms. Rounds from 64 on have numbers of
+their own (`draw_of_step` in C++)."""
 
 
 class Step(NamedTuple):
@@ -240,8 +240,7 @@ class Step(NamedTuple):
     ranks (else its gap is 0).
 
     `round`: of EXCHANGE and FORWARD the bit in which the partner's number differs, and the number
-    of the draws. Of MESSAGE it is only the number of the first of `repeat` draws within the cycle
-    (`draw` in C++).
+    of the draws. Of MESSAGE it is only the number of the first of `repeat` draws within the cycle.
 
     `place`: of two halves of a MESSAGE step (SENDS_ONLY, RECEIVES_ONLY), which are else equal, the
     number under which the departures are kept in between, from 0; halves that overlap have
@@ -318,8 +317,8 @@ class MessageCosts(NamedTuple):
     gap: int
 
 
-def draws_per_cycle(steps: Sequence[Step]) -> int:
-    """How many numbers of draws a cycle of these steps takes, a multiple of 64."""
+def numbers_per_cycle(steps: Sequence[Step]) -> int:
+    """How many numbers (tags of GOAL) the messages of these steps take, a multiple of 64."""
     used = max((s.round + s.repeat for s in steps if s.kind == MESSAGE), default=0)
     return DRAWS_PER_CYCLE * max(-(-used // DRAWS_PER_CYCLE), 1)
 

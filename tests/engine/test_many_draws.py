@@ -8,10 +8,10 @@ from support.scale import scaled, some
 import jitterfly as jf
 from jitterfly import _core, program
 from jitterfly.algorithms import Algorithm
-from jitterfly.steps import draws_per_cycle
+from jitterfly.steps import MESSAGE, numbers_per_cycle
 
 NETWORK = jf.LogGOPS("1ps", 0)
-DRAW, REPEAT = 3, 10
+ROUND, DRAW, REPEAT = 1, 3, 10
 
 
 def case_of(kind, ranks, cycles=1):
@@ -64,26 +64,27 @@ CASES = [
 @pytest.mark.parametrize(("kind", "ranks"), CASES)
 def test_draws_of_the_largest_machines(kind, ranks, monkeypatch):
     steps = case_of(kind, ranks).cycle_steps()
-    draws = draws_per_cycle(steps)
-    most = 2**31 // draws
+    most = 2**31 // numbers_per_cycle(steps)
     for cycles in {1, min(2, most), min(most, 300)}:
         found = steps_of(case_of(kind, ranks, cycles), monkeypatch).astype(np.int64)
-        expected = [draws * cycle + step.round for cycle in range(cycles) for step in steps]
+        within = [0 if step.kind == MESSAGE else step.round for step in steps]
+        expected = [64 * cycle + place for cycle in range(cycles) for place in within]
         assert found[:, DRAW].tolist() == expected
+        assert found[:, ROUND].tolist() == cycles * [step.round for step in steps]
         if found.shape[1] > REPEAT:
-            assert (found[:, DRAW] + found[:, REPEAT]).max() <= 2**31
+            assert (found[:, ROUND] + found[:, REPEAT]).max() <= 2**31
     if most < 100_000:
         with pytest.raises(ValueError, match=f"^cycles must be from 1 to {most} for "):
             case_of(kind, ranks, most + 1)
 
 
 def test_as_many_draws_as_there_are(monkeypatch):
-    """Cycles times draws of a cycle is 2^31, which no int32 holds: the last draw is below it."""
+    """Cycles times numbers of a cycle is 2^31: the cycle's draws do not depend on it."""
     case = case_of("ring_allreduce", 2**14, 2**16)
-    assert draws_per_cycle(case.cycle_steps()) * case.cycles == 2**31
+    assert numbers_per_cycle(case.cycle_steps()) * case.cycles == 2**31
     steps = steps_of(case, monkeypatch).astype(np.int64)
-    assert steps[:, DRAW].min() >= 0
-    assert 2**31 - 2**15 <= (steps[:, DRAW] + steps[:, REPEAT]).max() <= 2**31
+    assert steps[:, DRAW].min() == 0
+    assert steps[:, DRAW].max() == 64 * (2**16 - 1)
 
 
 def test_time_without_noise_of_the_largest_ring():

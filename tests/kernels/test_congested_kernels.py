@@ -1,6 +1,9 @@
 """GPU kernels with congestion of a collective's messages, emulated, against the CPU backend."""
 
+from dataclasses import replace
+
 import pytest
+from reference.messages import MESSAGE
 from support.emulated_congestion import (
     CONGESTED_NOISES,
     can_be_congested,
@@ -37,4 +40,15 @@ def test_message_programs(kernels, program):
 def test_several_ranks_in_a_thread(kernels):
     runs = [Run(congest(make("butterfly", noise, 11), 7), count=2)
             for noise in ("none", "fresh", "fresh, jitter")]  # fmt: skip
+    check(kernels, runs)
+
+
+def test_late_rounds(kernels):
+    """The rows of rounds from 64 on are in planes of their own."""
+    runs = []
+    for number, noise in some(enumerate(CONGESTED_NOISES), 3):
+        case = make_messages("dissemination", noise, 37)
+        steps = [(step[0], 21 * step[1], *step[2:]) if step[0] == MESSAGE else step
+                 for step in case.program_steps]  # fmt: skip
+        runs.append(varied_congested(replace(case, program_steps=tuple(steps)), number))
     check(kernels, runs)

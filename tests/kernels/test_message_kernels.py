@@ -82,6 +82,18 @@ def test_ranks_that_are_not_alike(kernels, family):
     check(kernels, [varied_messages(case, number) for number, case in enumerate(cases)])
 
 
+@pytest.mark.parametrize("by", [60, 2**17 - 4, 2**30])
+def test_late_rounds(kernels, by):
+    """Their draws are counted with more than 32 bits."""
+    cases = []
+    for number in range(scaled(24)):
+        case = noisy_case(number)
+        steps = [(step[0], step[1] + by, *step[2:]) if step[0] == MESSAGE else step
+                 for step in case.program_steps]  # fmt: skip
+        cases.append(replace(case, program_steps=tuple(steps)))
+    check(kernels, [varied_messages(case, number) for number, case in enumerate(cases)])
+
+
 def test_compute_phases_in_which_nobody_works(kernels):
     """They are left out, but what is observed after one is not."""
     cases = []

@@ -7,8 +7,9 @@ How they are routed and counted is congestion.py's.
 
 from dataclasses import dataclass
 
-from . import congestion
+from . import congestion, philox
 from .noise import MAX, MIN, Source
+from .philox import MIRROR_STEPS
 
 COPY = 1
 EXCHANGE, FORWARD, MESSAGE = 2, 3, 5
@@ -50,7 +51,7 @@ def butterfly(log2_ranks, within, mirrors, after, cycles):
         for r in range(log2_ranks):
             level = [("original", cycle, r, i, i ^ 1 << r) for i in everyone]
             if r in within:
-                level += [("copy", cycle, r - 1 + (k << 24), i, i ^ mask)
+                level += [("copy", cycle, r - 1 + MIRROR_STEPS * k, i, i ^ mask)
                           for k, mask in enumerate(mirrors) if mask < 1 << r
                           for i in everyone]  # fmt: skip
             levels.append(level)
@@ -96,7 +97,13 @@ def congested(levels, ranks, load, trees, hosts, perturbation, seed, realization
     """
     plain, network = trees
     pairs = [[(sender, receiver) for *_, sender, receiver in level] for level in levels]
-    _, found = congestion.realization(plain, hosts, ranks, pairs, perturbation, seed, realization)
+    numbers = []
+    for (message, cycle, number, *_), *_ in levels:
+        kind = 1 << 46 if message == "forward" else 0
+        numbers.append(kind | philox.draw_of_step(cycle, number))
+    _, found = congestion.realization(
+        plain, hosts, ranks, pairs, perturbation, seed, realization, numbers
+    )
     delays = {}
     for level, (_, own, w) in zip(levels, found, strict=True):
         assert own == len(level)

@@ -7,9 +7,14 @@ import math
 from collections import Counter, defaultdict
 from fractions import Fraction
 
-from .philox import pair64
+from .philox import MASK32, pair64
 
 PLACEMENT, TRAFFIC, CYCLES, ROUTE, DESTINATION = range(0x1000, 0x1005)
+
+
+def _wide(purpose, level):
+    """The purpose, whose upper half has what of a level's number goes beyond 32 bits; the rest."""
+    return purpose | level >> 32 << 16, level & MASK32
 
 
 def order(seed, purpose, stream, realization, n):
@@ -28,12 +33,12 @@ def _weights(n):
 
 def derangement(seed, level, realization, n):
     """Pairs of a permutation without fixed points: a random order, cut into cycles."""
-    things = order(seed, TRAFFIC, level, realization, n)
+    things = order(seed, *_wide(TRAFFIC, level), realization, n)
     pairs, begin, draw = [], 0, 0
     while begin < n:
         left = n - begin
         weights = _weights(left - 1)
-        x = pair64(seed, CYCLES, level, realization, draw) * sum(weights) >> 64
+        x = pair64(seed, *_wide(CYCLES, level), realization, draw) * sum(weights) >> 64
         others = 0
         while x >= weights[others]:
             x -= weights[others]
@@ -50,7 +55,7 @@ def traffic(kind, seed, level, realization, n):
         return []
     if kind == "rand":
         return derangement(seed, level, realization, n)
-    things = order(seed, TRAFFIC, 0 if kind == "bisect_fb" else level, realization, n)
+    things = order(seed, *_wide(TRAFFIC, 0 if kind == "bisect_fb" else level), realization, n)
     pairs = list(zip(things[::2], things[1::2], strict=False))
     return pairs if kind == "bisect" else [p for a, b in pairs for p in ((a, b), (b, a))]
 
@@ -100,7 +105,8 @@ class Tree:
             return s
         if self.routing == "hash":
             return pair64(self.salt, DESTINATION, d, 0, 0) * self.modulus >> 64
-        return pair64(seed, ROUTE, stream, realization, 2 * level) * self.modulus >> 64
+        purpose, low = _wide(ROUTE, level)
+        return pair64(seed, purpose, stream, realization, 2 * low) * self.modulus >> 64
 
     def route(self, s, d, key):
         """Edges: (level, block, copy of the lower node, copy of the upper, cable, direction)."""
@@ -146,11 +152,14 @@ class Graph:
         return edges
 
 
-def realization(network, ranks, z, levels, perturbation, seed, number):
-    """Hosts of ranks, and for each level pairs, how many are the collective's, and w of each."""
+def realization(network, ranks, z, levels, perturbation, seed, number, numbers=None):
+    """Hosts of ranks, and for each level pairs, how many are the collective's, and w of each.
+
+    `numbers`: under which levels draw; without it from 0 on.
+    """
     hosts = order(seed, PLACEMENT, 0, number, network.hosts)
     found = []
-    for level, own in enumerate(levels):
+    for level, own in zip(numbers or range(len(levels)), levels, strict=True):
         others = traffic(perturbation, seed, level, number, ranks - z)
         pairs = own + [(a + z, b + z) for a, b in others]
         routes = []

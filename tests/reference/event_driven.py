@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from random import Random
 
 from .collective import Collective
+from .philox import MIRROR_STEPS
 from .realized import RealizedNoise
 
 
@@ -84,9 +85,9 @@ class ButterflyRun:
     def arrival(self, sent, message, sender, receiver, cycle, number, mirror=0):
         """When an "original", "copy" or "forward" that left its sender's CPU at `sent` is there.
 
-        `mirror`: which of several sent the copy, from 0.
+        `mirror`: which of several sent the copy, from 0. Draws are those of later steps.
         """
-        number += mirror << 24
+        number += MIRROR_STEPS * mirror
         delay = self.noise.transit_delay(sent, message, receiver, cycle, number)
         return sent + self.costs.transit + delay
 

@@ -120,7 +120,7 @@ class Steps:
         self.made.append((kind, number, flags, 64 * self.cycle + draw, at, *partners, cost, repeat))
 
     def message(self, partners, cost, draw=0, row=False, repeat=1):
-        self.add(MESSAGE, draw, 0, draw, row, partners, cost, repeat)
+        self.add(MESSAGE, draw, 0, 0, row, partners, cost, repeat)
 
     def butterfly(self, row=False, within=()):
         self.add(ENTER, flags=0 if self.levels else FINAL, row=row)

@@ -25,6 +25,18 @@ MORE_JITTER = {"original": 0xB00, "copy": 0xC00, "forward": 0xD00}
 
 LOW_HALVES = 1 << 31  # with a purpose: blocks of the low halves of its draws
 DRAWS_PER_CYCLE = 64
+MOST_CYCLES = 1 << 17
+MIRROR_STEPS = 2 * DRAWS_PER_CYCLE  # a copy draws as the same step does, so many steps later
+
+
+def draw_of_step(cycle, number):
+    """The number of a step's draw: in every algorithm step 70 of cycle 3 has the same.
+
+    A cycle has 64 numbers in a row, for steps 0 to 63 of it. Behind those of all cycles that there
+    can be, steps 64 to 127 follow in the same way, and so on.
+    """
+    plane, place = divmod(number, DRAWS_PER_CYCLE)
+    return DRAWS_PER_CYCLE * (MOST_CYCLES * plane + cycle) + place
 
 
 def philox4x32(counter, key, rounds=10):
@@ -61,10 +73,21 @@ def uniform64(seed, purpose, stream, realization, number):
     Four follow each other in a Philox block that has their high halves, and in another one that has
     their low halves.
     """
-    block, word = divmod(number, 4)
+    block, word, purpose = block_of(number, purpose)
     high = _block(seed, (block, purpose, stream, realization))[word]
     low = _block(seed, (block, purpose | LOW_HALVES, stream, realization))[word]
     return high << 32 | low
+
+
+def block_of(number, purpose):
+    """Block and word of a draw, and the purpose, whose upper half has bits 32 and up of the block.
+
+    For those there are 15 bits: the last one is LOW_HALVES.
+    """
+    block, word = divmod(number, 4)
+    assert purpose < 1 << 16
+    assert block < 1 << 47
+    return block & MASK32, word, purpose | block >> 32 << 16
 
 
 def pair64(seed, purpose, stream, realization, number):

@@ -17,6 +17,7 @@ from . import textbook
 from .collective import Collective
 from .event_driven import ButterflyRun, Costs
 from .links import CPU, LINK, Network, ReceivingLink, SendingLink
+from .philox import MIRROR_STEPS
 from .realized import RealizedNoise
 
 
@@ -144,10 +145,7 @@ class ProgramRun(ButterflyRun):
             labels, ops = self._program(rounds(rank, ranks, self.message_bytes, **options))
             self.programs.append(ops)
             self.labels = labels
-        every = [op for ops in self.programs for op in ops]
-        numbers = [op.number for op in every if isinstance(op, textbook.Send)]
-        draws = 64 * (max(numbers, default=0) // 64 + 1)
-        self.noise = RealizedNoise(self.sources, *self._draw, draws)
+        self.noise = RealizedNoise(self.sources, *self._draw)
         self.links = [(SendingLink(self), ReceivingLink(self)) for _ in range(ranks)]
         for rank, ops in enumerate(self.programs):
             gaps = [(op, network.between(op.peer, rank).gap(op.bytes) if op.occupies else 0)
@@ -183,7 +181,7 @@ class ProgramRun(ButterflyRun):
         if isinstance(self.network, Network):
             return super().arrival(sent, message, sender, receiver, cycle, number, mirror)
         transit = self.network.between(sender, receiver).transit(self.message_bytes)
-        number += mirror << 24
+        number += MIRROR_STEPS * mirror
         late = self.noise.transit_delay(sent, message, receiver, cycle, number, transit=transit)
         return sent + transit + late
 

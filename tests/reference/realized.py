@@ -11,12 +11,12 @@ class RealizedNoise:
     """Any number of sources, drawn for one seed and realization.
 
     `seen` counts what the noise did: steps and messages delayed, work interrupted, and delays that
-    a window kept out.
+    a window kept out. `numbered`: the number of a draw, of its cycle and its number there.
     """
 
-    def __init__(self, sources, seed, realization, draws_per_cycle=philox.DRAWS_PER_CYCLE):
+    def __init__(self, sources, seed, realization, numbered=philox.draw_of_step):
         self._draw = seed, realization
-        self._draws_per_cycle = draws_per_cycle
+        self._numbered = numbered
         self._timelines = {}
         self.seen = Counter()
         self._of_role = defaultdict(list)  # sources with their ordinals
@@ -110,7 +110,7 @@ class RealizedNoise:
 
     def _uniform(self, source, purpose, rank, cycle, number):
         seed, realization = self._draw
-        draw = self._draws_per_cycle * cycle + number
+        draw = self._numbered(cycle, number)
         return philox.uniform64(seed, purpose, source.key(rank), realization, draw)
 
     def _in_window(self, source, t, delay, what):

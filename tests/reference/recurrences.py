@@ -54,7 +54,7 @@ class OnePeriodic:
         case = self.case
         if not case.jitter:
             return 0
-        draw = philox.DRAWS_PER_CYCLE * cycle + number
+        draw = philox.draw_of_step(cycle, number)
         u = uniform64(case.seed, philox.JITTER[message], self.ranks, case.realization, draw)
         events = sum((u < np.uint64(limit)).astype(np.int64) for limit in case.jitter.survival)
         return events * case.jitter.duration

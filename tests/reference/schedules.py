@@ -100,7 +100,7 @@ class Rules:
         """machine: a `Machine`, or the `Costs` of its only level."""
         self.ranks = ranks
         self.machine = Machine([machine]) if isinstance(machine, Costs) else machine
-        self.noise = RealizedNoise(sources, seed, realization, draws_per_cycle=1)
+        self.noise = RealizedNoise(sources, seed, realization, lambda operation, _: operation)
         self.begin, self.end = {}, {}  # of operations; of a receive: of taking its message
 
     def calculate(self, rank, i, t):

@@ -96,8 +96,8 @@ class WideNoise:
         return draw(seed, purpose, streams, realization, number)
 
     def _step_uniforms(self, source, purpose, cycle, number):
-        number += philox.DRAWS_PER_CYCLE * cycle
-        return self._uniforms(source, purpose, number, draw=uniform64)
+        draw = philox.draw_of_step(cycle, number)
+        return self._uniforms(source, purpose, draw, draw=uniform64)
 
     def _union(self, compute):
         """Begins and ends of the intervals, arrays (n, ranks), sorted by their begins."""

@@ -28,8 +28,9 @@ def _block(seed, purpose, streams, realization, number):
 
 def uniform64(seed, purpose, streams, realization, number):
     """`philox.uniform64` for an array of streams."""
+    block, word, purpose = philox.block_of(number, purpose)
     high, low = (
-        _block(seed, which, streams, realization, number // 4)[number % 4]
+        _block(seed, which, streams, realization, block)[word]
         for which in (purpose, purpose | philox.LOW_HALVES)
     )
     return high << HALF | low

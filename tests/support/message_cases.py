@@ -212,11 +212,11 @@ def with_windows(case, rng, width=None):
             partners = SHIFT, rng.randrange(1, case.ranks), 0
             if rng.random() < 0.3:
                 partners = XOR, rng.randrange(1, 1 << case.log2_ranks), 1 << case.log2_ranks
-            halves.append((draw + place, *partners, place, rng.randrange(len(case.messages))))
-        sends = [(kind, number, flags | SENDS_ONLY, half[0], -1, *half[1:], 1) for half in halves]
+            halves.append((number + place, *partners, place, rng.randrange(len(case.messages))))
+        sends = [(kind, half[0], flags | SENDS_ONLY, draw, -1, *half[1:], 1) for half in halves]
         rng.shuffle(halves)
         receives = [
-            (kind, number, flags | RECEIVES_ONLY, half[0], -1, *half[1:], 1) for half in halves
+            (kind, half[0], flags | RECEIVES_ONLY, draw, -1, *half[1:], 1) for half in halves
         ]
         receives[-1] = (*receives[-1][:4], row, *receives[-1][5:])
         steps += mixed(rng, sends, receives)

@@ -68,6 +68,10 @@ class LateArrival(DelayNoise, kind="arrival"):
             once=self.each == "realization",
         )
 
+    @property
+    def draws_each(self) -> tuple[str, ...]:
+        return ("cycle",) if self.each == "cycle" else ()
+
     def misses(self, exposed: ExposedWork) -> str:
         return ""
 

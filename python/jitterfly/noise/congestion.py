@@ -89,6 +89,12 @@ class Congestion(Noise, kind="congestion"):
         hosts = self.network.hosts
         return hosts - ranks if self.ratio is None else round(hosts * self.ratio)
 
+    @property
+    def draws_each(self) -> tuple[str, ...]:
+        traffic = self.perturbation in ("rand", "bisect") and self.ratio != 0
+        routes = getattr(self.network, "routing", "") == "random"
+        return ("load",) if traffic or routes else ()
+
     def check(self, ranks: int, transit: int) -> None:
         hosts = self.network.hosts
         if ranks > hosts:

@@ -236,6 +236,11 @@ class Noise(Component, ABC):
         """Whether anything of it is drawn, so that realizations differ."""
         return True
 
+    @property
+    def draws_each(self) -> tuple[str, ...]:
+        """What has draws of its own: each "message", "cycle", or round of messages ("load")."""
+        return ()
+
     def share(self) -> float:
         """Part of the time for which its intervals take the CPU, where they act, on average."""
         return 0.0
@@ -382,6 +387,10 @@ class WindowNoise(GroupNoise):
         if self.end is not None and to_ticks(self.end) <= to_ticks(self.begin):
             raise ValueError(f"end must be above begin = {self.begin} s, got {self.end}")
         super().check_fields()
+
+    @property
+    def draws_each(self) -> tuple[str, ...]:
+        return ("message",) if self.of_messages else ()
 
     def engine_fields(self, ranks: int) -> dict[str, Any]:
         fields = super().engine_fields(ranks) | engine_window(self.begin, self.end)

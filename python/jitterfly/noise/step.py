@@ -83,6 +83,12 @@ class StepNoise(DelayNoise, WindowNoise, kind="step"):
             **self.engine_fields(ranks),
         )
 
+    @property
+    def draws_each(self) -> tuple[str, ...]:
+        return {"compute": ("cycle",), "communication": ("message",)}.get(
+            self.during, ("cycle", "message")
+        )
+
     def misses(self, exposed: ExposedWork) -> str:
         communication = exposed.exchanges and self.during != "compute"
         if communication or (exposed.compute and self.during != "communication"):

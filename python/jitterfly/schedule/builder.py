@@ -31,7 +31,7 @@ from ..goal_export import (
 )
 from ..network import LogGOPS
 from ..program import rank_rounds
-from ..steps import draws_per_cycle
+from ..steps import numbers_per_cycle
 from ..syntax import read_count, read_size
 from ..units import Time, parse_seconds, to_ticks, warn_of_long
 from .marks import MOST_MARKS, NO_MARK
@@ -251,7 +251,7 @@ class ScheduleBuilder:
         for rank in group:  # one that has nothing to do, such as one alone, waits all the same
             if rank not in taking_part:
                 self._of[rank].add(["calc 0"], cpu, waits.get(rank, ()), label)
-        self._tag += draws_per_cycle(steps)
+        self._tag += numbers_per_cycle(steps)
         return self._added(group, cpu)
 
     def mark(self, name: str, operations: Operations | None = None) -> None:
