@@ -1,4 +1,6 @@
-"""Mergeable histogram: relative error, merging, order statistics."""
+"""Mergeable histogram: resolution of the spread, relative error, merging, order statistics."""
+
+import struct
 
 import numpy as np
 import pytest
@@ -46,8 +48,9 @@ def test_relative_error():
 
 def test_buckets_ascend():
     values = np.sort(spread(5000))
-    one_each = [int(Histogram.of(array(value)).buckets[0]) for value in values]
-    assert one_each == sorted(one_each)
+    starts = Histogram.of(values).starts
+    assert (np.diff(starts) > 0).all()
+    assert np.isin(values[[0, -1]], starts[[0, -1]]).all()
 
 
 def test_ends_are_exact():
@@ -57,17 +60,89 @@ def test_ends_are_exact():
     assert (histogram.min, histogram.max, histogram.count) == (123_456_789, 987_654_321, 3)
 
 
-def test_merged_in_any_order():
-    values = spread(3000)
-    parts = [Histogram.of(part) for part in np.split(values, [0, 1, 100, 2000])]
+FAR = 4 * 10**12  # 4 s in ticks, of which a bucket of 0.1 was 2 ms wide
+
+
+def shapes(count=40_000):
+    """Samples far from 0, close together; by name."""
+    rng = np.random.default_rng(2)
+    drawn = {
+        "normal": FAR + rng.normal(0, 10**8, count),
+        "at an edge": 2**42 + rng.normal(0, 10**6, count),
+        "tiny": FAR + rng.normal(0, 1000.0, count),
+        "long tail": FAR + rng.exponential(10**8, count) ** 1.3,
+        "rare": FAR + rng.normal(0, 10**6, count) + (rng.random(count) < 1e-3) * 10**10,
+        "two points": FAR + (rng.random(count) < 0.02) * 10**9,
+        "below 0": -FAR + rng.normal(0, 10**8, count),
+    }
+    return {name: np.rint(values).astype(np.int64) for name, values in drawn.items()}
+
+
+@pytest.mark.parametrize("name", shapes(1))
+def test_the_spread_is_resolved(name):
+    values = shapes()[name]
+    histogram = Histogram.of(values)
+    ordered = np.sort(values)
+    fine = values.std() / 200
+    for rank in np.linspace(1, len(values), 401).astype(int).tolist():
+        low, middle, high = histogram.order_statistic(rank)
+        assert low <= ordered[rank - 1] <= high
+        assert abs(middle - ordered[rank - 1]) <= fine
+        assert high - low <= 2 * fine
+
+
+def test_few_different_values_are_exact():
+    values = np.random.default_rng(3).choice(spread(8000), 100_000)
+    histogram = Histogram.of(values)
+    assert np.array_equal(histogram.middles(), np.unique(values).astype(float))
+    assert histogram.order_statistic(70_000).middle == np.sort(values)[69_999]
+
+
+@pytest.mark.parametrize("name", ["of every size", *shapes(1)])
+def test_merged_in_any_order(name):
+    values = shapes().get(name, spread(30_000))
+    cuts = [0, 1, 100, 2000, 2001, 25_000]
+    parts = [Histogram.of(part) for part in np.split(values, cuts)]
     rng = np.random.default_rng(1)
     for _ in range(5):
         rng.shuffle(parts)
         assert sum(parts[1:], parts[0]) == Histogram.of(values)
 
 
+def old_bytes(values):
+    """What 0.1 wrote of samples: they are in buckets of 2^10 to an octave, which have numbers."""
+    numbers = []
+    for value in values.tolist():
+        shift = max(abs(value).bit_length() - 11, 0)
+        number = (abs(value) >> shift) + (shift << 10)
+        numbers.append(-number if value < 0 else number)
+    buckets, counts = np.unique(np.array(numbers), return_counts=True)
+    ends = (values.min(), values.max()) if len(values) else (0, 0)
+    head = struct.pack("<Iqq", len(buckets), *ends)
+    return head + buckets.astype("<i4").tobytes() + counts.astype("<i8").tobytes()
+
+
+@pytest.mark.parametrize("name", ["of every size", *shapes(1)])
+def test_what_0_1_wrote_is_read_and_merged(name):
+    values = shapes(4000).get(name, spread(4000))
+    ordered = np.sort(values)
+    old = Histogram.from_bytes(old_bytes(values))
+    assert (old.count, old.min, old.max) == (4000, ordered[0], ordered[-1])
+    parts = [Histogram.from_bytes(old_bytes(values[:1000])), Histogram.of(values[1000:])]
+    for found in (old, parts[0] + parts[1], parts[1] + parts[0]):
+        assert found == old
+    for rank in range(1, 4001, 37):
+        low, middle, high = old.order_statistic(rank)
+        true = int(ordered[rank - 1])
+        assert low <= true <= high
+        assert abs(middle - true) <= Histogram.RELATIVE_ERROR * abs(true)
+    assert Histogram.from_bytes(old_bytes(array())) + old == old
+    with pytest.raises(ValueError, match="not the bytes of a Histogram"):
+        Histogram.from_bytes(old_bytes(values)[:-1])
+
+
 def test_bytes():
-    for values in (array(), array(7), spread(1000)):
+    for values in (array(), array(7), array(-(2**63), 2**63 - 1), spread(1000), *shapes().values()):
         histogram = Histogram.of(values)
         assert Histogram.from_bytes(histogram.to_bytes()) == histogram
     with pytest.raises(ValueError, match="not the bytes of a Histogram"):

@@ -280,6 +280,24 @@ def test_recovery_of_few_hits(count):
     assert covered / draws > 0.97 - 5 * math.sqrt(0.97 * 0.03 / draws)
 
 
+def test_a_recovery_needs_no_samples():
+    """The rare events behind it follow from exact sums, however few samples a study keeps."""
+    case = jf.Case(16, algorithm=jf.Butterfly(exchanges_after=1), network="L=1us,o=200ns",
+                   noise=jf.PeriodicNoise("20us", "2us"))  # fmt: skip
+    recovery = jf.observables.Recovery({"T": 0}, {"T": 1}, "noise-free")
+    met = []
+    for raw_bytes in (0, 4096, 2**26):
+        budget = jf.RealizationBudget(min=32, max=20_000, raw_bytes=raw_bytes)
+        study = jf.Study("recovery", case=case, axes=[], budget=budget,
+                         observables={"x": recovery}, targets=["mean of x ± 5 %"])  # fmt: skip
+        store = study.run()
+        (cell,) = store.cells
+        decision = store.decision(cell)
+        met.append((decision.met, decision.realizations, repr(store.estimate(cell, "x", "mean"))))
+    assert met[0][0]
+    assert met[0] == met[1] == met[2]
+
+
 @pytest.mark.parametrize(("chance", "count"), crossed([1e-3, 1e-2], [40, 500]))
 def test_sides_that_hardly_differ(count, chance):
     """Where no realization of a sample does, the ratio is not 1 for certain.

@@ -137,16 +137,6 @@ def test_bad_targets(target, message):
     refused(BASE.replace("seed = 5", f'targets = ["{target}"]'), f"targets: .*{message}")
 
 
-def test_events_behind_a_recovery_need_samples():
-    """What has no value per realization has no histogram: only samples tell its rare events."""
-    observable = '[observables.back]\nkind = "recovery"\nnoiseless = "noise-free"\n'
-    text = BASE.replace("seed = 5", 'targets = ["mean of back ± 1 %"]') + VARIANTS + observable
-    parse_study(text)
-    assert BUDGET in text
-    text = text.replace(BUDGET, BUDGET.replace("}", ", raw_bytes = 100 }"))
-    refused(text, "raw_bytes must be at least [0-9]+, .*mean of 'back'.*got 100")
-
-
 def test_targets_are_a_list_without_repetition():
     text = "targets = ['mean of slowdown ± 1 %', 'mean of slowdown ± 2 %']"
     refused(BASE.replace("seed = 5", text), "targets: mean of slowdown is there twice")

@@ -17,7 +17,7 @@ from .overhead import Overhead
 from .recovery import Recovery
 from .since_arrival import SinceArrival
 from .slowdown import Slowdown
-from .statistics import LEAST_RAW, STATISTICS, Observed, check_statistic, quantile_share
+from .statistics import STATISTICS, Observed, check_statistic, quantile_share
 from .summary import MOST_COLUMNS, CellData, Computed, Summary, columns_of
 from .targets import (
     Decision,
@@ -34,7 +34,6 @@ from .targets import (
 
 __all__ = [
     "LEAST_CYCLES",
-    "LEAST_RAW",
     "MOST_COLUMNS",
     "NOISE_FREE",
     "OF_A_CYCLE",

@@ -13,11 +13,20 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import shorten
-from ..stats import CrossMoments, Estimate, cross_moments, paired, ratios, win_probability
+from ..stats import (
+    CrossMoments,
+    Estimate,
+    Histogram,
+    Moments,
+    cross_moments,
+    paired,
+    ratios,
+    win_probability,
+)
 from ..stats.critical_values import binomial_ranks, quantile_rank
 from ..stats.intervals import RareEvents, check_confidence
 from .measure import Column, Family, Form, Measure
-from .summary import CellData, histogram_scale
+from .summary import RATIO_ONE, CellData, histogram_scale
 
 STATISTICS = (
     "mean", "standard error", "min", "p5", "p50", "p95", "p99", "p99.9", "p99.99", "max",
@@ -55,33 +64,61 @@ def check_statistic(name: str, where: str) -> str:
     )
 
 
-LEAST_RAW = 1024
-"""Raw realizations from which the events of a ratio are estimated where there are more."""
-
-
-def rare_events_of(measure: Measure, data: CellData, ratio: float) -> RareEvents | None:
+def rare_events_of(measure: Measure, data: CellData, moments: Moments) -> RareEvents | None:
     """What a cell's realizations tell of the rare events that the mean of a measure rests on.
 
     Of a ratio of means, those of ``numerator - ratio * denominator``. Beyond the raw realizations
-    they are read off the histogram of single realizations; where those have no value (recovery),
-    enough raw ones stand for all, else nothing is known: None.
+    they follow from exact sums; None where these are missing, and nothing else tells them.
     """
-    raw = data.raw_count
-    known = raw == data.count or (not measure.distribution and raw >= LEAST_RAW)
-    if isinstance(measure.denominator, Form) and known and data.ticks is not None:
-        top, bottom = measure.numerator(data.ticks), measure.denominator(data.ticks)
-        found = RareEvents.of_ratio(top.astype(float), bottom.astype(float), ratio)
-        return found._replace(count=found.count * data.count / raw)
-    samples = data.samples(measure) if data.exact else None
-    if samples is not None:
-        return RareEvents.of(samples, samples.mean(), noise_free=measure.noise_free)
+    below = measure.denominator
+    if data.exact:
+        return _of_raw_samples(measure, data, moments)
+    third = data.third_moments(measure)
+    if third is None:
+        return _of_old_summaries(measure, data, moments)
+    if not isinstance(below, Form):
+        return third.rare_events(moments, below, measure.noise_free)
     if not measure.distribution:
+        return third.rare_events_of_ratio(moments)
+    quotients = data.histogram(measure)
+    ends = (quotients.min - 0.5) / RATIO_ONE, (quotients.max + 0.5) / RATIO_ONE  # they are rounded
+    return third.rare_events_of_ratio(moments, ends)
+
+
+def _of_raw_samples(measure: Measure, data: CellData, moments: Moments) -> RareEvents | None:
+    ticks, below = data.ticks, measure.denominator
+    if ticks is None:
         return None
-    histogram = data.histogram(measure)
-    middles, scale = histogram.middles(), histogram_scale(measure)
-    mean = float(np.average(middles, weights=histogram.counts))
-    found = RareEvents.of(middles, mean, histogram.counts)
-    return RareEvents(found.count, found.below / scale, found.above / scale)
+    if not isinstance(below, Form):
+        samples = measure(ticks)
+        return RareEvents.of(samples, samples.mean(), noise_free=measure.noise_free)
+    top, bottom = measure.numerator(ticks).astype(float), below(ticks).astype(float)
+    found = RareEvents.of_ratio(top, bottom, moments.x / (moments.y or 1))
+    return found._replace(count=found.count * data.count / data.raw_count)
+
+
+def _of_old_summaries(measure: Measure, data: CellData, moments: Moments) -> RareEvents | None:
+    """What summaries of 0.1 tell, which have no third moments.
+
+    The raw samples stand for all where single realizations have no value. Else the events are those
+    of the histogram, if its buckets resolve the spread; if not, as few as they can be: samples
+    whose farthest is at a distance d have a skewness of d / standard deviation at most.
+    """
+    if not measure.distribution:
+        return _of_raw_samples(measure, data, moments)
+    histogram, scale, below = data.histogram(measure), histogram_scale(measure), measure.denominator
+    if isinstance(below, Form):
+        value, error = moments.x / moments.y, ratios.ratio_error_of(moments)
+    else:
+        value = moments.x / (moments.count * below)
+        error = cross_moments.standard_error_of(moments, below)
+    found = RareEvents(0.0, value - histogram.min / scale, histogram.max / scale - value)
+    deviation = error * math.sqrt(data.count)
+    if deviation >= 8 * Histogram.RELATIVE_ERROR * abs(value):  # four buckets
+        events = RareEvents.of(histogram.middles(), value * scale, histogram.counts).count
+        return found._replace(count=events)
+    farthest = max(found.below, found.above)
+    return found._replace(count=data.count * (deviation / farthest) ** 2 if farthest else 0.0)
 
 
 class Observed:
@@ -119,7 +156,7 @@ class Observed:
 
     @property
     def exact(self) -> bool:
-        """Whether quantiles are samples, and not known to `Histogram.RELATIVE_ERROR` only."""
+        """Whether quantiles are samples, and not known to the bucket of a histogram only."""
         return self.data.exact
 
     # --- which member
@@ -161,7 +198,7 @@ class Observed:
         return self.data.cross_moments(self.family.columns)
 
     @cached_property
-    def _moments(self) -> cross_moments.Moments:
+    def _moments(self) -> Moments:
         columns = self.family.columns
         below = self.measure.denominator
         return self._cross_moments.moments(
@@ -185,10 +222,9 @@ class Observed:
 
     @cached_property
     def _rare_events(self) -> RareEvents | None:
-        ratio = self._moments.x / (self._moments.y or 1)
         return self.data.once(
             ("rare events", self.measure.key, self.measure.noise_free),
-            lambda: rare_events_of(self.measure, self.data, ratio),
+            lambda: rare_events_of(self.measure, self.data, self._moments),
         )
 
     @property
@@ -272,7 +308,8 @@ class Observed:
             return value, value, value
         scale = histogram_scale(self.measure)
         low, middle, high = self.data.histogram(self.measure).order_statistic(rank)
-        return low / scale, middle / scale, high / scale
+        rounded = 0.5 if self.measure.is_ratio else 0.0  # to a whole multiple
+        return (low - rounded) / scale, middle / scale, (high + rounded) / scale
 
     def minimum(self) -> float:
         """The smallest sample."""

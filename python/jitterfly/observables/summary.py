@@ -1,16 +1,16 @@
-"""Summaries of samples that are not kept raw: moments, histogram for quantiles, counts of wins."""
+"""Summaries of samples that are not kept raw: moments, histograms for quantiles, counts of wins."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..stats import CrossMoments, Histogram
+from ..stats import CrossMoments, Histogram, ThirdMoments
 from .measure import Column, Form, Measure, Ticks
 
 RATIO_ONE = 2**30
@@ -36,6 +36,12 @@ def histogram_of(measure: Measure, ticks: Ticks) -> Histogram:
 def histogram_scale(measure: Measure) -> int:
     """What the values in the measure's histogram are to be divided by."""
     return RATIO_ONE if isinstance(measure.denominator, Form) else measure.denominator
+
+
+def third_moments_of(measure: Measure, ticks: Ticks) -> ThirdMoments:
+    """Of the numerator in ticks, and of the denominator where that is measured too."""
+    forms = (measure.numerator, measure.denominator)
+    return ThirdMoments.of(*(form(ticks) for form in forms if isinstance(form, Form)))
 
 
 def count_wins(measure: Measure, ticks: Ticks) -> WinCounts:
@@ -72,12 +78,15 @@ class Summary:
         By the key of the measure; measures whose realizations have no value have none.
     win_counts : mapping of str to WinCounts
         By the key of the measure, where a form is measured against another.
+    third_moments : mapping of str to ThirdMoments
+        By the key of the measure; empty in what 0.1 wrote.
     """
 
     columns: tuple[Column, ...]
     cross_moments: CrossMoments
     histograms: Mapping[str, Histogram]
     win_counts: Mapping[str, WinCounts]
+    third_moments: Mapping[str, ThirdMoments]
 
     @classmethod
     def of(cls, ticks: Ticks, measures: Iterable[Measure]) -> Summary:
@@ -92,6 +101,7 @@ class Summary:
             ticks.cross_moments(columns),
             {k: histogram_of(m, ticks) for k, m in chosen.items() if m.distribution},
             {k: count_wins(m, ticks) for k, m in chosen.items() if m.is_ratio and m.distribution},
+            {k: third_moments_of(m, ticks) for k, m in chosen.items()},
         )
 
     @property
@@ -114,6 +124,10 @@ class Summary:
             few.cross_moments + moments,
             {key: self.histograms[key] + other.histograms[key] for key in self.histograms},
             {key: add_wins(self.win_counts[key], other.win_counts[key]) for key in self.win_counts},
+            {
+                key: self.third_moments[key] + other.third_moments[key]
+                for key in self.third_moments.keys() & other.third_moments.keys()
+            },
         )
 
     def __eq__(self, other: object) -> bool:
@@ -129,6 +143,7 @@ class Summary:
             "columns": [[column.variant, column.name] for column in self.columns],
             "parts": [[key, len(part)] for key, part in parts.items()],
             "wins": {key: list(self.win_counts[key]) for key in sorted(self.win_counts)},
+            "third": {key: astuple(self.third_moments[key]) for key in sorted(self.third_moments)},
         }
         return json.dumps(head).encode() + b"\n" + b"".join(parts.values())
 
@@ -147,6 +162,10 @@ class Summary:
             cross_moments,
             {key: Histogram.from_bytes(part) for key, part in parts.items()},
             {key: tuple(wins) for key, wins in head["wins"].items()},
+            {
+                key: ThirdMoments(tuple(sums), tuple(low), tuple(high), *counts)
+                for key, (sums, low, high, *counts) in head.get("third", {}).items()
+            },
         )
 
 
@@ -280,6 +299,14 @@ class CellData:
         if self.rest is not None:
             total = total + self.rest.histograms[measure.key]
         return total
+
+    def third_moments(self, measure: Measure) -> ThirdMoments | None:
+        """Of all realizations; None where a summary of 0.1 lacks them."""
+        known = None if self.rest is None else self.rest.third_moments.get(measure.key)
+        if self.ticks is None or (self.rest is not None and known is None):
+            return known
+        raw = third_moments_of(measure, self.ticks)
+        return raw if known is None else raw + known
 
     def win_counts(self, measure: Measure) -> WinCounts:
         """In how many realizations the numerator was smaller, equal, larger."""

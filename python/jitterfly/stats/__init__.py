@@ -6,7 +6,8 @@ distribution. Nothing is resampled, so the same samples give the same numbers.
 
 Whether two samples are of one distribution (Kolmogorov-Smirnov) asks `compare_measured`.
 
-Samples that are too many to keep become a `CrossMoments` and a `Histogram`, which merge exactly.
+Samples that are too many to keep become a `CrossMoments`, `ThirdMoments` and a `Histogram`, which
+merge exactly.
 
 `intervals` has means and quantiles, `ratios` those of Fieller, `paired` differences and wins;
 `sequential` says when to look at the data.
@@ -39,6 +40,7 @@ from .paired import (
 )
 from .paired_quantiles import PairedQuantiles
 from .ratios import ratio, ratio_of, recovery
+from .third_moments import ThirdMoments
 
 __all__ = [
     "ENOUGH_EVENTS",
@@ -49,6 +51,7 @@ __all__ = [
     "Histogram",
     "Moments",
     "PairedQuantiles",
+    "ThirdMoments",
     "confidence_set",
     "difference",
     "effective_events",

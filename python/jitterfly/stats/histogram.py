@@ -1,4 +1,4 @@
-"""Mergeable log-linear histogram (HdrHistogram): quantiles without the samples, bounded error."""
+"""Mergeable histogram: quantiles without the samples, as fine as their spread; bounded error."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-_BITS = 10  # 2^10 buckets per octave
-_LINEAR = 1 << _BITS  # below this a bucket is a number
-_SHIFT = 52 - _BITS  # bits of a float64's mantissa that are dropped
-_FIRST = (1023 + _BITS - 1) << _BITS  # float64's biased exponent, so that buckets go on at _LINEAR
+_DIGITS = 11  # binary digits of a sample's size that are kept at least
+_MOST = 1 << 13  # buckets, where these digits do not ask for more
+_COARSEST = 64 - _DIGITS
+_PIECE = 1 << 16  # samples that are sorted at once, in the cache
+_MAGIC = b"JFH2"  # of another form than 0.1 wrote, which begins with the number of buckets
+_HEAD = struct.Struct("<4sBBBIqq")
+_OLD_HEAD = struct.Struct("<Iqq")
+_OLD_BITS = 10
+
+Integers = npt.NDArray[np.int64]
 
 
 class OrderStatistic(NamedTuple):
@@ -25,16 +31,24 @@ class OrderStatistic(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Counts of int64 samples in log-linear buckets: 2^10 of equal width in every octave.
+    """Counts of int64 samples in buckets that are as narrow as their number allows.
+
+    At level k a bucket is 2^k wide; where that is more than a 2^10th of the octave of its samples,
+    it is as wide as this (as in HdrHistogram). The level is the smallest at which no more than 2^13
+    buckets hold any sample, or the largest. So samples of few different values are kept exactly,
+    and those that lie close together far from 0, to a small part of their spread. The buckets of a
+    level lie inside those of the next, and more samples never fill fewer of them. For that reason
+    the level depends on the samples alone, and not on how they were merged.
 
     Samples whose size is below 2^11 are kept exactly, any other to within `RELATIVE_ERROR`
     (the middle of its bucket). Smallest and largest are exact.
 
     Attributes
     ----------
-    buckets : int32 array
-        Ascending numbers of the buckets that hold any; negative ones hold negative samples.
+    starts : int64 array
+        Ascending: of each bucket that holds any, the value that is nearest to 0.
     counts : int64 array
+    level : int
     min, max : int
         0 where there are no samples.
 
@@ -45,30 +59,26 @@ class Histogram:
     (4, -5, 1000000000, OrderStatistic(low=3, middle=3.0, high=3), 1000000000.0)
     """
 
-    RELATIVE_ERROR = 2.0**-11
+    RELATIVE_ERROR = 2.0**-_DIGITS
 
-    buckets: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.int64]
+    starts: Integers
+    counts: Integers
+    level: int
     min: int
     max: int
 
     @classmethod
-    def of(cls, values: npt.NDArray[np.int64]) -> Histogram:
+    def of(cls, values: Integers) -> Histogram:
         """Of int64 samples, shape (realizations,)."""
         if values.ndim != 1 or values.dtype != np.int64:
             raise ValueError(f"values must be int64 of one dimension, got {values.dtype}")
-        if not len(values):
-            return cls(np.zeros(0, np.int32), np.zeros(0, np.int64), 0, 0)
-        numbers = _bucket(values)
-        first = int(numbers.min())
-        counts = np.bincount(numbers - first)  # at most 2^17 of them
-        (filled,) = np.nonzero(counts)
-        return cls(
-            (filled + first).astype(np.int32),
-            counts[filled].astype(np.int64),
-            int(values.min()),
-            int(values.max()),
-        )
+        total = cls(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, 0, 0)
+        for at in range(0, len(values), _PIECE):
+            piece = values[at : at + _PIECE]
+            starts, counts = np.unique(_starts(piece, total.level), return_counts=True)
+            low, high = int(piece.min()), int(piece.max())
+            total += cls(starts, counts.astype(np.int64), total.level, low, high)
+        return total
 
     @property
     def count(self) -> int:
@@ -76,12 +86,21 @@ class Histogram:
         return int(self.counts.sum())
 
     def __add__(self, other: Histogram) -> Histogram:
-        if not len(self.counts) or not len(other.counts):
-            return self if len(self.counts) else other
-        buckets, at = np.unique(np.concatenate([self.buckets, other.buckets]), return_inverse=True)
-        counts = np.zeros(len(buckets), dtype=np.int64)
-        np.add.at(counts, at, np.concatenate([self.counts, other.counts]))
-        return Histogram(buckets, counts, min(self.min, other.min), max(self.max, other.max))
+        level = max(self.level, other.level)
+        starts = np.concatenate([self.starts, other.starts])
+        counts = np.concatenate([self.counts, other.counts])
+        while True:
+            starts, at = np.unique(_starts(starts, level), return_inverse=True)
+            together = np.zeros(len(starts), np.int64)
+            np.add.at(together, at, counts)
+            counts = together
+            if len(starts) <= _MOST or level == _COARSEST:
+                break
+            # A bucket holds at most two of the level below: so many levels do not suffice.
+            level = min(level + ((len(starts) - 1) // _MOST).bit_length(), _COARSEST)
+        filled = [one for one in (self, other) if len(one.counts)] or [self]
+        low, high = min(one.min for one in filled), max(one.max for one in filled)
+        return Histogram(starts, counts, level, low, high)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Histogram) and self.to_bytes() == other.to_bytes()
@@ -103,52 +122,82 @@ class Histogram:
             exact = self.min if rank == 1 else self.max
             return OrderStatistic(exact, float(exact), exact)
         at = int(np.searchsorted(np.cumsum(self.counts), rank))
-        low, high = _edges(int(self.buckets[at]))
+        start, width = int(self.starts[at]), 1 << int(self._shifts()[at])
+        low, high = (start, start + width - 1) if start >= 0 else (start - width + 1, start)
         low, high = max(low, self.min), min(high, self.max)
         return OrderStatistic(low, (low + high) / 2, high)
 
     def middles(self) -> npt.NDArray[np.float64]:
         """The value reported for each bucket."""
-        number = np.abs(self.buckets.astype(np.int64))
-        shift = np.maximum((number >> _BITS) - 1, 0)
-        # As in `_edges`, of sizes up to 2^63.
-        low = (number - (shift << _BITS)).astype(np.uint64) << shift.astype(np.uint64)
-        high = low + ((np.uint64(1) << shift.astype(np.uint64)) - np.uint64(1))
-        middle = np.stack([low, high]).astype(np.float64).mean(axis=0)
-        return np.clip(np.where(self.buckets < 0, -middle, middle), self.min, self.max)
+        half = (2.0 ** self._shifts() - 1) / 2
+        middle = self.starts + np.where(self.starts < 0, -half, half)
+        return np.clip(middle, self.min, self.max)
+
+    def _shifts(self) -> Integers:
+        """The logarithm of each bucket's width."""
+        return np.minimum(_dropped_digits(_size(self.starts)), self.level)
 
     def to_bytes(self) -> bytes:
-        """Little-endian: how many buckets, min, max, buckets, counts."""
-        head = struct.pack("<Iqq", len(self.buckets), self.min, self.max)
-        return head + self.buckets.astype("<i4").tobytes() + self.counts.astype("<i8").tobytes()
+        """Level, how many buckets, min, max, starts, counts: in the fewest bytes that hold each."""
+        starts, counts = _pack(self.starts - self.starts[:1]), _pack(self.counts)
+        sizes = starts.itemsize, counts.itemsize
+        head = (self.level, *sizes, len(self.counts), self.min, self.max)
+        first = self.starts[:1].astype("<i8").tobytes()
+        return _HEAD.pack(_MAGIC, *head) + first + starts.tobytes() + counts.tobytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Histogram:
-        """What `to_bytes` made."""
-        size, low, high = struct.unpack_from("<Iqq", data)
-        start = struct.calcsize("<Iqq")
-        if len(data) != start + 12 * size:
+        """What `to_bytes` made, also that of 0.1, whose histograms all have the largest level."""
+        if not data.startswith(_MAGIC):
+            return cls._from_old_bytes(data)
+        _, level, *sizes, size, low, high = _HEAD.unpack_from(data)
+        at = _HEAD.size
+        if len(data) != at + bool(size) * 8 + sum(sizes) * size:
             raise ValueError(f"not the bytes of a Histogram of {size} buckets")
-        buckets = np.frombuffer(data, "<i4", size, start).astype(np.int32)
-        counts = np.frombuffer(data, "<i8", size, start + 4 * size).astype(np.int64)
-        return cls(buckets, counts, low, high)
+        first = np.frombuffer(data, "<i8", bool(size), at)
+        at += first.nbytes
+        starts = first + np.frombuffer(data, f"<u{sizes[0]}", size, at).astype(np.int64)
+        at += sizes[0] * size
+        counts = np.frombuffer(data, f"<u{sizes[1]}", size, at).astype(np.int64)
+        return cls(starts, counts, level, low, high)
+
+    @classmethod
+    def _from_old_bytes(cls, data: bytes) -> Histogram:
+        size, low, high = _OLD_HEAD.unpack_from(data)
+        at = _OLD_HEAD.size
+        if len(data) != at + 12 * size:
+            raise ValueError(f"not the bytes of a Histogram of {size} buckets")
+        buckets = np.frombuffer(data, "<i4", size, at).astype(np.int64)
+        counts = np.frombuffer(data, "<i8", size, at + 4 * size).astype(np.int64)
+        number = np.abs(buckets)  # of buckets in all octaves, from 0 on
+        shift = np.maximum((number >> _OLD_BITS) - 1, 0)
+        start = (number - (shift << _OLD_BITS)) << shift
+        return cls(np.where(buckets < 0, -start, start), counts, _COARSEST, low, high)
 
 
-def _bucket(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The number of each sample's bucket: of its size, with its sign."""
-    size = np.abs(values).view(np.uint64)  # also of -2^63
-    # A float64 is its exponent and the digits after the leading one, which is what we count by.
-    # Bits that it could not hold are cleared first: rounding up might change the octave.
+def _size(values: Integers) -> npt.NDArray[np.uint64]:
+    return np.abs(values).view(np.uint64)  # also of -2^63
+
+
+def _dropped_digits(size: npt.NDArray[np.uint64]) -> Integers:
+    """How many binary digits a size has beyond `_DIGITS`."""
+    # A float64 holds the number of digits in its exponent. Bits that it could not hold are cleared
+    # first: rounding up might change the octave.
     kept = np.where(size >> np.uint64(53), size & ~np.uint64(2047), size)
-    numbers = (kept.astype(np.float64).view(np.int64) >> _SHIFT) - _FIRST
-    numbers = np.where(size < _LINEAR, size.view(np.int64), numbers)
-    return np.where(values < 0, -numbers, numbers)
+    return np.maximum((kept.astype(np.float64).view(np.int64) >> 52) - 1022 - _DIGITS, 0)
 
 
-def _edges(bucket: int) -> tuple[int, int]:
-    """The smallest and the largest sample of a bucket."""
-    number = abs(bucket)
-    shift = max((number >> _BITS) - 1, 0)
-    low = (number - (shift << _BITS)) << shift
-    high = low + (1 << shift) - 1
-    return (low, high) if bucket >= 0 else (-high, -low)
+def _starts(values: Integers, level: int) -> Integers:
+    """The start of each sample's bucket."""
+    size = _size(values)
+    shift = np.minimum(_dropped_digits(size), level).astype(np.uint64)
+    start = (size >> shift << shift).view(np.int64)
+    return np.where(values < 0, -start, start)
+
+
+def _pack(values: Integers) -> npt.NDArray[np.uint64]:
+    """Numbers from 0 in the fewest bytes that hold all of them, also differences beyond 2^63."""
+    unsigned = values.view(np.uint64)
+    largest = int(unsigned.max(initial=0))
+    kind = next(kind for kind in ("<u1", "<u2", "<u4", "<u8") if largest < 256 ** int(kind[2]))
+    return unsigned.astype(kind)

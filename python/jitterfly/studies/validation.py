@@ -14,7 +14,6 @@ from typing import Any
 from .. import extensions
 from ..fields import check_choice, counted, did_you_mean, shorten, show_number
 from ..observables import (
-    LEAST_RAW,
     NOISE_FREE,
     Completion,
     CycleSlowdown,
@@ -216,8 +215,6 @@ def check_observables_and_targets(study: Any) -> None:
             _check_unit(target, wanted, observable.unit)
         except ValueError as error:
             raise ValueError(f"targets: {str(target)!r}: {error}") from None
-    if targets:
-        _check_raw(study, {t.observable for t in targets if t.statistic == "mean"})
     pairs = [(target.statistic, target.observable) for target in targets]
     for pair in pairs:
         if pairs.count(pair) > 1:
@@ -237,22 +234,6 @@ def _check_unit(target: Target, name: str, unit: str) -> None:
             f"{name} is a time, so the width must have a unit (s, ms, us, ns) or be in %, "
             f"got {show_number(target.absolute)}"
         )
-
-
-def _check_raw(study: Any, wanted: set[str]) -> None:
-    """Raise where the rare events behind a mean could not be counted."""
-    for cell in study.cells():
-        raw = min(LEAST_RAW, cell.limit)
-        if cell.raw_limit >= raw:
-            continue
-        for name in sorted(wanted & set(study.families(cell))):
-            family = study.families(cell)[name]
-            if family.pick != "set" and not all(one.distribution for one in family.members):
-                raise ValueError(
-                    f"realizations.raw_bytes must be at least {raw * 8 * len(cell.columns)}, so "
-                    f"that the events behind the mean of {name!r} can be counted, got "
-                    f"{study.budget.raw_bytes} [at {cell.name}]"
-                )
 
 
 def _listed(names: Iterable[str], most: int = 12) -> str:
