@@ -187,7 +187,7 @@ class Case:
         With several cycles a T is a loop that makes T redundant exchanges in every cycle: each T
         is simulated by itself, on the same noise, and takes as long as a case with that
         `exchanges_after`. So with "arrival" ranks arrive at their own times for each T. "rounds"
-        is one loop, that of all exchanges.
+        is one loop, that of all exchanges; ``case.loops[-1]`` is a case that has it alone.
 
     Raises
     ------

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from reference.collectives import GOALS, random_options
 from reference.public_noise import random_sources
-from support.scale import scaled
 
 import jitterfly as jf
 import jitterfly.congestion as jc
@@ -96,7 +95,7 @@ def statistics(times, observe):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("number", range(scaled(40)))
+@pytest.mark.parametrize("number", range(40))
 def test_a_column_is_a_program_of_its_own(number):
     """To the tick, in every cycle, whatever the algorithm, the network and the noise."""
     rng, case = random.Random(f"loops {number}"), None
