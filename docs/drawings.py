@@ -159,7 +159,7 @@ FLOORS = (
      "measured find_noise_files steps cycle"),
     ("estimates and intervals", "stats optional_packages result_table"),
     ("the engine, as Python calls it", "backends info"),
-    ("values and files", "fields extensions units syntax old_names files memory progress launchers "
+    ("values and files", "fields extensions units syntax files memory progress launchers "
      "lazy_special interrupts_while_loading"),
 )  # fmt: skip
 

@@ -50,7 +50,6 @@ from .observables import (
     Slowdown,
     Target,
 )
-from .old_names import no_attribute
 from .results.compare import Comparison, compare
 from .schedule import (
     CriticalPath,
@@ -158,7 +157,7 @@ if not TYPE_CHECKING:  # which would know every name else
     def __getattr__(name: str) -> Any:
         if name in _LOADED_WHEN_ASKED_FOR:
             return import_module(f".{name}", __name__)
-        raise no_attribute(__name__, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
 
 
 def __dir__() -> list[str]:

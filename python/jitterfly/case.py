@@ -43,7 +43,6 @@ from .noise.source import (
     name_in_case,
     names_level,
 )
-from .old_names import to_stored
 from .steps import (
     ASK,
     DRAWS_PER_CYCLE,
@@ -344,7 +343,7 @@ class Case:
             values["loops"] = len(self.loops)
         # Before, the numbers of draws depended on how many steps there are: other records.
         numbered = {"draws": "by step"} if self._draws_by_step() else {}
-        return to_stored(values) | numbered | content_of_own(self)
+        return _hashed_names(values) | numbered | content_of_own(self)
 
     def _draws_by_step(self) -> bool:
         """Whether any noise draws under other numbers than in the first version.
@@ -392,6 +391,39 @@ class Case:
         if not isinstance(values.get("algorithm", ""), str):  # which the case reads itself
             values["algorithm"] = Algorithm.from_dict(values["algorithm"], "algorithm")
         return cls(**read_parts(values))
+
+
+_HASHED = {"compute_time": "work"}
+_HASHED_OF_ALGORITHM = {"exchanges_after": "after", "copy_levels": "within"}
+
+
+def _hashed_names(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A case under the names of fields and kinds that its identity is made of.
+
+    They are those of the first version, so that records that are there are found.
+    """
+    made = {_HASHED.get(key, key): value for key, value in values.items()}
+    made["algorithm"] = {
+        _HASHED_OF_ALGORITHM.get(key, key): value for key, value in values["algorithm"].items()
+    }
+    made["noise"] = [
+        {
+            "synchronized" if (one["kind"], key) == ("periodic", "shared") else key: _hashed(value)
+            for key, value in one.items()
+        }
+        for one in values["noise"]
+    ]
+    return made
+
+
+def _hashed(value: Any) -> Any:
+    """A field of noise, in which a constant distribution is called "fixed"."""
+    if isinstance(value, Mapping):
+        kind = {"kind": "fixed"} if value.get("kind") == "constant" else {}
+        return {key: _hashed(one) for key, one in value.items()} | kind
+    if isinstance(value, (list, tuple)):
+        return [_hashed(one) for one in value]
+    return value
 
 
 class OneLoop(Case):

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, get_ori
 import numpy as np
 import numpy.typing as npt
 
-from .old_names import name_old_fields, renamed_key, renamed_kind
-
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
 else:
@@ -178,8 +176,6 @@ def check_keys(
         raise ValueError(f"{where} must be a table of keys and values, got {shorten(table)}")
     for key in table:
         if key not in allowed:
-            if renamed := renamed_key(key, allowed):
-                raise ValueError(f"{where}: {renamed}")
             hint = advice(key) or did_you_mean(key, allowed)
             raise ValueError(
                 f"{where}: unknown key {shorten(key)}{hint}; allowed keys: {', '.join(allowed)}"
@@ -361,7 +357,6 @@ def frozen_dataclass(*, eq: bool = True, kw_only: bool = False) -> Callable[[typ
         made: type[_T] = dataclasses.dataclass(frozen=True, eq=eq, kw_only=kw_only)(cls)
         if kw_only:
             _say_that_fields_go_by_name(made)
-        name_old_fields(made)
         return made
 
     return make
@@ -490,8 +485,6 @@ class Component(Dataclass):
             raise ValueError(f"{place} must be a table of keys and values, got {shorten(table)}")
         if "kind" not in table:
             raise ValueError(f"{place}: key 'kind' is missing; kinds: {', '.join(cls._kinds)}")
-        if renamed := renamed_kind(table["kind"], cls._kinds):
-            raise ValueError(f"{place}: {renamed}")
         member: Any = cls._kinds[check_choice(table["kind"], f"{place}: kind", list(cls._kinds))]
         fields = dataclasses.fields(member)
         check_keys(table, ["kind", *(field.name for field in fields)], place, cls._advice_on)

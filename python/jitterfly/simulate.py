@@ -47,7 +47,6 @@ from .fields import (
 from .noise import Congestion, LateArrival, SpeedNoise
 from .noise.source import engine_window
 from .noise_free import has_one_random_source, noise_free_observations, noise_only_delays
-from .old_names import names_old_arguments
 from .program import (
     OVER_RANKS,
     arrange_observations,
@@ -260,7 +259,6 @@ def mean_time(
     )
 
 
-@names_old_arguments
 def simulate(
     case: Case,
     realizations: int = 1000,

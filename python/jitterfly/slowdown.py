@@ -30,7 +30,6 @@ from .network import LogGOPS, Network, check_network
 from .noise import Congestion, Noise, SpeedNoise, TraceNoise
 from .noise.source import check_sources
 from .noise_free import algorithm_cautions, faster_candidate, noise_only_delays
-from .old_names import names_old_arguments
 from .rare_noise import SourceHits, expectation, may_lack, unmet_sources
 from .result_table import ResultTable, aligned, csv_text, show_time, value_low_high, write_if_path
 from .simulate import Result, mean_time, simulate_checked
@@ -247,7 +246,6 @@ class SlowdownTable(ResultTable):
         return optional_packages.picture("slowdown_tables", self, function="draw_table", path=path)
 
 
-@names_old_arguments
 def slowdown(
     noise: str | Path | Noise | Sequence[Noise | str | Path],
     ranks: int | str | Sequence[int],

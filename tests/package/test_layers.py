@@ -20,7 +20,7 @@ ROOT = Path(jitterfly.__file__).parent
 # itself, is above all but the command line.
 ORDER = """
 interrupts_while_loading
-old_names fields extensions units launchers files memory progress lazy_special steps syntax
+fields extensions units launchers files memory progress lazy_special steps syntax
 backends info
 stats optional_packages result_table measured find_noise_files imbalance network hierarchy
 distributions algorithms congestion

@@ -555,7 +555,7 @@ def test_a_run_of_version_0_1_with_claims_is_read(tmp_path, capsys, name):
     """
     claim, axis, text = STUDIES_0_1[name]
     out = tmp_path / name
-    run(parse_study(text, stored=True), out)
+    run(parse_study(text), out)
     assert main(["plot", str(out)]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert f"cannot tell as it is worded now: the study lacks an axis '{axis}'" in told

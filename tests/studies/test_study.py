@@ -278,10 +278,6 @@ def test_what_axes_replace_need_not_be_said():
 # --- budget
 
 
-def test_a_figure_by_its_earlier_name():
-    assert parse_study(f'figure = "thirty"\n{GOOD}').figure == "few_runs"
-
-
 def test_full_is_an_overlay():
     assert [len(parse_study(GOOD, full=full).axes[0].values) for full in (False, True)] == [3, 5]
     assert parse_study(GOOD, full=True).full

@@ -16,7 +16,6 @@ from ..case import check_exposed
 from ..fields import shorten
 from ..network import Network
 from ..noise import Noise
-from ..old_names import names_old_arguments
 from ..units import Time
 from .answer import DECIDED, REALIZATIONS, SECONDS, STOPPED, Advice
 from .question import Question
@@ -119,7 +118,6 @@ def search(
     return Advice(question, cells, ended, state.simulated, elapsed)
 
 
-@names_old_arguments
 def advise(
     ranks: int | str | Sequence[int],
     *,

@@ -29,7 +29,6 @@ import numpy as np
 from ..fields import counted, shorten
 from ..files import check_output, make_directory, read_whole, write_together
 from ..info import __version__
-from ..old_names import from_stored
 from ..progress import Phases
 from .streams import Nowhere
 
@@ -253,7 +252,7 @@ def check_out(
         return None
     way_out = "choose another --out, or --force to replace it"
     try:
-        stored = from_stored(json.loads(read_whole(out / f"{name}.json")))
+        stored = json.loads(read_whole(out / f"{name}.json"))
         before = {key: stored[key] for key in asked if key not in free}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise ValueError(

@@ -10,7 +10,6 @@ from typing import Any
 from .. import extensions
 from ..fields import did_you_mean
 from ..info import __version__
-from ..old_names import renamed_option
 from ..syntax import HELP
 from . import (
     advise,
@@ -85,9 +84,7 @@ class _Parser(OnceParser):
         """End with an error of usage: the option that was probably meant, and what has this one."""
         word = arguments[0].partition("=")[0]
         options = list(self._option_string_actions)
-        hint = renamed_option(word, options)
-        if not hint and word[:1] == "-":
-            hint = did_you_mean(word, options) + _taken_by(word)
+        hint = did_you_mean(word, options) + _taken_by(word) if word[:1] == "-" else ""
         out = self._option_string_actions.get("--out")
         if word == "--picture" and out is not None and "picture" in (out.help or ""):
             hint = f"; the picture goes to --out {out.metavar}"

@@ -10,9 +10,6 @@ pattern of a collective and the traffic of others are placed on random hosts, ro
 (100,)
 """
 
-from typing import TYPE_CHECKING
-
-from ..old_names import dir_and_getattr
 from .case import PATTERNS, PERTURBATIONS, RULES, CongestionCase
 from .network_map import NetworkMap
 from .simulate import (
@@ -46,5 +43,6 @@ __all__ = [
     "slowdown_percent",
 ]
 
-if not TYPE_CHECKING:  # which would know every name else
-    __dir__, __getattr__ = dir_and_getattr(__name__, __all__)
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

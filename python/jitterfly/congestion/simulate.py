@@ -26,7 +26,6 @@ from ..fields import (
     frozen_dataclass,
     shorten,
 )
-from ..old_names import names_old_arguments
 from ..stats import Estimate
 from .case import DELAYS, PERTURBATIONS, SLOWED, CongestionCase, check_levels
 from .topology import FatTree, Topology, program_on
@@ -92,7 +91,6 @@ class CongestionResult:
         return stats.mean(self.samples, confidence)
 
 
-@names_old_arguments
 def simulate_congestion(
     case: CongestionCase,
     realizations: int = 1000,

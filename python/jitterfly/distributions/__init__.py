@@ -12,9 +12,6 @@ In terms of SciPy: `survival`, `quantile` and `expected` are its ``sf``, ``ppf``
 NumPy's ``Generator.pareto`` is another distribution, Lomax's, which begins at 0.
 """
 
-from typing import TYPE_CHECKING
-
-from ..old_names import dir_and_getattr
 from .bernoulli import Bernoulli
 from .constant import Constant
 from .distribution import Distribution
@@ -39,5 +36,6 @@ __all__ = [
     "Weibull",
 ]
 
-if not TYPE_CHECKING:  # which would know every name else
-    __dir__, __getattr__ = dir_and_getattr(__name__, __all__)
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

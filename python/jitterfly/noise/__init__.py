@@ -7,10 +7,7 @@ A new one is a module beside these and a line here, which is also what registers
 distributions that they draw from are in `jitterfly.distributions`.
 """
 
-from typing import TYPE_CHECKING
-
 from ..find_noise_files import UntrustedNoiseWarning
-from ..old_names import dir_and_getattr
 from .arrival import LateArrival
 from .congestion import Congestion
 from .jitter import NetworkJitter
@@ -36,5 +33,6 @@ __all__ = [
     "UntrustedNoiseWarning",
 ]
 
-if not TYPE_CHECKING:  # which would know every name else
-    __dir__, __getattr__ = dir_and_getattr(__name__, __all__)
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

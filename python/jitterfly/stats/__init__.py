@@ -13,9 +13,6 @@ merge exactly.
 `sequential` says when to look at the data.
 """
 
-from typing import TYPE_CHECKING
-
-from ..old_names import dir_and_getattr
 from .critical_values import realizations_needed
 from .cross_moments import CrossMoments, Moments, mean_of
 from .histogram import Histogram
@@ -70,5 +67,6 @@ __all__ = [
     "with_input_uncertainty",
 ]
 
-if not TYPE_CHECKING:  # which would know every name else
-    __dir__, __getattr__ = dir_and_getattr(__name__, __all__)
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import check_integer
-from ..old_names import names_old_arguments
 from .critical_values import clopper_pearson, normal, student_t
 from .cross_moments import CrossMoments, spread
 from .intervals import (
@@ -124,7 +123,6 @@ class ConfidenceSet:
     realizations: int
 
 
-@names_old_arguments
 def confidence_set(
     cross_moments: CrossMoments, forms: Sequence[Sequence[int]], confidence: float = 0.95
 ) -> ConfidenceSet:

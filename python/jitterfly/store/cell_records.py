@@ -10,7 +10,6 @@ import numpy as np
 
 from ..observables import CellData, Computed, Piece, Summary, Ticks
 from ..observables.measure import SMALL, Integers
-from ..old_names import STORED_CELL
 from ..program import observation_names
 from ..studies import STREAM_VERSION, Cell, Study
 from .metadata import digest
@@ -100,7 +99,7 @@ class CellRecords:
         """The summaries of what is observed now."""
         keys = sorted(measure.key for measure in self.study.measures(self.cell))
         variants = [[variant.label, variant.hash] for variant in self.cell.variants]
-        return self._records(SUMMARY, digest([STORED_CELL, variants, keys]), "summary", ())
+        return self._records(SUMMARY, digest(["place", variants, keys]), "summary", ())
 
     def _columns(self) -> Iterator[tuple[RecordSeries, slice]]:
         """The samples of each variant, and where its columns are in `Cell.columns`."""

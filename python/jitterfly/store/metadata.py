@@ -172,7 +172,7 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
     with files_from(path.absolute(), path.absolute() / COPIES), warnings.catch_warnings():
         warnings.simplefilter("ignore", BaseReplaced)  # it was said when the study was run
         try:
-            study = parse_study(text, full=full, where=str(file), stored=True)
+            study = parse_study(text, full=full, where=str(file))
         except ValueError as error:
             if "kind must be one of" not in str(error):
                 raise

@@ -25,7 +25,6 @@ from .. import optional_packages
 from ..fields import MOST_REALIZATIONS, check_choice, first_few
 from ..files import synchronize
 from ..observables import CellData, Computed, Decision, Observed, Summary, Ticks, decide
-from ..old_names import names_old_attributes
 from ..progress import timed_phase
 from ..result_table import write_if_path
 from ..stats import Estimate
@@ -57,7 +56,6 @@ _MOST_DATA, _MOST_DATA_BYTES = 16, 2**27
 _MOST_COMPUTED_BYTES = 2**26
 
 
-@names_old_attributes
 class Store:
     """A study's directory; `meta` is the content of store.json."""
 

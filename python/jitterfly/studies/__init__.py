@@ -4,9 +4,6 @@
 cells of them.
 """
 
-from typing import TYPE_CHECKING, Any
-
-from ..old_names import no_attribute
 from .axes import Axis
 from .grid import STREAM_VERSION, Cell, VariantCase
 from .realization_budget import RealizationBudget
@@ -30,9 +27,3 @@ __all__ = [
     "shown_labels",
     "value_text",
 ]
-
-
-if not TYPE_CHECKING:  # which would know every name else
-
-    def __getattr__(name: str) -> Any:
-        raise no_attribute(__name__, name)

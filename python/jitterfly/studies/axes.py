@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..fields import is_real_number, shorten
-from ..old_names import names_old_attributes
 from ..syntax import read_values
 from . import derived
 from .case_fields import Frozen, freeze, put
@@ -135,7 +134,6 @@ def _values_of(path: str, values: Sequence[Any]) -> list[AxisValue]:
 _MARKS = ("=", ",", "\n")  # parts of the names of cells
 
 
-@names_old_attributes
 @dataclass(frozen=True, init=False)
 class Axis:
     """A named, ordered list of values; the cells of a study are the product of its axes.

@@ -20,7 +20,6 @@ from ..find_noise_files import current_folders, files_from
 from ..hierarchy import Level
 from ..network import Network
 from ..observables import Decision, Family, Measure, Observable, Observed, Target
-from ..old_names import names_old_attributes
 from ..schedule import ScheduleCase
 from ..stats import Estimate
 from ..syntax import read_count, read_network, read_noises
@@ -86,7 +85,6 @@ class StudyResult(Protocol):
         """The study's figure, or another one."""
 
 
-@names_old_attributes
 @dataclass(frozen=True)
 class Study:
     """Many cases, what is observed of them, and how precisely.

@@ -18,7 +18,6 @@ from ..case import Case
 from ..fields import check_keys, did_you_mean, shorten
 from ..files import read_text
 from ..find_noise_files import COPIES, STORED_STUDY, files_from
-from ..old_names import figure_from_study, study_from_stored
 from .axes import Axis
 from .realization_budget import RealizationBudget
 from .study import BaseReplaced, Study
@@ -105,16 +104,12 @@ Choices = Mapping[str, Sequence[str]]
 """Points of axes by the axes' names."""
 
 
-def read_study(
-    text: str, full: bool, stored: bool = False, choose: Choices | None = None
-) -> dict[str, Any]:
+def read_study(text: str, full: bool, choose: Choices | None = None) -> dict[str, Any]:
     """The arguments of `Study` that a TOML text holds."""
     choices = dict(choose or {})
     data = read_toml(text)
     if not data:
         raise ValueError("nothing is in it: a study has a name, a case and realizations")
-    if stored:
-        data = study_from_stored(data)
     override = data.pop("full", None)
     if full and override is None:
         raise ValueError("this study has no [full] table, so `full` would change nothing")
@@ -126,7 +121,7 @@ def read_study(
         "name": table.take("name", str),
         "title": table.take("title", str, ""),
         "source": table.take("source", str, ""),
-        "figure": figure_from_study(table.take("figure", str, "")),
+        "figure": table.take("figure", str, ""),
         "claims": table.take("claims", list, []),
         "seed": table.take("seed", int, 0),
         "case": table.take("case", dict),
@@ -163,7 +158,6 @@ def parse_study(
     *,
     full: bool = False,
     where: str = "study",
-    stored: bool = False,
     choose: Choices | None = None,
 ) -> Study:
     """The study that a TOML text describes.
@@ -175,9 +169,6 @@ def parse_study(
         Apply the table ``[full]``, which holds the sizes meant for a large machine.
     where : str
         The name of the file, for errors.
-    stored : bool
-        It stands beside records: where an earlier version wrote it, old names are taken for new
-        ones.
     choose : mapping of str to list of str, optional
         Points of axes, by the axes' names, instead of those that the text chooses.
 
@@ -190,7 +181,7 @@ def parse_study(
         with warnings.catch_warnings():
             if choose:  # what is chosen may set all that the base case says
                 warnings.simplefilter("ignore", BaseReplaced)
-            study = Study(**read_study(text, full, stored, choose))
+            study = Study(**read_study(text, full, choose))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     except RecursionError:

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from jitterfly import lazy_special as special
 from jitterfly import optional_packages
 from jitterfly.fields import shorten
-from jitterfly.old_names import names_old_attributes
 from jitterfly.result_table import Report
 from jitterfly.stats.intervals import check_confidence
 from jitterfly.units import Time, parse_seconds, show_seconds
@@ -102,7 +101,6 @@ class CurveFit(Report):
         return self.verdict != NO_FIT and (self.freedom > 0 or self.curve.error is not None)
 
 
-@names_old_attributes
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit(CurveFit):
     """What explains a curve best.
