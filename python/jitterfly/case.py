@@ -584,7 +584,11 @@ def _check_messages(case: Case) -> None:
         # A forward may follow any of them.
         least = min(entry.send for entry in entries), min(entry.receive for entry in entries)
         costs = Costs(*least, 0, 0)
-    case.network.check_gap(case.algorithm.send_gap(case.ranks, costs))
+    gap = case.algorithm.send_gap(case.ranks, costs)
+    if case.cycles > 1 and case.algorithm.forwards(case.ranks):
+        # The first message of the next cycle may follow the last forward at once.
+        gap = min(gap, cycle.forward + _shortest_work(case))
+    case.network.check_gap(gap)
     for noise in case.placed_noise:
         noise.check(case.ranks, cycle.longest_transit)
     if case.draws_speeds:
@@ -597,6 +601,14 @@ def _check_messages(case: Case) -> None:
             f"{type(case.algorithm).__name__} on {case.ranks} ranks (messages of a rank are "
             f"numbered up to 2^31), got {case.cycles}"
         )
+
+
+def _shortest_work(case: Case) -> int:
+    """What a compute phase takes at least, in ticks."""
+    if case.draws_speeds:
+        return 0
+    own = case.rank_work()
+    return to_ticks(case.compute_time) if own is None else int(own.min())
 
 
 def _check_slowed(case: Case) -> None:

@@ -304,6 +304,24 @@ def test_gap(algorithm, longest):
     check(lambda: make(above), f"g must be from 0 to {longest} here", told)
 
 
+@pytest.mark.parametrize(
+    ("more", "longest"),
+    [({}, "2 µs"), ({"compute_time": "5us"}, "7 µs"), ({"cycles": 1}, "100 µs"),
+     ({"compute_time": "5us", "speed": jf.imbalance.SlowRanks(0.5, [0])}, "4.5 µs"),
+     ({"compute_time": "5us", "noise": [jf.SpeedNoise(0.5)]}, "2 µs")],
+)  # fmt: skip
+def test_gap_before_the_next_cycle(more, longest):
+    """Its first message may follow the last forward at once."""
+    algorithm = jf.RingAllreduce(exchanges_after=1, forward_cost="2us")
+
+    def make(g):
+        network = jf.LogGOPS(L=0, o="100us", g=g)
+        return case(network=network, algorithm=algorithm, **{"cycles": 2, **more})
+
+    make(longest)
+    check(lambda: make(parse_seconds(longest) + 1e-9), f"g must be from 0 to {longest} here")
+
+
 def test_gap_of_one_rank():
     case(ranks=1, network=jf.LogGOPS(L=0, o=0, g=1.0))
 
