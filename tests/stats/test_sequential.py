@@ -124,11 +124,11 @@ def test_stops_when_met(targets):
 
 
 @pytest.mark.parametrize("targets", TARGETS)
-def test_between_looks_the_last_one_counts(targets):
+def test_between_looks_nothing_is_decided(targets):
     sizes, _ = looks(targets)
-    for size, after in itertools.pairwise(sizes):
+    for _, after in itertools.pairwise(sizes):
         decision = decided(targets, after - 1)
-        assert (decision.realizations, decision.next, decision.met) == (size, after, False)
+        assert (decision.realizations, decision.next, decision.met) == (after - 1, after, False)
 
 
 def test_before_the_first_look():
@@ -159,6 +159,30 @@ def test_without_targets_one_look():
     decision = decided([], 9999, limit=500)
     assert (decision.look, decision.realizations, decision.next) == (0, 500, None)
     assert decision.met
+
+
+def test_between_two_looks_all_that_is_there_counts():
+    """A run was stopped there: its numbers are of all of it, and only the next look decides."""
+    targets = ["mean of completion ± 0.1 %", "p99 of gain ± 5 %"]
+    sizes, _ = looks(targets)
+    assert len(sizes) > 2
+    for before, after in itertools.pairwise(sizes):
+        there = (before + after) // 2
+        decision, at = decided(targets, there), decided(targets, before)
+        assert (decision.look, decision.realizations, decision.next) == (at.look, there, after)
+        assert decision.share == decided(targets, after).share  # which has not been spent yet
+        estimate = decision.states[0].estimate
+        assert estimate.realizations == there
+        values = RAW.values[:there, 0] / 1e12
+        assert estimate.value == pytest.approx(values.mean(), rel=1e-12)
+        half = 1.96 * values.std(ddof=1) / math.sqrt(there)
+        assert 0.99 * half < estimate.high - estimate.value < 2 * half
+        assert not any(state.met for state in decision.states)
+        assert decision.states[0].error < at.states[0].error
+    easy = ["mean of completion ± 20 %"]
+    assert looks(easy, least=1000)[0][:2] == [512, 1024]
+    state = decided(easy, 700, least=1000).states[0]
+    assert (state.met, state.why) == (False, "decided at 1,024 realizations")
 
 
 def test_a_target_that_the_place_does_not_have():

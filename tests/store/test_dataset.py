@@ -231,6 +231,7 @@ def test_a_run_that_is_under_way(out):
             [store.decision(store.cells[0]).realizations, 0], [0, 0],
         ]  # fmt: skip
         assert not found.met.any()
+        assert not found.complete.any()
         assert found.target_error.isel(ranks=1).isnull().all()
         export(store, out / "part.nc")
 
@@ -270,7 +271,7 @@ def test_tables_read_back(out):
     by_parquet = pandas.read_parquet(out.with_suffix(".parquet"))
     assert list(by_csv[0]) == list(by_parquet.columns) == [
         "ranks", "duration", "observable", "unit", "chosen_T", "statistic", "value", "low", "high",
-        "confidence", "realizations", "exact", "met", "seed", "version",
+        "confidence", "realizations", "exact", "met", "complete", "seed", "version",
     ]  # fmt: skip
     assert len(by_csv) == len(by_parquet) == 4 * (11 + 12 + 1)  # p99.5 of gain at 90 %, too
     for name in by_csv[0]:

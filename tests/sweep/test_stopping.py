@@ -1,5 +1,7 @@
 """SIGTERM (Slurm time limit, `scancel`) ends a command as Ctrl-C does, also under MPI."""
 
+import csv
+import json
 import os
 import queue
 import shutil
@@ -15,8 +17,10 @@ import pytest
 from support.scale import full_scale
 
 from jitterfly.cli import Stopping, main
+from jitterfly.cli.run import run_study
 from jitterfly.store import Store
-from jitterfly.sweep import executors
+from jitterfly.studies import load_study
+from jitterfly.sweep import batches, executors
 
 # Far more than a test waits for.
 LONG = """
@@ -116,6 +120,67 @@ def test_a_run_says_what_it_kept(study, tmp_path, workers, number, code):
     assert last.endswith(f"is kept in {out}; the same command goes on from there")
     assert "Traceback" not in err
     assert kept(out) > 0
+
+
+# Its looks are far apart: where it is stopped, many more realizations are there than at the last.
+PRECISE = LONG.replace('name = "long"', 'name = "long"\ntargets = ["mean of completion +- 1e-5 %"]')
+
+
+def stopped_by_a_signal(study, out, number):
+    process = start(*COMMAND, "run", study, "--out", out, "--threads", "1")
+    before = kept(out)
+    wait_for(process, lambda: kept(out) > before + 2000)
+    process.send_signal(number)
+    code, _, err = end(process)
+    assert code == 128 + number, err
+    assert "\nsummary.csv has what there is: 0 of 3 cells are finished\n" in f"\n{err}"
+
+
+def stopped_by_a_worker(study, out, _):
+    """A cell can not be run any more."""
+    real = batches.realize
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "realize", lambda case, n, seed, first, *engine:
+                      real(case, n if first < 2000 else 1 / 0, seed, first, *engine))  # fmt: skip
+        with pytest.raises(ZeroDivisionError):
+            run_study(load_study(study), out, threads=1)
+
+
+@pytest.mark.parametrize(("how", "number"), [
+    (stopped_by_a_signal, signal.SIGTERM),
+    full_scale(stopped_by_a_signal, signal.SIGINT),
+    (stopped_by_a_worker, 0),
+])  # fmt: skip
+def test_the_summary_of_a_stopped_run_is_of_what_is_there(study, tmp_path, how, number, capsys):
+    """As status and table have it; it was that of an earlier run, of 100 realizations."""
+    study.write_text(PRECISE)
+    out = tmp_path / "out"
+    assert main(["run", str(study), "--out", str(out), "--realizations", "100", "-q"]) == 0
+    assert rows_of(out) == {("1e-06", "100", "True"), ("2e-06", "100", "True"),
+                            ("5e-06", "100", "True")}  # fmt: skip
+    how(study, out, number)
+    store = Store.open(out)
+    there = {str(cell.coordinates["duration"]): store.available(cell) for cell in store.cells}
+    assert max(there.values()) > 1000
+    assert rows_of(out) == {(name, str(count), "False") for name, count in there.items()}
+    assert (out / "summary.csv").read_text() == store.to_csv()
+    capsys.readouterr()
+    assert main(["status", str(out), "--json"]) == 0
+    for row, cell in zip(json.loads(capsys.readouterr().out)["rows"], store.cells, strict=True):
+        (target,) = row["targets"]
+        mean = store.estimate(cell, "completion", "mean")
+        assert row["realizations"] == store.available(cell)
+        assert target["estimate"]["realizations"] == store.available(cell)
+        assert target["estimate"]["value"] == mean.value
+        assert not target["met"]
+    assert "UNFINISHED: 0 of 3 cells done" in store.summary()
+
+
+def rows_of(out):
+    """Cell, realizations and whether it is finished, as the summary has them."""
+    with (out / "summary.csv").open() as file:
+        rows = csv.DictReader(file)
+        return {(row["duration"], row["realizations"], row["complete"]) for row in rows}
 
 
 @pytest.mark.full_scale

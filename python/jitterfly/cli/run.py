@@ -151,18 +151,29 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
 
     check_study(study)
 
-    def finish(store: Any) -> None:
-        summary, path = store.path / "summary.csv", store.path / f"{study.name}.png"
+    def summarize(store: Any) -> bool:
+        """Write the summary, unless it is of these records already."""
+        summary = store.path / "summary.csv"
         numbers = Numbers.read_cached(store.path)
-        if numbers is None or not _is_newer(summary, store.path / NUMBERS):
-            export(numbers or keep_numbers(store), summary)
-        elif _is_newer(path, summary):
+        if numbers is not None and _is_newer(summary, store.path / NUMBERS):
+            return False
+        export(numbers or keep_numbers(store), summary)
+        return True
+
+    def stopped(store: Any) -> None:
+        if summarize(store):
+            done, count = sum(map(store.complete, store.cells)), len(store.cells)
+            tell(f"summary.csv has what there is: {done} of {count} cells are finished")
+
+    def finish(store: Any) -> None:
+        path = store.path / f"{study.name}.png"
+        if not summarize(store) and _is_newer(path, store.path / "summary.csv"):
             return  # all of it is of these records
         if draw.can_draw() and options.get("shard") is None:
             with timed_phase(f"drawing {path}"):
                 draw.draw(Results(store), path)
 
-    return run(study, out, finish=finish, **options)
+    return run(study, out, finish=finish, stopped=stopped, **options)
 
 
 def _is_newer(path: Path, other: Path) -> bool:

@@ -201,7 +201,7 @@ class Decision:
     look : int
         Number of the last look; -1 before the first.
     realizations : int
-        Of that look; before the first one what there is.
+        Of that look; before the first one, and where a run ended between two, what there is.
     next : int or None
         Realizations of the next look. None: finished.
     states : tuple of TargetState
@@ -265,14 +265,21 @@ def decide(
         return Decision(0 if done else -1, min(available, aim), None if done else aim, ())
     look = sequential.first_look(least, limit)
     decision = Decision(-1, available, look.realizations, ())
-    while look.realizations <= available:
-        data = data_at(look.realizations)
+
+    def observe(count: int) -> tuple[dict[str, Observed], list[list[UndersampledNoise]]]:
+        data = data_at(count)
         observed = {t.observable: Observed(families[t.observable], data, noisy) for t in here}
-        unmet = [_not_met(t, observed[t.observable], cases or {}, noisy) for t in here]
-        states = tuple(
-            _state(t, observed[t.observable], look, noisy, own)
+        return observed, [_not_met(t, observed[t.observable], cases or {}, noisy) for t in here]
+
+    def states_at(share: float, undecided: str) -> tuple[TargetState, ...]:
+        return tuple(
+            _state(t, observed[t.observable], share, undecided, noisy, own)
             for t, own in zip(here, unmet, strict=True)
         )
+
+    while look.realizations <= available:
+        observed, unmet = observe(look.realizations)
+        states = states_at(look.share, "" if look.decides else "a pilot only")
         decision = Decision(look.number, look.realizations, None, states, look.share)
         if look.last or (look.decides and decision.met):
             return decision
@@ -286,6 +293,12 @@ def decide(
         needed = max(needed for needed, told in ways if told == known)
         look = sequential.next_look(look, needed, known, least, limit)
         decision = replace(decision, next=look.realizations)
+    if decision.look >= 0 and decision.realizations < available:
+        # A run was stopped here, whatever its data are. What the next look may spend holds the
+        # intervals, and only that look decides.
+        observed, unmet = observe(available)
+        states = states_at(look.share, f"decided at {look.realizations:,} realizations")
+        decision = replace(decision, realizations=available, states=states, share=look.share)
     return decision
 
 
@@ -314,13 +327,15 @@ def _percent(share: float) -> str:
 def _state(
     target: Target,
     observed: Observed,
-    look: sequential.Look,
+    share: float,
+    undecided: str,
     noisy: bool,
     unmet: Sequence[UndersampledNoise],
 ) -> TargetState:
-    estimate = _interval(target, observed, look.share)
+    """Where a target stands; `undecided`: why it can not be met yet, though all else is."""
+    estimate = _interval(target, observed, share)
     error = _half_width(target, estimate)
-    why = "" if look.decides else "a pilot only"
+    why = undecided
     if not math.isfinite(error) and math.isfinite(float(estimate.high - estimate.low)):
         why = f"the {target.statistic} is 0, of which no ± is a share: an absolute ± is needed"
     elif not math.isfinite(error):

@@ -63,7 +63,8 @@ class CellProgress(NamedTuple):
         decision = store.decision(cell) if decision is None else decision
         families = store.families(cell) if decision.states else {}
         available = store.available(cell)
-        # Of a run's last look, when more came since: before the first one all that is there counts.
+        # Of a run's last look, when more came since; before the first one, and where a run ended,
+        # all that is there counts.
         looked = decision.realizations if decision.look >= 0 else min(available, cell.limit)
         return cls(
             shown_labels(store.study, cell),
@@ -266,6 +267,10 @@ class ProgressWriter:
         self._changed[index] = decision
         if time.monotonic() - self._last >= self._pause:
             self.write()
+
+    def look_again(self) -> None:
+        """A run ends between two looks: unfinished cells are as all their data say."""
+        self._changed = {i: None for i, cell in enumerate(self.cells) if not cell.complete}
 
     def write(self) -> None:
         """How far it is now; nothing where that can not be said, or not be written.

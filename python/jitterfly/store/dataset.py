@@ -30,6 +30,7 @@ _LONG = {
     "exact": "whether quantiles are those of samples, not of a histogram",
     "target_error": "the longer side of the interval of a target, as the target is given",
     "met": "whether a target is met",
+    "complete": "whether nothing is left to run in the cell",
 }
 
 
@@ -37,9 +38,10 @@ def to_xarray(store: Readable, confidence: float = 0.95) -> xarray.Dataset:
     """Estimates with intervals over the study's axes, observables and statistics.
 
     Variables `estimate`, `low`, `high` and `relative_error` have the dimensions (axes...,
-    observable, statistic), `chosen_T` and `exact` (axes..., observable), `realizations` the axes,
-    `met` and `target_error` (axes..., target). A number that a cell does not have is NaN, and
-    `exact` is False there. Where it lacks a target, `met` is False and `target_error` NaN. A bound
+    observable, statistic), `chosen_T` and `exact` (axes..., observable), `realizations` and
+    `complete` the axes, `met` and `target_error` (axes..., target). A number that a cell does not
+    have is NaN, and `exact` is False there. Where it lacks a target, `met` is False and
+    `target_error` NaN. A bound
     that the sample is too small for is infinite. Times are in seconds: the coordinate `unit`
     belongs to `observable`. So does `cycle`, where there are observables of each cycle and no
     axis has that name: the number of the observable's cycle, NaN for the others.
@@ -80,7 +82,8 @@ def dataset_of(numbers: Numbers) -> xarray.Dataset:
     chosen = np.where(arrays["T"] < 0, np.nan, arrays["T"])
     data["chosen_T"] = ([*axes, "observable"], spread(chosen))
     data["exact"] = ([*axes, "observable"], spread(arrays["exact"]))
-    data["realizations"] = (axes, spread(arrays["realizations"]))
+    for key in ("realizations", "complete"):
+        data[key] = (axes, spread(arrays[key]))
     if about["targets"]:
         data["met"] = ([*axes, "target"], spread(arrays["met"]))
         data["target_error"] = ([*axes, "target"], spread(arrays["error"]))

@@ -31,9 +31,9 @@ def export(store: Store | Numbers | str | Path, path: str | Path, confidence: fl
 
     NetCDF and Zarr hold the dataset of `to_xarray`; CSV and Parquet a long table: the axes, and
     observable, unit, chosen_T (where the data chose one), statistic, value, low, high, confidence,
-    realizations, exact; and, alike in all rows, seed and version (of jitterfly). What the table
-    calls `value` is `estimate` in the dataset. Numbers that are known already are not computed
-    again; they have their confidence.
+    realizations, exact, met, complete; and, alike in all rows, seed and version (of jitterfly).
+    What the table calls `value` is `estimate` in the dataset. Numbers that are known already are
+    not computed again; they have their confidence.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "observable", "unit", "chosen_T", "statistic", "value", "low", "high", "confidence",
-    "realizations", "exact", "met",
+    "realizations", "exact", "met", "complete",
 )  # fmt: skip
 WINS = "win probability"
 _ENDS = ("value", "low", "high")
@@ -126,8 +126,9 @@ class Numbers:
         versions, backend; axes ([name, unit]), rules of those that are derived, labels and
         coordinates of each axis; observables, units, statistics, targets.
     arrays : dict
-        at (P, A): number of the label on each axis. realizations (P,). value, low, high (P, O, S):
-        NaN is not known. turn (P, O): where an observable comes among those of the cell, or -1
+        at (P, A): number of the label on each axis. realizations (P,); complete (P,): whether
+        nothing is left to run in the cell. value, low, high (P, O, S): NaN is not known. turn
+        (P, O): where an observable comes among those of the cell, or -1
         where it has none. compares, exact (P, O): whether there is a win probability, and whether
         quantiles are samples. T (P, O): the one that the data chose, or -1. met (P, G),
         error (P, G): NaN where the cell lacks the target. target_value, target_low, target_high
@@ -206,6 +207,8 @@ class Numbers:
             return None
         with np.load(io.BytesIO(content)) as file:
             arrays = {key: file[key] for key in file.files}
+        if "complete" not in arrays:  # an older version wrote it
+            return None
         return cls(json.loads(arrays.pop("about").tobytes()), arrays)
 
     # --- as rows
@@ -226,7 +229,8 @@ class Numbers:
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The coordinates of the cell, then COLUMNS; a cell without realizations has no rows.
 
-        `met`: whether all targets of the cell are; None where it has none. A target of
+        `met`: whether all targets of the cell are; None where it has none. `complete`: whether
+        nothing is left to run in the cell; where a run ended before, its numbers go on. A target of
         another confidence has a row of its own, after those of its observable.
         """
         about, arrays = self.about, self.arrays
@@ -236,7 +240,7 @@ class Numbers:
         for cell, at in enumerate(arrays["at"].tolist()):
             turns = arrays["turn"][cell]
             spot = [values[i] for values, i in zip(coordinates, at, strict=True)]
-            count = int(arrays["realizations"][cell])
+            count, complete = int(arrays["realizations"][cell]), bool(arrays["complete"][cell])
             aims = arrays["met"][cell][~np.isnan(arrays["target_value"][cell])]
             met = bool(aims.all()) if aims.size else None
             numbers = np.stack([arrays[key][cell] for key in _ENDS], axis=-1).tolist()
@@ -250,14 +254,15 @@ class Numbers:
                         continue
                     unit = "" if wins else about["units"][i]
                     yield (*spot, name, unit, chosen, statistic, *ends, confidence, count, exact,
-                           met)  # fmt: skip
+                           met, complete)  # fmt: skip
                 for (observable, statistic, own), j in targets.items():
                     if observable != name or own == confidence:
                         continue
                     ends = [float(arrays[f"target_{key}"][cell, j]) for key in _ENDS]
                     unit = "" if statistic == WINS else about["units"][i]
                     if not math.isnan(ends[0]):
-                        yield (*spot, name, unit, chosen, statistic, *ends, own, count, exact, met)
+                        yield (*spot, name, unit, chosen, statistic, *ends, own, count, exact, met,
+                               complete)  # fmt: skip
 
     def write_csv(self, file: TextIO) -> None:
         """The rows as CSV; an infinite bound is `inf`, what has no interval has empty fields."""
@@ -279,7 +284,7 @@ class Numbers:
         """
         columns = [*self.axis_names, *COLUMNS]
         frame = optional_packages.package("pandas").DataFrame(list(self.rows()), columns=columns)
-        kinds = {"chosen_T": "Int64", "realizations": "int64", "exact": bool}
+        kinds = {"chosen_T": "Int64", "realizations": "int64", "exact": bool, "complete": bool}
         return frame.astype(kinds | {"met": "boolean"})
 
 
@@ -322,18 +327,20 @@ def _about(store: Readable, confidence: float) -> dict[str, Any]:
 
 def _decisions(store: Readable, targets: dict[str, int]) -> dict[str, Array]:
     sizes = len(store.cells), len(targets)
-    realizations = np.zeros(sizes[0], np.int64)
+    realizations, complete = np.zeros(sizes[0], np.int64), np.zeros(sizes[0], bool)
     met, error = np.zeros(sizes, bool), np.full(sizes, math.nan)
     ends = {f"target_{key}": np.full(sizes, math.nan) for key in _ENDS}
     for cell in store.cells:
         decision = store.decision(cell)
         realizations[cell.index] = decision.realizations
+        complete[cell.index] = decision.next is None
         for state in decision.states:
             here = cell.index, targets[str(state.target)]
             met[here], error[here] = state.met, state.error
             for key, of in zip(_ENDS, ends.values(), strict=True):
                 of[here] = getattr(state.estimate, key)
-    return {"realizations": realizations, "met": met, "error": error, **ends}
+    known = {"realizations": realizations, "complete": complete}
+    return {**known, "met": met, "error": error, **ends}
 
 
 def to_html(store: Readable) -> str:

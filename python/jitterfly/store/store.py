@@ -283,7 +283,9 @@ class Store:
             available = records.available(count - 1)
 
     def observed(self, cell: Cell, name: str) -> Observed:
-        """One observable over the realizations of the last look, with the samples that there are.
+        """One observable, with the samples that there are.
+
+        It is over the realizations of the last look, in an unfinished cell over all that are there.
 
         Raises
         ------
@@ -305,7 +307,8 @@ class Store:
     def estimate(self, cell: Cell, name: str, statistic: str, confidence: float = 0.95) -> Estimate:
         """A statistic of an observable, over the realizations of the last look.
 
-        With targets the data decided when to stop: every interval holds whenever that was.
+        In an unfinished cell it is over all that are there. With targets the data decided when to
+        stop: every interval holds whenever that was.
         """
         level = self.decision(cell).level(confidence)
         estimate = self._observed(cell, name).statistic(statistic, level)
@@ -317,9 +320,9 @@ class Store:
 
     def to_pandas(self, confidence: float = 0.95) -> pandas.DataFrame:
         """A long table: the axes, then observable, unit, chosen_T, statistic, value, low, high,
-        confidence, realizations, exact, and met: whether the cell met all its targets. Times in
-        seconds. A target of another confidence has a
-        row of its own.
+        confidence, realizations, exact, met: whether the cell met all its targets, and complete:
+        whether nothing is left to run in the cell. Times in seconds. A target of another
+        confidence has a row of its own.
 
         Raises
         ------

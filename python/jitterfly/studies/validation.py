@@ -42,8 +42,8 @@ _OBSERVABLE = re.compile(r"[^\W_]([\w ./-]*\w)?")
 _LETTERS = "letters, digits, spaces, '_', '.', '-', '/'"
 _RESERVED = (
     "observable", "statistic", "target", "variant", "unit", "value", "estimate", "low", "high",
-    "confidence", "realizations", "exact", "met", "relative_error", "target_error", "chosen_T",
-    "seed", "version",
+    "confidence", "realizations", "exact", "met", "complete", "relative_error", "target_error",
+    "chosen_T", "seed", "version",
 )  # fmt: skip
 
 

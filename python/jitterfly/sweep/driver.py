@@ -379,6 +379,7 @@ def run(
     stream: TextIO | None = None,
     progress: Callable[[float, int], object] | None = None,
     finish: Callable[[Store], object] | None = None,
+    stopped: Callable[[Store], object] | None = None,
     batch_seconds: float = 1.0,
 ) -> Store:
     """Run what is not done yet of a study into the directory `out`.
@@ -404,6 +405,8 @@ def run(
         As in `Study.run`.
     finish : callable, optional
         Called when every cell is there, while no other run may write into `out`.
+    stopped : callable, optional
+        Likewise where the run ends before: by a signal, or by a cell that can not be run.
     batch_seconds : float
         How long a batch should take, seconds; what is in flight is lost when a run is killed.
 
@@ -459,9 +462,7 @@ def run(
                     finish(store)
                 return store
             _warn_of_doubts(cells)
-            if (
-                get_path(study.case, "algorithm") is None
-            ):  # which a study names that means a butterfly
+            if get_path(study.case, "algorithm") is None:  # nobody chose the butterfly
                 _warn_of_butterfly(cells)
             sizer = BatchSizer(batch_seconds)
             runs = [CellRun(cell, store, sizer) for cell in cells]
@@ -484,6 +485,13 @@ def run(
                             dispatcher.run(chosen, executors.backend_of(workers, backend), threads)
                     elif progress is not None:
                         progress(len(cells), len(cells))
+            except (KeyboardInterrupt, Exception) as error:
+                if writer is not None:
+                    writer.look_again()
+                if stopped is not None and not isinstance(error, OSError):  # as of a full disk
+                    with contextlib.suppress(OSError, ValueError):
+                        stopped(store)
+                raise
             finally:
                 if writer is not None:
                     writer.write()
