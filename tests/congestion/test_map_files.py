@@ -51,6 +51,34 @@ def test_ibnetdiscover(tmp_path):
     assert jc.Topology.from_dict(network.to_dict()) == network
 
 
+def grouped(text):
+    """The same network as ``ibnetdiscover -g`` prints it: by chassis, with ports on their panel."""
+    text = re.sub(r"^\[(\d+)\](.*\"S-)", r"[\1][ext 1\1]\2", text, flags=re.M)
+    text = re.sub(r"(\"S-\w+\"\[(\d+)\])", r"\1[ext 1\2]", text)
+    text = re.sub(r"^(switchguid=\S+)", r"\1\t# Line 1 Line 1 Chip 1", text, flags=re.M)
+    text = re.sub(r"^(sysimgguid=\S+)", r"\1\t\t# Chassis 1 (node7) slot 2", text, flags=re.M)
+    begin = text.index("switchguid")
+    switch = text[begin : text.index("switchguid", begin + 1)]
+    head = "\nChassis 1 (guid 0x10)\nHostname: node7\n\n# Spine Nodes\n# Line Nodes\n"
+    # Switches of a chassis are there once more at its end.
+    middle = f"\n# Chassis Switches\n{switch}\n# Chassis CAs\n\nNon-Chassis Nodes\n"
+    return text[:begin] + head + switch + middle + text[begin + len(switch) :]
+
+
+def test_a_network_grouped_by_chassis():
+    plain = parse_links(DISCOVERED, "topo", (TABLES, "lfts"))
+    text = grouped(DISCOVERED)
+    assert text.count("[ext 1") > 2
+    found = parse_links(text, "topo", (TABLES, "lfts"))
+    assert (found.hosts, found.switches) == (plain.hosts, plain.switches)
+    assert (found.tails, found.heads, found.reach) == (plain.tails, plain.heads, plain.reach)
+    again = text.index("# Chassis Switches")
+    port = re.search(r"^\[\d+\].*\n", text[again:], re.M)
+    other = text[:again] + text[again:].replace(port[0], "", 1)
+    with pytest.raises(ValueError, match=r"line \d+: 'S-\w+' is there twice, and not the same"):
+        parse_links(other, "topo", (TABLES, "lfts"))
+
+
 def test_real_maps_as_ibnetdiscover_prints_them():
     """The networks of network-maps, written in that format with LIDs, are the same networks."""
     from support.paths import NETWORK_MAPS

@@ -66,10 +66,11 @@ def parse_tables(text: str, name: str) -> Tables:
 
 
 _NODE = re.compile(r'(Switch|Ca|Hca|Rt)\s+(\d{1,5})\s+"([^"]+)"(.*)')
-_PORT = re.compile(r'\[(\d{1,5})\](?:\([^)]*\))?\s+"([^"]+)"\[(\d{1,5})\](?:\([^)]*\))?(.*)')
+_OF_PORT = r"\[(\d{1,5})\](?:\[ext \d{1,5}\])?(?:\([^)]*\))?"  # -g adds the port on the chassis
+_PORT = re.compile(rf'{_OF_PORT}\s+"([^"]+)"{_OF_PORT}(.*)')
 _LID = re.compile(r"#\s*lid (\d{1,5})\b")  # of the port itself, in front of the peer's
-_KEY = re.compile(r"(\w+)=(\S+)")
-_SKIPPED = re.compile(r"#|(Chassis|Spine|Line|DR path|External)\b")
+_KEY = re.compile(r"(\w+)=(\S+)(?:\s+#.*)?")
+_SKIPPED = re.compile(r"#|(Chassis|Non-Chassis Nodes|Spine|Line|DR path|External|Hostname:)")
 
 
 @dataclass
@@ -81,6 +82,11 @@ class _Node:
     guid: int | None
     links: dict[int, tuple[str, int, int | None, int]] = field(default_factory=dict)
     """Of each connected port: the other node and its port, the LID on the line, the line."""
+
+    def content(self) -> tuple[object, ...]:
+        """What is said of it, wherever."""
+        links = {port: link[:3] for port, link in self.links.items()}
+        return self.kind, self.ports, self.guid, links
 
 
 def looks_like(text: str) -> bool:
@@ -156,6 +162,7 @@ def _read_nodes(text: str, name: str) -> dict[str, _Node]:
     nodes: dict[str, _Node] = {}
     here: _Node | None = None
     guid: int | None = None
+    again: list[_Node] = []  # with -g, switches of a chassis are there twice
     for line, entry in enumerate(text.split("\n"), 1):
         entry = entry.strip()
         if not entry or _SKIPPED.match(entry):
@@ -166,9 +173,10 @@ def _read_nodes(text: str, name: str) -> dict[str, _Node]:
 
         if match := _NODE.fullmatch(entry):
             kind = {"Switch": "switch", "Rt": "router"}.get(match[1], "host")
+            here = _Node(kind, match[3], int(match[2]), line, guid)
             if match[3] in nodes:
-                raise fail(f"{shorten(match[3])} is there twice")
-            here = nodes[match[3]] = _Node(kind, match[3], int(match[2]), line, guid)
+                again.append(here)
+            nodes.setdefault(match[3], here)
             guid = None
         elif match := _PORT.fullmatch(entry):
             port = int(match[1])
@@ -185,6 +193,11 @@ def _read_nodes(text: str, name: str) -> dict[str, _Node]:
                     raise fail(f"switchguid must be a hexadecimal number, got {shorten(match[2])}")
         else:
             raise fail(f"unexpected {shorten(entry)}")
+    for node in again:
+        if node.content() != nodes[node.name].content():
+            raise ValueError(
+                f"{name}, line {node.line}: {shorten(node.name)} is there twice, and not the same"
+            )
     for node in nodes.values():
         for port, (peer, other, _, line) in node.links.items():
             there = nodes.get(peer)
