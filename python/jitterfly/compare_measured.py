@@ -21,10 +21,9 @@ from .algorithms.algorithm import COLLECTIVES
 from .case import Case, check_case, random_sources
 from .fields import MOST_REALIZATIONS, check_choice, check_numbers, shorten
 from .files import read_text
-from .measured import CollectiveTable, FormatError, PerRankSamples, load
-from .measured.formats import TextFile
+from .measured import CollectiveTable, FormatError, PerRankSamples, load, noisefile
+from .measured.formats import PLAIN, OtherTool
 from .measured.measurements import full_name, parts_of_collective
-from .measured.network_parameters import is_pingpong
 from .noise_free import algorithm_cautions, noise_free_observations, noise_only_delays
 from .result_table import ResultTable, aligned, csv_text, show_time, value_low_high, write_if_path
 from .simulate import simulate
@@ -301,7 +300,7 @@ def compare_measured(
     chosen = _Chosen(collective, ranks, message_bytes, iterations)
     if unit is not None:
         check_choice(unit, "unit", tuple(UNITS))
-    content = _read(measured, unit, case, chosen)
+    content, left_out = _read(measured, unit, case, chosen)
 
     def samples(one: Case) -> Floats:
         result = simulate(one.loops[-1], realizations, seed, backend=backend, threads=threads,
@@ -310,7 +309,7 @@ def compare_measured(
 
     if isinstance(content, CollectiveTable):
         rows = _rows_of_table(content, case, samples, confidence)
-        remarks = (*_remarks_on_table(content, case, rows), *_remarks_on_cycles(case))
+        remarks = (*_remarks_on_table(content, case, rows), *left_out, *_remarks_on_cycles(case))
         return Agreement(case, rows, None, None, None, confidence, seed, None, remarks)
     series, simulated = Series(content), np.sort(samples(case))
     each = 1 - (1 - confidence) / (2 * (1 + len(LEVELS)))  # an interval of each side of each row
@@ -409,7 +408,7 @@ def _rows_of_table(
 
 def _sends(table: CollectiveTable) -> npt.NDArray[np.bool_]:
     """Of each row, whether the collective sends messages: of 0 bytes only a barrier does."""
-    return np.asarray((table.bytes > 0) | (table.operation.lower() == "barrier"))
+    return np.asarray((table.bytes > 0) | (full_name(table.operation) == "barrier"))
 
 
 def _reported(
@@ -494,20 +493,25 @@ def ranks_in(path: Path) -> int | None:
 
 def _read(
     measured: str | Path | Sequence[float] | Floats, unit: str | None, case: Case, chosen: _Chosen
-) -> Floats | CollectiveTable:
-    """Samples in seconds, or the table of a benchmark."""
+) -> tuple[Floats | CollectiveTable, tuple[str, ...]]:
+    """Samples in seconds, or the table of a benchmark, with notes on rows that were left out."""
     if not isinstance(measured, (str, Path)):
         if chosen.iterations is not None:
             raise ValueError(
                 "iterations are of a benchmark's table of means, but measured is times"
             )
         _check_plain(case, chosen)
-        return _check_samples(measured, unit, "measured")
+        return _check_samples(measured, unit, "measured"), ()
     path = Path(measured)
-    parts: Sequence[object] = ()
+    parts: Sequence[Any] = ()
+    left_out: tuple[str, ...] = ()
     problem: FormatError | None = None
     try:
-        parts = load(path).parts
+        found = load(path)
+        parts = found.parts
+        left_out = tuple(note for note in found.notes if note.startswith("left out"))
+    except OtherTool:
+        raise
     except FormatError as error:
         problem = error
     tables = [part for part in parts if isinstance(part, CollectiveTable)]
@@ -517,16 +521,24 @@ def _read(
     if tables:
         table = _part_of(tables, case, chosen, path)
         _check_collective(table.operation, case, path)
-        return _chosen_rows(table, chosen, path)
+        return _chosen_rows(table, chosen, path), left_out
     if chosen.iterations is not None:
         raise ValueError(f"iterations are of a table of means, which {path} is not: it has times")
     if samples:
-        return _chosen_samples(samples, case, chosen, path)
+        return _chosen_samples(samples, case, chosen, path), ()
+    if parts and not _may_be_times(path, found.format):
+        raise ValueError(f"{path} has {parts[0].words}, and no times of a collective")
     numbers, told = _numbers(path, problem)
     if unit is not None and told not in (None, unit):
         raise ValueError(f"unit must be {told}, as the first line of {path} says, got {unit}")
     _check_plain(case, chosen)
-    return _check_samples(numbers, unit or told, str(path))
+    return _check_samples(numbers, unit or told, str(path)), ()
+
+
+def _may_be_times(path: Path, format: str) -> bool:
+    """Whether a file that can be read as a measurement of noise may be plain times as well."""
+    text = read_text(path)
+    return text.lstrip()[:1].isdigit() or (format in PLAIN and not noisefile.recognise(text))
 
 
 def _numbers(path: Path, problem: FormatError | None) -> tuple[list[float], str | None]:
@@ -535,11 +547,6 @@ def _numbers(path: Path, problem: FormatError | None) -> tuple[list[float], str 
     A head is a first line of names: words that begin with a letter.
     """
     text = read_text(path)
-    if is_pingpong(TextFile(str(path), text.encode())):
-        raise ValueError(
-            f"{path} has latencies of single messages by their size, which are no times of a "
-            f"collective: `jitterfly network parameters {path}` makes a network of them"
-        )
     lines = [line.partition("#")[0].replace(",", " ").split() for line in text.splitlines()]
     rows = {number: words for number, words in enumerate(lines, 1) if words}
     number, first = next(iter(rows.items()), (0, []))
@@ -613,7 +620,7 @@ def _part_of(
     """The table of the collective: as chosen, or the case's."""
     if chosen.collective is None and len(tables) > 1:
         own = [table for table in tables if _is_of(case, table.operation)]
-        tables = own if len(own) == 1 else tables
+        tables = own or tables
     return parts_of_collective(tables, chosen.collective, str(path))[0]
 
 

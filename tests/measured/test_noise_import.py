@@ -16,7 +16,7 @@ from jitterfly import Case, LogGOPS, TraceNoise, ready_times, simulate
 from jitterfly.cli import main
 from jitterfly.measured import Detours, FormatError, Histogram, Measured, load, noisefile
 from jitterfly.measured.description import describe
-from jitterfly.measured.formats import TextFile, formats
+from jitterfly.measured.formats import TextFile, formats, known_for
 from jitterfly.studies import load_study
 
 NS, US, MS, S = 10**3, 10**6, 10**9, 10**12
@@ -297,6 +297,78 @@ def test_netgauge_ftq():
     )
 
 
+def test_empty_quanta_do_not_tell_how_long_an_iteration_takes():
+    """After a detour of 450 µs and 15 ns the loop passes 3 quanta with one to three iterations."""
+    rows = [(k * 100_000, 5000) for k in range(60)]
+    rows[20:25] = [(2_000_000, 1000), *((2_470_000 + 15 * k, k) for k in range(1, 4)),
+                   (2_470_060, 1497)]  # fmt: skip
+    text = "# octave: pkg load signal\n" + "".join(f"{a} {b}\n" for a, b in rows)
+    measured = load_bytes(text.encode())
+    assert said(measured, "did an iteration in 20 ns")
+    (part,) = measured.parts
+    assert part == Detours([2 * MS], [450 * US + 15 * NS], 5900 * US, threshold=40 * NS)
+    # Quanta in which nothing was done at all, and a CPU that was away most of the time.
+    idle = text.replace(" 1\n", " 0\n").replace(" 2\n", " 0\n").replace(" 3\n", " 0\n")
+    assert load_bytes(idle.encode()).parts[0].durations.tolist() == part.durations.tolist()
+    busy = "# octave\n" + "".join(
+        f"{k * 100_000} {5000 if k % 10 == 3 else 1850}\n" for k in range(400)
+    )
+    (part,) = load_bytes(busy.encode()).parts
+    assert part.share == pytest.approx(0.9 * 0.63, abs=0.002)
+
+
+def test_times_of_ftq_without_counts():
+    """Where it wrote times and counts apart: the hint leads to the other file."""
+    times = "".join(f"{k * 1_000_000 + k * k % 97}\n" for k in range(150)).encode()
+    for options in ({}, {"quantum": 1e-3}, {"clock_hz": 1e9}, {"unit": "ns"}):
+        for name in (None, "ftq", "fwq"):
+            if name == "fwq" and "quantum" in options:
+                continue
+            with pytest.raises(FormatError, match=r"rise all the way.*of the counts.*`quantum`"):
+                load_bytes(times, "ftq_0_times.dat", format=name, **options)
+    counts = "".join(f"{5000 - 2000 * (k == 30)}\n" for k in range(150)).encode()
+    (part,) = load_bytes(counts, "ftq_0_counts.dat", quantum=1e-3).parts
+    assert part.durations.tolist() == [400 * US]
+
+
+def test_ftq_of_several_cpus_in_one_file():
+    def thread(core, lost):
+        rows = "".join(f"{k * 100_000} {1000 - 300 * (k in lost)}\n" for k in range(30))
+        return f"# octave: pkg load signal\n# thread {core - 2}, core {core}\n{rows}"
+
+    both = load_bytes((thread(2, [5]) + thread(6, [9, 12])).encode()).parts
+    assert [part.cpu for part in both] == ["2", "6"]
+    assert [part.starts.tolist() for part in both] == [[500 * US], [900 * US, 1200 * US]]
+    assert {part.length for part in both} == {2900 * US}
+    with pytest.raises(FormatError, match="line 35: the times must rise; sample 30"):
+        load_bytes((thread(2, []) + thread(6, [])).replace("core 6", "core x").encode())
+
+
+def test_fwq_of_several_threads():
+    """LLNL's, with the rate of the clock of each thread above."""
+    speed = "Speed: thread {0}, cycles {1}, seconds 0.250000, GHz {2}\n"
+    head = speed.format(0, 625_000_000, "2.500000") + speed.format(1, 500_000_000, "2.000000")
+    work = [50_000 + 5 * (k % 2) for k in range(120)]
+    first, second = list(work), list(work)
+    first[60] += 25_000
+    second[70] += 30_000
+    text = head
+    for thread, cpu, samples in ((0, 8, first), (1, 12, second)):
+        text += f"Thread {thread} running on CPUs {cpu}\n" + "".join(f"{n}\n" for n in samples)
+    parts = load_bytes(text.encode(), "fwq.out").parts
+    assert [part.cpu for part in parts] == ["8", "12"]
+    assert [int(part.durations.max()) for part in parts] == [10 * US, 15 * US]
+    # 119 samples each: 59 or 60 of them 5 cycles longer, of 0.4 and of 0.5 ns.
+    assert parts[0].length == (119 * 50_000 + 60 * 5 + 25_000) * 400
+    assert set(parts[1].durations.tolist()) == {2500, 15 * US}
+    without = text.replace(head, "")
+    with pytest.raises(FormatError, match="clock_hz"):
+        load_bytes(without.encode())
+    assert load_bytes(without.encode(), clock_hz=2.5e9).parts[0] == parts[0]
+    with pytest.raises(FormatError, match="line 5: must be a duration, got"):
+        load_bytes(text.replace("50005", "5000x", 1).encode())
+
+
 # sysjitter, hwlatdetect
 
 
@@ -346,19 +418,60 @@ def test_hwlatdetect():
         changed("hwlatdetect.txt", b"Sample width", b"Sample waist")
 
 
+def test_hwlatdetect_of_newer_kernels():
+    """Each window says how many gaps it had; what exceeds the threshold is their sum."""
+    sample = (NOISE_SAMPLES / "hwlatdetect.txt").read_text()
+    counts = iter((3, 1, 2, 5))
+    lines = [
+        f"{line}, count:{next(counts)}" if line.startswith("ts:") else line
+        for line in sample.splitlines()
+    ]
+    text = "\n".join(lines).replace("exceeding threshold: 4", "exceeding threshold: 11")
+    measured = load_bytes(text.encode())
+    assert measured.parts == load_bytes(sample.encode()).parts
+    assert said(measured, "others of the same window are missing (7 of 11)")
+    again = load_bytes(text.replace("threshold: 11", "threshold: 4").encode())
+    assert again.parts == measured.parts
+    with pytest.raises(FormatError, match="says that it has 10 samples, but 4"):
+        load_bytes(text.replace("threshold: 11", "threshold: 10").encode())
+
+
 # CSV
 
 
 def test_csv_with_decimal_commas_and_cpus():
     zero, one = sample("detours.csv").parts
-    # Those at 1000.5 and 1001.5 us overlap.
-    assert zero == Detours(
-        [500 * NS, 1_000_500 * NS], [1200 * NS, 4000 * NS], 1_004_500 * NS, cpu="0"
-    )
-    assert one == Detours([3 * US, 2_003_250 * NS], [800 * NS, 800 * NS], 2_004_050 * NS, cpu="1")
+    # Those at 1000.5 and 1001.5 us overlap. Both CPUs were observed to the last end of all.
+    end = 2_004_050 * NS
+    assert zero == Detours([500 * NS, 1_000_500 * NS], [1200 * NS, 4000 * NS], end, cpu="0")
+    assert one == Detours([3 * US, 2_003_250 * NS], [800 * NS, 800 * NS], end, cpu="1")
     assert sample("detours.csv", cpu="1").parts == (one,)
     with pytest.raises(ValueError, match=r"names \(0-1\), such as 3 or 0,4-7, got '2'"):
         sample("detours.csv", cpu="2")
+
+
+@pytest.mark.parametrize("late", [0, 7000])
+def test_cpus_of_one_table_were_observed_as_long(late):
+    """They have one clock: a CPU with one detour at the end was there from the beginning on."""
+    rows = [(k + 0.5, 4, 0) for k in range(30)] + [(2.25, 900, 3), (29.0, 900, 3), (28.0, 900, 5)]
+    text = "start_s,duration_us,cpu\n" + "".join(f"{late + t},{d},{cpu}\n" for t, d, cpu in rows)
+    measured = load_bytes(text.encode())
+    begin = 500 * MS if late else 0
+    end = 29_500 * MS + 4 * US - begin
+    assert [(part.cpu, part.length) for part in measured.parts] == [
+        (cpu, end) for cpu in ("0", "3", "5")
+    ]
+    assert measured.parts[1].starts.tolist() == [2250 * MS - begin, 29 * S - begin]
+    assert measured.parts[2] == Detours([28 * S - begin], [900 * US], end, cpu="5")
+    assert said(measured, "began at 7000.5 s") == bool(late)
+    if not late:
+        longer = load_bytes(text.encode(), length=30.0).parts
+        assert {part.length for part in longer} == {30 * S}
+        assert [part.starts.tolist() for part in longer] == [
+            part.starts.tolist() for part in measured.parts
+        ]
+    with pytest.raises(FormatError, match="has no detours, and does not say how long"):
+        load_bytes(b"cpu,start_s,duration_us\n0,5,0\n1,6,0\n")
 
 
 EXPECTED = (Detours([US, 9 * US], [2 * US, 3 * US], 12 * US),)
@@ -463,10 +576,12 @@ def test_recognition_takes_anything():
     rng = np.random.default_rng(1)
     heads = [bytes(rng.integers(0, 256, 3000, dtype=np.uint8)).decode("utf-8", "replace")]
     heads += ["", "\n", "#", "1", "1\t", " " * 65536, "1\n" * 30000, "1," * 30000, "\t" * 65536]
+    heads += ["#\n" * 30000, "# algbw " * 8000, "@" * 65536, "|" * 65536, " " * 100 + "1:" * 30000]
     heads += ["# " + "x" * 65000, "9" * 65536, "1 2\n" * 16000, "ts: " * 16000]
     for head in heads:
         for module in formats().values():
             assert module.recognise(head) in (True, False)
+        assert known_for(head, "x") == ("", "")
 
 
 # The real files: figures of their README
@@ -628,13 +743,15 @@ def test_a_noise_file_can_be_imported_again(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"), [([], "part=each"), (["--length", "10s"], "part=each,shared=2")]
+    ("lengths", "told"), [([7, 9], "part=each"), ([9, 9], "part=each,shared=2")]
 )
 def test_cpus_that_were_observed_as_long_were_recorded_together(
-    tmp_path, monkeypatch, capsys, options, told
+    tmp_path, monkeypatch, capsys, lengths, told
 ):
     monkeypatch.chdir(tmp_path)
-    assert run(NOISE_SAMPLES / "detours.csv", *options) == 0
+    parts = [Detours([MS], [US], n * S, cpu=str(cpu)) for cpu, n in enumerate(lengths)]
+    noisefile.write(Measured(parts, "test"), "both.noise")
+    assert run("both.noise", "--out", "detours.noise") == 0
     printed = capsys.readouterr().out
     assert f"--noise detours.noise,{told}\n" in printed
     assert ("\n  shared = 2  # recorded together" in printed) == ("shared" in told)

@@ -175,6 +175,7 @@ OPTION = re.compile(r"(?<![\\w-])--[a-z]")
 OTHERS = {
     "backends": "(--gpus all, --nv)",
     "measured.formats.osu": "--tasks",
+    "measured.formats.other_tools": "`sysjitter --raw`",
     "measured.formats.rtla_hist": "(without --no-header, --no-index)",
 }
 

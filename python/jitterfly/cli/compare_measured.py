@@ -52,6 +52,7 @@ def add_parser(commands: Any) -> None:
 def _choices(chosen: argparse.Namespace) -> tuple[str | None, int | None, int | None]:
     """The collective, ranks and bytes of the rows; in `chosen` stays what describes the case."""
     from ..compare_measured import ranks_in
+    from ..measured.measurements import full_name
 
     collective = chosen.collective
     ranks = None if chosen.ranks is None else read_count(chosen.ranks, "--ranks", 1, 2**30)
@@ -61,7 +62,9 @@ def _choices(chosen: argparse.Namespace) -> tuple[str | None, int | None, int | 
     elif ranks is None:
         found = ranks_in(chosen.measured)
         chosen.ranks = None if found is None else str(found)
-    if collective == "allreduce" and chosen.algorithm is None:
+    if chosen.collective is not None:
+        chosen.collective = full_name(chosen.collective)
+    if chosen.collective == "allreduce" and chosen.algorithm is None:
         chosen.collective = None  # which the default algorithm is
     return collective, ranks, bytes_
 

@@ -322,10 +322,10 @@ def full_name(collective: str) -> str:
 
     Examples
     --------
-    >>> full_name("Bcast"), full_name("Allreduce")  # as IMB prints them
-    ('broadcast', 'allreduce')
+    >>> full_name("Bcast"), full_name("Allreduce"), full_name("allreduce (persistent)")
+    ('broadcast', 'allreduce', 'allreduce')
     """
-    name = collective.lower()
+    name = collective.lower().partition(" (")[0]
     return "broadcast" if name == "bcast" else name
 
 
@@ -348,7 +348,14 @@ def parts_of_collective(
                 f"{file} has several collectives: {', '.join(names)}; choose one with `collective`"
             )
         return list(parts)
-    found = [part for part in parts if full_name(part.operation) == full_name(collective)]
+    found = [part for part in parts if part.operation == collective]
+    found = found or [part for part in parts if full_name(part.operation) == full_name(collective)]
+    if len({part.operation for part in found}) > 1:
+        kinds = ", ".join(dict.fromkeys(part.operation for part in found))
+        raise ValueError(
+            f"{file} has several tables of {full_name(collective)}: {kinds}; choose one with "
+            "`collective`"
+        )
     if not found:
         raise ValueError(
             f"{file} has the collectives {', '.join(names)}; got `collective` {shorten(collective)}"

@@ -6,8 +6,7 @@ messages one after the other: it knows how long a message takes in all, and what
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +14,11 @@ import numpy.typing as npt
 
 from ..fields import check_integer, counted
 from ..units import Time, parse_seconds, show_seconds
-from .formats import Options, TextFile, netgauge_loggp, open_text
+from .formats import PLAIN, Options, TextFile, formats, imb, netgauge_loggp, open_text, osu
 from .formats.columns import Row, number_rows
+from .formats.rows import LeftOut
 from .measurements import LogGPTable
 
-_OSU = re.compile(r"^[ \t]{0,40}# OSU MPI(?:-\S{0,20})? Latency Test\b", re.MULTILINE)
-_OSU_HEAD = re.compile(r"[ \t]{0,40}#[ \t]{0,40}Size[ \t]{1,60}(?:Avg )?Latency ?\(us\)")
-_IMB = re.compile(r"^[ \t]{0,40}# Benchmarking PingPong[ \t]{0,40}$", re.MULTILINE)
-_IMB_HEAD = ["#bytes", "#repetitions", "t[usec]"]
 _FITS = 0.1  # part of a time by which a fit may miss it before that is said
 _SAME = 0.2  # part by which fits over few and over all sizes may differ before that is said
 
@@ -59,11 +55,6 @@ class NetworkParameters:
         if not self.overhead_known:
             texts["o"] = "?"
         return ",".join(f"{k}={text}" for k, text in texts.items())
-
-
-def is_pingpong(text: TextFile) -> bool:
-    """Whether a file holds latencies of single messages, by their size, of OSU or IMB."""
-    return bool(_OSU.search(text.head) or _IMB.search(text.head))
 
 
 def read_parameters(
@@ -111,15 +102,22 @@ def read_parameters(
         (part,) = netgauge_loggp.read(text, Options()).parts
         assert isinstance(part, LogGPTable)
         return _of_loggp(text, part, most)
-    if _OSU.search(text.head):
-        return _of_pingpong(text, _osu_rows(text), (least, most), given)
-    if _IMB.search(text.head):
-        return _of_pingpong(text, _imb_rows(text), (least, most), given)
-    raise text.error(
-        None,
-        "has no parameters of a network that are known: output of Netgauge's loggp, of OSU's "
-        "latency test (osu_latency) and of IMB's PingPong has",
-    )
+    pingpongs, notes = _osu_pingpongs(text)
+    if pingpongs:
+        found = _of_pingpong(text, pingpongs[-1], (least, most), given)
+        return replace(found, notes=(*found.notes, *notes))
+    if imb.is_pingpong(text.head):
+        rows, notes = imb.pingpong_rows(text)
+        found = _of_pingpong(text, rows, (least, most), given)
+        return replace(found, notes=(*found.notes, *notes))
+    what = "those of Netgauge's loggp, of OSU's osu_latency and of IMB's PingPong are read"
+    for module in formats().values():
+        if module.NAME not in PLAIN and module.recognise(text.head):
+            raise text.error(
+                None, f"is of {module.TITLE}, and has no parameters of a network: {what}"
+            )
+    text.check_not_of_another_tool()
+    raise text.error(None, f"has no parameters of a network that are known: {what}")
 
 
 def _of_loggp(text: TextFile, found: LogGPTable, most: int) -> NetworkParameters:
@@ -187,6 +185,8 @@ def _of_pingpong(
     """
     least, most = ends
     columns = ["size", "time in us"]
+    if not rows:
+        raise text.error(None, "has no row of a size and its latency")
     values = number_rows(text, rows, columns)
     values = values[(values[:, 0] >= least) & (values[:, 0] <= most)]
     if not len(values):
@@ -248,41 +248,18 @@ def _misfit(
     return notes
 
 
-def _osu_rows(text: TextFile) -> list[Row]:
-    """Sizes and times of the last table: of a run that was repeated, the latest."""
-    rows: list[Row] = []
-    inside = False
-    for line, content in enumerate(text.lines, 1):
-        if _OSU_HEAD.match(content):
-            rows, inside = [], True
-        elif inside and content.strip() and not content.lstrip().startswith("#"):
-            words = content.split()
-            if words[0].isdecimal():
-                rows.append((line, [*words, ""][:2]))
-            else:
-                inside = False  # what the job printed next
-    if not rows:
-        raise text.error(None, "has no row of a size and its latency")
-    return rows
-
-
-def _imb_rows(text: TextFile) -> list[Row]:
-    state = ""
-    rows: list[Row] = []
-    for line, content in enumerate(text.lines, 1):
-        words = content.split()
-        if _IMB.match(content):
-            state, rows = "block", []
-        elif state == "block" and words[:3] == _IMB_HEAD:
-            state = "table"
-        elif state == "table":
-            if not words or words[0].startswith("#"):
-                state = ""
-            else:
-                rows.append((line, [words[0], [*words, "", ""][2]]))
-    if not rows:
-        raise text.error(None, "has no row of PingPong")
-    return rows
+def _osu_pingpongs(text: TextFile) -> tuple[list[list[Row]], list[str]]:
+    """Sizes and times of each table of osu_latency; notes on the others, and on lines left out."""
+    left_out = LeftOut(text)
+    tables = osu.tables(text, left_out)
+    mine = [table for table in tables if table.is_pingpong]
+    rows = [osu.good_rows(text, table, left_out) for table in mine]
+    found = [
+        [(line, [words[0], [*words, "", ""][table.names.index("mean")]]) for line, words in some]
+        for table, some in zip(mine, rows, strict=True)
+    ]
+    notes = [f"the last of {len(mine)} tables, in line {mine[-1].line}"] if len(mine) > 1 else []
+    return found, [*notes, *osu.notes_on_others(tables, mine), *left_out.notes()]
 
 
 def _bytes(count: float) -> str:

@@ -87,6 +87,8 @@ def read_toml(text: str) -> dict[str, Any]:
 
 def _something_else(text: str) -> str:
     """What a text is that is none of TOML, where it is a file of ours, or a schedule; else ""."""
+    from ..measured.formats import HEAD_BYTES, known_for
+
     if text.startswith("# jitterfly noise"):
         return (
             "this is a noise file, no study or case: `noise` takes it, and `jitterfly noise show` "
@@ -97,6 +99,11 @@ def _something_else(text: str) -> str:
             "this is a schedule of an application (GOAL), which must be a file, as it is read "
             "twice; write what comes out of the pipe to a file first"
         )
+    what, instead = known_for(text[:HEAD_BYTES], "FILE")
+    if what:
+        return f"this is {what}, no study, case or schedule (GOAL): {instead}"
+    if text.lstrip()[:1] == "{":
+        return "this is JSON, no study or case (TOML) and no schedule (GOAL)"
     return ""
 
 

@@ -22,8 +22,10 @@ from typing import Any
 
 from ...fields import check_choice
 from ..measurements import Measured
+from .columns import check_not_times, single_column
+from .other_tools import known_for
 from .rows import is_trace
-from .text import FormatError, Options, TextFile, open_text
+from .text import HEAD_BYTES, FormatError, Options, OtherTool, TextFile, open_text
 
 #: In the order in which they are asked; the plain ones, which take much, at the end.
 _MODULES = (
@@ -44,8 +46,11 @@ _MODULES = (
     "ftq",
     "csv_events",
 )
+#: Known by numbers alone: a file of another tool could be taken for one of them.
+PLAIN = ("fwq", "ftq", "csv")
 
-__all__ = ["FormatError", "Measured", "Options", "TextFile", "find", "formats", "open_text", "read"]
+__all__ = ["HEAD_BYTES", "PLAIN", "FormatError", "Measured", "Options", "OtherTool", "TextFile",
+           "find", "formats", "known_for", "open_text", "read"]  # fmt: skip
 
 
 def formats() -> dict[str, Any]:
@@ -60,7 +65,8 @@ def find(text: TextFile, options: Options | None = None) -> str:
     Raises
     ------
     FormatError
-        It is none of them, or may be both FTQ's and a table of detours.
+        It is none of them, or may be both FTQ's and a table of detours; OtherTool where it is known
+        for what it is, and not read.
     """
     if not text.data.strip():
         raise text.error(None, "is empty")
@@ -68,6 +74,9 @@ def find(text: TextFile, options: Options | None = None) -> str:
         return "ftq"
     known = formats()
     for name, module in known.items():
+        if name == PLAIN[0]:
+            text.check_not_of_another_tool()
+            check_not_times(text, single_column(text.head))
         if module.recognise(text.head):
             if name == "csv" and module.may_be_ftq(text.head):
                 raise text.error(
@@ -109,6 +118,8 @@ def read(text: TextFile, name: str | None = None, options: Options | None = None
     options = options or Options()
     name = find(text, options) if name is None else check_choice(name, "format", list(known))
     chosen = known[name]
+    if name in PLAIN:
+        text.check_not_of_another_tool()
     for option in options.given():
         if option not in chosen.OPTIONS:
             takes = ", ".join(chosen.OPTIONS) or "none"

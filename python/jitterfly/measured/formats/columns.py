@@ -37,6 +37,7 @@ _CLOCK = re.compile(
     r"(?:clock|cpu|tsc|freq)[^0-9\n]{0,40}(\d{1,15}(?:\.\d{1,9})?(?:e\d{1,2})?)\s?([kmg]?)hz", re.I
 )
 _PREFIX = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+_LEAST_RISING = 20  # numbers in any order rise with a probability of 1 in 20!
 _INTEGER = re.compile(r"[ \t]{0,20}[0-9]{1,18}[ \t]{0,20}")
 Row = tuple[int, list[str]]
 """Line number, words."""
@@ -265,6 +266,16 @@ def single_column(head: str) -> npt.NDArray[np.float64]:
     if not all(map(_INTEGER.fullmatch, lines)):
         return np.empty(0)
     return np.array([float(line) for line in lines])
+
+
+def check_not_times(text: TextFile, values: npt.NDArray[Any]) -> None:
+    """Raise FormatError where one number in each line rises all the way, as no noise does."""
+    if len(values) >= _LEAST_RISING and (np.diff(values) > 0).all():
+        raise text.error(
+            None,
+            "has numbers that rise all the way: they are times (or sorted), no counts or durations "
+            "of quanta; where FTQ wrote two files, give that of the counts, and `quantum`",
+        )
 
 
 def number_rows(text: TextFile, rows: list[Row], columns: list[str]) -> npt.NDArray[np.float64]:

@@ -2,8 +2,9 @@
 
 The separator is a comma, semicolon, tab or blank. Units stand in the header, as in `start_ns`,
 `duration (us)` or `end[ms]`, or come from the option `unit`. A column `cpu` tells runs apart;
-others are left alone. How long was observed is in no column: the option `length` says it. With
-`cpus`, CPUs of which there is no row were observed, too, and had no noise.
+others are left alone. How long was observed is in no column: the option `length` says it. Without
+it all CPUs, whose times are of one clock, count as observed to the end of the last detour of all.
+With `cpus`, CPUs of which there is no row were observed, too, and had no noise.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ...fields import shorten
 from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import MOST_TICKS, Detours, Measured, Ticks
 from .columns import UNITS, clock_of, to_integers
-from .rows import in_steps
+from .rows import began_late, in_steps
 from .text import Options, TextFile, whole_lines
 
 NAME = "csv"
@@ -91,6 +92,7 @@ def read(text: TextFile, options: Options) -> Measured:
     if length is not None and len(starts) and (latest := int((starts + durations).max())) > length:
         raise text.error(None, f"`length` is {show_seconds(length / TICKS_PER_SECOND)}, and a "
                          f"detour ends at {show_seconds(latest / TICKS_PER_SECOND)}")  # fmt: skip
+    starts, observed = _observed_time(starts, durations, length, notes)
     cells = np.array(cpus if "cpu" in layout.columns else [""] * len(starts), dtype=str)
     names, which = np.unique(cells, return_inverse=True)
     if len(names) > _MOST_CPUS:
@@ -102,7 +104,7 @@ def read(text: TextFile, options: Options) -> Measured:
     for cpu in _observed(text, options, layout, list(rows)):
         mine = rows.get(cpu, order[:0])
         with text.errors_at(None):
-            part, said = in_steps(starts[mine], durations[mine], length=length, cpu=cpu)
+            part, said = in_steps(starts[mine], durations[mine], length=observed, cpu=cpu)
         notes += [f"CPU {cpu}: {note}" if cpu else note for note in said]
         parts.append(part)
     if length is None:
@@ -112,6 +114,23 @@ def read(text: TextFile, options: Options) -> Measured:
         notes.append("the length observed is not in the file; it is taken to end with the last "
                      "detour; `length` says it")  # fmt: skip
     return Measured(tuple(parts), NAME, {"tool": "table of detours"}, tuple(notes))
+
+
+def _observed_time(
+    starts: Ticks, durations: Ticks, length: int | None, notes: list[str]
+) -> tuple[Ticks, int | None]:
+    """Starts, and ticks observed on every CPU: up to the end of the last detour of all.
+
+    Times that began long after 0 count from the first. None where nothing lasts.
+    """
+    lasting = durations > 0
+    if length is not None or not lasting.any():
+        return starts, length
+    first, end = int(starts[lasting].min()), int((starts + durations).max())
+    if first > end - first:
+        notes.append(began_late(first))
+        starts, end = np.maximum(starts - first, 0), end - first
+    return starts, end
 
 
 def _length(text: TextFile, options: Options) -> int | None:

@@ -2,21 +2,33 @@
 
 Lines of a time (where the quantum began, in ns) and a count, as Sottile & Minnich's ftq prints
 them; Netgauge's prints the number of the quantum and the count, older ones the counts alone. The
-quantum that did the most, for its length, tells how long an iteration takes; what the others lack
-is time that was lost.
+full quantum that did the most, for its length, tells how long an iteration takes; what the others
+lack is time that was lost. Where the loop catches up after a long detour, quanta are empty: one
+iteration and its clock reading fill them, whose length says nothing about an iteration.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import PurePath
 
 import numpy as np
 
+from ...fields import first_few
 from ...units import TICKS_PER_SECOND, exact, show_seconds
 from ..measurements import Detours, Measured, Ticks
-from .columns import clock_of, comments, data_ranges, integer_columns, line_at, single_column
+from .columns import (
+    check_not_times,
+    clock_of,
+    comments,
+    data_ranges,
+    integer_columns,
+    line_at,
+    line_of_row,
+    single_column,
+)
 from .text import Options, TextFile
 
 NAME = "ftq"
@@ -27,9 +39,10 @@ _NETGAUGE = "Fixed Time Quantum Benchmark"
 _OCTAVE = re.compile(r"^#.{0,40}(pwelch|octave)", re.M)
 _CYCLE = re.compile(r"Compute-Cycle Duration: (\d{1,12}) usec")
 _THREAD = re.compile(r"_(\d{1,6})(_counts)?\.dat$")
-_CORE = re.compile(r"^#\s?core (\d{1,6})\s{0,9}$", re.M)
+_CORE = re.compile(rb"^#\s?(?:thread \d{1,6}, )?core (\d{1,6})\s{0,9}$", re.M)
 _LEAST = 3
 _GRAIN = 2  # iterations: what is lost less than these may be rounding
+_FULL = 0.5  # of the most iterations in a quantum; one with fewer does not tell how long they take
 
 
 def recognise(head: str) -> bool:
@@ -60,29 +73,69 @@ def read(text: TextFile, options: Options) -> Measured:
             )
         scales[0] = _time_scale(text, options)
     what = "a time and a count" if timed else "a number and a count" if netgauge else "a count"
-    columns = integer_columns(text, ranges, scales, what)
-    counts = columns[-1]
-    if len(counts) <= _LEAST:
-        raise text.error(None, f"must have more than {_LEAST} samples, got {len(counts)}")
-    if timed:
-        begins = columns[0] - columns[0][0]
-        if not (np.diff(begins) > 0).all():
-            at = int(np.argmin(np.diff(begins) > 0)) + 1
-            raise text.error(None, f"the times must rise; sample {at} (from 0) does not")
-        counts = counts[:-1]  # it is not known how long the last one was
-    else:
-        ticks = round(_quantum(text, options) * TICKS_PER_SECOND)
-        if not 1 <= ticks * len(counts) < 2**61:
-            raise text.error(None, "lasts longer than 26 days; is the quantum right?")
-        begins = np.arange(len(counts) + 1, dtype=np.int64) * ticks
-    return _measured(text, begins, counts, netgauge)
+    parts: list[Detours] = []
+    said: list[str] = []
+    for cpu, some in _threads(text, ranges):
+        columns = integer_columns(text, some, scales, what)
+        counts = columns[-1]
+        if len(counts) <= _LEAST:
+            where = line_at(text, some[0][0])
+            raise text.error(where, f"must have more than {_LEAST} samples, got {len(counts)}")
+        if timed:
+            begins = columns[0] - columns[0][0]
+            if not (np.diff(begins) > 0).all():
+                at = int(np.argmin(np.diff(begins) > 0)) + 1
+                where = line_of_row(text, some, at)
+                raise text.error(where, f"the times must rise; sample {at} (from 0) does not")
+            counts = counts[:-1]  # it is not known how long the last one was
+        else:
+            if not netgauge:
+                check_not_times(text, counts)
+            ticks = round(_quantum(text, options) * TICKS_PER_SECOND)
+            if not 1 <= ticks * len(counts) < 2**61:
+                raise text.error(None, "lasts longer than 26 days; is the quantum right?")
+            begins = np.arange(len(counts) + 1, dtype=np.int64) * ticks
+        if counts.max() == 0:
+            raise text.error(None, "has no quantum with a count above 0")
+        detours, one = _detours(begins, counts, cpu)
+        parts.append(detours)
+        said.append(one)
+        quantum = show_seconds(float(np.median(np.diff(begins))) / TICKS_PER_SECOND)
+    notes = (
+        f"the best quantum did an iteration in {first_few(list(dict.fromkeys(said)), 4)}; what "
+        "others lack is taken for lost, so a "
+        "clock that slows down counts as noise, and what is in every quantum does not",
+        f"less than {_GRAIN} iterations is rounding, and left out",
+        "where in its quantum time was lost is not known (it is put at the beginning), and several "
+        "detours in one are one; whole quanta that were lost are one with their neighbours; "
+        "periods below two quanta are not looked for",
+    )
+    source = {"tool": "Netgauge FTQ" if netgauge else "FTQ", "quantum": quantum}
+    return Measured(tuple(parts), NAME, source, notes)
 
 
-def _measured(text: TextFile, begins: Ticks, counts: Ticks, netgauge: bool) -> Measured:
+def _threads(
+    text: TextFile, ranges: list[tuple[int, int]]
+) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """The CPU and the rows of each thread; a comment on its core begins another."""
+    named = _THREAD.search(PurePath(text.name).name)
+    cpu, end = named[1] if named else "", 0
+    rows: list[tuple[int, int]] = []
+    for begin, stop in ranges:
+        if core := _CORE.search(text.data[end:begin]):
+            if rows:
+                yield cpu, rows
+            cpu, rows = core[1].decode(), []
+        rows.append((begin, stop))
+        end = stop
+    yield cpu, rows
+
+
+def _detours(begins: Ticks, counts: Ticks, cpu: str) -> tuple[Detours, str]:
+    """Time that quanta lack; and how long an iteration takes, in words."""
     lengths = np.diff(begins)
-    iteration = float((lengths / np.maximum(counts, 1)).min())
-    if counts.max() == 0:
-        raise text.error(None, "has no quantum with a count above 0")
+    full = counts >= max(_FULL * counts.max(), 1)
+    iteration = float((lengths[full] / counts[full]).min())
     lost = np.clip(np.rint(lengths - counts * iteration), 0, lengths).astype(np.int64)
     kept = lost >= max(1.0, _GRAIN * iteration)
     # What fills a quantum began at the end of the one before, and ends at the start of the next.
@@ -91,26 +144,14 @@ def _measured(text: TextFile, begins: Ticks, counts: Ticks, netgauge: bool) -> M
     starts, ends = starts[kept], (starts + lost)[kept]
     first = starts != np.append(-1, ends)[:-1]
     last = np.append(first[1:], [True])[: len(first)]
-    thread = _CORE.search(text.head) or _THREAD.search(PurePath(text.name).name)
     detours = Detours(
         starts[first],
         ends[last] - starts[first],
         int(begins[-1]),
         threshold=int(_GRAIN * iteration),
-        cpu=thread[1] if thread else "",
+        cpu=cpu,
     )
-    one = show_seconds(iteration / TICKS_PER_SECOND, 3)
-    quantum = show_seconds(float(np.median(lengths)) / TICKS_PER_SECOND)
-    notes = (
-        f"the best quantum did an iteration in {one}; what others lack is taken for lost, so a "
-        "clock that slows down counts as noise, and what is in every quantum does not",
-        f"less than {_GRAIN} iterations is rounding, and left out",
-        "where in its quantum time was lost is not known (it is put at the beginning), and several "
-        "detours in one are one; whole quanta that were lost are one with their neighbours; "
-        "periods below two quanta are not looked for",
-    )
-    source = {"tool": "Netgauge FTQ" if netgauge else "FTQ", "quantum": quantum}
-    return Measured((detours,), NAME, source, notes)
+    return detours, show_seconds(iteration / TICKS_PER_SECOND, 3)
 
 
 def _time_scale(text: TextFile, options: Options) -> Fraction:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+import shlex
+from dataclasses import dataclass, field
 
 from ..measurements import Measured
-from .rows import Collectives
-from .text import Options, TextFile
+from .columns import Row
+from .rows import Collectives, LeftOut, is_row
+from .text import Options, OtherTool, TextFile
 
 NAME = "imb"
 TITLE = "Intel MPI Benchmarks of collectives"
 OPTIONS = ()
 
-_BLOCK = re.compile(r"^[ \t]{0,40}# Benchmarking ([A-Za-z_]{2,40})[ \t]{0,40}$", re.MULTILINE)
+_BLOCK = re.compile(r"^[ \t]{0,40}# Benchmarking ([A-Za-z_-]{2,40})[ \t]{0,40}$", re.MULTILINE)
+_FAILED = re.compile(r"(out-of-mem|time-out|int-overflow)\.;")
+_MOST_DEFECTS = 0.01  # what IMB takes for rounding
 _RANKS = re.compile(r"[ \t]{0,40}# #processes = ([0-9]{1,9})\b")
 _FACTS = {
     "Date": "date",
@@ -30,45 +35,103 @@ _COLUMNS = {
     "t_min[usec]": "min",
     "t_max[usec]": "max",
     "t_avg[usec]": "mean",
-    "defects": "",
+    "defects": "defects",
 }
+_PINGPONG = ["#bytes", "#repetitions", "t[usec]"]
 
 
 def recognise(head: str) -> bool:
     """By the first line of a block."""
-    return _BLOCK.search(head) is not None and "#processes = " in head
+    ranks = "#processes = " in head or " groups of " in head
+    return _BLOCK.search(head) is not None and ranks
 
 
-def read(text: TextFile, options: Options) -> Measured:
-    """A table for each operation, with the rows of all its blocks."""
-    found = Collectives(text)
-    source = {"tool": "Intel MPI Benchmarks"}
-    left: set[str] = set()
+@dataclass
+class _Block:
+    """The table of a benchmark, with its head in `line`; `names` None where it is no collective."""
+
+    line: int
+    operation: str
+    ranks: int
+    names: list[str] | None
+    rows: list[Row] = field(default_factory=list)
+
+
+def _blocks(text: TextFile, left_out: LeftOut, source: dict[str, str]) -> list[_Block]:
+    """All tables, in their order, and what the head of the file says.
+
+    A table ends at the next benchmark, or at a comment.
+    """
+    found: list[_Block] = []
+    block: _Block | None = None
     operation, ranks = "", 0
-    names: list[str] | None = None
+    above, expected = "", 0  # the row before, and the line below it or a head
     for line, content in enumerate(text.lines, 1):
         words = content.split()
         if match := _BLOCK.match(content):
-            operation, ranks, names = match[1].lower(), 0, None
+            operation, ranks, block = match[1].lower(), 0, None
         elif match := _RANKS.match(content):
             ranks = int(match[1])
         elif match := _FACT.match(content):
             source.setdefault(_FACTS[match[1]], match[2].strip())
         elif match := _VERSION.match(content):
             source.setdefault("version", match[1])
-        elif words and words[0] in _COLUMNS and operation:
-            names = _head(words)
-            if names is None:
-                left.add(operation)
-            elif not ranks:
-                raise text.error(line, "no line `# #processes = ...` says how many ranks there are")
-        elif not words or words[0].startswith("#"):
-            names = names if not words else None
-        elif names and (words[0][0].isdecimal()):
-            sizes = {} if "bytes" in names else {"bytes": 0}
-            found.add(line, operation, names, words, ranks=ranks, **sizes)
+        elif words and (words[0] in _COLUMNS or words[0] == "Group") and operation:
+            names = None if operation.startswith("multi-") else _head(words)
+            block = _Block(line, operation, ranks, names)
+            found.append(block)
+            above, expected = "", line + 1
+        elif words and words[0].startswith("#"):
+            block = None
+        elif not words or block is None:
+            if words:
+                left_out.outside(line, content)
+        elif match := _FAILED.match(words[1] if len(words) > 1 else ""):
+            left_out.add(line, content, f"that size did not run ({match[1]})")
+            expected += line == expected
+        elif not is_row(words, block.names, directly=line == expected):
+            left_out.inside(line, content)
+        elif line == len(text.lines) and len(content.rstrip()) < len(above):
+            left_out.add(line, content, "it is cut off")
+        else:
+            left_out.go_on()
+            block.rows.append((line, words))
+            above, expected = content.rstrip(), line + 1
+        if block is None:
+            left_out.end()
+    left_out.end()
+    return found
+
+
+def read(text: TextFile, options: Options) -> Measured:
+    """A table for each operation, with the rows of all its blocks."""
+    found = Collectives(text)
+    left_out = LeftOut(text)
+    source = {"tool": "Intel MPI Benchmarks"}
+    left: set[str] = set()
+    for block in _blocks(text, left_out, source):
+        if block.names is None:
+            several = " (groups at once)" if block.operation.startswith("multi-") else ""
+            left.add(block.operation + several)
+            continue
+        if not block.ranks:
+            what = "no line `# #processes = ...` says how many ranks there are"
+            raise text.error(block.line, what)
+        for line, words in block.rows:
+            if _is_wrong(block.names, words):
+                left_out.add(line, text.lines[line - 1], "its data were wrong (defects)")
+                continue
+            columns = ["" if name == "defects" else name for name in block.names]
+            sizes = {} if "bytes" in columns else {"bytes": 0}
+            found.add(line, block.operation, columns, words, ranks=block.ranks, **sizes)
     if left and not found.rows:
-        raise text.error(None, f"has no collective, only {', '.join(sorted(left)[:8])}")
+        names = ", ".join(sorted(left)[:8])
+        if is_pingpong(text.head):
+            file = shlex.quote(text.name)
+            names += f": `jitterfly network parameters {file}` makes a network of PingPong"
+        raise OtherTool(text.name, None, f"has no collective, only {names}")
+    if not found.rows:
+        left_out.check_nothing()
     notes = [
         "t_min, t_max and t_avg are over processes, of each one's mean over repetitions: no "
         "extremes of single repetitions"
@@ -78,7 +141,31 @@ def read(text: TextFile, options: Options) -> Measured:
         notes.append("rows of 0 bytes time a call that sends nothing; they are no collective")
     if left:
         notes.append(f"left out, no collective: {', '.join(sorted(left)[:8])}")
-    return Measured(tables, NAME, source, tuple(notes))
+    return Measured(tables, NAME, source, (*notes, *left_out.notes()))
+
+
+def is_pingpong(head: str) -> bool:
+    """Whether there are latencies of single messages."""
+    return any(match[1] == "PingPong" for match in _BLOCK.finditer(head))
+
+
+def pingpong_rows(text: TextFile) -> tuple[list[Row], list[str]]:
+    """Sizes and times of the last table of PingPong; notes on what was left out of it."""
+    rows: list[Row] = []
+    left_out = LeftOut(text)
+    for block in _blocks(text, left_out, {}):
+        if block.operation == "pingpong" and text.lines[block.line - 1].split()[:3] == _PINGPONG:
+            rows = [(line, [words[0], [*words, "", ""][2]]) for line, words in block.rows]
+    if not rows:
+        raise text.error(None, "has no row of PingPong")
+    return rows, left_out.notes()
+
+
+def _is_wrong(names: list[str], words: list[str]) -> bool:
+    """Whether data were not those that were sent, where the benchmark was built to look."""
+    at = names.index("defects") if "defects" in names else len(words)
+    number = words[at] if at < len(words) else ""
+    return re.fullmatch(r"[0-9.]{1,20}", number) is not None and float(number) > _MOST_DEFECTS
 
 
 def _head(words: list[str]) -> list[str] | None:

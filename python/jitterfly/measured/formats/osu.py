@@ -1,16 +1,22 @@
-"""Parser of OSU micro-benchmarks: collectives such as osu_barrier and osu_allreduce (5.x to 7.x).
+"""Parser of OSU micro-benchmarks: collectives such as osu_barrier and osu_allreduce (3.x to 7.x).
 
 ``-f`` adds the least and largest mean of a rank and the iterations, ``-z`` (7.x) percentiles over
-iterations of the mean over ranks. A command with ``-i`` above a table tells its iterations as well.
-osu_latency is read by measured/network_parameters.py.
+iterations of the mean over ranks, ``-c`` whether the data were right, ``-T`` a table for each
+datatype. A command with ``-i`` above a table tells its iterations as well.
+
+A log of a job may hold the tables of several programs, and lines of others between their rows.
+`tables` splits it; measured/network_parameters.py takes the ping-pongs of osu_latency from it.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
+from ...fields import first_few
 from ..measurements import Measured
-from .rows import Collectives
+from .columns import Row
+from .rows import Collectives, LeftOut, is_row
 from .text import Options, TextFile
 
 NAME = "osu"
@@ -18,75 +24,223 @@ TITLE = "OSU micro-benchmarks of collectives"
 OPTIONS = ("ranks",)
 
 _TITLE = re.compile(
-    r"^[ \t]{0,40}# OSU [A-Za-z+-]{2,20} ?(?:\S{1,16} )?([A-Za-z_-]{2,40})(?: \S{1,20})? "
-    r"Latency Test ?(?:v?([0-9.]{1,12}))?[ \t]{0,40}$",
+    r"^[ \t]{0,40}# OSU (\S{1,30}) ?(.{0,80}?) ?[Tt]est ?(?:v?([0-9.]{1,12}))?[ \t]{0,40}$",
     re.MULTILINE,
 )
+_COLLECTIVE = re.compile(
+    r"(?:Neighborhood )?(?!Multi\b)[A-Za-z][A-Za-z_-]{1,30}"
+    r"(?: Personalized Exchange)?(?: Persistent)? Latency"
+)
+_NAMES = {"gatherall": "allgather", "exchange": "alltoall", "collect": "allgather",
+          "fcollect": "allgather"}  # fmt: skip
+"""Collectives that UPC and OpenSHMEM call otherwise than MPI."""
 _COLUMNS = {
     "size": "bytes",
     "avg latency(us)": "mean",
+    "latency(us)": "mean",
     "min latency(us)": "min",
     "max latency(us)": "max",
     "iterations": "iterations",
     "p50 tail lat(us)": "p50",
     "p90 tail lat(us)": "p90",
     "p99 tail lat(us)": "p99",
+    "validation": "validation",
 }
 _COLUMN = re.compile(
-    r"(Size|Iterations|(?:Avg|Min|Max) Latency ?\(us\)|P[0-9]+ Tail Lat\(us\))(?=\s|$)"
+    r"(Size|Iterations|Validation|(?:(?:Avg|Min|Max) )?Latency ?\(us\)|P[0-9]+ Tail Lat\(us\))"
+    r"(?=\s|$)"
 )
-_OTHER = re.compile(r"Transmit Size|Validation|[^\s]+(?: [^\s]+)*")
+_OTHER = re.compile(r"Transmit Size|[^\s]+(?: [^\s]+)*")
+_HEAD = re.compile(r"\(us\)|\bMB/s\b|ops/s\b|Messages/s")
+_DATATYPE = re.compile(r"# Datatype: {0,4}(\w{1,60})")
+_BUFFERS = re.compile(r"# ((?:Send Buffer|Rank 0 Memory) on .{1,80}\S)")
 _COMMAND = re.compile(r"(?:^|\s)(?:-np|-n|--np|--ntasks|--tasks)[= ]{1,2}([0-9]{1,9})(?=\s)")
-_ROW = re.compile(r"[0-9.]")
+_APART = ("family", "datatype", "buffers")
+
+
+@dataclass
+class Table:
+    """A head, in `line`, and its rows; `names` of columns, "" for one that is not used.
+
+    `family` and `title` are what stands between "OSU" and "Test". `ranks`, `command` (a line) and
+    `iterations` are those of a command above it, 0 without one.
+    """
+
+    line: int
+    family: str
+    title: str
+    version: str
+    names: list[str]
+    ranks: int
+    command: int
+    iterations: int
+    datatype: str
+    buffers: str
+    rows: list[Row] = field(default_factory=list)
+
+    @property
+    def is_pingpong(self) -> bool:
+        """Whether it has latencies of single messages between two processes."""
+        mpi = re.fullmatch(r"MPI(?:-\S+)?", self.family) is not None
+        return mpi and self.title == "Latency" and "mean" in self.names
+
+    def follows(self, words: list[str]) -> bool:
+        """Whether these can be its next row below other lines: sizes rise, or it has none yet."""
+        if "bytes" not in self.names or not self.rows:
+            return not self.rows
+        at = self.names.index("bytes")
+        above = self.rows[-1][1]
+        size, before = (row[at] if at < len(row) else "" for row in (words, above))
+        return not (size.isdecimal() and before.isdecimal()) or int(size) > int(before)
 
 
 def recognise(head: str) -> bool:
-    """By the title of a test."""
-    return _TITLE.search(head) is not None
+    """By the title of a collective."""
+    return any(_collective(match[1], match[2]) for match in _TITLE.finditer(head))
+
+
+def _collective(family: str, title: str) -> str:
+    """The collective of a title, such as "alltoall"; "" where it is another test."""
+    if "_" in family or not _COLLECTIVE.fullmatch(title):  # MPI_Put is a family, too
+        return ""
+    words = title.removesuffix(" Latency").lower().replace("-", "")
+    name = words.removesuffix(" persistent").removesuffix(" personalized exchange")
+    return _NAMES.get(name, name)
+
+
+def tables(text: TextFile, left_out: LeftOut) -> list[Table]:
+    """All tables, in their order; lines that may be taken for rows and are none go to `left_out`.
+
+    A table ends at the next title, command or comment. Other lines may stand between its rows, such
+    as a library's warning, but sizes go on to rise below them.
+    """
+    found: list[Table] = []
+    table: Table | None = None
+    title: tuple[str, str, str] | None = None
+    datatype = buffers = above = ""  # `above`: the row before
+    ranks = command = iterations = coming = 0  # `coming`: iterations of the next title's tables
+    expected = 0  # the line below a head or a row
+    for line, content in enumerate(text.lines, 1):
+        words = content.split()
+        ran = _COMMAND.search(content[:4000]) if "osu_" in content else None
+        asked = _iterations(content[:4000]) if "osu_" in content else 0
+        if match := _TITLE.match(content):
+            title, table = (match[1], match[2], match[3] or ""), None
+            datatype = buffers = ""
+            iterations, coming = coming, 0
+        elif ran or asked:
+            title = table = None
+            ranks, command = (int(ran[1]), line) if ran else (ranks, command)
+            coming = asked
+        elif title and content.lstrip().startswith("#"):
+            if match := _DATATYPE.search(content):
+                datatype = match[1]
+            elif match := _BUFFERS.search(content):
+                buffers = match[1]
+            elif _HEAD.search(content):
+                names = _head(text, line, content)
+                table = Table(line, *title, names, ranks, command, iterations, datatype, buffers)
+                found.append(table)
+                above, expected = "", line + 1
+            elif table is not None and table.rows:
+                table = None
+        elif words and table is None:
+            left_out.outside(line, content)
+        elif words and table is not None:
+            directly = line == expected
+            if not is_row(words, table.names, directly):
+                left_out.inside(line, content)
+            elif line == len(text.lines) and len(content.rstrip()) < len(above):
+                left_out.add(line, content, "it is cut off")
+            elif directly or table.follows(words):
+                left_out.go_on()
+                table.rows.append((line, words))
+                above, expected = content.rstrip(), line + 1
+            else:
+                table = None
+                left_out.outside(line, content)
+        if table is None:
+            left_out.end()
+    left_out.end()
+    return found
 
 
 def read(text: TextFile, options: Options) -> Measured:
     """A table for each operation, with the rows of all its runs."""
+    left_out = LeftOut(text)
+    every = tables(text, left_out)
+    good = [one for one in every if _collective(one.family, one.title) and "mean" in one.names]
+    names = _operations(good)
     found = Collectives(text)
-    source = {"tool": "OSU micro-benchmarks"}
+    for table, operation in zip(good, names, strict=True):
+        columns = ["" if name == "validation" else name for name in table.names]
+        known = {"ranks": options.ranks or table.ranks}
+        known |= {} if "bytes" in columns else {"bytes": 0}
+        if table.iterations and "iterations" not in columns:
+            known["iterations"] = table.iterations
+        for line, words in good_rows(text, table, left_out):
+            found.add(line, operation, columns, words, **known)
+    if not found.rows:
+        if not recognise(text.head):
+            text.check_not_of_another_tool()
+        for table in every:
+            if _collective(table.family, table.title) and "mean" not in table.names:
+                what = "has no column `Avg Latency(us)`: only blocking collectives go"
+                raise text.error(table.line, what)
+        left_out.check_nothing()
+    parts = found.tables()
+    versions = [one.version for one in good if one.version]
+    source = {"tool": "OSU micro-benchmarks"} | ({"version": versions[-1]} if versions else {})
     notes: list[str] = []
-    operation = ""
-    names: list[str] | None = None
-    command: tuple[int, int] | None = None
-    coming = iterations = 0  # of the next table, and of this one: from the command
-    for line, content in enumerate(text.lines, 1):
-        if match := _TITLE.match(content):
-            operation, names = match[1].lower(), None
-            coming, iterations = 0, coming
-            source |= {"version": match[2]} if match[2] else {}
-        elif "osu_" in content and (match := _COMMAND.search(content[:4000])):
-            command, operation = (line, int(match[1])), ""
-            coming = _iterations(content[:4000])
-        elif "osu_" in content and (found_there := _iterations(content[:4000])):
-            coming, operation = found_there, ""
-        elif operation and content.lstrip().startswith("#"):
-            if "(us)" in content:
-                names = _head(text, line, content)
-        elif operation and names and _ROW.match(content.lstrip()):
-            ranks = options.ranks if options.ranks else command[1] if command else 0
-            words = ["0", *content.split()] if names[0] == "bytes?" else content.split()
-            columns = [name.rstrip("?") for name in names]
-            known = {"iterations": iterations} if iterations and "iterations" not in names else {}
-            found.add(line, operation, columns, words, ranks=ranks, **known)
-        elif names and content.strip():
-            names = None  # what the job printed next
-    tables = found.tables()
-    if not options.ranks and command is None:
+    commands = [one.command for one in good if one.command]
+    if not options.ranks and not commands:
         notes.append("the file does not say how many ranks there were: ranks is 0 (give `ranks`)")
-    elif not options.ranks and command:
-        notes.append(f"ranks are those of the commands, such as that in line {command[0]}")
+    elif not options.ranks:
+        notes.append(f"ranks are those of the commands, such as that in line {commands[-1]}")
     notes.append(
         "the mean is over iterations and ranks; min and max are of the ranks' means, no extremes "
         "of single iterations"
     )
-    if any(table.p99 is not None for table in tables):
+    if any(part.p99 is not None for part in parts):
         notes.append("percentiles are over iterations, of the mean over ranks")
-    return Measured(tables, NAME, source, tuple(notes))
+    notes += [*notes_on_others(every, good), *left_out.notes()]
+    return Measured(parts, NAME, source, tuple(notes))
+
+
+def good_rows(text: TextFile, table: Table, left_out: LeftOut) -> list[Row]:
+    """The rows whose data were those that were sent, where the test looked (``-c``)."""
+    if "validation" not in table.names:
+        return table.rows
+    at = table.names.index("validation")
+    good = []
+    for line, words in table.rows:
+        if at < len(words) and words[at].lower() != "pass":
+            left_out.add(line, text.lines[line - 1], "its validation failed")
+        else:
+            good.append((line, words))
+    return good
+
+
+def notes_on_others(every: list[Table], used: list[Table]) -> list[str]:
+    """A note that names the tables which are not used."""
+    others = [f"{one.family} {one.title} (line {one.line})" for one in every if one not in used]
+    return [f"left out, other tests: {first_few(others, 8)}"] if others else []
+
+
+def _operations(found: list[Table]) -> list[str]:
+    """The names of operations, with all in parentheses that tells those of one collective apart."""
+    keys = [_collective(one.family, one.title) for one in found]
+    values: dict[tuple[str, str], set[str]] = {}
+    for table, key in zip(found, keys, strict=True):
+        for name in _APART:
+            values.setdefault((key, name), set()).add(getattr(table, name))
+    names = []
+    for table, key in zip(found, keys, strict=True):
+        details = ["persistent"] if "Persistent" in table.title else []
+        several = (name for name in _APART if len(values[key, name] - {""}) > 1)
+        details += filter(None, (getattr(table, name) for name in several))
+        names.append(f"{key} ({', '.join(details)})" if details else key)
+    return names
 
 
 def _iterations(command: str) -> int:
@@ -101,7 +255,7 @@ def _iterations(command: str) -> int:
 
 
 def _head(text: TextFile, line: int, content: str) -> list[str]:
-    """Names of columns; "" for one that is left out, "bytes?" first where there are no sizes."""
+    """Names of columns; "" for one that is not used."""
     rest = content.strip().lstrip("#").strip()
     names: list[str] = []
     while rest:
@@ -110,8 +264,6 @@ def _head(text: TextFile, line: int, content: str) -> list[str]:
             break
         names.append(_COLUMNS.get(match[0].lower().replace(" (", "("), ""))
         rest = rest[match.end() :].strip()
-    if "mean" not in names:
-        raise text.error(line, "has no column `Avg Latency(us)`: only blocking collectives go")
     if len(set(names) - {""}) != len(names) - names.count(""):
         raise text.error(line, "has a column twice")
-    return names if "bytes" in names else ["bytes?", *names]
+    return names

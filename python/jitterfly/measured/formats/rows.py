@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...fields import counted, shorten
 from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import MOST_TICKS, CollectiveTable, CpuNoise, Detours, Floats, Histogram, Ticks
 from .text import TextFile
@@ -144,6 +145,80 @@ def _columns(rows: list[dict[str, float | int]]) -> dict[str, Any]:
     }
 
 
+class LeftOut:
+    """Lines of a job's log that look like rows of a table, or stand between them, and are none."""
+
+    def __init__(self, text: TextFile) -> None:
+        self.text = text
+        self._reasons: list[str] = []
+        self._lines: list[tuple[int, str]] = []
+        self._below: list[tuple[int, str]] = []  # the last row, which may be the last of all
+
+    def add(self, line: int, content: str, why: str) -> None:
+        """A row that is not taken."""
+        self._reasons.append(f"left out, as {why}: line {line}, {shorten(content.strip())}")
+
+    def inside(self, line: int, content: str) -> None:
+        """A line below the head of a table."""
+        self._below.append((line, content))
+
+    def go_on(self) -> None:
+        """A row follows: the lines above it stood between rows."""
+        self._lines += self._below
+        self._below = []
+
+    def end(self) -> None:
+        """The table ended before these lines; those of numbers may have been meant for it."""
+        self._lines += [line for line in self._below if line[1].lstrip()[:1].isdecimal()]
+        self._below = []
+
+    def outside(self, line: int, content: str) -> None:
+        """A line that belongs to no table."""
+        if all(map(_is_number, content.split()[:8])):
+            self._lines.append((line, content))
+
+    def check_nothing(self) -> None:
+        """Raise FormatError where all rows there are were left out."""
+        if notes := self.notes():
+            raise self.text.error(None, f"has no row of a collective: {notes[0]}")
+
+    def notes(self) -> list[str]:
+        """What to tell of them."""
+        notes = self._reasons[:_MOST_NOTES]
+        if more := len(self._reasons) - len(notes):
+            notes.append(f"left out for such reasons: {counted(more, 'more line')}")
+        if self._lines:
+            shown = [f"line {line}, {shorten(one.strip())}" for line, one in sorted(self._lines)]
+            more = len(shown) - _MOST_NOTES
+            rest = f"; and {counted(more, 'more line')}" if more > 0 else ""
+            notes.append(
+                f"left out, as no rows of the tables: {'; '.join(shown[:_MOST_NOTES])}{rest}"
+            )
+        return notes
+
+
+def is_row(words: list[str], names: list[str] | None, directly: bool) -> bool:
+    """Whether a line is a row of a table with these columns (None: any).
+
+    It begins with a number. `directly` below another it may be a wrong one, which is an error then.
+    """
+    numbers = [_is_number(word) for word in words]
+    if names is None or not numbers[0] or (directly and len(words) == len(names)):
+        return numbers[0]
+    if len(words) == len(names):
+        return all(one or name == "validation" for one, name in zip(numbers, names, strict=True))
+    return directly and all(numbers)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+_MOST_NOTES = 3
 _KINDS = ("hardware", "nmi", "irq", "softirq", "thread")
 """Interferences, in the order of the tracer's columns."""
 
@@ -251,10 +326,7 @@ def in_order(
         order = np.argsort(starts, kind="stable")
         starts, durations = starts[order], durations[order]
     if len(starts) and length is None and starts[0] > starts[-1] + durations[-1] - starts[0]:
-        notes.append(
-            f"times began at {show_seconds(starts[0] / TICKS_PER_SECOND, 9)}; "
-            "they count from the first detour now"
-        )
+        notes.append(began_late(int(starts[0])))
         starts = starts - starts[0]
     ends = np.maximum.accumulate(starts + durations)
     first = np.ones(len(starts), dtype=bool)
@@ -270,6 +342,12 @@ def in_order(
             raise ValueError("has no detours, and does not say how long was observed")
         length = int(ends[-1])
     return Detours(starts, ends - starts, length, **known), notes
+
+
+def began_late(start: int) -> str:
+    """The note on times that do not begin at 0."""
+    shown = show_seconds(start / TICKS_PER_SECOND, 9)
+    return f"times began at {shown}; they count from the first detour now"
 
 
 def clock_quantum(durations: Floats) -> float | None:

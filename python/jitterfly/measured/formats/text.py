@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from ...fields import check_choice, check_integer, shorten
 from ...files import MOST_BYTES, compression, open_input
+from .other_tools import why_not_read
 
 HEAD_BYTES = 2**16
 """A format is recognised by so many bytes at the beginning."""
@@ -25,6 +27,20 @@ class FormatError(ValueError):
         self.file = file
         self.line = line
         self.what = what
+
+
+class OtherTool(FormatError):
+    """A file that is known for what it is, and not read: no other reading of it makes sense."""
+
+
+# What launchers put in front of each line: Open MPI's --tag-output and --timestamp-output, MPICH's
+# -prepend-rank, Slurm's --label.
+_LABELS = (
+    rb"[^\n<>]{0,80}<std(?:out|err|diag)>:[ ]?",
+    rb"\[[0-9]{1,8}\][ ]",
+    rb"[ ]{0,8}[0-9]{1,8}:[ ]?",
+)
+_LABELLED_TITLE = rb"[ \t]{0,8}#[ \t]{1,4}(?:OSU [A-Z]|Benchmarking [A-Z])"
 
 
 @dataclass(frozen=True)
@@ -100,11 +116,12 @@ class TextFile:
             raise self.error(None, "is text in UTF-16; save it as UTF-8")
         zero = content.find(b"\0")
         if zero >= 0:
+            self.check_not_of_another_tool(content[:HEAD_BYTES].decode("latin-1"))
             raise self.error(None, f"is not text: byte {zero} is 0")
         content = content.removeprefix(b"\xef\xbb\xbf")
         if b"\r" in content:
             content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        self.data = content
+        self.data = _without_labels(content)
 
     @cached_property
     def head(self) -> str:
@@ -119,6 +136,11 @@ class TextFile:
     def error(self, line: int | None, what: str) -> FormatError:
         """An error to raise; `line` None for the file as a whole."""
         return FormatError(self.name, line, what)
+
+    def check_not_of_another_tool(self, head: str | None = None) -> None:
+        """Raise OtherTool where the file begins as one that a known tool writes, and none reads."""
+        if why := why_not_read(self.head if head is None else head, self.name):
+            raise OtherTool(self.name, None, why)
 
     @contextmanager
     def errors_at(self, line: int | None, where: str = "") -> Iterator[None]:
@@ -149,6 +171,15 @@ class TextFile:
         if value is None or not low <= value <= high:
             raise self.error(line, f"{what} must be an integer from {low}, got {shorten(word)}")
         return value
+
+
+def _without_labels(content: bytes) -> bytes:
+    """The lines of a benchmark's job without what a launcher put in front of each."""
+    head = content[:HEAD_BYTES]
+    for label in _LABELS:
+        if re.search(rb"^" + label + _LABELLED_TITLE, head, re.MULTILINE):
+            return re.sub(rb"^" + label, b"", content, flags=re.MULTILINE)
+    return content
 
 
 def whole_lines(head: str) -> list[str]:

@@ -1,0 +1,168 @@
+"""A table of tools whose output is not read: how it begins, what it is, what to do instead.
+
+All commands that read what a user measured ask it before they guess at numbers, so that a bandwidth
+is never taken for a time.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import NamedTuple
+
+
+class _Tool(NamedTuple):
+    """The output of a tool: `sign` is searched for at the beginning, lines with ^ and $.
+
+    Groups of `sign` stand for {} in `what`, and the file's name for {file} in `instead`.
+    """
+
+    what: str
+    sign: str
+    instead: str
+
+
+_COLLECTIVES = (
+    "tables of OSU's and IMB's blocking collectives are read (osu_allreduce, IMB-MPI1 Allreduce), "
+    "and latencies of single messages by `jitterfly network parameters` (osu_latency, PingPong)"
+)
+_DETOURS = (
+    "`jitterfly noise record` measures single detours, and `rtla osnoise hist` prints a histogram "
+    "of them that is read"
+)
+_LATENCY = "OSU's osu_latency and IMB's PingPong are read by `jitterfly network parameters`"
+_SCHEDULE = (
+    "`jitterfly run` takes a schedule of an application as GOAL text; jitterfly.ScheduleBuilder "
+    "makes one in Python"
+)
+
+_TOOLS = (
+    _Tool(
+        "what OSU's osu_latency printed",
+        r"^[ \t]{0,40}# OSU MPI(?:-\S{0,20})? Latency Test\b",
+        "latencies of single messages by their size are no times of a collective; "
+        "`jitterfly network parameters {file}` makes a network of them",
+    ),
+    _Tool(
+        "what OSU's test '{}' printed",
+        r"^[ \t]{0,40}# OSU (\S{1,20} .{0,80}?) [Tt]est\b",
+        _COLLECTIVES,
+    ),
+    _Tool(
+        "what nccl-tests or rccl-tests printed",
+        r"^# nThread \d+ n[Gg]pus \d|^#.{0,200}\balgbw\s+busbw\b",
+        "OSU's collectives are read, also on GPUs (osu_allreduce -d cuda); `jitterfly "
+        "compare-measured` takes a text file with one time in each line as well",
+    ),
+    _Tool(
+        "what perftest printed (ib_write_lat, ib_send_bw)",
+        r"^[ \t]{0,40}#bytes[ \t]+#iterations[ \t]",
+        _LATENCY,
+    ),
+    _Tool(
+        "what ucx_perftest printed",
+        r"\|[ \t]+(?:overhead|latency) \(usec\)[ \t]+\|[ \t]+bandwidth",
+        _LATENCY,
+    ),
+    _Tool(
+        "a report of GPCNeT",
+        r"^[ \t]{0,40}Network(?:Load)? Tests v\d",
+        "it has no times of single iterations; OSU's collectives are read",
+    ),
+    _Tool("a report of oslat", r"^oslat V ?\d", _DETOURS),
+    _Tool(
+        "the summary of sysjitter",
+        r"^core_i:[ \t]+\d",
+        "give a file that `sysjitter --raw` writes for each core: it has the single detours",
+    ),
+    _Tool(
+        "what `rtla timerlat top` printed",
+        r"\bIRQ Timer Latency \(us\)",
+        "`rtla timerlat hist` prints histograms, which are read",
+    ),
+    _Tool(
+        "the analysis of a stopped trace by rtla",
+        r"^## CPU \d+ hit stop tracing",
+        "`rtla osnoise hist` and `rtla timerlat hist` print histograms, which are read",
+    ),
+    _Tool(
+        "a trace of the kernel's hwlat tracer",
+        r"\binner/outer\(us\):",
+        "rt-tests' hwlatdetect prints the same gaps with the time that it looked, and is read",
+    ),
+    _Tool(
+        "what cyclictest printed without a histogram",
+        r"^T:[ \t]?\d+ \([ \t]{0,9}\d+\) P:|^# /dev/cpu_dma_latency set to|"
+        r"\A(?:[ \t]{0,9}\d{1,5}:[ \t]{0,9}\d{1,12}:[ \t]{0,9}-?\d{1,12}\n){3}",
+        "`cyclictest -q -h 1000` prints one, which is read",
+    ),
+    _Tool(
+        "a report of rt-tests in JSON",
+        r'"cmdline:?": ?"[^"\n]{0,200}\b(?:cyclictest|oslat|hwlatdetect|signaltest|pmqtest|ssdd)\b',
+        "what `cyclictest -h` and hwlatdetect print without JSON is read",
+    ),
+    _Tool(
+        "data or a report of perf",
+        r"\APERFILE2|^# To display the perf\.data header info|^# captured on[ \t]*:|"
+        r"^[ \t]{0,9}Performance counter stats for|^[ \t]{0,9}Task[ \t]+\|[ \t]+Runtime ms",
+        _DETOURS,
+    ),
+    _Tool(
+        "a histogram of a BPF tool (runqlat, bcc, bpftrace)",
+        r"^Tracing run queue latency|^[ \t]{0,40}[um]?n?secs[ \t]+: count[ \t]+distribution|"
+        r"^@\w{0,40}(?:\[[^\]\n]{0,80}\])?:[ \t]{0,9}\n[\[(]\d",
+        "times in a run queue are no detours; " + _DETOURS,
+    ),
+    _Tool(
+        "a log of jHiccup or HdrHistogram",
+        r"^#\[(?:StartTime|BaseTime|Histogram log format|Logged with jHiccup)|"
+        r"^[ \t]{0,40}Value[ \t]+Percentile[ \t]+TotalCount",
+        "pauses of a sleeping thread are no detours; " + _DETOURS,
+    ),
+    _Tool(
+        "an execution trace of Chakra (ASTRA-sim)",
+        r'"(?:ctrlDeps|ctrl_deps|data_deps|workload_graph)"|'
+        r'"schema"[ \t]*:[ \t]*"[^"\n]{0,20}chakra',
+        _SCHEDULE,
+    ),
+    _Tool(
+        "a trace of events in JSON (PyTorch's profiler, Chrome, Perfetto)",
+        r'"traceEvents"[ \t\n]*:',
+        _SCHEDULE,
+    ),
+    _Tool(
+        "a trace of liballprof",
+        r"\A(?:#.*\n|[ \t]*\n){0,50}P?MPI_[A-Z][a-z_]{2,30}:-?\d",
+        "LogGOPSim's Schedgen makes a GOAL schedule of it (-p trace), which `jitterfly run` takes",
+    ),
+    _Tool(
+        "a time-independent trace of SMPI (SimGrid)",
+        r"(?i)\A(?:#.*\n|[ \t]*\n){0,50}p?\d{1,7} (?:init|compute|comm_size|barrier|bcast|reduce|"
+        r"allreduce|alltoall|i?send|i?recv|wait|waitall)\b",
+        _SCHEDULE,
+    ),
+    _Tool(
+        "a schedule of an application (GOAL)",
+        r"\A(?:\s|//[^\n]*\n)*num_ranks[ \t]+\d",
+        "`jitterfly run {file}` runs it",
+    ),
+    _Tool(
+        "the map of a network",
+        r'^(?:Switch|Ca|Hca|Rt)\s+\d+\s+"|\A\s*(?:strict\s+)?digraph\b',
+        "`jitterfly network info {file}` reads it",
+    ),
+)
+
+
+def known_for(head: str, name: str) -> tuple[str, str]:
+    """What a file that begins so is, if a known tool wrote it, and what to do instead; else ""."""
+    for tool in _TOOLS:
+        if match := re.search(tool.sign, head, re.MULTILINE):
+            return tool.what.format(*match.groups()), tool.instead.format(file=shlex.quote(name))
+    return "", ""
+
+
+def why_not_read(head: str, name: str) -> str:
+    """The end of an error about such a file; "" where it is of none of these tools."""
+    what, instead = known_for(head, name)
+    return f"is {what}, which is not read here: {instead}" if what else ""

@@ -1,0 +1,130 @@
+"""Files of tools whose output is not read: refused by name, with what to do instead."""
+
+import json
+
+import pytest
+from support.commands import error_of
+from support.noise_samples import load_bytes
+from support.paths import NOISE_SAMPLES
+
+from jitterfly.measured import FormatError, noisefile
+from jitterfly.measured.formats import OtherTool, formats
+from jitterfly.measured.formats.other_tools import known_for
+
+RECORD = "noise record"
+BEGINNINGS = {
+    "oslat": ("oslat V 2.70\nTotal runtime: \t\t30 seconds\n    001 (us):\t 12 13\n", RECORD),
+    "sysjitter": ("core_i: 4 5\nthreshold(ns): 300 300\ncpu_mhz: 2400 2400\n", "sysjitter --raw"),
+    "rtla timerlat top": (
+        "                                     Timer Latency\n"
+        "  0 00:00:07   |          IRQ Timer Latency (us)        |         Thread Timer\n"
+        "CPU COUNT      |      cur       min       avg       max |      cur       min\n"
+        "  4 #7000      |        1         0         1         8 |        6         2\n",
+        "rtla timerlat hist",
+    ),
+    "rtla": ("rtla timerlat hit stop tracing\n## CPU 3 hit stop tracing, analyzing ##\n", "hist"),
+    "nccl-tests": (
+        "# nThread 1 nGpus 2 minBytes 8 maxBytes 64 step: 2(factor) warmup iters: 5 iters: 20\n#\n"
+        "#       size         count      type   redop     time   algbw   busbw #wrong\n"
+        "           8             2     float     sum    19.10    0.00    0.00      0\n",
+        "osu_allreduce -d cuda",
+    ),
+    "perftest": (
+        " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]\n"
+        " 2       1000          1.36           7.12         1.39\n",
+        "osu_latency",
+    ),
+    "ucx_perftest": (
+        "+--------------+--------------+------------------------------+---------------------+\n"
+        "|              |              |       overhead (usec)        |   bandwidth (MB/s)  |\n",
+        "osu_latency",
+    ),
+    "GPCNeT": ("NetworkLoad Tests v1.3\n  Test with 64 MPI ranks (64 nodes)\n", "OSU"),
+    "hwlat tracer": (
+        "# tracer: hwlat\n#\n"
+        "      <...>-77    [002] d... 12345.678901: #4     inner/outer(us):   16/11    ts:17.5\n",
+        "hwlatdetect",
+    ),
+    "perf": ("\n Performance counter stats for 'sleep 2':\n\n  0.7 msec task-clock\n", RECORD),
+    "perf ": ("PERFILE2\0\0\0\1", RECORD),
+    "cyclictest": ("T: 0 ( 4711) P:90 I:1000 C:   5000 Min:      3 Act:    4\n", "-h 1000"),
+    "cyclictest ": ("       0:       0:       7\n       1:       0:       8\n" * 3, "-h 1000"),
+    "rt-tests in JSON": ('{\n  "cmdline:": "oslat -D 5",\n  "thread": {}\n}\n', "without JSON"),
+    "runqlat": (
+        "Tracing run queue latency... Hit Ctrl-C to end.\n\n"
+        "     usecs               : count     distribution\n"
+        "         0 -> 1          : 7        |****                                    |\n",
+        RECORD,
+    ),
+    "bpftrace": ("@usecs:\n[2, 4)            9 |@@@@   |\n[4, 8)     2 |@ |\n", RECORD),
+    "jHiccup": ("#[Logged with jHiccup version 2.0.10]\n0.1,1.0,0.5,x\n", RECORD),
+    "Chakra": (json.dumps({"workload_graph": [{"Id": 7, "data_deps": []}]}), "ScheduleBuilder"),
+    "PyTorch": (json.dumps({"schemaVersion": 1, "traceEvents": []}), "ScheduleBuilder"),
+    "liballprof": ("# trace\nMPI_Init:170:9:9:171\nMPI_Comm_size:172:1:9:173\n", "Schedgen"),
+    "SMPI": ("0 init\n0 compute 3e6\n0 allreduce 8 0 6 6\n", "ScheduleBuilder"),
+    "GOAL": ("num_ranks 2\n\nrank 0 {\nl1: calc 10\n}\n", "jitterfly run "),
+    "map of a network": ('vendid=0x1\nSwitch\t8 "S-01"\t\t# "a" base port 0\n', "network info "),
+}
+NOISE = ["--ranks=4", "--noise=period=1ms,duration=10us", "-q"]
+
+
+@pytest.mark.parametrize("name", BEGINNINGS)
+def test_each_command_names_the_tool(name, tmp_path, capsys):
+    text, instead = BEGINNINGS[name]
+    path = tmp_path / "what"
+    path.write_bytes(text.encode())
+    for command in (["noise", "import"], ["network", "parameters"], ["compare-measured", *NOISE]):
+        message = error_of(capsys, *command, path)
+        assert "which is not read here" in message
+        assert name.strip() in message
+        assert instead in message
+    for chosen in ("csv", "fwq", "ftq"):
+        with pytest.raises(OtherTool):
+            load_bytes(text.encode(), format=chosen)
+    if name != "GOAL":  # which `run` takes
+        message = error_of(capsys, "run", path)
+        assert "no study, case or schedule" in message or "\0" in text
+        assert name.strip() in message or "\0" in text
+
+
+def test_no_file_that_is_read_is_refused():
+    for path in sorted(NOISE_SAMPLES.glob("*.*")):
+        head = path.read_text()
+        known = known_for(head, path.name)[0]
+        assert not known or any(module.recognise(head) for module in formats().values()), path.name
+    # Plain numbers, names of columns and comments are no signs.
+    for text in (
+        "1\n2\n3\n",
+        "start_us,duration_us\n1,2\n",
+        "# OSU\n1 2\n",
+        "0 1\n1 2\n",
+        "T: 0\n",
+    ):
+        assert known_for(text, "x") == ("", "")
+
+
+def test_json_is_no_study(tmp_path, capsys):
+    path = tmp_path / "what.json"
+    path.write_text('{"ranks": 4}')
+    assert "is JSON, no study or case (TOML)" in error_of(capsys, "run", path)
+
+
+def test_measured_noise_has_no_times_of_a_collective(tmp_path, capsys):
+    """Not a complaint about some number of it."""
+    for name, what in (
+        ("netgauge_selfish.out", "detours"),
+        ("cyclictest.txt", "a histogram"),
+        ("netgauge_latency.out", "latencies of messages"),
+    ):
+        message = error_of(capsys, "compare-measured", NOISE_SAMPLES / name, *NOISE)
+        assert f"{name} has {what}, and no times of a collective" in message
+    path = tmp_path / "one.noise"
+    noisefile.write(load_bytes(b"start_s,duration_us\n1,5\n", length=2.0), path)
+    message = error_of(capsys, "compare-measured", path, *NOISE)
+    assert "one.noise has detours, and no times of a collective" in message
+
+
+def test_a_file_of_no_known_tool_is_not_named():
+    with pytest.raises(FormatError, match="its format is none that is known") as caught:
+        load_bytes(b"some words\nand 3 more\n")
+    assert not isinstance(caught.value, OtherTool)
