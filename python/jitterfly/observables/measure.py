@@ -255,6 +255,9 @@ class Measure:
     spans : mapping of str to (float, float)
         By variant: from which part of its run to which one noise can move the measure, as parts of
         the run's time without noise. A variant that is not named: all of it.
+    parts : tuple of (Form, int or None)
+        Where it is of several times: each that noise can move, and its ticks in a realization
+        that no noise met, where these tell that from all others.
     """
 
     name: str
@@ -265,6 +268,7 @@ class Measure:
     lower_bound: float | None = None
     noise_free: float | None = None
     spans: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
+    parts: tuple[tuple[Form, int | None], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.denominator, Form) and self.denominator < 1:

@@ -9,13 +9,13 @@ import dataclasses
 import itertools
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 from ..algorithms.algorithm import MOST_ROUNDS
-from ..case import MOST_CYCLES, AnyCase
+from ..case import MOST_CYCLES, AnyCase, random_sources
 from ..fields import (
     Component,
     check_choice,
@@ -52,7 +52,7 @@ class Chosen:
     its value without noise. `arrivals`: the columns of the first and of the last rank's arrival at
     the collective of that cycle, where the case observes them. `noise_only_delays`: no realization
     is below `quiet`. `tells_met`: a realization that noise did not meet, and no other, takes
-    `quiet`.
+    `quiet`. `is_drawn`: realizations can differ.
     """
 
     T: int
@@ -63,6 +63,7 @@ class Chosen:
     arrivals: tuple[Column, Column] | None = None
     noise_only_delays: bool = False
     tells_met: bool = False
+    is_drawn: bool = False
 
     @property
     def form(self) -> Form:
@@ -162,6 +163,7 @@ class Select:
         mean = self.rank == "mean"
         over_ranks = case.observe in OVER_RANKS
         bounded, met = noise_only_delays(case), has_one_random_source(case)
+        drawn = any(random_sources(case))
         if mean and not over_ranks:
             raise ValueError("rank 'mean' needs a case with observe = 'spread'")
 
@@ -187,7 +189,8 @@ class Select:
             column = column_of(name)
             # Each T is a loop of its own, where there are several cycles.
             ends = last_ends if cycles == 1 or last_T == T else ends_of(T)
-            chosen.append(Chosen(T, cycle, column, quiet[mean], ends, arrivals, bounded, met))
+            known = bounded, met, drawn
+            chosen.append(Chosen(T, cycle, column, quiet[mean], ends, arrivals, *known))
         return chosen
 
 
@@ -304,7 +307,7 @@ class Observable(Component, ABC):
         return Family(name, self.unit, members, labels, self.picks[best], floor)
 
     def _measured(self, name: str, sides: Mapping[str, Chosen]) -> Measure | None:
-        """`measure`, with the part of each variant's run that noise moves it in."""
+        """`measure`, with its parts, and what of each variant's run noise moves it in."""
         measure = self.measure(name, **sides)
         spans: dict[str, tuple[float, float]] = {}
         for chosen in sides.values():
@@ -312,9 +315,10 @@ class Observable(Component, ABC):
             begin, end = chosen.part(*self.read_cycles(chosen))
             known = spans.get(variant, (begin, end))
             spans[variant] = min(begin, known[0]), max(end, known[1])
-        if measure is None or set(spans.values()) == {(0.0, 1.0)}:
-            return measure
-        return dataclasses.replace(measure, spans=spans)
+        if measure is None:
+            return None
+        spans = {} if set(spans.values()) == {(0.0, 1.0)} else spans
+        return dataclasses.replace(measure, spans=spans, parts=_parts_of(measure, sides.values()))
 
     def read_cycles(self, chosen: Chosen) -> tuple[int, int]:
         """Before which cycle the time begins that it reads, and with which one it ends."""
@@ -378,6 +382,24 @@ def in_seconds(
     """A time; `lower_bound` and `noise_free` in ticks, as the form."""
     least, quiet = (None if x is None else x / TICKS_PER_SECOND for x in (lower_bound, noise_free))
     return Measure(name, form, TICKS_PER_SECOND, "s", lower_bound=least, noise_free=quiet)
+
+
+def _parts_of(measure: Measure, sides: Collection[Chosen]) -> tuple[tuple[Form, int | None], ...]:
+    """The `Measure.parts`: what numerator and denominator have of each variant."""
+    quiet = {column: ticks for chosen in sides
+             for column, ticks in ((chosen.column, chosen.quiet), *chosen.ends)
+             if chosen.tells_met}  # fmt: skip
+    drawn = {chosen.column.variant for chosen in sides if chosen.is_drawn}
+    parts, count = [], 0
+    for form in (measure.numerator, measure.denominator):
+        terms = form.terms if isinstance(form, Form) else ()
+        for variant, own in grouped(terms, lambda term: term[1].variant).items():
+            count += 1
+            if variant in drawn:
+                known = all(column in quiet for _, column in own)
+                met = sum(times * quiet[column] for times, column in own) if known else None
+                parts.append((Form(tuple(own)), met))
+    return tuple(parts) if count > 1 else ()
 
 
 def read_side(value: Any, name: str, *, quiet: bool = False) -> Select | str:

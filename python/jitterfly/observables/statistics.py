@@ -243,7 +243,8 @@ class Observed:
     def mean(self, confidence: float = 0.95) -> Estimate:
         """Mean with Student's interval; ratio of means with Fieller's; wider for rare events.
 
-        It does not reach below the measure's `lower_bound`.
+        It does not reach below the measure's `lower_bound`. It has no ends where the mean of one of
+        its parts has none, since no realization was delayed there.
 
         Of the best T: the smallest T that can not be told from it, between the ends of the set.
         """
@@ -253,7 +254,15 @@ class Observed:
             return found
         if self._rare_events is not None:
             found = replace(self._rare_events.widen(found), events=None)
+        if any(self._is_unmet(*part) for part in self.measure.parts):
+            found = replace(found, low=-math.inf, high=math.inf)
         return found.bounded(self.measure.lower_bound)
+
+    def _is_unmet(self, form: Form, quiet: int | None) -> bool:
+        """Whether no realization tells what noise does to a part: its mean has no interval."""
+        moments = self._cross_moments.moments(form.vector(self.family.columns))
+        same = moments.count * moments.xx == moments.x * moments.x
+        return same and (quiet is None or moments.x == moments.count * quiet)
 
     def unwidened_mean(self, confidence: float = 0.95) -> Estimate:
         """As `mean`, with an interval that does not allow for few rare events, nor for a bound."""

@@ -344,11 +344,12 @@ def _row(
     (of_a, x), (of_b, y) = (_observed(side, cell) for side, cell in both)
     count = min(len(x), len(y))
     x, y = x[:count], y[:count]
-    noisy = any(cell.varies(of.family) for of, cell in zip((of_a, of_b), pair, strict=True))
+    noisy = [cell.varies(of.family) for of, cell in zip((of_a, of_b), pair, strict=True)]
     mean_a, mean_b = (
-        stats.mean(samples, confidence, noisy=noisy, lower_bound=of.measure.lower_bound)
-        for samples, of in ((x, of_a), (y, of_b))
-    )
+        stats.mean(samples, confidence, noisy=own, lower_bound=of.measure.lower_bound,
+                   noise_free=of.measure.noise_free)
+        for samples, of, own in zip((x, y), (of_a, of_b), noisy, strict=True)
+    )  # fmt: skip
     compared = [  # of one side there may be more realizations
         of if of.realizations == count else Observed(of.family, side.store.data(cell, count))
         for (side, cell), of in zip(both, (of_a, of_b), strict=True)
@@ -357,7 +358,10 @@ def _row(
         undersampled_noise(of, cell.cases, half_of(mean))
         for (_, cell), of, mean in zip(both, compared, (mean_a, mean_b), strict=True)
     ]
-    ratio = stats.ratio(y, x, level, noisy=noisy)
+    ratio = stats.ratio(y, x, level, noisy=any(noisy))
+    same = of_a.measure.key == of_b.measure.key and bool((x == y).all())
+    if any(map(_is_unmet, (mean_a, mean_b))) and not same:
+        ratio = replace(ratio, low=-math.inf, high=math.inf)
     acting: list[SourceHits] = []
     for (_, cell), of, rare in zip(both, compared, unseen, strict=True):
         own = list(chain(*acting_sources(of, cell.cases).values()))
@@ -388,6 +392,11 @@ def _row(
             undersampled_in_words(alone),
         ),
     )
+
+
+def _is_unmet(mean: stats.Estimate) -> bool:
+    """Whether no realization tells what noise does to a mean."""
+    return not math.isfinite(float(mean.high))
 
 
 def _hit_alone(
