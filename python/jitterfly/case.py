@@ -36,8 +36,10 @@ from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed, 
 from .network import MOST_BYTES, LogGOPS, Network, NetworkOrText, check_network
 from .noise import Congestion, Noise, SpeedNoise, TraceNoise
 from .noise.source import (
+    MOST_WALKED,
     ExposedWork,
     check_sources,
+    check_walks,
     content_of,
     longest_work,
     name_in_case,
@@ -572,6 +574,11 @@ def _check_longest(case: Case) -> None:
         )
     for noise in case.noise:
         noise.check_length(longest)
+    if all(noise.intervals_in(longest) <= MOST_WALKED for noise in case.noise):
+        return
+    work, own = _exposed_work(case, trailing=True), case.rank_work()
+    compute = _longest_slowed(case, work.compute if own is None else int(own.max()))
+    check_walks(case.noise, case.cycles * compute, case.cycles * work.communication)
 
 
 def _check_messages(case: Case) -> None:

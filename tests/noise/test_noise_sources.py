@@ -243,6 +243,41 @@ def test_phases_and_intervals_of_one_of_several():
     assert jf.noise_intervals(case(), 0, 1).shape == (0, 2)
 
 
+SHORT = jf.TraceNoise(starts=[0], durations=[1e-12], length=4e-12)
+
+
+@pytest.mark.parametrize(
+    ("noise", "named"),
+    [
+        ([SHORT], "noise.0 (trace) has about 3.33e+14 intervals in the 1000 s of CPU work"),
+        ([replace(SHORT, during="compute")], "of a rank (compute)"),
+        ([jf.PeriodicNoise("1ms", "1us"), SHORT], "noise.1 (trace)"),
+        ([jf.PeriodicNoise("5ps", "1ps"), jf.PeriodicNoise("4ps", "1ps")], "noise.0 (periodic)"),
+        ([jf.PeriodicNoise("1ms", "1us"), jf.PeriodicNoise("4ps", "1ps"), SHORT], "noise.2"),
+    ],
+)
+def test_work_that_meets_too_many_intervals_is_refused(noise, named):
+    """It would go through them for hours. Renewals have a check of their own."""
+    check(lambda: case(*noise, compute_time=1000), named)
+    building = jf.ScheduleBuilder(2)
+    building.calc("1000s")
+    check(lambda: jf.simulate_schedule(building.build(), "L=1us,o=0", noise, 1), named)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        [jf.PeriodicNoise("4ps", "1ps")],
+        [jf.PeriodicNoise("4ps", "1ps"), jf.PeriodicNoise("1s", "1us"), jf.StepNoise("1us")],
+        [replace(SHORT, end="1us")],
+        [replace(SHORT, during="communication")],
+    ],
+)
+def test_intervals_that_are_not_gone_through_may_be_many(noise):
+    """Those of the densest periodic source, outside of a window, or of another phase."""
+    assert jf.simulate(case(*noise, compute_time=1000), 1).samples.min() >= 1000
+
+
 def test_more_intervals_than_fit():
     check(lambda: jf.noise_intervals(case(jf.PeriodicNoise("1ns", "1ps")), 0, 1e6), "not enough me")
     renewal = jf.RenewalNoise("1us", "1us")

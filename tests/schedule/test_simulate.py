@@ -4,6 +4,7 @@ import json
 import math
 import random
 import re
+import time
 import warnings
 from dataclasses import replace
 from types import SimpleNamespace
@@ -656,6 +657,15 @@ def test_which_differences_matter(difference, added, matters):
     # What speeds do without noise is no part of what noise adds; without longest ones these are 0.
     speeds = OrderCheck(4, 4, 4, difference - 1e-4, added, 0, 0, 0, -1e-4)
     assert speeds.matters(0.1) == matters
+
+
+def test_jitter_of_a_long_message_is_refused_at_once(tmp_path):
+    """4 GB are 40 million periods on their way, whose table it made before it looked."""
+    text = TWO.format("send 4000000000b to 1", "recv 4000000000b from 0")
+    jitter, began = jf.NetworkJitter("1us", "100ns"), time.process_time()
+    with pytest.raises(ValueError, match=r"period must be at least 0\.04 s \(1/1000 of the time"):
+        jf.simulate_schedule(schedule_of(text, tmp_path), "L=1us,o=0,G=10ns", jitter, 10)
+    assert time.process_time() - began < 5
 
 
 def test_the_note_on_order_has_what_matters_alone():

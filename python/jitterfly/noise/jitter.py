@@ -123,6 +123,8 @@ class NetworkJitter(WindowNoise, kind="jitter"):
         return Hits(exposure.cycles * time / to_ticks(self.period), float(to_ticks(self.duration)))
 
     def longest_message_delay(self, transit: int) -> int:
+        # `check` refuses longer ways, whose table would take minutes.
+        transit = min(transit, MOST_EVENTS * to_ticks(self.period))
         return len(self.survival(transit)) * to_ticks(self.duration)
 
 

@@ -62,6 +62,7 @@ class PeriodicNoise(HashableByFields, IntervalNoise, kind="periodic"):
 
     added: ClassVar[Mapping[str, Any]] = {"begin": 0.0}
     no_effect: ClassVar[Mapping[str, Any]] = {"duration": 0.0}
+    skips_periods: ClassVar[bool] = True
 
     period: PositiveSeconds
     duration: ShortSeconds

@@ -20,7 +20,7 @@ from ..distributions.constant import Constant
 from ..distributions.distribution import DelayTable, thinned
 from ..fields import Component, check_choice, check_integer, check_numbers, shorten
 from ..syntax import read_noise
-from ..units import TICKS_PER_SECOND, to_ticks
+from ..units import TICKS_PER_SECOND, show_ticks, to_ticks
 
 MOST_OF_A_KIND = 256
 
@@ -404,7 +404,10 @@ class IntervalNoise(WindowNoise):
     """Base of sources of intervals in which the CPU is away.
 
     Checks of a case rest on what they say of their intervals. So each has to say it.
+    `skips_periods`: the engine need not go through all of them one by one.
     """
+
+    skips_periods: ClassVar[bool] = False
 
     def misses(self, exposed: ExposedWork) -> str:
         if self.during == "compute":
@@ -424,6 +427,12 @@ class IntervalNoise(WindowNoise):
 
     @abstractmethod
     def intervals_in(self, ticks: int) -> float: ...
+
+    def intervals_of_work(self, ticks: int) -> float:
+        """About how many intervals may be met in so many ticks, wherever its window lies."""
+        if self.end is not None:
+            ticks = min(ticks, to_ticks(self.end) - to_ticks(self.begin))
+        return self.intervals_in(ticks)
 
     @abstractmethod
     def expected_hits(self, exposure: Exposure) -> Hits | None: ...
@@ -523,6 +532,43 @@ def longest_work(sources: Sequence[Noise], work: int) -> int:
     for source in sources:
         total += source.longest_delay(total)
     return total
+
+
+MOST_WALKED = 2**30  # intervals of a rank: about 10 s
+
+
+def check_walks(sources: Sequence[Noise], compute: int, communication: int) -> None:
+    """Raise ValueError where a rank's work meets so many intervals that the run would hardly end.
+
+    The engine goes through them one by one. But it skips whole periods of a periodic source in
+    which no interval of another one begins: that with the shortest period costs nothing. (Those
+    that are numbered, and gone through while a rank waits, `check_length` counts.)
+
+    Parameters
+    ----------
+    sources : sequence of Noise
+    compute, communication : int
+        CPU work of a rank in a realization, in ticks.
+    """
+    for phase, own in (("compute", compute), ("communication", communication)):
+        acting = [
+            (place, source)
+            for place, source in enumerate(sources)
+            if isinstance(source, IntervalNoise) and source.during in ("all", phase)
+        ]
+        work = longest_work([source for _, source in acting], own)
+        counts = {place: source.intervals_of_work(work) for place, source in acting}
+        periodic = [place for place, source in acting if source.skips_periods]
+        if periodic:
+            del counts[max(periodic, key=lambda place: counts[place])]
+        for place, count in counts.items():
+            if count > MOST_WALKED:
+                raise ValueError(
+                    f"noise: {name_in_case(place, sources[place].kind)} has about {count:.3g} "
+                    f"intervals in the {show_ticks(own)} of CPU work of a rank ({phase}), and at "
+                    f"most {MOST_WALKED:.3g} can be gone through: lower the work (compute_time, "
+                    "cycles, or calc of a schedule), or give fewer or longer intervals"
+                )
 
 
 _LEVEL = re.compile(r"level ?[1-7]|(?!level ?\d)[A-Za-z][A-Za-z0-9_-]{0,39}")

@@ -42,6 +42,7 @@ from .schedule import Schedule
 from .simulate import (
     ORDERS,
     bytes_in_flight,
+    check_lengths,
     check_order_on,
     check_schedule_network,
     check_schedule_noise,
@@ -350,8 +351,7 @@ def _program(case: ScheduleCase) -> core.Program:
 
 def _compiled(case: ScheduleCase) -> CompiledSchedule:
     plan = _plan(_without_noise(case))
-    for source in case.noise:
-        source.check_length(plan.completion)
+    check_lengths(case.noise, plan)
     return CompiledSchedule(plan, _program(case))
 
 

@@ -28,7 +28,7 @@ from ..imbalance import Speed, check_ranks, check_speed
 from ..info import processors
 from ..network import LogGOPS, Network, check_network
 from ..noise import Congestion, Noise, SpeedNoise, StepNoise
-from ..noise.source import ExposedWork, check_sources
+from ..noise.source import ExposedWork, check_sources, check_walks
 from ..simulate import check_times
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
 from .compile import CompiledSchedule, compile_schedule, levels_of
@@ -101,8 +101,7 @@ def prepare(
     kept = schedule.marks if marks is None else read_marks(schedule, marks)
     compiled = plan_schedule(schedule, network, sources, kept, speed, order, results=realizations)
     plan = compiled.plan
-    for source in sources:
-        source.check_length(plan.completion)
+    check_lengths(sources, plan)
     open_questions = doubts(schedule, network, sources, plan)
     warn_of_doubts(open_questions)
     warn_of_short_receives(schedule, plan)
@@ -111,6 +110,13 @@ def prepare(
         schedule, network, sources, realizations, seed, first_realization, compiled, names, speed,
         open_questions,
     )  # fmt: skip
+
+
+def check_lengths(sources: Sequence[Noise], plan: core.SchedulePlan) -> None:
+    """Raise ValueError for sources with more intervals than can be gone through."""
+    for source in sources:
+        source.check_length(plan.completion)
+    check_walks(sources, plan.completion, plan.completion)
 
 
 def plan_schedule(
