@@ -5,8 +5,12 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
 #include <optional>
 
 #include "binding_helpers.h"
@@ -19,6 +23,34 @@ using jf::Tick;
 using jf::Ticks;
 
 namespace {
+
+// --- A second Ctrl-C or SIGTERM. Python's own handlers are called when the main thread is back in
+// Python, which a library or a driver may keep from it for long.
+
+using Clock = std::chrono::steady_clock;
+std::atomic<Clock::rep> first_signal, same_for;  // when it came, or 0; and what is no second one
+std::atomic<void (*)(int)> handler_of_python;
+static_assert(std::atomic<Clock::rep>::is_always_lock_free);
+
+void count_signals(int number) {
+  const Clock::rep now = Clock::now().time_since_epoch().count();
+  Clock::rep first = 0;
+  if (!first_signal.compare_exchange_strong(first, now) && now - first >= same_for)
+    _exit(128 + number);
+  handler_of_python.load()(number);
+}
+void end_on_second_signal(const std::vector<int>& numbers, double seconds) {
+  same_for =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)).count();
+  first_signal = 0;
+  for (const int number : numbers) {
+    struct sigaction action{};
+    sigaction(number, nullptr, &action);
+    handler_of_python = action.sa_handler;
+    action.sa_handler = count_signals;
+    sigaction(number, &action, nullptr);
+  }
+}
 
 jf::Program make_program(int log2_ranks, const jf::Array<std::int32_t>& steps, int rows, Tick send,
                          Tick receive, Tick transit, Tick combine, Tick work, Tick forward,
@@ -266,6 +298,10 @@ PYBIND11_MODULE(_core, m) {
 
   m.def("gpu_memory_available", &jf::gpu::available_memory,
         "Bytes of GPU memory that simulate may take now; 0 without a device.");
+  m.def("end_on_second_signal", &end_on_second_signal, py::arg("numbers"), py::arg("seconds"),
+        "Of these signals, which Python handles, a second one ends the process at once, whatever "
+        "it does, with the code 128 + number; but not so many seconds after the first. "
+        "signal.signal takes that back.");
   m.def("cuda_status", &jf::gpu::status, py::call_guard<py::gil_scoped_release>(),
         "'' if a GPU can be used, else why not.");
   m.def("devices", [] {

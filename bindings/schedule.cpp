@@ -116,16 +116,8 @@ Ticks operation_times(const Plan& plan, const Program& program, std::uint64_t se
   Tick* data = out.mutable_data();
   const Poll poll = make_poll();
   const auto number = static_cast<std::uint32_t>(realization);
-  std::vector<Tick> marks(plan.marks.count);
-  without_gil([&] {
-    if (arrival_order) {
-      const schedule::Ended ended = schedule::run_in_arrival_order(
-          program, plan, seed, number, marks.data(), data, [&] { poll(0); });
-      schedule::check_end(ended.time);
-    } else {
-      schedule::operation_times(program, plan, seed, number, data, poll);
-    }
-  });
+  without_gil(
+      [&] { schedule::operation_times(program, plan, seed, number, arrival_order, data, poll); });
   return out;
 }
 

@@ -141,9 +141,4 @@ struct PlanLimits {
 
 std::vector<Pass> plan(const Program& program, PlanLimits limits);
 
-// Thrown when a caller asked to stop (Ctrl-C).
-struct Cancelled : std::runtime_error {
-  Cancelled() : std::runtime_error("cancelled") {}
-};
-
 }  // namespace jf

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <memory>
 #include <optional>
@@ -72,6 +73,7 @@ class Run {
       try {
         work_in_team(thread);
       } catch (...) {
+        team_lacks_one_ = true;
         barrier_->arrive_and_drop();  // the others do not wait for this thread any more
         throw;
       }
@@ -240,6 +242,8 @@ class Run {
         team_stops_ = pool_.stop;  // all threads have to stop at the same realization
       barrier.arrive_and_wait();
       if (team_stops_) return;
+      // Others may see it at another realization: they do not wait for this thread, either.
+      if (team_lacks_one_) return barrier.arrive_and_drop();
     }
   }
 
@@ -270,6 +274,7 @@ class Run {
   std::vector<std::unique_ptr<State>> states_;
   std::optional<std::barrier<>> barrier_;
   bool team_stops_ = false;
+  std::atomic<bool> team_lacks_one_{false};  // a thread has thrown
   ThreadPool pool_;
 };
 
@@ -310,25 +315,27 @@ void phases(const Program& program, std::size_t source, std::uint64_t seed,
 
 std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t realization,
                        std::int64_t rank, Tick until, bool compute, const Poll& poll) {
-  constexpr std::size_t kTimesBetweenPolls = 1 << 16;
   const ProgramView view = program.view(seed);
   std::vector<Cursor> cursors(program.intervals.size(),
                               Cursor{0, 0, 0, 0, ~static_cast<std::uint32_t>(realization)});
   const Sources noise = view.sources.bound(static_cast<std::uint32_t>(realization), nullptr, seed);
   std::vector<Tick> found;
-  Tick bound, others;
-  for (Tick t = 0; t < until;) {
-    std::int32_t source = 0;
-    const auto interval = noise.meets(cursors.data(), t, rank, compute, bound, source, others);
-    if (interval.begin >= until) break;
-    // Intervals that overlap or touch are merged.
-    if (!found.empty() && interval.begin <= found.back())
-      found.back() = interval.end;
-    else if (interval.begin < interval.end)
-      found.insert(found.end(), {interval.begin, interval.end});
-    t = interval.end;
-    if (found.size() % kTimesBetweenPolls == 0 && poll && !poll(0)) throw Cancelled();
-  }
+  const auto find = [&](int) {
+    Tick bound, others;
+    Walk walk;
+    for (Tick t = 0; t < until; walk.turn()) {
+      std::int32_t source = 0;
+      const auto interval = noise.meets(cursors.data(), t, rank, compute, bound, source, others);
+      if (interval.begin >= until) break;
+      // Intervals that overlap or touch are merged.
+      if (!found.empty() && interval.begin <= found.back())
+        found.back() = interval.end;
+      else if (interval.begin < interval.end)
+        found.insert(found.end(), {interval.begin, interval.end});
+      t = interval.end;
+    }
+  };
+  ThreadPool().run(1, find, poll);
   return found;
 }
 

@@ -34,6 +34,7 @@ class PlainTile {
                                 rank(x), job_.sent_between, job_.busy_between);
     for (int i = job_.pass->begin; i < job_.pass->end; ++i) {
       const Step& step = p_.steps[i];
+      look_for_stop();
       do_step(step);
       if (step.row < 0) continue;
       for (std::size_t x = 0; x < ranks_; ++x) job_.observe(step.row, rank(x), ready_[x]);

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "noise/walk.h"
+
 namespace jf::cpu {
 
 void ThreadPool::run(int threads, const std::function<void(int thread)>& work, const Poll& poll,
@@ -39,6 +41,7 @@ void ThreadPool::work_and_end(const std::function<void(int thread)>& work, int t
   {
     const std::lock_guard wait(mutex_);
   }
+  stop_of_thread = &stop;
   std::exception_ptr error;
   try {
     if (!stop) work(thread);

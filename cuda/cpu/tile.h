@@ -439,7 +439,7 @@ class TileRun {
   }
 
   void steps(int i, int end) {
-    while (i < end) {
+    for (; i < end; looks_.turn()) {
       const Step& step = p_.steps[i];
       if (i >= draws_.until) draws_.draw(i, end, part_ranks());
       const int until = std::min(end, draws_.until);
@@ -655,6 +655,7 @@ class TileRun {
   // The current part: its ranks, and the index x of the first one.
   TileMap part_{};
   std::int64_t from_ = 0;
+  Looks<64> looks_;  // a turn for each step of a part
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "noise/cursor.h"
 #include "noise/delay.h"
+#include "noise/walk.h"
 
 namespace jf {
 
@@ -59,7 +60,7 @@ struct Renewal {
   template <class T, class Mask, class R>
   JF_HD void seek(CursorOf<T>& c, Mask which, T t, const Stream<R>& s,
                   const std::uint64_t* words) const {
-    for (;;) {
+    for (Walk walk;; walk.turn()) {
       const auto on = which & (c.end <= t) & (c.end < kLatest);
       if (!any(on)) break;
       c.index = select(on, c.index + 1, c.index);
@@ -68,7 +69,7 @@ struct Renewal {
       c.begin = select(on, c.end + gap.of<T>(u.even, words), c.begin);
       c.end = select(on, c.begin + duration.of<T>(u.odd, words), c.end);
     }
-    for (;;) {
+    for (Walk walk;; walk.turn()) {
       const auto on = which & (t < c.from);
       if (!any(on)) break;
       c.end = select(on, c.from, c.end);

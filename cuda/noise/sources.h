@@ -8,6 +8,7 @@
 #include "noise/link_loads.h"
 #include "noise/rank_speed.h"
 #include "noise/step_delay.h"
+#include "noise/walk.h"
 
 namespace jf {
 
@@ -163,7 +164,7 @@ struct SourcesOf : SourceList {
   template <class Held>
   JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute, const Held& held) const {
     Cursor* mine = cursors_of(rank);
-    for (;;) {
+    for (Walk walk;; walk.turn()) {
       std::int32_t source = 0;
       Tick others;
       const auto interval = meets(mine, t, rank, compute, next, source, others);
@@ -191,7 +192,8 @@ struct SourcesOf : SourceList {
   template <class T>
   JF_HD void meet_lanes(T& next, T& t, T& w, Tick rank, bool compute) const {
     Cursor* mine = cursors_of(rank);
-    for (T on = (w > 0) & (t + w > next); any(on);) {
+    Walk walk;
+    for (T on = (w > 0) & (t + w > next); any(on); walk.turn()) {
       T bound, others, source{};
       const auto interval = meets(mine, on, t, rank, compute, bound, source, others);
       next = select(on, bound, next);

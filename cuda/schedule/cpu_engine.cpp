@@ -74,9 +74,9 @@ void simulate_in_plan_order(const Program& program, const Plan& plan, const Requ
   pool.run(threads_of(request, isa.lanes), work, poll);
 }
 
-// CPUs take what comes first: one realization after the other.
+// CPUs take what comes first: one realization after the other. times: as above.
 void simulate_in_arrival_order(const Program& program, const Plan& plan, const Request& request,
-                               Tick* out, const Poll& poll) {
+                               Tick* out, const Poll& poll, Tick* times = nullptr) {
   (void)cpu::choose_instruction_set();  // a wrong JITTERFLY_ISA is an error, here as well
   const std::int64_t row = 2 + std::int64_t{plan.marks.count};
   cpu::ThreadPool pool;
@@ -86,9 +86,9 @@ void simulate_in_arrival_order(const Program& program, const Plan& plan, const R
   const auto work = [&](int) {
     for (std::int64_t i; !pool.stop && (i = pool.claimed++) < request.count; ++pool.done) {
       Tick* const mine = out + row * i;
-      const Ended ended = run_in_arrival_order(program, plan, request.seed,
-                                               static_cast<std::uint32_t>(request.first + i),
-                                               mine + 2, nullptr, ask);
+      const Ended ended =
+          run_in_arrival_order(program, plan, request.seed,
+                               static_cast<std::uint32_t>(request.first + i), mine + 2, times, ask);
       mine[0] = ended.time;
       mine[1] = ended.rank;
     }
@@ -113,10 +113,11 @@ void simulate(const Program& program, const Plan& plan, const Request& request, 
 }
 
 void operation_times(const Program& program, const Plan& plan, std::uint64_t seed,
-                     std::uint32_t realization, Tick* times, const Poll& poll) {
+                     std::uint32_t realization, bool arrival_order, Tick* times, const Poll& poll) {
   check_program(program, plan);
   std::vector<Tick> out(2 + plan.marks.count);
-  simulate_in_plan_order(program, plan, {seed, realization, 1, false, 1}, out.data(), poll, times);
+  const auto run = arrival_order ? simulate_in_arrival_order : simulate_in_plan_order;
+  run(program, plan, {seed, realization, 1, false, 1}, out.data(), poll, times);
   check_end(out[0]);
 }
 

@@ -130,7 +130,7 @@ void simulate(const Program& program, const Plan& plan, const Request& request, 
               Tick* out, const Poll& poll);
 // times: begin and end of each operation, as above, by `begins` of the schedule.
 void operation_times(const Program& program, const Plan& plan, std::uint64_t seed,
-                     std::uint32_t realization, Tick* times, const Poll& poll);
+                     std::uint32_t realization, bool arrival_order, Tick* times, const Poll& poll);
 
 // --- Critical paths (critical_path.cpp), in the order without noise.
 

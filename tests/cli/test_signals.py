@@ -1,7 +1,9 @@
 """Ctrl-C and SIGTERM while a command loads, and when it is done: exit code, no traceback."""
 
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from support.scale import crossed, some
@@ -102,3 +104,66 @@ def test_as_a_module(words, expected, tmp_path, monkeypatch):
         assert (done.returncode, done.stderr) == expected
     else:
         assert done.stderr.endswith(expected)
+
+
+# The sum is one call of C, which looks for no signal.
+BUSY = """
+import signal
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, signal.default_int_handler)
+from jitterfly.cli.signals import Stopping
+with Stopping(with_process=True):
+    print("begins", flush=True)
+    sum(range(10**12))
+"""
+
+
+@pytest.mark.parametrize("number", some([signal.SIGINT, signal.SIGTERM], 1))
+def test_a_second_signal_ends_it_wherever_it_is(number):
+    """Also where Python does not come to call any handler; but it may be the first once more."""
+    with subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        time.sleep(1)
+        for _ in range(2):
+            process.send_signal(number)
+        time.sleep(2)
+        alive = process.poll() is None
+        process.send_signal(number)
+        try:
+            assert process.wait(10) == 128 + number
+        finally:
+            process.kill()
+    assert alive
+
+
+WALK = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the shell put us behind
+from jitterfly.cli import main
+print("begins", flush=True)
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "number"),
+    crossed(["slowdown --realizations 16", "explain --realizations 16"], ANSWERS),
+)
+def test_a_walk_through_intervals_is_stopped(command, number):
+    """An hour of work on each of 4,096 ranks takes minutes."""
+    name, *more = command.split()
+    words = [name, "-q", *more, "--ranks", "4096", "--compute-time", "1h", "--noise",
+             "period=1ms,duration=10us", "--noise", "period=1.0001ms,duration=7us"]  # fmt: skip
+    with subprocess.Popen([sys.executable, "-c", WALK, *words], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:  # fmt: skip
+        process.stdout.readline()
+        time.sleep(4)
+        assert process.poll() is None
+        process.send_signal(number)
+        try:
+            _, told = process.communicate(timeout=15)
+        finally:
+            process.kill()
+    code, words = ANSWERS[number]
+    assert process.returncode == code
+    assert told.endswith(words)

@@ -61,7 +61,7 @@ void run(const schedule::Schedule& s) {
   std::printf("%lld", static_cast<long long>(plan.completion));
   for (int i = 0; i < kRealizations; ++i) std::printf(" %lld", static_cast<long long>(out[2 * i]));
   schedule::simulate(program, plan, {7, 3, 2, false, 2}, true, out.data(), nullptr);
-  schedule::operation_times(program, plan, 7, 3, times.data(), nullptr);
+  schedule::operation_times(program, plan, 7, 3, false, times.data(), nullptr);
   explain(program, plan);
   std::printf("\n");
 }

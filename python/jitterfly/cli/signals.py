@@ -1,18 +1,19 @@
 """Signals: Ctrl-C (SIGINT), SIGTERM (`kill`, Slurm's time limit) end a long run in order.
 
-The engine stops where it polls: `cpu/thread_pool.cpp`, on a GPU `Pace` of `gpu/batch_size.h`, both
-in cuda. While the command still loads it is `interrupts_while_loading`. What a command that was
-stopped prints and returns is in `cli/__init__.py`; what is kept of its run, in `sweep.driver`.
+The engine stops where it polls: `cpu/thread_pool.cpp` and `noise/walk.h`, on a GPU `Pace` of
+`gpu/batch_size.h`, all in cuda. A second signal ends the process wherever it is. Python does not
+answer that one, since its handlers wait until code in C has returned. While the command still loads
+it is `interrupts_while_loading`. What a command that was stopped prints and returns is in
+`cli/__init__.py`; what is kept of its run, in `sweep.driver`.
 """
 
 from __future__ import annotations
 
-import os
 import signal
-import time
 from types import FrameType
 from typing import Any
 
+from ..backends import core
 from ..interrupts_while_loading import stop_at_once
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -26,14 +27,13 @@ class Stopping:
     What catches KeyboardInterrupt, to keep what there is and to say so, so serves both signals.
     In a thread other than the main one nothing is changed: Python handles no signal there.
 
-    Where the process ends `with_process`, nothing is left for a signal to stop: one more, while
-    Python clears up, would show a traceback or change the exit code.
+    Where the process ends `with_process`, nothing is left for a signal to stop: the first one would
+    show a traceback while Python clears up.
     """
 
     def __init__(self, *, with_process: bool = False) -> None:
         self.with_process = with_process
         self.by: int | None = None
-        self.at = 0.0
         self.before: dict[int, Any] = {}
 
     def __enter__(self) -> Stopping:
@@ -47,21 +47,20 @@ class Stopping:
                 except ValueError:  # not the main thread
                     break
                 self.before[number] = handler
+        if self.before:
+            core.end_on_second_signal(list(self.before), _SAME)
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self.with_process and self.by is not None:
+            return  # the next one ends the process
         for number, handler in self.before.items():
-            if self.with_process:
-                handler = signal.SIG_DFL if self.by is None else signal.SIG_IGN
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_DFL if self.with_process else handler)
 
     def _stop(self, number: int, _: FrameType | None) -> None:
-        now = time.monotonic()
-        if self.by is None:
-            self.by, self.at = number, now
+        if self.by is None:  # else it is the same once more, or both came at once
+            self.by = number
             raise KeyboardInterrupt(*(["SIGTERM"] if number == signal.SIGTERM else []))
-        if now - self.at > _SAME:
-            os._exit(128 + number)
 
     def code(self, code: int) -> int:
         """The exit code of a command that ended with `code`: 143 in place of 130 after SIGTERM."""
