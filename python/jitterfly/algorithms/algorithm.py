@@ -121,7 +121,7 @@ class Algorithm(Component, ABC):
         return NOBODY_ASKS
 
     def forwards(self, ranks: int) -> int:
-        """How many redundant exchanges follow the collective: T counts from 0 to this."""
+        """The number of redundant exchanges after the collective: T counts from 0 to this."""
         return 0
 
     def forward_ticks(self) -> int:
@@ -130,7 +130,7 @@ class Algorithm(Component, ABC):
 
 
 def is_kind_of(kind: str, collective: str) -> bool:
-    """Whether algorithms of a kind are of a collective, such as "broadcast".
+    """Return whether algorithms of a kind are of a collective, such as "broadcast".
 
     Kinds end in its name, but for one; a reduce_scatter is no scatter.
     """

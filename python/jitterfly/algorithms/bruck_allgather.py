@@ -11,7 +11,7 @@ from .shared_steps import collective, message
 
 @dataclass(frozen=True)
 class BruckAllgather(Algorithm, kind="bruck_allgather"):
-    """In round r rank i sends all that it holds to rank ``i - 2^r`` (modulo N).
+    """Rank i sends all that it holds to rank ``i - 2^r`` (modulo N) in round r.
 
     In the last round it sends only what that rank still lacks. `message_bytes` is what one rank
     contributes, n bytes. A rank sends K = log2(N) messages, rounded up, of 1, 2, 4, ... blocks of n

@@ -11,7 +11,7 @@ from .shared_steps import collective, message
 
 @dataclass(frozen=True)
 class BruckAlltoall(Algorithm, kind="bruck_alltoall"):
-    """In round r rank i sends to ``i + 2^r`` (modulo N) all blocks that have such a way to go.
+    """Rank i sends to ``i + 2^r`` (modulo N), in round r, all blocks that have such a way to go.
 
     A block for the rank at distance d goes over the distances 2^r whose bits d has; on its way it
     is in the messages of other ranks. The time to sort the blocks in memory before and after is not
@@ -52,6 +52,6 @@ class BruckAlltoall(Algorithm, kind="bruck_alltoall"):
 
 
 def blocks_with_bit(ranks: int, bit: int) -> int:
-    """How many of the distances below `ranks` have this bit."""
+    """Count the distances below `ranks` that have this bit."""
     whole, left = divmod(ranks, 2 << bit)
     return (whole << bit) + max(left - (1 << bit), 0)

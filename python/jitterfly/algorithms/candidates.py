@@ -144,7 +144,7 @@ class Candidate:
     called: Mapping[str, str] = field(default_factory=dict)
 
     def is_usual(self, *, levels: bool) -> bool:
-        """Whether it is considered when none are named, on a machine of one level or of several."""
+        """Return whether this algorithm is usual on one level, or on several."""
         on_levels = self.usual if self.usual_on_levels is None else self.usual_on_levels
         return on_levels if levels else self.usual
 
@@ -213,7 +213,7 @@ def _node_ranks(network: Network) -> int:
 
 
 def table_of_kind(kind: str, network: Network) -> dict[str, Any]:
-    """What a kind means on a machine: `hierarchical_allreduce` has the nodes of a `Hierarchy`.
+    """The table of a kind on a machine: `hierarchical_allreduce` has the nodes of a `Hierarchy`.
 
     Raises
     ------

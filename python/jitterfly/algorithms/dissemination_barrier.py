@@ -11,7 +11,7 @@ from .shared_steps import collective, message
 
 @dataclass(frozen=True)
 class DisseminationBarrier(Algorithm, kind="dissemination_barrier"):
-    """In round r rank i sends to rank ``i + 2^r`` (modulo N) which ranks are there.
+    """Rank i sends to rank ``i + 2^r`` (modulo N), in round r, which ranks are there.
 
     `message_bytes` is the size of its messages. A rank sends log2(N) messages, rounded up; there is
     no fold. It is MPICH's barrier (Hensgen et al. 1988).

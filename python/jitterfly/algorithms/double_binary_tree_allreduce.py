@@ -115,7 +115,7 @@ def _edges(parent: _Array) -> PairArray:
 
 
 def _odd_steps(edges: PairArray) -> _Array:
-    """Whether the messages of each edge are in odd steps: 0 or 1.
+    """Return whether the messages of each edge are in odd steps: 0 or 1.
 
     Edges that share their sender or their receiver differ. A rank has at most two of each. So these
     edges are in chains, or in circles of an even number, along which odd and even alternate; the
@@ -137,7 +137,7 @@ def _odd_steps(edges: PairArray) -> _Array:
 
 
 def _sharing(ends: _Array) -> _Array:
-    """For each edge the other one with the same end, -1 where there is none."""
+    """The other edge with the same end as each edge, -1 where there is none."""
     order = np.argsort(ends, kind="stable")
     before, after = order[:-1], order[1:]
     same = ends[before] == ends[after]
@@ -148,7 +148,7 @@ def _sharing(ends: _Array) -> _Array:
 
 
 def _first_down(parent: _Array, odd: _Array) -> _Array:
-    """In which step each edge of a tree, in their order, sends its first segment from the root."""
+    """The step in which each edge of a tree, in order, sends its first segment from the root."""
     first, parity = np.full(len(parent), -1), _of_ranks(parent, odd)
     for children in _levels(parent):
         has = first[parent[children]] + 1
@@ -157,7 +157,7 @@ def _first_down(parent: _Array, odd: _Array) -> _Array:
 
 
 def _first_up(parent: _Array, odd: _Array) -> _Array:
-    """In which step each edge of a tree, in their order, sends its first segment to the root."""
+    """The step in which each edge of a tree, in order, sends its first segment to the root."""
     has, parity = np.zeros(len(parent), dtype=np.int64), _of_ranks(parent, odd)
     for children in reversed(_levels(parent)):
         has[children] += (has[children] - parity[children]) % 2
@@ -166,7 +166,7 @@ def _first_up(parent: _Array, odd: _Array) -> _Array:
 
 
 def _of_ranks(parent: _Array, of_edges: _Array) -> _Array:
-    """What edges have, by the rank that is the child."""
+    """The values of edges, each in the place of the rank that is its child."""
     found = np.zeros(len(parent), dtype=np.int64)
     found[parent >= 0] = of_edges
     return found

@@ -97,7 +97,7 @@ def check_collective(
 
 
 def _spread(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[int]:
-    """From which ranks each rank has something at the end: a bit for each."""
+    """The ranks from which each rank has something at the end: a bit for each."""
     has = [1 << rank for rank in range(ranks)]
     sent: dict[int, list[int]] = {}  # what ranks had when they sent, by the place of the half step
     for step in checked_steps(algorithm, ranks, message_bytes):

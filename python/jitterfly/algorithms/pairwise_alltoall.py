@@ -11,7 +11,7 @@ from .shared_steps import collective, pairwise_steps
 
 @dataclass(frozen=True)
 class PairwiseAlltoall(Algorithm, kind="pairwise_alltoall"):
-    """In step d rank i sends its block for rank ``i + d`` (modulo N), and receives from ``i - d``.
+    """Rank i sends its block for rank ``i + d`` (modulo N) in step d, and receives from ``i - d``.
 
     `message_bytes` is a block, that of one rank for one other: n bytes. A rank sends N - 1 messages
     of n bytes, each to another rank; the step ends when it has received.

@@ -11,7 +11,7 @@ from .shared_steps import block_bytes, collective, pairwise_steps
 
 @dataclass(frozen=True)
 class PairwiseReduceScatter(Algorithm, kind="pairwise_reduce_scatter"):
-    """In step d rank i sends its block for rank ``i + d`` (modulo N), and combines ``i - d``'s.
+    """Rank i sends, in step d, its block for rank ``i + d`` (modulo N), and combines ``i - d``'s.
 
     `message_bytes` is the vector that each rank puts in, n bytes, cut into N blocks of n / N
     (rounded up). A rank sends N - 1 messages of a block, each to another rank. Unless n is 0, a

@@ -11,7 +11,7 @@ from .shared_steps import collective, fold_in, fold_out, message
 
 @dataclass(frozen=True)
 class RecursiveDoublingAllgather(Algorithm, kind="recursive_doubling_allgather"):
-    """In round r rank i exchanges all that it holds with rank ``i xor 2^r``.
+    """Rank i exchanges all that it holds with rank ``i xor 2^r`` in round r.
 
     Ranks beyond the largest power of two P = 2^K send their block to ``i - P`` first, and get the N
     - 1 blocks that they lack at the end. Some groups of ranks then hold blocks of such ranks as

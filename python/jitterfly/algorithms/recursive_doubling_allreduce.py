@@ -10,7 +10,7 @@ from .shared_steps import collective, fold_in, fold_out, message
 
 @frozen_dataclass()
 class RecursiveDoublingAllreduce(Forwarded, kind="recursive_doubling_allreduce"):
-    """In round r rank i exchanges the whole vector with rank ``i xor 2^r`` and combines it.
+    """Rank i exchanges the whole vector with rank ``i xor 2^r`` in round r, and combines it.
 
     It is the schedule of `Butterfly`, with messages that occupy the links. Ranks beyond the largest
     power of two P = 2^K send their vector to ``i - P`` first, and get the result at the end (a far

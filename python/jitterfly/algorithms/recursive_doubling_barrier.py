@@ -11,7 +11,7 @@ from .shared_steps import collective, fold_in, fold_out, message
 
 @dataclass(frozen=True)
 class RecursiveDoublingBarrier(Algorithm, kind="recursive_doubling_barrier"):
-    """In round r ranks i and ``i xor 2^r`` exchange which ranks are there.
+    """Ranks i and ``i xor 2^r`` exchange in round r which ranks are there.
 
     Ranks beyond the largest power of two P = 2^K send to ``i - P`` first and get a message at the
     end (a far fold; Open MPI's `barrier_intra_recursivedoubling` folds as far).

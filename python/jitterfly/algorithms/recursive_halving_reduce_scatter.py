@@ -11,7 +11,7 @@ from .shared_steps import block_bytes, collective, fold_in, fold_out, message
 
 @dataclass(frozen=True)
 class RecursiveHalvingReduceScatter(Algorithm, kind="recursive_halving_reduce_scatter"):
-    """In each round a rank sends the half of its vector that the other half of its group needs.
+    """Ranks send, in each round, the half of the vector that the other half of their group needs.
 
     The distances are P/2, P/4, ... 1 (as MPICH): at the end each rank holds its block of the
     result. Ranks beyond the largest power of two P = 2^K send their vector to ``i - P`` first,

@@ -19,7 +19,7 @@ from .shared_steps import (
 
 @frozen_dataclass()
 class RecursiveMultiplyingAllreduce(Forwarded, kind="recursive_multiplying_allreduce"):
-    """In each round ranks in groups of k = `radix` send each other the whole vector and combine it.
+    """Ranks in groups of k = `radix` send each other the vector and combine it, round by round.
 
     In round r rank i is with those that differ from it in digit r of their number to the base k. It
     sends k - 1 messages one after the other, without waiting, to those whose digit is larger by 1,

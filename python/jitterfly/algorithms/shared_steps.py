@@ -51,7 +51,7 @@ def block_bytes(message_bytes: int, blocks: int) -> int:
 
 
 def segments_of(message_bytes: int, segment_bytes: int) -> int:
-    """How many segments of at most so many bytes a vector is cut into, at least one."""
+    """The number of segments of at most `segment_bytes` that a vector is cut into, at least one."""
     return max(block_bytes(message_bytes, segment_bytes), 1)
 
 
@@ -128,7 +128,7 @@ def all_sent_first(messages: list[Step]) -> list[Step]:
 
 
 def collective(messages: list[Step]) -> list[Step]:
-    """With the row "start" before them; the last one completes the collective."""
+    """Put the row "start" before messages, the last of which completes the collective."""
     start = Step(OBSERVE, label=START)
     if not messages:
         return [start._replace(redundancy=0)]
@@ -231,7 +231,7 @@ def in_one_row(steps: list[Step], label: str) -> list[Step]:
 def pairwise_steps(
     algorithm: Algorithm, ranks: int, size: int, *, combine: bool = False
 ) -> list[Step]:
-    """In step d rank i sends to ``i + d`` and receives from ``i - d`` (modulo N); d from 1.
+    """The steps d = 1, 2, ...: rank i sends to ``i + d`` and receives from ``i - d`` (modulo N).
 
     Raises
     ------

@@ -31,7 +31,7 @@ _Token = tuple[str, str, int]  # kind ("id", "mark", "end"), text, line
 
 
 def looks_like(text: str) -> bool:
-    """Whether it begins as a digraph does."""
+    """Return whether a text begins as a digraph does."""
     return _START.match(text) is not None
 
 

@@ -84,13 +84,13 @@ class _Node:
     """Of each connected port: the other node and its port, the LID on the line, the line."""
 
     def content(self) -> tuple[object, ...]:
-        """What is said of it, wherever."""
+        """The content of a node's entry, without its place in the file."""
         links = {port: link[:3] for port, link in self.links.items()}
         return self.kind, self.ports, self.guid, links
 
 
 def looks_like(text: str) -> bool:
-    """Whether there is a node as ibnetdiscover prints it."""
+    """Return whether a text has a node as ibnetdiscover prints it."""
     return re.search(r'^(?:Switch|Ca|Hca|Rt)\s+\d+\s+"', text, re.M) is not None
 
 
@@ -139,7 +139,7 @@ def parse(text: str, name: str, tables: str, tables_name: str) -> ParsedNetwork:
 def _reach(
     switch: _Node, tables: Tables, host_of_lid: dict[int, int], name: str, tables_name: str
 ) -> dict[int, list[int]]:
-    """Of a switch's ports, the hosts that they forward to."""
+    """The hosts to which each port of a switch forwards."""
     if switch.guid not in tables:
         raise ValueError(
             f"{tables_name} has no table of switch {shorten(switch.name)} "

@@ -29,7 +29,7 @@ _MOST_BYTES = 2**28
 
 
 class _Read(Topology):
-    """What a map holds of its files. No fields: the files define it, as they were when read."""
+    """The attributes that a map reads from its files: no fields, since the files define them."""
 
     paths: tuple[Path, ...]
     sha256: tuple[str, ...]
@@ -109,7 +109,7 @@ class NetworkMap(_Read, kind="map"):
 
     @property
     def host_names(self) -> tuple[str, ...]:
-        """By the number of the host: of a digraph in alphabetical order, else as in the file."""
+        """The names of the hosts in their order: of a digraph alphabetical, else as in the file."""
         return tuple(self._links.hosts)
 
     @property
@@ -139,7 +139,7 @@ class NetworkMap(_Read, kind="map"):
         return "tables"
 
     def edge_name(self, edge: int) -> str:
-        """What an edge joins, for people."""
+        """The name of an edge for people: what it joins."""
         links = self._links
         return f"{links.name(links.tails[edge])} -> {links.name(links.heads[edge])}"
 

@@ -43,7 +43,7 @@ _NO_MEMORY = "cudaErrorMemoryAllocation"  # in the error of an engine that got t
 
 @frozen_dataclass(eq=False)
 class CongestionResult:
-    """What simulate_congestion found.
+    """The result of `simulate_congestion`.
 
     Attributes
     ----------
@@ -215,7 +215,7 @@ def _programs(case: CongestionCase, histogram: bool) -> list[core.CongestionProg
 
 
 def _samples(words: npt.NDArray[np.int64], rule: str) -> npt.NDArray[np.float64]:
-    """What the engine's words say by a rule; of "level_sync", for one level."""
+    """Take the samples of a rule from the engine's words; of "level_sync", for one level."""
     if rule == "bandwidth":
         return words[:, _INVERSE] / (_ONE * np.maximum(words[:, _MESSAGES], 1))
     return words[:, _COLUMNS[rule]].astype(np.float64)
@@ -261,7 +261,7 @@ def slowdown_percent(
 
 
 def _run_of(result: CongestionResult) -> tuple[int, int, int]:
-    """What two results must share to be of the same placements."""
+    """The values that results of the same placements share."""
     return result.seed, result.first_realization, len(result.samples)
 
 
@@ -316,7 +316,7 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class Realization:
-    """Where the ranks were, what was sent, and how congested it was.
+    """A realization: where the ranks were, what was sent, and how congested it was.
 
     Attributes
     ----------

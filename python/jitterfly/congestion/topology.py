@@ -34,7 +34,7 @@ class Topology(Component, ABC):
     @property
     @abstractmethod
     def routing_name(self) -> str:
-        """How it routes, for tables and pictures."""
+        """The name of the routing, for tables and pictures."""
 
     @abstractmethod
     def give(self, program: core.CongestionProgram, whole: bool = False) -> None:
@@ -50,7 +50,7 @@ def program_on(
     chain: Sequence[int] = (),
     whole: bool = False,
 ) -> core.CongestionProgram:
-    """Of messages between `ranks` ranks; on the other `used` hosts is the perturbing pattern."""
+    """A program of messages between `ranks` ranks; the other `used` hosts perturb them."""
     pairs = np.concatenate([*levels, np.zeros((0, 2), np.uint32)])
     program = core.CongestionProgram(
         hosts=network.hosts,

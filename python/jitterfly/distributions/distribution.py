@@ -133,7 +133,7 @@ class DelayTable:
         return chance if self.largest > 0 else 0.0
 
     def at(self, survival: float) -> int:
-        """About the delay that is exceeded with this probability, in ticks: it may be longer."""
+        """The delay that is exceeded with about this probability, in ticks: it may be longer."""
         times, above = self.line()
         return int(times[max(int(np.searchsorted(above, survival)) - 1, 0)])
 
@@ -285,7 +285,7 @@ def residual(table: DelayTable) -> DelayTable:
 
 
 def _time_at_area(line: Line, probabilities: Floats, sign: float) -> Floats:
-    """Where the area below a survival function, from the line's start on, has such a part of all.
+    """The times at which the area below a survival function reaches these shares of the whole.
 
     Summed from its small end, so that the area is exact there.
     """
@@ -324,7 +324,7 @@ class Distribution(Component, ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """For people, such as "exponential, mean 10 µs"."""
+        """The name for people, such as "exponential, mean 10 µs"."""
 
     @abstractmethod
     def expected(self) -> float:
@@ -344,7 +344,7 @@ class Distribution(Component, ABC):
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any], where: str | None = None) -> Any:
-        """As of any component; tables of distributions among the fields become these, too."""
+        """Make one of a table; tables of distributions among the fields become these, too."""
         if isinstance(table, Mapping):
             place = where or cls.__name__.lower()
             table = {key: _members(value, f"{place}.{key}") for key, value in table.items()}
@@ -372,7 +372,7 @@ class Distribution(Component, ABC):
 
     @_kept
     def residual(self) -> DelayTable:
-        """What is left of it at a random moment inside."""
+        """The distribution of what is left of a time at a random moment inside it."""
         return self.make_residual()
 
     def make_residual(self) -> DelayTable:
@@ -524,7 +524,7 @@ class TypicalTime(Seconds):
 
 
 class PositiveTypicalTime(TypicalTime):
-    """As `TypicalTime`, without 0."""
+    """A `TypicalTime` above 0."""
 
     _positive = True
 
@@ -631,7 +631,7 @@ def read_distribution(
 
 
 def _range_of(value: Any) -> str:
-    """What times there are, where a value is a time that is out of range."""
+    """The range of times, in words, where a value is a time beyond it; else ""."""
     try:
         parse_seconds(value, "")
     except ValueError as error:
@@ -641,7 +641,7 @@ def _range_of(value: Any) -> str:
 
 
 def number_alone(table: Any) -> Any:
-    """Of the table of a distribution with one parameter, that parameter; anything else as it is.
+    """The parameter in the table of a distribution that has only one; anything else as it is.
 
     Examples
     --------

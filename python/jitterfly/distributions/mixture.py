@@ -66,7 +66,7 @@ class Mixture(Distribution, kind="mixture"):
     distributions: Sequence[Distribution]
 
     def warn_of_long(self) -> None:
-        """As of each of its distributions."""
+        """Warn as each of its distributions does."""
         for part in self.distributions:
             part.warn_of_long()
 
@@ -141,7 +141,7 @@ class Mixture(Distribution, kind="mixture"):
 
 
 def _survival(line: Line, at: Floats, side: Literal["left", "right"]) -> Floats:
-    """Of a table's line at times: P(X > t) for the side "right", P(X >= t) for "left"."""
+    """The survival in a line at times: P(X > t) for the side "right", P(X >= t) for "left"."""
     rising, above = line[0][::-1], line[1][::-1]
     after = np.searchsorted(rising, at, side)
     last = len(rising) - 1

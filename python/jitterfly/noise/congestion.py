@@ -200,7 +200,7 @@ def _network_map(
 
 
 def _files_of_network(network: Topology) -> list[tuple[str, Path, str]]:
-    """Of each file of a map its name, where it is, and its SHA-256."""
+    """The name of each file of a map, where it is, and its SHA-256."""
     if not isinstance(network, NetworkMap):
         return []
     named = [name for name in getattr(network, "named", (network.file, network.tables)) if name]

@@ -95,7 +95,7 @@ class PeriodicNoise(HashableByFields, IntervalNoise, kind="periodic"):
             )
 
     def node_ranks(self, ranks: int) -> int:
-        """How many consecutive ranks share a phase, of so many."""
+        """The number of consecutive ranks, of so many, that share a phase."""
         return node_ranks(self.shared, ranks)
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:

@@ -105,7 +105,7 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
         )
 
     def stationary(self) -> tuple[int, Any, Any] | None:
-        """How the engine starts it: 2^64 P(busy at 0), what is left of an interval, of a gap."""
+        """The engine's start: 2^64 P(busy at 0), the rest of an interval, the rest of a gap."""
         if self.start == "fresh":
             return None
         # A duration of 0 is never met, so what would be left of it does not matter.

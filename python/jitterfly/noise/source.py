@@ -30,7 +30,7 @@ Shared = int | str | bool
 
 
 class ExposedWork(NamedTuple):
-    """What noise can hit in one cycle of a rank; times in ticks.
+    """The work that noise can hit in one cycle of a rank; times in ticks.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class ExposedWork(NamedTuple):
 
 
 class Exposure(NamedTuple):
-    """What noise meets in one realization of a case; times in ticks.
+    """A summary of what noise meets in one realization of a case; times in ticks.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Exposure(NamedTuple):
     phases: float = 1.0
 
     def groups(self, shared: Shared) -> int:
-        """How many groups of ranks have draws of their own."""
+        """The number of groups of ranks that have draws of their own."""
         return -(-self.ranks // node_ranks(shared, self.ranks))
 
     def message_draws(self, groups: int) -> float:
@@ -98,7 +98,7 @@ class Exposure(NamedTuple):
         return self.cycles * float(sum(min(groups, n) * times for n, times, _ in self.rounds))
 
     def time_to_hit(self, source: Any, interval: float, *, underway: bool) -> float:
-        """In how long a time an interval may begin that hits work of a group, on average.
+        """The mean length of time in which one interval begins that hits work of a group.
 
         Parameters
         ----------
@@ -143,14 +143,14 @@ class Hits(NamedTuple):
     once: bool = False
 
     def in_part(self, share: float) -> Hits:
-        """Those within a part of the run, or what they delay in it."""
+        """The hits within a part of the run, or what they delay in it."""
         if self.once:
             return self._replace(delay=share * self.delay)
         return self._replace(number=share * self.number)
 
     @classmethod
     def of_draws(cls, draws: float, table: DelayTable) -> Hits:
-        """Of so many draws of a delay, of which some are 0."""
+        """Make hits of `draws` draws of a delay, some of which are 0."""
         chance = table.positive()
         return cls(draws * chance, table.mean() / chance if chance else 0.0)
 
@@ -174,7 +174,7 @@ class Hits(NamedTuple):
 
     @property
     def most(self) -> float:
-        """How much they add to the mean completion, about and at most: the sum of all delays.
+        """The sum of all delays: about what they add to the mean completion at most.
 
         A path from the start to the last rank is at one rank at a time, so that a hit delays it by
         no more than it lasts, also where ranks share it. "About": a delay may push work into
@@ -225,20 +225,22 @@ class Noise(Component, ABC):
 
     @abstractmethod
     def misses(self, exposed: ExposedWork) -> str:
-        """Why it can hit nothing, and what would change that; "" where it can."""
+        """Say why this noise can hit nothing, and what would change that; "" where it can."""
 
     def ignores(self, ranks: int) -> str:
-        """What of it so many ranks leave out, such as recordings that none of them replays."""
+        """Say what of it so many ranks leave out, such as recordings that none of them replays."""
         return ""
 
     @property
     def random(self) -> bool:
-        """Whether anything of it is drawn, so that realizations differ."""
+        """Return whether anything of it is drawn, so that realizations differ."""
         return True
 
     @property
     def draws_each(self) -> tuple[str, ...]:
-        """What has draws of its own: each "message", "cycle", or round of messages ("load")."""
+        """The things that have draws of their own: each "message", "cycle", or round of messages
+        ("load").
+        """
         return ()
 
     def share(self) -> float:
@@ -250,7 +252,7 @@ class Noise(Component, ABC):
         return self.share()
 
     def intervals_in(self, ticks: int) -> float:
-        """About how many intervals there are in so many ticks."""
+        """The approximate number of intervals in so many ticks."""
         return 0.0
 
     def expected_hits(self, exposure: Exposure) -> Hits | None:
@@ -258,26 +260,26 @@ class Noise(Component, ABC):
         return None
 
     def longest_delay(self, work: int) -> int:
-        """How long intervals may delay `work` ticks of CPU work, in ticks."""
+        """The longest delay of `work` ticks of CPU work by intervals, in ticks."""
         return 0
 
     def longest_step_delay(self) -> int:
-        """How many ticks are added to the work of a step, at most."""
+        """The most ticks that are added to the work of a step."""
         return 0
 
     def longest_arrival(self) -> int:
-        """How late a rank may begin a cycle, in ticks."""
+        """The most ticks by which a rank may begin a cycle late."""
         return 0
 
     def longest_under_way(self) -> float:
-        """How long an interval that can be under way at the start lasts, seconds; 0: none can.
+        """The longest that an interval under way at the start can last, seconds; 0: there is none.
 
         Of drawn durations, the mean of those that are met: long ones are under way more often.
         """
         return 0.0
 
     def doubts(self, ranks: int, work: float) -> list[str]:
-        """What a user must know of a recording before trusting its tail, in words.
+        """List, in words, what a user must know of a recording before trusting its tail.
 
         `work` is for how many seconds of CPU time a rank meets it in a realization.
         """
@@ -285,35 +287,35 @@ class Noise(Component, ABC):
 
     @property
     def slows(self) -> bool:
-        """Whether it changes how fast ranks compute and combine."""
+        """Return whether this noise changes how fast ranks compute and combine."""
         return False
 
     @property
     def hastens(self) -> bool:
-        """Whether anything can take less time with it than without noise."""
+        """Return whether anything can take less time with this noise than without it."""
         return False
 
     def longest_slowed(self, work: int, *, ever: bool = False) -> int:
-        """How long a rank may compute or combine what takes `work` ticks at its usual speed.
+        """The longest time for a rank to compute or combine `work` ticks at its usual speed.
 
         With `ever` the bound is never exceeded.
         """
         return work
 
     def lookahead(self) -> int:
-        """How far beyond the time reached so far the engine may look, in ticks."""
+        """The ticks by which the engine may look beyond the time reached so far."""
         return 0
 
     def longest_message_delay(self, transit: int) -> int:
-        """How long a message that takes `transit` ticks is delayed, in ticks."""
+        """The longest delay of a message that takes `transit` ticks, in ticks."""
         return 0
 
     def longest_wait(self, load: int) -> int:
-        """How long other messages may hold one up that each need a link for `load` ticks."""
+        """The longest wait of a message for others that each need a link for `load` ticks."""
         return 0
 
     def identity(self) -> dict[str, Any]:
-        """What of it decides the results, as plain values."""
+        """The plain values that decide the results."""
         values: dict[str, Any] = content_of(self.to_dict())
         for name, default in self.added.items():
             if name in values and values[name] == default:
@@ -527,7 +529,7 @@ def _check_share(sources: Sequence[Noise]) -> None:
 
 
 def longest_work(sources: Sequence[Noise], work: int) -> int:
-    """How long `work` ticks of CPU work may take under all sources, if they are independent."""
+    """The longest time of `work` ticks of CPU work under all sources, if they are independent."""
     total = work + sum(source.longest_step_delay() for source in sources)
     for source in sources:
         total += source.longest_delay(total)
@@ -589,12 +591,12 @@ def check_shared(value: Any) -> Shared:
 
 
 def names_level(shared: Any) -> bool:
-    """Whether a source names a level of a machine."""
+    """Return whether a source's `shared` names a level of a machine."""
     return isinstance(shared, str) and shared != "machine"
 
 
 def node_ranks(shared: Shared, ranks: int) -> int:
-    """How many consecutive ranks share the draws, of so many.
+    """The number of consecutive ranks, of so many, that share the draws.
 
     The last node may have fewer, and fewer ranks than a node has are one node.
     """

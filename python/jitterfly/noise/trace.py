@@ -181,7 +181,7 @@ class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
         return (recording,) if self.resample is None else _resampled((recording,), self.resample)
 
     def recordings_of(self, ranks: int) -> npt.NDArray[np.int32]:
-        """Which of the recordings each rank replays, int32, shape (ranks,)."""
+        """The recording that each rank replays, by its number: int32, shape (ranks,)."""
         number = np.arange(ranks, dtype=np.int64) // (self.ranks_per_part or 1)
         return (number % len(self.replayed())).astype(np.int32)
 
@@ -368,7 +368,7 @@ class Recording(NamedTuple):
 
 
 def _events_of_mean(recordings: Sequence[Recording], work: float) -> float:
-    """On how many equally important detours the mean delay of a collective rests.
+    """The number of equally important detours on which the mean delay of a collective rests.
 
     A detour of duration d delays a rank by d where it begins in one of the `work` seconds that a
     realization has, and by d / 2 on average where it is under way at the start, in d seconds. So of
@@ -433,7 +433,7 @@ def _recording_of_lists(
 
 
 def _no_detours(parts: Sequence[Any], file: str) -> str:
-    """What to do with a file of something else."""
+    """An error message for a file of something other than detours, with what to do."""
     from ..measured import Histogram
 
     if getattr(parts[0], "what", "") == "latency":

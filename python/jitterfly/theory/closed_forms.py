@@ -126,7 +126,7 @@ def loggp_completion(network: LogGOPS, ranks: int, message_bytes: int = 1) -> fl
 
 
 def collective_completion(case: Case) -> float:
-    """When the last rank has the result of the first collective without noise, in seconds.
+    """The time at which the last rank has the first collective's result without noise, in seconds.
 
     With A(b) = CPU of send and receive, way and combining of a message of b bytes, d(b) how long it
     occupies a link (LogGP: ``g + (b - 1) G``, Hockney: ``beta b``), N ranks, P = 2^K the largest
@@ -200,17 +200,17 @@ class Message(NamedTuple):
 
     @property
     def time(self) -> int:
-        """From the start of the send to the end of the receive."""
+        """The time from the start of the send to the end of the receive."""
         return self.send + self.way + self.receive
 
     @property
     def spacing(self) -> int:
-        """From the start of a send to the start of the next one of this rank."""
+        """The time from the start of a send to the start of the next one of this rank."""
         return max(self.send, self.gap)
 
     @property
     def send_interval(self) -> int:
-        """From the start of a send to that of the next, if what is received was there early."""
+        """The time from a send's start to the next one's, if what is received was there early."""
         return max(self.send + self.receive, self.gap)
 
 
@@ -278,7 +278,7 @@ def _down_a_tree(
 
     @cache
     def last(size: int) -> int:
-        """When a subtree of so many ranks is done, whose root has its message at 0."""
+        """The time at which a subtree of `size` ranks is done, if its root has its message at 0."""
         now = latest = 0
         for below in reversed(subtrees(size)):
             # Of children with equal subtrees the last one is the last to be done.
@@ -301,7 +301,7 @@ def _up_a_tree(
 
     @cache
     def last(size: int) -> int:
-        """When the root of a tree of so many ranks has everything."""
+        """The time at which the root of a tree of `size` ranks has everything."""
         busy, there = 0, -LONGEST_TICKS
         for below in subtrees(size):
             for count, under in below:
@@ -341,18 +341,18 @@ def _reduce(case: Case, combine: bool = True) -> int:
 
 
 def _radix(case: Case) -> int:
-    """Of a k-nomial tree; all other trees are binomial."""
+    """The radix of the tree: 2, unless it is k-nomial."""
     algorithm = case.algorithm
     return algorithm.radix if isinstance(algorithm, (KnomialBroadcast, KnomialReduce)) else 2
 
 
 def _scatter(case: Case, subtrees: Callable[[int], _Levels]) -> int:
-    """What the ranks of a subtree get goes to its root."""
+    """The time of a scatter: the root of a subtree gets what is for all its ranks."""
     return _down_a_tree(case.ranks, lambda n: message(case, n * case.message_bytes), subtrees)
 
 
 def _gather(case: Case, subtrees: Callable[[int], _Levels]) -> int:
-    """What the ranks of a subtree put in comes from its root."""
+    """The time of a gather: the root of a subtree sends on what all its ranks put in."""
     return _up_a_tree(case.ranks, lambda n: message(case, n * case.message_bytes), subtrees)
 
 
@@ -379,7 +379,7 @@ def _scatter_allgather(case: Case) -> int:
     block = block_bytes(case.message_bytes, case.ranks)
 
     def scatter(size: int) -> int:
-        """When the last rank of a subtree may send again."""
+        """The time at which the last rank of a subtree may send again."""
         now = latest = 0
         for r in reversed(range(rounds_of(size))):
             below = min(1 << r, size - (1 << r))
@@ -437,7 +437,7 @@ def _reduce_scatter(case: Case) -> int:
 
 
 def _blocks_held(case: Case) -> list[int]:
-    """How many blocks a rank has before each round of doubling, with those of folded ranks."""
+    """The blocks that a rank has before each round of doubling, with those of folded ranks."""
     extra = case.ranks - power_below(case.ranks)
     return [(1 << r) + min(1 << r, extra) for r in range(case.log2_ranks)]
 

@@ -136,7 +136,7 @@ _STEPS, _POINTS = 2**10, 2**14  # of the grid for means that have no closed form
 
 @frozen_dataclass()
 class Residual(Dataclass):
-    """What is left at a random moment of a stationary periodic interruption, or 0 outside.
+    """The rest of a stationary periodic interruption at a random moment, or 0 outside.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ class ReadyTime:
 
 
 class OneRank(ReadyTime):
-    """When any one rank has the result, never when the last one has it.
+    """The time at which any one rank has the result, not the time of the last one.
 
     Bounds are of the same law, on a grid rounded down and up; a value is the middle of both, which
     is an order more accurate than they are.
@@ -163,12 +163,12 @@ class InputTree:
 
     @property
     def one(self) -> Law:
-        """When one rank has the result."""
+        """The law of the time at which one rank has the result."""
         return self.left[-1]
 
     @property
     def ends(self) -> Ticks:
-        """Where the law of one rank has its steps, or the mesh its nodes."""
+        """The times at which the law of one rank has its steps, or the nodes of the mesh."""
         ticks: Ticks = self.one.values if self._mesh is None else self._mesh.nodes
         return ticks
 

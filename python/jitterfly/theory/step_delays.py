@@ -23,7 +23,7 @@ MOST_ROUNDS = 62
 
 @dataclass(frozen=True)
 class RandomDelay:
-    """What one draw of noise adds, in whole ticks.
+    """The delay that one draw of noise adds, in whole ticks.
 
     A delay X that is `delay` with `probability`, and 0 otherwise.
     """
@@ -93,7 +93,7 @@ class CollectiveDelays:
         return [*self.start, *self.send, *self.message, *self.receive]
 
     def at_level(self, level: int) -> list[RandomDelay]:
-        """What a rank's CPU draws between its data of a level and its send from there."""
+        """The delays that a rank's CPU draws between its data of a level and its send there."""
         got = self.start if level == 0 else self.receive
         return [*got, *(self.send if level < self.rounds else ())]
 
