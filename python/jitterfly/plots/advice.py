@@ -127,7 +127,7 @@ def _winners(
 
 
 def _runners_up(axes: Axes, grid: Any, height: float, font: float) -> list[Any]:
-    """How many times as long the second takes, with a colour bar; what its marks mean.
+    """Draw how many times as long the second takes, with a colour bar; return the legend.
 
     `font`: of the numbers; 0 leaves them out.
     """

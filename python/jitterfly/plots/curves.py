@@ -75,7 +75,7 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
 
 
 def _picked(results: Results, group: list[str]) -> list[str]:
-    """As many as a panel can show, targets among them."""
+    """Pick as many observables as a panel can show, targets among them."""
     wanted = {target.column for target in results.study.targets}
     targets = evenly([name for name in group if name in wanted], MOST_LINES)
     others = [name for name in group if name not in wanted]
@@ -85,7 +85,7 @@ def _picked(results: Results, group: list[str]) -> list[str]:
 
 
 def _labels(results: Results, names: list[str], *, of_variants: bool) -> dict[str, str]:
-    """What the line of each observable is called: its variant, where no other has the same one."""
+    """The label of each observable's line: its variant, where no other has the same one."""
     variants = [figures.variant_of(results.study, name) for name in names]
     if of_variants and all(variants) and len(set(variants)) == len(variants):
         return dict(zip(names, variants, strict=True))
@@ -164,7 +164,7 @@ def _banded(cell: CurvePanel) -> int:
 
 
 def _handles(shown: Curves, looks: dict[str, style.Look], crowded: bool) -> list[Any]:
-    """What the lines mean: those of a best T have no 95 % intervals, but sets of T."""
+    """The legend of the lines: those of a best T have no 95 % intervals, but sets of T."""
     known = [(name, f) for row in shown.rows for cell in row for name, line in cell.lines.items()
              for f in line if f is not None]  # fmt: skip
     sets = {name for name, f in known if f.is_set}

@@ -104,7 +104,7 @@ def draw_panels(
 
 
 def _value(results: Results, cell: CellResults) -> Any:
-    """Of a cell, on the axis whose values are the lines."""
+    """The value of a cell on the axis whose values are the lines."""
     return cell.coordinates[results.axis] if results.axis else ""
 
 
@@ -125,7 +125,7 @@ def _line_styles(
 
 
 def _handles(results: Results, looks: dict[Any, dict[str, Any]]) -> list[Any]:
-    """Nothing where there is one line only."""
+    """The legend of the lines, empty where there is one line only."""
     if not results.axis:
         return []
     title = figure_axes.axis_title(results.study, results.axis)

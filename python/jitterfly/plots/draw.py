@@ -34,7 +34,7 @@ FORMATS = (".png", ".pdf", ".svg")
 
 
 def can_draw() -> bool:
-    """Whether matplotlib is there."""
+    """Return whether matplotlib is there."""
     try:
         importlib.import_module("matplotlib")
     except ImportError:

@@ -69,12 +69,12 @@ def _by_unit(results: Results, names: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def _numbers_of(results: Results, name: str) -> list[MainNumbers]:
-    """What is known of an observable, in all cells."""
+    """The main numbers of an observable, in all cells that have it."""
     return [cell.facts[name] for cell in results.cells if name in cell.facts]
 
 
 def _axis_label(results: Results, row: list[str]) -> str:
-    """Of a row: what its axis is."""
+    """The label of a row's axis."""
     known = [f for name in row for f in _numbers_of(results, name)]
     if known and known[0].is_set:
         return "smallest T not told from the best"

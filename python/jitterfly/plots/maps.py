@@ -92,7 +92,7 @@ def shown(value: float, norm: Normalize) -> str:
 
 
 def colour_bar(axes: Axes, norm: Normalize, height: float, *, colours: str = COLOURS) -> None:
-    """What the colours of a map of so many inches mean, beside it."""
+    """Draw a colour bar beside a map of so many inches."""
     figure = axes.figure
     bar = figure.colorbar(
         mpl.cm.ScalarMappable(norm, colours),
@@ -172,7 +172,7 @@ def draw_maps(results: Results, observable: str | None = None) -> Figure:
 
 
 def map_axes(study: Study) -> tuple[str, str]:
-    """What is across and what is upwards: a ratio of times across, as in MS12; else the ranks."""
+    """The axis across and the axis upwards: a ratio of times across, as in MS12; else the ranks."""
     first, second = number_axes(study)[:2]
     ratios = [axis.name for axis in study.axes if axis.rule]
     return (second, first) if second in ratios else (first, second)
@@ -193,7 +193,7 @@ def _panel(axes: Axes, grid: Grid, name: str, norm: Normalize, size: tuple[float
 
 
 def place_ticks(axes: Axes, grid: Grid, size: tuple[float, float]) -> None:
-    """As many of the values as have room beside a map of so many inches."""
+    """Write as many of the values as have room beside a map of so many inches."""
     width, height = size
     letters = max(2 if "^" in text else len(text) for text in grid.x_texts)
     across = _every_nth(len(grid.x_texts), min(9, width / (0.075 * letters + 0.12)))
@@ -208,7 +208,7 @@ def _every_nth(count: int, most: float) -> list[int]:
 
 
 def _span(norm: Normalize) -> float:
-    """By what share the last colour's value is above the first one's; infinite for T, from 0 on."""
+    """The share by which the last colour's value exceeds the first one's; infinite for T from 0."""
     low, high = float(norm.vmin or 0), float(norm.vmax or 0)
     return high / low - 1 if isinstance(norm, LogNorm) else np.inf
 
@@ -243,10 +243,10 @@ def _handles(shown: list[Grid], names: list[str]) -> list[Any]:
 
 
 def hatched_patch(label: str, hatch: str = HATCH) -> Patch:
-    """What cells that are hatched mean."""
+    """The entry of hatched cells in a legend."""
     return Patch(facecolor="white", edgecolor=style.INK, hatch=hatch, linewidth=0.4, label=label)
 
 
 def blank_patch(label: str) -> Patch:
-    """What cells without a colour mean."""
+    """The entry of cells without a colour in a legend."""
     return Patch(facecolor="white", edgecolor="#bbbbbb", linewidth=0.6, label=label)

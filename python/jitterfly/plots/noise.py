@@ -229,7 +229,7 @@ def draw_timeline(axes: Axes, detours: Detours) -> None:
 
 
 def timeline_handles(parts: Sequence[Detours]) -> list[Any]:
-    """What the marks mean, of those that are there."""
+    """The legend of the marks that are there."""
     handles: list[Any] = []
     if any(len(part.starts) > _MOST_POINTS for part in parts):
         handles.append(Patch(color=_COLOURS(0.6), label="many detours (lighter: one)"))
@@ -360,7 +360,7 @@ def draw_bins(
 
 
 def histogram_handles(what: str) -> list[Any]:
-    """What the marks mean."""
+    """The legend of the marks."""
     return [
         Patch(color=style.BLUE, alpha=0.35, label=f"{what} in a bin"),
         Line2D([], [], color=style.ORANGE, linewidth=1.4, label=f"{what} at least as long"),
@@ -402,7 +402,7 @@ def _mark_quantiles(axes: Axes, quantiles: Sequence[dict[str, Any]]) -> None:
 
 
 def _thinned(count: int) -> npt.NDArray[np.int64]:
-    """Which of sorted events a line needs: all of the tail, few of the body."""
+    """The sorted events that a line needs: all of the tail, few of the body."""
     if count <= 4000:
         return np.arange(count)
     above = np.unique(np.geomspace(1, count, 3000).astype(np.int64))
@@ -456,7 +456,7 @@ def _mark_period(axes: Axes, period: dict[str, Any], height: float) -> None:
 
 
 def period_handles() -> list[Any]:
-    """What the marks mean."""
+    """The legend of the marks."""
     return [
         Line2D([], [], color=style.ORANGE, linewidth=1, marker="v", markersize=4,
                label="period, with its part of the detours"),

@@ -103,7 +103,7 @@ def draw_means(axes: Axes, x: FloatsLike, means: Sequence[Estimate | None], **op
 
 
 def is_open(estimate: Estimate) -> bool:
-    """Whether one end of the interval is known, and the other is not."""
+    """Return whether one end of the interval is known, and the other is not."""
     return bool(np.isfinite(estimate.low) != np.isfinite(estimate.high))
 
 
@@ -125,7 +125,7 @@ class Targets:
     def draw(
         self, axes: Axes, x: Sequence[float], name: str, cells: Sequence[CellResults], look: Look
     ) -> None:
-        """Those of the observable `name` at cells, each with its interval."""
+        """Draw the targets of the observable `name` at cells, each with its interval."""
         for column in self._results.targets_of(name):
             facts = [cell.facts.get(column) for cell in cells]
             known = [f for f in facts if f is not None and np.isfinite(f.mean.value)]
@@ -139,12 +139,12 @@ class Targets:
 
     @property
     def handles(self) -> list[Any]:
-        """For a legend."""
+        """The entries of the targets in a legend."""
         return list(self._drawn.values())
 
     @property
     def not_shown(self) -> str:
-        """For a subtitle; empty where all were drawn."""
+        """The targets that are not drawn, for a subtitle; empty where all are."""
         others = [
             t.column
             for t in self._results.study.targets
@@ -154,7 +154,7 @@ class Targets:
 
 
 def of_interval(facts: Sequence[MainNumbers], *, named: bool = True) -> str:
-    """What lines of these show: `mean, 95 % interval`, `mean or p99, 95 % interval`.
+    """Say what lines of these show: `mean, 95 % interval`, `mean or p99, 95 % interval`.
 
     `named`: the line has a name, which says the statistic of a target.
     """
@@ -184,7 +184,7 @@ def _draw_few_runs(axes: Axes, x: Any, facts: Sequence[MainNumbers | None], look
 def legend_handles(
     looks: dict[str, Look], *, bands: bool = True, few_runs: bool = True
 ) -> list[Any]:
-    """What the marks of `draw_series` mean, series by series."""
+    """The legend of the marks of `draw_series`, series by series."""
     handles = [line_handle(look, f"{name}: mean, 95 % interval") for name, look in looks.items()]
     if bands:
         handles += band_handles(looks)
@@ -208,7 +208,7 @@ def band_handles(looks: dict[str, Look]) -> list[Any]:
 
 
 def range_handles(interval: str) -> list[Any]:
-    """What the bars mean where they are not bands, for all series alike."""
+    """The legend of the bars where they are not bands, for all series alike."""
     return [
         Line2D([], [], color=GREY, marker="o", markersize=4, linewidth=1.7, label=interval),
         Patch(facecolor=GREY, alpha=_PALE, linewidth=0,

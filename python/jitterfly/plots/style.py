@@ -70,7 +70,7 @@ def _lines(text: str, letters: int, **options: Any) -> list[str]:
 
 
 def lines_of(text: str) -> int:
-    """How many lines a text has."""
+    """Count the lines of a text."""
     return text.count("\n") + 1
 
 
@@ -106,12 +106,12 @@ def in_unit(value: float, unit: str, among: Sequence[float] = ()) -> str:
 
 
 def _tells(ticks: np.ndarray, digits: int, step: float) -> bool:
-    """Whether rounding to so many digits moves no tick by a noticeable part of a step."""
+    """Return whether rounding to so many digits moves no tick by a noticeable part of a step."""
     return all(abs(float(f"{t:.{digits}g}") - t) <= 0.05 * step for t in ticks) or not step
 
 
 def is_dark(colours: npt.ArrayLike) -> Any:
-    """Whether text on a colour must be white: by its luminance, of red, green and blue last."""
+    """Return whether a colour (red, green, blue last) is so dark that text on it must be white."""
     return np.asarray(colours) @ (0.2126, 0.7152, 0.0722) < 0.45
 
 
@@ -166,12 +166,12 @@ def name_axis(axes: Axes, names: Sequence[str], what: str) -> None:
 
 
 def _letters(text: str) -> int:
-    """Of a tick's text; an exponent is small."""
+    """The width of a tick's text in letters; an exponent is small."""
     return 2 if "^" in text else len(text)
 
 
 def _apart(at: Sequence[float], widths: Sequence[float]) -> list[int]:
-    """Which of some texts can stand in a line: the first, the last, and others that have room."""
+    """Choose the texts that can stand in a line: the first, the last, and others that have room."""
     last = len(at) - 1
     shown = [0]
     for i in range(1, last + 1):
@@ -231,7 +231,7 @@ def log_axis(axes: Axes, unit: str = "", which: str = "y") -> None:
 
 
 def _fits(locator: LogLocator, low: float, high: float, unit: str, width: float) -> bool:
-    """Whether the texts of a locator's ticks have room, at so many inches for each factor of e."""
+    """Return whether the texts of a locator's ticks have room, at `width` inches a factor of e."""
     shown = [tick for tick in locator.tick_values(low, high) if low <= tick <= high]
     widths = [len(in_unit(tick, unit, shown)) * _LETTER for tick in shown]
     at = [width * float(np.log(tick)) for tick in shown]
@@ -244,7 +244,7 @@ def unit_axis(axes: Axes, unit: str) -> None:
 
 
 def wants_log(values: npt.ArrayLike) -> bool:
-    """Whether values need a logarithmic axis: they are positive and span more than `LOG_FROM`."""
+    """Return whether values need a logarithmic axis: positive, they span more than `LOG_FROM`."""
     known = np.asarray(values, dtype=float)
     known = known[np.isfinite(known)]
     return bool(len(known)) and 0 < LOG_FROM * known.min() < known.max()
@@ -266,7 +266,7 @@ def hide(axes: Iterable[Axes]) -> None:
 
 
 def error_bar_lengths(estimates: Iterable[Estimate | None]) -> npt.NDArray[np.float64]:
-    """From values down and up to their ends, shape (2, n), for error bars; 0 for one not known."""
+    """The lengths of error bars down and up, shape (2, n); 0 for an end that is not known."""
     away = [
         (0.0, 0.0) if e is None else (float(e.value - e.low), float(e.high - e.value))
         for e in estimates
@@ -306,7 +306,7 @@ def value_axis(axes: Axes, unit: str, *, linear: bool = False) -> None:
 
 
 def bar_ticks(low: float, high: float, height: float) -> list[float]:
-    """Of a logarithmic colour bar of so many inches: as many round numbers as have room."""
+    """The ticks of a logarithmic colour bar of so many inches: as many round numbers as fit."""
     decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     fine = [1 + 0.1 * i for i in range(90)]
     choices = [fine, (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)]
@@ -350,7 +350,7 @@ RC: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Look:
-    """How one series is drawn; `shift` (in ticks) moves its 30-run marks off the others'.
+    """The look of one series; `shift` (in ticks) moves its 30-run marks off the others'.
 
     `dark` is for the median, which runs inside the band of the same colour.
     """
@@ -393,7 +393,7 @@ _PANEL = 1.2, 0.65  # inches, of the least panel with its ticks
 
 @dataclass(frozen=True)
 class FigureOptions:
-    """What a user asked for in place of a figure's own size (inches) and title."""
+    """The size (inches) and title that a user asked for in place of a figure's own."""
 
     size: tuple[float, float] | None = None
     title: str | None = None
@@ -429,7 +429,7 @@ def check_size(size: Any) -> tuple[float, float]:
 
 
 def size_of(width: float, height: float) -> tuple[float, float]:
-    """What was asked for, or this."""
+    """The size that was asked for, or this one."""
     return _OPTIONS.get().size or (width, height)
 
 
@@ -465,7 +465,7 @@ def mark_no_interval(axes: Axes, x: float, y: float, **options: Any) -> None:
 
 
 def count_left_out(shown: int, count: int, what: str) -> str:
-    """For a subtitle: `6 of 42 cells`; empty where all are shown."""
+    """The count in a subtitle: `6 of 42 cells`; empty where all are shown."""
     return f"{shown:,} of {count:,} {what}" if shown < count else ""
 
 
@@ -473,7 +473,7 @@ _MOST_NAMED = 4  # observables that are left out
 
 
 def observables_left_out(shown: Sequence[str], known: Sequence[str]) -> str:
-    """For a subtitle: `6 of 7 observables (left out: over)`; empty where all are shown."""
+    """The count in a subtitle: `6 of 7 observables (left out: over)`; empty where all are shown."""
     gone = [name.replace("_", " ") for name in known if name not in shown]
     more = ", ..." if len(gone) > _MOST_NAMED else ""
     named = f" (left out: {', '.join(gone[:_MOST_NAMED])}{more})" if gone else ""
@@ -534,7 +534,7 @@ def _check_room(figure: Figure, taken: float) -> None:
 
 
 def _legend_height(lines: list[int], columns: int) -> float:
-    """In inches, of a legend whose entries have so many lines: it is filled column by column."""
+    """The height in inches of a legend, filled column by column, of entries of so many lines."""
     size, larger = divmod(len(lines), columns)
     start, heights = 0, [0.0]
     for column in range(columns):

@@ -33,7 +33,7 @@ def _sources_of_intervals(case: Case) -> list[Any]:
 
 
 def _phases_drawn(case: Case) -> list[bool]:
-    """In which phases of the cycle the intervals are to be drawn: computing, or not, or both."""
+    """The phases of the cycle in which the intervals are drawn: computing, or not, or both."""
     during = {noise.during for noise in _sources_of_intervals(case)}
     if during <= {"all"} or during == {"communication"}:
         return [False] if during else []
@@ -78,7 +78,7 @@ def _draw_messages(axes: Any, messages: list[Message], scale: float) -> None:
 
 
 def _legend(replay: Replay) -> list[Any]:
-    """What the marks in the picture of this replay mean."""
+    """The legend of the marks in the picture of this replay."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -115,7 +115,7 @@ def worst_realization(case: Case, seed: int) -> int:
 
 
 class Summary(NamedTuple):
-    """What a picture shows in numbers: seconds, and how many redundant messages were of use."""
+    """The numbers of a picture: seconds, and how many redundant messages were of use."""
 
     completion: float
     noise_free: float

@@ -68,7 +68,7 @@ _MOST_LISTED = 8  # numbers of a list, in a label
 
 
 def label_of(value: Any) -> str:
-    """What a value is called: a table by its kind and fields."""
+    """The label of a value: a table's is its kind and fields."""
     if isinstance(value, Mapping):
         fields = " ".join(
             f"{key} {label_of(entry)}" for key, entry in value.items() if key != "kind"

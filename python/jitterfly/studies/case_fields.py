@@ -107,7 +107,7 @@ def put(table: dict[str, Any], path: str, value: Any) -> None:
 
 
 def get_path(table: Any, path: str) -> Any:
-    """What is at the dotted `path`; None where there is nothing."""
+    """The value at the dotted `path`; None where there is nothing."""
     for part in path.split("."):
         if isinstance(table, Mapping):
             table = table.get(part)

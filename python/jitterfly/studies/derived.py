@@ -31,10 +31,10 @@ class CaseTime(ABC):
 
     @abstractmethod
     def is_set_by(self, path: str) -> bool:
-        """Whether it can be set by the field at `path`."""
+        """Return whether the field at `path` can set this time."""
 
     def reads(self, path: str) -> bool:
-        """Whether its value depends on the field at `path`."""
+        """Return whether the value of this time depends on the field at `path`."""
         return self.is_set_by(path)
 
     def solve(self, table: dict[str, Any], path: str, wanted: Fraction) -> tuple[Any, Any]:
@@ -104,7 +104,7 @@ class NoiseTime(CaseTime):
         return exact(parse_seconds(value, path, positive=True)) * TICKS_PER_SECOND
 
     def _path(self, table: Mapping[str, Any], by: str) -> str:
-        """Where the time is: in the source that `by` is of, in the periodic one, or in the only."""
+        """The path of the time: in the source of `by`, in the periodic one, or in the only one."""
         sources = table.get("noise", [])
         having = {
             i: next((field for field in self.fields if field in source), self.fields[0])
@@ -199,12 +199,12 @@ def check_rule(rule: Any, by: Sequence[Any], where: str) -> None:
 
 
 def sets_numerator(rule: str, by: str) -> bool:
-    """Whether the field `by` sets the ratio's first time (else: the second)."""
+    """Return whether the field `by` sets the ratio's first time (else: the second)."""
     return TIMES[split_rule(rule)[0]].is_set_by(by)
 
 
 def reads(rule: str, by: Sequence[str], path: str) -> bool:
-    """Whether the ratio depends on the field at `path`, beside the ones that are solved for."""
+    """Return whether the ratio depends on the field at `path`, beside those that are solved for."""
     return path not in by and any(TIMES[name].reads(path) for name in split_rule(rule))
 
 

@@ -84,7 +84,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """For people: `ranks=128, reading=text`."""
+        """The name for people: `ranks=128, reading=text`."""
         return cell_name(self.labels)
 
     @cached_property
@@ -103,12 +103,12 @@ class Cell:
 
     @property
     def of_schedules(self) -> bool:
-        """Whether all its cases are schedules of applications, none a collective."""
+        """Return whether all its cases are schedules of applications, none a collective."""
         return all(isinstance(variant.case, ScheduleCase) for variant in self.variants)
 
     @cached_property
     def noisy(self) -> bool:
-        """Whether realizations of any variant can differ."""
+        """Return whether realizations of any variant can differ."""
         return bool(self._noisy_variants)
 
     @cached_property
@@ -116,7 +116,7 @@ class Cell:
         return frozenset(label for label, case in self.cases.items() if any(random_sources(case)))
 
     def varies(self, family: Family) -> bool:
-        """Whether realizations of an observable can differ: whether a variant of it has noise."""
+        """Return whether realizations of an observable can differ: a variant of it has noise."""
         return any(column.variant in self._noisy_variants for column in family.columns)
 
     def __repr__(self) -> str:
@@ -263,7 +263,7 @@ def _costs(variants: Sequence[VariantCase]) -> tuple[int, int]:
 
 
 def _observed(observables: Iterable[Observable], variants: list[str]) -> dict[str, str]:
-    """What variants observe that are asked for more than the last rank's completion.
+    """The `observe` of variants that are asked for more than the last rank's completion.
 
     "spread": a mean over the ranks. "arrival": that, and when ranks arrive.
     """
@@ -287,7 +287,7 @@ def _check_twice(cell: Cell) -> None:
 
 
 def _coordinate(axis: Axis, value: AxisValue, table: Mapping[str, Any]) -> float | int | str:
-    """Where a value is on its axis: a number if the axis is one of numbers.
+    """The place of a value on its axis: a number if the axis is one of numbers.
 
     A time alone that stands for a distribution is a number, and so is one that the case reads as
     something else, such as a list. So is a point where all are named by different numbers.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class StudyResult(Protocol):
-    """What `Study.run` gives back; a `Store` is one."""
+    """The result of `Study.run`; a `Store` is one."""
 
     path: Path
     study: Study
@@ -56,7 +56,7 @@ class StudyResult(Protocol):
         """An observable in a cell, with its samples."""
 
     def decision(self, cell: Cell) -> Decision:
-        """Which targets are met in a cell."""
+        """The decision in a cell: which targets are met."""
 
     def estimate(self, cell: Cell, name: str, statistic: str, confidence: float = 0.95) -> Estimate:
         """A statistic of an observable in a cell, with its interval."""
@@ -68,7 +68,7 @@ class StudyResult(Protocol):
         """The same as a long table."""
 
     def to_csv(self, path: str | Path | None = None, confidence: float = 0.95) -> str:
-        """That table as CSV."""
+        """The long table as CSV."""
 
     def summary(self, width: int = 80) -> str:
         """The main numbers as tables of text."""
@@ -202,7 +202,7 @@ class Study:
         return head + self.to_toml()
 
     def _changes(self) -> list[str]:
-        """What is not as in the file that it was read from."""
+        """The changes since the study was read from its file."""
         read = self._origin.read
         if read is None:
             return []
@@ -217,12 +217,12 @@ class Study:
 
     @property
     def full(self) -> bool:
-        """Whether the table [full] of that file was applied."""
+        """Return whether the table [full] of the study's file was applied."""
         return self._origin.full
 
     @property
     def where(self) -> str:
-        """What it is called in errors: its file."""
+        """The name of the study in errors: its file."""
         return self._origin.where or f"study {self.name}"
 
     def read_from(self, text: str, full: bool, where: str) -> Study:
@@ -455,7 +455,7 @@ def _read_algorithm(value: Any) -> Any:
 
 
 def _usual_of_replaced_kinds(given: Any, points: Iterable[AxisValue | Variant]) -> set[str]:
-    """Of objects whose kind axes or variants set: usual values of fields that a new kind lacks.
+    """The usual values of fields that a new kind lacks, of objects whose kind axes or variants set.
 
     Nobody wrote them.
     """
@@ -477,7 +477,7 @@ def _usual_of_replaced_kinds(given: Any, points: Iterable[AxisValue | Variant]) 
 
 
 def _along(table: Any, path: str) -> Iterator[Any]:
-    """What lies on the way to a field."""
+    """Yield what lies on the way to a field."""
     for part in path.split("."):
         if isinstance(table, Mapping):
             table = table[part]
@@ -569,7 +569,7 @@ def value_text(value: Any, unit: str) -> str:
 
 
 def shown_labels(study: Study, cell: Cell) -> tuple[str, ...]:
-    """Where a cell is on each axis, for people: values with their units, others by their names.
+    """The place of a cell on each axis, for people: values with their units, others by their names.
 
     A value of a derived axis that has a name of its own has its ratio beside it: `0.001 (D / P)`.
     """

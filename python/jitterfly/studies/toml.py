@@ -76,7 +76,7 @@ else:
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """What a TOML text holds; ValueError if it is none."""
+    """Read a TOML text, or raise ValueError if it is none."""
     try:
         return tomllib.loads(text)
     except ValueError as error:  # tomllib's own, and an integer of thousands of digits
@@ -86,7 +86,7 @@ def read_toml(text: str) -> dict[str, Any]:
 
 
 def _something_else(text: str) -> str:
-    """What a text is that is none of TOML, where it is a file of ours, or a schedule; else ""."""
+    """Say what a text is that is not TOML, if it is a file of ours or a schedule; else ""."""
     from ..measured.formats import HEAD_BYTES, known_for
 
     if text.startswith("# jitterfly noise"):
@@ -227,7 +227,7 @@ def load_case(path: str | Path) -> Case:
 
 
 def holds_study(path: str | Path) -> bool:
-    """Whether a TOML file is meant as a study, not as one case; errors are left to who loads it."""
+    """Return whether a TOML file is meant as a study, not as one case, whatever its errors."""
     try:
         table = read_toml(read_text(path))
     except (ValueError, RecursionError):
@@ -304,7 +304,7 @@ class Shipped(NamedTuple):
 
 
 def shipped_folder() -> Path:
-    """Where the studies are: in the package, or in the checkout that the package is used from.
+    """The folder of the studies: in the package, or in the checkout that the package is used from.
 
     Raises
     ------

@@ -97,7 +97,7 @@ def check_names(study: Any) -> None:
 
 
 def groups_of(study: Any) -> Groups:
-    """For every axis and the variants: the paths that each of its points sets."""
+    """The paths that each point sets, for every axis and the variants."""
     groups: Groups = {
         f"axes.{axis.name}": [[*point.settings, *axis.by] for point in axis.values]
         for axis in study.axes
@@ -262,7 +262,7 @@ def why_absent_at(observable: Observable, cell: Cell) -> str:
 
 
 def _missing(select: Select, cells: Sequence[Cell]) -> str:
-    """What none of its cells has; "" where it is not one thing alone."""
+    """Say what none of the cells has; "" where it is not one thing alone."""
     rows = [
         row
         for cell in cells

@@ -111,7 +111,7 @@ _BATCH_BYTES = 2**25  # samples in one batch: they wait in memory, twice for eac
 
 
 class BatchSizer:
-    """How fast batches are: what the first one of a cell goes by."""
+    """The speed of the batches so far, which decides the size of a cell's first batch."""
 
     def __init__(self, batch_seconds: float):
         self.batch_seconds = batch_seconds
@@ -143,7 +143,7 @@ class CellRun:
 
     @property
     def done(self) -> bool:
-        """Whether nothing more is to be run."""
+        """Return whether nothing more is to be run."""
         return bool(self.failed) or (self.decision is not None and self.decision.next is None)
 
     def look(self) -> None:

@@ -84,7 +84,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """From `i/n`, 1 <= i <= n."""
+        """Parse `i/n`, 1 <= i <= n."""
         given = text.strip() if isinstance(text, str) else ""
         match = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", given)
         if not match or not 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:
@@ -130,7 +130,7 @@ class Shard:
         return [cell for cell in cells if cell.index in mine]
 
     def folder(self, out: Path) -> Path:
-        """Where its store is: a folder in that of the study."""
+        """The folder of the shard's store, in that of the study."""
         return out / f"shard-{self.index}-of-{self.count}"
 
 
@@ -175,7 +175,7 @@ class RunProgressLine(ProgressLine):
         self.close()
 
     def step(self, run: CellRun, realizations: int) -> None:
-        """So many more realizations of a cell are stored."""
+        """Add realizations of a cell that are stored now."""
         cell = run.cell
         self.realizations += realizations
         self.work_done += float(realizations) * cell.work
@@ -534,7 +534,7 @@ def _warn_of_butterfly(cells: Sequence[Cell]) -> None:
 
 
 def _kept_cells(runs: Sequence[CellRun], out: Path) -> str:
-    """Of a run that is stopped."""
+    """Say what is kept of a run that is stopped."""
     kept = sum(one.done and not one.failed for one in runs)
     if kept == len(runs):
         return f"all {kept} cells are finished and kept in {out}; the same command does the rest"

@@ -62,7 +62,7 @@ class Pool(Executor):
             thread.start()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """As every executor's."""
+        """Submit a call, as every executor does."""
         if self._closed:
             raise RuntimeError("this pool is shut down")
         future: Future[Any] = Future()
@@ -70,7 +70,7 @@ class Pool(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """As every executor's."""
+        """Shut down, as every executor does."""
         if not self._closed:
             self._closed = True
             if cancel_futures:
@@ -105,7 +105,7 @@ class Pool(Executor):
             self.kill()
 
     def pids(self) -> list[int]:
-        """Of the workers that run."""
+        """The process ids of the workers that run."""
         return [process.pid for process in self._processes.values() if process.pid]
 
     def _cancel(self) -> None:
@@ -178,7 +178,7 @@ class Pool(Executor):
             process.join()
 
     def _reap(self, number: int) -> str:
-        """How the process of worker `number` ended; "" where there is none."""
+        """Wait for the process of worker `number`, and say how it ended; "" where there is none."""
         process = self._processes.get(number)
         if process is None:
             return ""
@@ -272,7 +272,7 @@ class InProcess(Executor):
     num_workers = 1
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """As every executor's, but the future is done."""
+        """Run a call as it is submitted, so that its future is done."""
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -282,7 +282,7 @@ class InProcess(Executor):
 
 
 def check_workers(workers: str | int | None, backend: str, threads: int | None) -> str | int | None:
-    """What `workers` means here: None (this process), "mpi", "gpus", "sockets" or a number.
+    """Turn `workers` into None (this process), "mpi", "gpus", "sockets" or a number.
 
     Raises
     ------
@@ -333,7 +333,7 @@ def backend_of(workers: str | int | None, backend: str) -> str:
 
 
 def depth(executor: Executor) -> int:
-    """How many batches to have in flight: one in work and one waiting for each worker."""
+    """The number of batches to have in flight: one in work and one waiting for each worker."""
     if isinstance(executor, InProcess):
         return 1
     for name in ("num_workers", "_max_workers"):
@@ -410,12 +410,12 @@ def check_not_copies() -> None:
 
 
 def _mpi_world() -> bool:
-    """Whether this is rank 0 of several processes under `python -m mpi4py.futures`."""
+    """Return whether this is rank 0 of several processes under `python -m mpi4py.futures`."""
     return _under_mpi() and sys.modules["mpi4py.MPI"].COMM_WORLD.Get_size() > 1
 
 
 def _under_mpi() -> bool:
-    """Whether this is rank 0 under `python -m mpi4py.futures`.
+    """Return whether this is rank 0 under `python -m mpi4py.futures`.
 
     Nothing is imported to find out: importing mpi4py.MPI would start MPI.
     """

@@ -34,7 +34,7 @@ _SHARED = 256  # files of records, where cells share them
 
 @dataclass(frozen=True)
 class Range:
-    """From what is taken if all targets are met at the first look, to what the budget allows."""
+    """A range: from all targets met at the first look to all that the budget allows."""
 
     low: float
     high: float
@@ -42,7 +42,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a run from nothing takes in one process.
+    """The cost of a run from nothing in one process.
 
     Attributes
     ----------
@@ -76,8 +76,8 @@ class Forecast:
 
 @dataclass(frozen=True)
 class _Trial:
-    """Of a cell: rank-rounds of a realization; seconds that it takes whatever its realizations,
-    and for each rank-round; bytes of a sample in its record.
+    """A trial of a cell: rank-rounds of a realization; seconds that it takes whatever its
+    realizations, and for each rank-round; bytes of a sample in its record.
     """
 
     work: float
@@ -161,7 +161,7 @@ def forecast(
 
 
 def _expected_looks(cell: Cell) -> float:
-    """At a cell's data until its budget is spent; they double from one to the next."""
+    """The number of looks at a cell's data until its budget is spent; each has twice the data."""
     return 1.0 if cell.least == cell.limit else 2 + math.log2(cell.limit / cell.least)
 
 
@@ -203,7 +203,7 @@ def _run_trial(store: Store, cell: Cell, backend: str, threads: int | None) -> _
 def _run_seconds(
     store: Store, cell: Cell, first: int, count: int, backend: str, threads: int | None
 ) -> float:
-    """What it takes to run and store so many realizations."""
+    """Run and store so many realizations, and return the seconds that it took."""
     started = time.perf_counter()
     batch = Batch(cell, store.study.seed, first, count, None, backend, threads)
     store.append(cell, first, run_batch(batch).ticks, None, count)
@@ -211,7 +211,7 @@ def _run_seconds(
 
 
 def _look_seconds(store: Store, cell: Cell, realizations: int) -> float:
-    """What it takes to look at so many: of many observables, such as of each cycle, some tell."""
+    """The seconds of a look at `realizations`; of many observables, some are timed for all."""
     families = list(store.families(cell).values())
     some = families[:: math.ceil(len(families) / _LOOKED)] if families else []
     started = time.perf_counter()
@@ -230,7 +230,7 @@ def _statistics(study: Study) -> list[str]:
 
 
 def _memory(cells: Sequence[Cell], threads: int | None) -> float:
-    """What this process has now, and the largest cell's realizations in flight and samples."""
+    """The memory of this process now, and of the largest cell's realizations and samples."""
     now = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
     if not cells:
         return now
