@@ -59,7 +59,7 @@ class UnusedGPUWarning(RuntimeWarning):
 
 
 class _Process:
-    """What this process knows about CUDA in it."""
+    """The state of CUDA in this process."""
 
     asked = False  # the driver was asked once, so that it answers at once
     started = False  # CUDA runs in this process
@@ -76,7 +76,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def gpu_present(devices: Path | None = None, environment: Mapping[str, str] | None = None) -> bool:
-    """Whether the NVIDIA driver offers this process a GPU. CUDA is not started to find out.
+    """Return whether the NVIDIA driver offers this process a GPU, without a start of CUDA.
 
     No GPU is offered where `CUDA_VISIBLE_DEVICES` hides all, or where the device files may not be
     opened, as in a job of a batch system that has not asked for a GPU.
@@ -113,7 +113,7 @@ def driver_version() -> tuple[int, int] | None:
 
 
 def gpu_problem() -> str:
-    """Why this process can not use a GPU, and what mends it where there is one; "" if it can.
+    """Say why this process can not use a GPU, and what mends it where there is one; "" if it can.
 
     The first call starts CUDA. Where this build has no machine code for the GPU, the driver
     compiles it then, for some seconds; Ctrl-C is heard.
@@ -129,7 +129,7 @@ def gpu_problem() -> str:
 
 
 def gpu_devices() -> list[dict[str, Any]]:
-    """What is known of each GPU that this process can use."""
+    """The facts on each GPU that this process can use."""
     return [] if gpu_problem() else [dict(device) for device in core.devices()]
 
 
@@ -148,7 +148,7 @@ def _cuda_status() -> str:
 
 
 def gpu_remedy(status: str, build: Mapping[str, str], driver: tuple[int, int] | None) -> str:
-    """What would let this process use the GPU that is there; "" where that is not known.
+    """Say what would let this process use the GPU that is there; "" where that is not known.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def _update_driver(major: int) -> str:
 
 
 def _reinstall_for(driver: tuple[int, int], without_off: bool = False) -> str:
-    """How to install for this machine: pip fetches a compiler for new drivers only."""
+    """Say how to install for this machine: pip fetches a compiler for new drivers only."""
     advice = "reinstall jitterfly on this machine"
     if without_off:
         advice += " without JITTERFLY_CUDA=OFF"
@@ -263,7 +263,7 @@ def check_backend(backend: str, threads: int | None = None) -> None:
 
 
 def takes_gpu(backend: str, threads: int | None) -> bool:
-    """Whether this process shall use a GPU, memory permitting; `check_backend` let both through.
+    """Return whether to use a GPU, memory permitting; `check_backend` let both through.
 
     Warns
     -----
@@ -285,7 +285,7 @@ def check_run(
     progress: Callable[[int, int], object] | None,
     first_realization: int,
 ) -> tuple[int, int, int]:
-    """What every `simulate` checks of its arguments; gives the first two and the last."""
+    """Check the arguments that every `simulate` has; return the first two and the last."""
     realizations = read_count(realizations, "realizations", 1, MOST_REALIZATIONS)
     name, most = "first_realization", MOST_REALIZATIONS - realizations
     first_realization = check_integer(first_realization, name, 0, most)
@@ -308,7 +308,7 @@ def check_draw(seed: int, realization: int) -> tuple[int, int]:
 def reporting(
     progress: Callable[[int, int], object] | None, realizations: int, backend: str
 ) -> Iterator[Callable[[int], None] | None]:
-    """What an engine calls with the realizations done, or None; around its run.
+    """Give the function that an engine calls with the realizations done, or None, around its run.
 
     Raises
     ------
@@ -385,7 +385,7 @@ def choose_backend(
 def _device_problem(
     program: core.Program, realizations: int, held: int, available: int | None
 ) -> str:
-    """Why the device can not run it now; "" if it can."""
+    """Say why the device can not run the program now; "" if it can."""
     try:
         memory.check_memory(
             held + _host_loads(program, realizations),

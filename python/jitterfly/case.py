@@ -71,7 +71,7 @@ OBSERVE_CHOICES = ("completion", "spread", "arrival", "rounds", "rank 0")
 
 
 class AnyCase(Protocol):
-    """What a study simulates: a `Case`, or an application's schedule (`schedule.ScheduleCase`).
+    """The workload of a study: a `Case`, or an application's schedule (`schedule.ScheduleCase`).
 
     What else a study asks of it are functions with a version for each (`functools.singledispatch`):
     `doubts`, `exposed`, `why_speed_is_idle`, `program.observation_names`, `program.completions`,
@@ -85,7 +85,7 @@ class AnyCase(Protocol):
 
     @property
     def network(self) -> Network:
-        """What a message costs."""
+        """The network, which decides what a message costs."""
 
     @property
     def noise(self) -> tuple[Noise, ...]:
@@ -97,15 +97,15 @@ class AnyCase(Protocol):
 
     @property
     def speed(self) -> Speed | None:
-        """By which factor ranks take longer."""
+        """The factors by which ranks take longer."""
 
     @property
     def cycles(self) -> int:
-        """How often it is repeated in a realization."""
+        """The number of repetitions in a realization."""
 
     @property
     def observe(self) -> str:
-        """What is reported of each realization."""
+        """The name of what is reported of each realization."""
 
     def __hash__(self) -> int:
         """Results of a case are cached under it: equal cases have equal hashes."""
@@ -114,7 +114,7 @@ class AnyCase(Protocol):
         """Plain values, for TOML and JSON."""
 
     def identity(self) -> dict[str, Any]:
-        """What of it decides the results, as plain values: files by their content, not by name."""
+        """The plain values that decide the results: files by their content, not by name."""
 
 
 def own_parts(case: AnyCase) -> list[Component]:
@@ -123,7 +123,7 @@ def own_parts(case: AnyCase) -> list[Component]:
 
 
 def content_of_own(case: AnyCase) -> dict[str, dict[str, str]]:
-    """What a user's classes in a case do, for its identity; nothing where it has none.
+    """The content of a user's classes in a case, for its identity; empty where it has none.
 
     Kind and fields do not tell it: its author may have changed a method. Of an algorithm it is a
     digest of the steps, of a distribution one of the table.
@@ -275,11 +275,11 @@ class Case:
 
     @property
     def is_even(self) -> bool:
-        """Whether all ranks arrive at once and are equally fast."""
+        """Return whether all ranks arrive at once and are equally fast."""
         return self.arrival is None and self.speed is None
 
     def rank_delays(self) -> npt.NDArray[np.int64] | None:
-        """How late each rank is, in ticks: shape (1 or cycles, ranks); None: not at all."""
+        """The lateness of each rank, in ticks: shape (1 or cycles, ranks); None: none is late."""
         return None if self.arrival is None else self.arrival.delays(self.ranks, self.cycles)
 
     def rank_work(self) -> npt.NDArray[np.int64] | None:
@@ -291,12 +291,12 @@ class Case:
 
     @property
     def is_routed(self) -> bool:
-        """Whether messages share links, so that what each costs depends on the others."""
+        """Return whether messages share links, so that what each costs depends on the others."""
         return any(isinstance(noise, Congestion) for noise in self.noise)
 
     @property
     def draws_speeds(self) -> bool:
-        """Whether ranks differ in their speed by draws."""
+        """Return whether ranks differ in their speed by draws."""
         return any(isinstance(noise, SpeedNoise) for noise in self.noise)
 
     @property
@@ -329,7 +329,7 @@ class Case:
         return values
 
     def identity(self) -> dict[str, Any]:
-        """What of it decides the results, as plain values: files by their content, not by name.
+        """The plain values that decide the results: files by their content, not by name.
 
         Under the field names of the first version, so that its records are found.
         """
@@ -348,7 +348,7 @@ class Case:
         return _hashed_names(values) | numbered | content_of_own(self)
 
     def _draws_by_step(self) -> bool:
-        """Whether any noise draws under other numbers than in the first version.
+        """Return whether any noise draws under other numbers than in the first version.
 
         There, cycle c began at c times the numbers of a cycle, for congestion at c times its
         rounds.
@@ -611,7 +611,7 @@ def _check_messages(case: Case) -> None:
 
 
 def _shortest_work(case: Case) -> int:
-    """What a compute phase takes at least, in ticks."""
+    """The shortest time of a compute phase, in ticks."""
     if case.draws_speeds:
         return 0
     own = case.rank_work()
@@ -696,7 +696,7 @@ def _exposed_in_collective(case: Case) -> ExposedWork:
 
 
 def _exposed_work(case: Case, *, trailing: bool) -> ExposedWork:
-    """What a rank does in one cycle, with the CPU time of `trailing` forwards or without it."""
+    """The work of a rank in one cycle, with the CPU time of `trailing` forwards or without it."""
     total = 0
 
     def count(start: int, work: int) -> int:
@@ -724,7 +724,7 @@ def _combining(cycle: Cycle) -> int:
 
 
 def _remedy(case: Case) -> str:
-    """What would give the CPU work in the collective of a case."""
+    """Say what would give the collective of a case CPU work."""
     if case.ranks == 1:
         return "more ranks"
     if isinstance(case.network, LogGOPS):
@@ -737,14 +737,14 @@ def _remedy(case: Case) -> str:
 
 
 def delays(noise: Noise, case: AnyCase) -> bool:
-    """Whether this noise of the case can delay anything in it."""
+    """Return whether this noise of the case can delay anything in it."""
     work = exposed(case, noise)
     return _longest_delay(noise, work) > 0 and not noise.misses(work)
 
 
 @lru_cache(maxsize=256)  # every look at the data of a cell asks
 def random_sources(case: AnyCase) -> tuple[bool, ...]:
-    """For each source of the case, whether it acts, and otherwise in another realization."""
+    """Return whether each source of the case acts, and otherwise in another realization."""
     return tuple(noise.random and delays(noise, case) for noise in case.noise)
 
 
@@ -823,7 +823,7 @@ def warn_of_idle_sources(
 
 @singledispatch
 def doubts(case: AnyCase) -> list[str]:
-    """What its measured noise leaves open, in words."""
+    """List, in words, what the measured noise of a case leaves open."""
     assert isinstance(case, Case), f"no version for {type(case).__name__}"
     if not any(isinstance(one, TraceNoise) for one in case.placed_noise):
         return []
@@ -836,7 +836,7 @@ def doubts(case: AnyCase) -> list[str]:
 def doubts_of(
     noise: Iterable[Noise], network: Network, ranks: int, work: Mapping[str, float]
 ) -> list[str]:
-    """What measured sources leave open, in words, of a rank's work by phase, in ticks."""
+    """List, in words, what measured sources leave open of a rank's work by phase, in ticks."""
     node = 1
     if isinstance(network, Hierarchy) and network.placement == "block":
         node = next(iter(network.spans), 1)
@@ -856,7 +856,7 @@ def warn_of_doubts(told: Iterable[str]) -> None:
 
 @singledispatch
 def why_speed_is_idle(case: AnyCase) -> str:
-    """Why a rank's speed lengthens no CPU time; "" where it does."""
+    """Say why a rank's speed lengthens no CPU time; "" where it does."""
     assert isinstance(case, Case), f"no version for {type(case).__name__}"
     # A speed acts on compute phases, and on combining.
     if _combining(case.lowered) > 0 or to_ticks(case.compute_time) > 0:

@@ -98,7 +98,7 @@ def _undelayed(start: int, work: int) -> int:
 
 
 def is_symmetric(steps: Sequence[Step], ranks: int, forward: int) -> bool:
-    """Whether all ranks act alike in every step; `forward` is the CPU time of a FORWARD.
+    """Return whether all ranks act alike in every step; `forward` is the CPU time of a FORWARD.
 
     On other numbers than powers of two a rank without a partner in a step of the hypercube sits it
     out; of a FORWARD it is then spared the CPU time.
@@ -190,7 +190,7 @@ class CostTable(NamedTuple):
     combines: tuple[int, ...] = ()
 
     def costs(self) -> list[MessageCosts | None]:
-        """For each step; where its messages differ, the highest of each cost."""
+        """The costs of each step; where its messages differ, the highest of each cost."""
         highest = {}
         for own in set(self.of_step) - {()}:
             each_cost = zip(*(self.entries[i] for i in own), strict=True)
@@ -207,7 +207,7 @@ class CostTable(NamedTuple):
 
     @property
     def differs_within_steps(self) -> bool:
-        """Whether there is a step whose messages have different costs."""
+        """Return whether there is a step whose messages have different costs."""
         return any(len(own) > 1 for own in self.of_step)
 
 
@@ -281,7 +281,7 @@ class Cycle:
 
     @cached_property
     def message_work(self) -> tuple[int, int, int]:
-        """Of a rank in all MESSAGE steps, at most: CPU time, longest way, messages received."""
+        """The most of a rank in all MESSAGE steps: CPU time, longest way, messages received."""
         work = way = receptions = 0
         for step, cost in zip(self.steps, self.table.costs(), strict=True):
             if cost is not None and step.kind == MESSAGE:
@@ -336,7 +336,7 @@ def _as_messages(steps: list[Step], ranks: int, message_bytes: int) -> list[Step
 
 
 class _Messages:
-    """What messages cost, by their class.
+    """The costs of messages, by their class.
 
     That is the level that one crosses, its receiver's speed, and how many share a card with it.
     """
@@ -364,13 +364,13 @@ class _Messages:
 
     @property
     def combines_unevenly(self) -> bool:
-        """Whether ranks can differ in the time in which they combine the vector."""
+        """Return whether ranks can differ in the time in which they combine the vector."""
         if len(self._factors) == 1 and not self._drawn_speeds:
             return False
         return any(network.costs(self._bytes).combine for network in self._networks)
 
     def costs_of_hypercube(self) -> Costs:
-        """Of its messages, whose receivers all combine at one speed."""
+        """The costs of the hypercube's messages, whose receivers all combine at one speed."""
         costs = self._network.costs(self._bytes)
         if self._speed_of is None or len(self._factors) > 1:
             return costs
@@ -397,7 +397,7 @@ class _Messages:
         return pairs, classes
 
     def _level_factor_sharers(self, of_class: int) -> tuple[int, int, int]:
-        """What a class consists of: level, place of the receiver's speed, messages at a card."""
+        """The parts of a class: level, place of the receiver's speed, messages at a card."""
         others_and_factor, level = divmod(of_class, len(self._networks))
         others, factor = divmod(others_and_factor, len(self._factors))
         return level, factor, others + 1

@@ -32,7 +32,7 @@ def names(group: str) -> list[str]:
 
 
 def load(group: str, name: str) -> Any:
-    """What a package added to a group under a name.
+    """Load what a package added to a group under a name.
 
     Raises
     ------
@@ -43,5 +43,5 @@ def load(group: str, name: str) -> Any:
 
 
 def judges() -> list[Any]:
-    """Those who judge claims."""
+    """The judges of claims."""
     return [load(JUDGES, name) for name in names(JUDGES)]

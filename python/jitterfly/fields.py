@@ -63,12 +63,12 @@ def as_integer(value: Any) -> int | None:
 
 
 def is_real_number(value: Any) -> bool:
-    """Whether it is a number of Python; bool is none."""
+    """Return whether a value is a number of Python, not a bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number of Python or NumPy; bool and intervals of time are none."""
+    """Return whether a value is a number of Python or NumPy, not a bool or an interval of time."""
     number = isinstance(value, (int, float, np.integer, np.floating))
     return number and not isinstance(value, (bool, np.timedelta64))
 
@@ -281,7 +281,7 @@ def _listing(values: Sequence[Any], show: Callable[[Any], str]) -> str:
 
 
 def _digest(values: Sequence[Any]) -> str:
-    """What identifies the values of a long list, where the text is kept as a record."""
+    """A digest of the values of a long list, where the text is kept as a record."""
     if len(values) <= _MOST_LISTED:
         return ""
     whole = repr(_plain(tuple(values)) if isinstance(values[0], Component) else values)
@@ -338,7 +338,7 @@ class Dataclass:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 def frozen_dataclass(*, eq: bool = True, kw_only: bool = False) -> Callable[[type[_T]], type[_T]]:
-    """As ``dataclass(frozen=True)``; a descriptor's type alone declares a required field.
+    """Make a ``dataclass(frozen=True)``; a descriptor's type alone declares a required field.
 
     ``alpha: Seconds`` is required, ``gamma: Seconds = Seconds(0.0)`` is not. A type checker takes
     any value in the class for a default, so that a required field must have none; the descriptor
@@ -444,7 +444,7 @@ class Component(Dataclass):
         return values
 
     def short_dict(self) -> dict[str, Any]:
-        """As `to_dict`, without fields that have their defaults; of what it holds as well."""
+        """The dict of `to_dict` without fields that have their defaults, also in what it holds."""
         values = self.to_dict()
         self.leave_out_defaults(values)
         return values
@@ -501,7 +501,7 @@ class Component(Dataclass):
 
     @classmethod
     def _advice_on(cls, key: Any) -> str:
-        """What may be meant by a key that a kind does not have."""
+        """Say what may be meant by a key that a kind does not have."""
         if key in cls.other_words:
             return f" ({cls.other_words[key]})"
         kinds = [

@@ -64,7 +64,7 @@ class FileField(Converted[str | Path, FileName]):
 
 @contextmanager
 def files_from(folder: Path, copies: Path | None = None) -> Iterator[None]:
-    """Within it, names of files are relative to `folder`; `copies` holds some (`copy_name`)."""
+    """Make names of files relative to `folder` within it; `copies` holds some (`copy_name`)."""
     token = _FOLDERS.set((folder, copies))
     try:
         yield
@@ -73,12 +73,12 @@ def files_from(folder: Path, copies: Path | None = None) -> Iterator[None]:
 
 
 def current_folders() -> _Folders:
-    """What `files_from` was last told."""
+    """The folders that `files_from` set last."""
     return _FOLDERS.get()
 
 
 def copy_name(file: str) -> str:
-    """What a copy of the file that a study calls `file` is named: ``alps-0f3c9a1b.out``."""
+    """The name of a copy of the file that a study calls `file`: ``alps-0f3c9a1b.out``."""
     path = Path(file)
     return f"{path.stem}-{hashlib.sha256(file.encode()).hexdigest()[:8]}{path.suffix}"
 
@@ -155,7 +155,7 @@ def warn_of_distrust(measured: Measured, name: str) -> None:
 
 @lru_cache(maxsize=16)
 def read(path: Path, sha256: str) -> Measured:
-    """What is in a file with this content.
+    """Read a file with this content.
 
     Raises
     ------

@@ -41,7 +41,7 @@ _UNDER_WAY = (
 
 
 class Goal(NamedTuple):
-    """What `goal_schedule` gives: the GOAL text, LogGOPSim's options, and what is not the same.
+    """The result of `goal_schedule`: the GOAL text, LogGOPSim's options, and what is not the same.
 
     `network` is that of the case, not rounded, for jitterfly itself to run the schedule on.
     """
@@ -233,7 +233,7 @@ def check_expressible(case: Case, steps: list[Step]) -> None:
 
 
 def _order_matters(case: Case, steps: list[Step]) -> bool:
-    """Whether it can matter in which order a rank takes messages: they cost it some time.
+    """Return whether it can matter in which order a rank takes messages: they cost it some time.
 
     Where ranks are alike and start together, messages arrive in the order of the algorithm. But
     with several under way at once some may arrive while a rank still sends.

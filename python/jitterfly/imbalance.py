@@ -64,7 +64,7 @@ class Arrival(Component, ABC):
 
     @abstractmethod
     def delays(self, ranks: int, cycles: int) -> Ticks:
-        """How late each rank is.
+        """The lateness of each rank.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class GivenArrival(Arrival, kind="given"):
 
 @frozen_dataclass()
 class FileArrival(Arrival, kind="file"):
-    """As `GivenArrival`, from a text file: a line a cycle, a number a rank, seconds.
+    """An arrival as `GivenArrival` from a text file: a line a cycle, a number a rank, seconds.
 
     Numbers are separated by blanks or commas; what follows # in a line is a comment. One line is
     for all cycles.

@@ -44,7 +44,7 @@ _LAUNCHERS = (
 
 
 def task(environment: Mapping[str, str] | None = None) -> tuple[int, int] | None:
-    """Which process of a parallel job step this is: its rank and how many there are.
+    """The rank of this process in a parallel job step, and how many processes there are.
 
     None where it is the only one. Slurm's batch script counts as one, whatever its job has.
 
@@ -63,7 +63,7 @@ def task(environment: Mapping[str, str] | None = None) -> tuple[int, int] | None
 
 
 def world_size(environment: Mapping[str, str] | None = None) -> int | None:
-    """How many processes the launcher started on all machines; None where it does not say."""
+    """The number of processes that the launcher started on all machines; None if it is not said."""
     return next(_numbers(environment, *(launcher.size for launcher in _LAUNCHERS)), None)
 
 
@@ -79,7 +79,7 @@ def local_rank(environment: Mapping[str, str] | None = None) -> int | None:
 
 
 def local_size(environment: Mapping[str, str] | None = None) -> int | None:
-    """How many processes the launcher started on this machine; None where it does not say."""
+    """The number of processes that the launcher started on this machine; None if it is not said."""
     size = next(_numbers(environment, *(launcher.local_size for launcher in _LAUNCHERS)), None)
     environment = os.environ if environment is None else environment
     if size is None and "SLURM_LOCALID" in environment:  # "4" or, over several nodes, "4(x2)"

@@ -34,7 +34,7 @@ def check_memory(needed: int, what: str, available: int | None, place: str = "me
 
 @contextmanager
 def check_allocation(what: str) -> Iterator[None]:
-    """Within it, an allocation of `what` that fails raises ValueError."""
+    """Raise ValueError if an allocation of `what` fails within it."""
     try:
         yield
     except MemoryError:

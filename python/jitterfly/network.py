@@ -87,7 +87,7 @@ class SecondsPerByte(Seconds):
 
 
 def _is_bare(value: Time) -> bool:
-    """Whether a time has no unit."""
+    """Return whether a time has no unit."""
     try:
         float(value)
     except ValueError:
@@ -113,7 +113,7 @@ class Network(Component, ABC):
 
     @abstractmethod
     def gap(self, message_bytes: int) -> int:
-        """How long a message of so many bytes occupies a link, in ticks of 1 ps.
+        """The time for which a message of so many bytes occupies a link, in ticks of 1 ps.
 
         A rank's next send begins no earlier than this after this one began, and this one is there,
         with its last byte, no earlier than this after the message before it. Only steps with
@@ -122,14 +122,14 @@ class Network(Component, ABC):
 
     @abstractmethod
     def load(self, message_bytes: int) -> int:
-        """For how long each other message of so many bytes on a link holds one up, in ticks."""
+        """The time for which each other message of so many bytes on a link delays one, in ticks."""
 
     seconds_per_byte: ClassVar[str] = ""
     """The field with the time of a byte on the way; "" for a network without one."""
 
     @property
     def has_bandwidth(self) -> bool:
-        """Whether a byte on the way takes time."""
+        """Return whether a byte on the way takes time."""
         return bool(self.seconds_per_byte) and getattr(self, self.seconds_per_byte) > 0
 
     def shared_by(self, messages: int) -> Network:
@@ -142,7 +142,7 @@ class Network(Component, ABC):
         return shared
 
     def identity(self) -> dict[str, Any]:
-        """What of it decides the results, as plain values."""
+        """The plain values that decide the results."""
         return self.to_dict()
 
     def check_gap(self, send_gap: int) -> None:

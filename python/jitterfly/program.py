@@ -155,7 +155,7 @@ def rows_of_steps(case: Case, every_row: bool) -> npt.NDArray[np.int32]:
 
 
 def ranks_of_rows(case: Case) -> npt.NDArray[np.int64]:
-    """How many ranks, from 0, each row of a case of one program holds; shape (rows,).
+    """The number of ranks, from 0, that each row of a case of one program holds; shape (rows,).
 
     Those of the butterfly's levels hold the largest power of two, other rows all ranks.
     """
@@ -171,7 +171,7 @@ def _ranks_in_row(step: Step, ranks: int) -> int:
 
 
 def row_count(case: Case, *, every_row: bool) -> int:
-    """How many rows the engine observes in one program, without making their names."""
+    """Count the rows that the engine observes in one program, without making their names."""
     one = sum(_observed(case, case.lowered.steps, every_row))
     return one * case.cycles - (case.cycles - 1 if every_row else 0)
 
@@ -191,7 +191,7 @@ def _observed(case: Case, steps: Sequence[Step], every_row: bool) -> list[bool]:
 
 
 def message_count(step: Step, ranks: int) -> int:
-    """How many messages a step sends, redundant copies aside."""
+    """Count the messages that a step sends, redundant copies aside."""
     if step.kind == MESSAGE and step.partners is not None:
         return step.partners.count(ranks) * step.repeat if step.sends else 0
     if step.kind == EXCHANGE:
@@ -343,7 +343,7 @@ def completions(case: AnyCase) -> list[CompletionRow]:
 
 
 def join_loops(case: Case, columns: Iterable[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    """What all loops of a case observe, as `observation_names` has it; the last axis.
+    """Join what all loops of a case observe, as `observation_names` has it, on the last axis.
 
     `columns` are those of each of `Case.loops`, the last one first: it takes the most memory, so
     that this is known to be enough before the others begin.

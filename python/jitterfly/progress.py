@@ -26,7 +26,7 @@ EVERY_LINE, EVERY_BAR = 10.0, 0.1  # seconds between lines, and between two stat
 
 
 class ProgressLine:
-    """How far some work is: a bar of tqdm on a terminal, elsewhere a line now and then.
+    """The progress of some work: a bar of tqdm on a terminal, elsewhere a line now and then.
 
     Without tqdm a terminal shows one line that changes. Use as a context manager.
 
@@ -54,7 +54,7 @@ class ProgressLine:
         self.drawn = False  # a line that changes
 
     def due(self) -> bool:
-        """Whether it is time to show something."""
+        """Return whether it is time to show something."""
         now = time.monotonic()
         return now >= self.first and now - self.last >= (EVERY_BAR if self.terminal else EVERY_LINE)
 
@@ -111,7 +111,7 @@ class Phases(ProgressLine):
         self.name = self.shown = ""
 
     def __call__(self, name: str, done: float = 0.0, total: float = 0.0) -> None:
-        """So much of a phase is done."""
+        """Show, if it is time, how much of a phase is done."""
         now = time.monotonic()
         if name != self.name:
             self.close()
@@ -130,7 +130,7 @@ class Phases(ProgressLine):
 
 
 def _terminal_size(stream: TextIO) -> dict[str, Any]:
-    """What tqdm needs to know; some terminals (`script`, serial lines) report size 0."""
+    """The size that tqdm is told; some terminals (`script`, serial lines) report size 0."""
     try:
         known = all(os.get_terminal_size(stream.fileno()))
     except (OSError, ValueError):

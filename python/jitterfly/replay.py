@@ -102,7 +102,7 @@ class _ButterflyCycle:
                 self.inbox[rank].append(self.replay.messages[number])
 
     def _choice(self, rank: int, now: int) -> tuple[bool, int, int, Message] | None:
-        """What a free rank takes: the earliest; ties: the original, then the lower level."""
+        """The message that a free rank takes: the earliest, then the original, then the lowest."""
         level = self.level[rank]
         if self.busy[rank] > now or not self.inbox[rank]:
             return None
@@ -169,12 +169,12 @@ class DrawnNoise:
                 self._messages.append((source, number, counts))
 
     def intervals(self, rank: int, until: int, *, computing: bool) -> list[tuple[int, int]]:
-        """When a rank is away: [begin, end) of all intervals that begin before `until`."""
+        """The intervals in which a rank is away, [begin, end): all that begin before `until`."""
         _, begins, ends = self._busy_until(rank, until, computing)
         return [pair for pair in zip(begins, ends, strict=True) if pair[0] < until]
 
     def advance(self, rank: int, time: int, work: int, *, computing: bool) -> int:
-        """When `work` is done on a rank that starts it at `time`."""
+        """The time at which `work` is done on a rank that starts it at `time`."""
         while work:
             _, begins, ends = self._busy_until(rank, time + work, computing)
             at = bisect_right(ends, time)
@@ -185,7 +185,7 @@ class DrawnNoise:
         return time + work
 
     def step_delay(self, step: str, rank: int, time: int, cycle: int, number: int) -> int:
-        """What is added to the work of a step of round `number` that begins at `time`."""
+        """The delay added to the work of a step of round `number` that begins at `time`."""
         total = 0
         for source, ordinal, delay in self._steps:
             other_phase = "communication" if step == COMPUTE else "compute"
@@ -197,7 +197,7 @@ class DrawnNoise:
         return total
 
     def message_delay(self, kind: str, receiver: int, sent: int, cycle: int, number: int) -> int:
-        """How much later a message of round `number` arrives that left its sender at `sent`."""
+        """The delay of a message of round `number` that left its sender at `sent`."""
         total = 0
         for source, ordinal, delay in self._messages:
             purpose = _MESSAGE_DRAWS[kind] + ordinal
@@ -274,7 +274,7 @@ class Replay:
     def work(
         self, rank: int, time: int, work: int, step: str = PASS_ON, cycle: int = 0, level: int = 1
     ) -> int:
-        """When the `work` of a step is done on a rank that starts it at `time`.
+        """Do the `work` of a step on a rank that starts it at `time`, and return when it is done.
 
         `level`: what the message brings that is taken or sent.
         """

@@ -29,13 +29,13 @@ PairArray = npt.NDArray[np.int64]
 
 
 class Partners(ABC):
-    """Which rank sends to which in a step: each sends at most one message and receives at most one.
+    """The pairs of a step: each rank sends at most one message and receives at most one.
 
     Maps of one kind with equal fields are equal.
     """
 
     def code(self) -> Code | None:
-        """As the engine takes it: map, a, b, c; None where it is not known to the engine."""
+        """The engine's numbers for the pairs: map, a, b, c; None where it does not know them."""
         return None
 
     @abstractmethod
@@ -48,10 +48,10 @@ class Partners(ABC):
 
     @abstractmethod
     def count(self, ranks: int) -> int:
-        """How many messages that are."""
+        """Count the messages."""
 
     def symmetric(self, ranks: int) -> bool:
-        """Whether all ranks act alike: none, or each sends one message and receives one."""
+        """Return whether all ranks act alike: none, or each sends one message and receives one."""
         return self.count(ranks) == 0
 
 
@@ -262,12 +262,12 @@ class Step(NamedTuple):
 
     @property
     def sends(self) -> bool:
-        """Whether messages of a MESSAGE step leave their senders in it."""
+        """Return whether messages of a MESSAGE step leave their senders in it."""
         return not self.flags & RECEIVES_ONLY
 
     @property
     def receives(self) -> bool:
-        """Whether they are received in it."""
+        """Return whether messages of a MESSAGE step are received in it."""
         return not self.flags & SENDS_ONLY
 
 
@@ -297,7 +297,7 @@ NOBODY_ASKS = Asking()
 
 
 class Costs(NamedTuple):
-    """What one message costs, in ticks: CPU to send and to receive, way, CPU to combine."""
+    """The costs of one message, in ticks: CPU to send and to receive, way, CPU to combine."""
 
     send: int
     receive: int
@@ -306,7 +306,7 @@ class Costs(NamedTuple):
 
 
 class MessageCosts(NamedTuple):
-    """What a message of a MESSAGE step costs, in ticks.
+    """The costs of a message of a MESSAGE step, in ticks.
 
     CPU to send; CPU to receive, with combining; way; and how long it occupies a link.
     """
@@ -318,7 +318,7 @@ class MessageCosts(NamedTuple):
 
 
 def numbers_per_cycle(steps: Sequence[Step]) -> int:
-    """How many numbers (tags of GOAL) the messages of these steps take, a multiple of 64."""
+    """Count the numbers (tags of GOAL) that the messages of these steps take, a multiple of 64."""
     used = max((s.round + s.repeat for s in steps if s.kind == MESSAGE), default=0)
     return DRAWS_PER_CYCLE * max(-(-used // DRAWS_PER_CYCLE), 1)
 

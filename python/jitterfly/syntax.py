@@ -101,7 +101,7 @@ def read_size(value: Any, name: str, low: int = 0, high: int = 2**62) -> int:
 
 
 def is_number(text: str, sizes: bool = False) -> bool:
-    """Whether `read_count`, or `read_size`, knows the text."""
+    """Return whether `read_count`, or `read_size`, knows the text."""
     try:
         _parse_number(text, "", sizes)
     except ValueError:
@@ -361,7 +361,7 @@ def _read_number(value: Any, name: str, low: int, high: int, units: bool) -> int
 
 
 def _is_whole_float(value: Any) -> bool:
-    """Whether it is a count written as 1e6."""
+    """Return whether a value is a count written as 1e6."""
     number = isinstance(value, (float, np.floating))
     return number and value >= _LEAST_FLOAT and float(value).is_integer()
 

@@ -99,7 +99,7 @@ _FREQUENCY = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([kMG]?)Hz\s*", r
 
 
 def _period_of(text: str) -> str:
-    """What to write instead of a frequency, for an error message; "" for any other text."""
+    """Say what to write instead of a frequency, for an error message; "" for any other text."""
     found = _FREQUENCY.fullmatch(text[:_LONGEST_TEXT])
     if found is None or not float(found[1]):
         return ""
@@ -147,7 +147,7 @@ def warn_of_long(value: Any, name: str, way: str = "") -> bool:
 
 
 def is_long_number(value: Any) -> bool:
-    """Whether a time, as `parse_seconds` accepted it, is 1 s or more and has no unit."""
+    """Return whether a time, as `parse_seconds` accepted it, is 1 s or more and has no unit."""
     if not isinstance(value, str):
         return _to_float(value) >= _LONG
     match = _TEXT.fullmatch(value)
@@ -328,13 +328,13 @@ class Seconds(Converted[Time, float]):
 
 
 class PositiveSeconds(Seconds):
-    """As `Seconds`, without 0."""
+    """A `Seconds` above 0."""
 
     _positive = True
 
 
 class ShortSeconds(Seconds):
-    """As `Seconds`, of what is far below 1 s as a rule.
+    """A `Seconds` of what is far below 1 s as a rule.
 
     A bare number of 1 or more gives a `LongTimeWarning`.
     """
