@@ -110,7 +110,7 @@ class FewRunMeans:
 
     @property
     def apart(self) -> float:
-        """Of two experiments that were lucky and unlucky, the ratio."""
+        """The ratio of two experiments, one lucky and one unlucky."""
         low = float(self.means.min())
         return float(self.means.max()) / low if low > 0 else np.inf
 

@@ -67,7 +67,7 @@ class FigurePoint:
 
     @cached_property
     def slowdown(self) -> Estimate:
-        """In percent, 100 is none; paired, 95 %."""
+        """The slowdown in percent, 100 is none; paired, 95 %."""
         return slowdown_percent(self.perturbed, self.unperturbed)
 
     @property

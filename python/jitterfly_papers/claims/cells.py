@@ -31,7 +31,7 @@ class JudgedCell(NamedTuple):
     of_all: bool = False
 
     def at(self, name: str) -> str:
-        """Where it is, for people: `2^14 ranks, T_comm / D = 0.01`."""
+        """The place of the cell, for people: `2^14 ranks, T_comm / D = 0.01`."""
         ranks = f"{show_ranks(self.ranks)} ranks"
         return f"{ranks}, {name} = {self.ratio:g}" if name else ranks
 
@@ -153,7 +153,7 @@ Pair = tuple[Estimate, Estimate, Estimate, Estimate]
 
 
 def ordered(where: str, part: str, pairs: Sequence[Pair], words: str) -> Finding:
-    """Whether two quantities order the cells alike; a pair is ``(x, x', y, y')`` of two cells."""
+    """Judge whether two quantities order cells alike; a pair is ``(x, x', y, y')`` of two cells."""
     return _shares(where, part, concordance(pairs), words)
 
 
@@ -166,7 +166,7 @@ def rising(
     words: str,
     region: Region | None = None,
 ) -> Finding:
-    """Whether the T that is needed rises with `along`, among cells that agree in `same`.
+    """Judge whether the T that is needed rises with `along`, among cells that agree in `same`.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def rising(
 
 
 def concordance(pairs: Sequence[Pair]) -> tuple[int, int, int]:
-    """How pairs of cells are ordered in two quantities: alike, opposite, not told apart.
+    """Count pairs of cells by their order in two quantities: alike, opposite, not told apart.
 
     A pair counts when the intervals of x and x', and those of y and y', do not meet.
     """
@@ -208,7 +208,7 @@ def concordance(pairs: Sequence[Pair]) -> tuple[int, int, int]:
 
 
 def _shares(where: str, part: str, counts: tuple[int, int, int], words: str) -> Finding:
-    """Above three quarters of the pairs, which is ours, it holds; up to half, it does not."""
+    """Judge a share of pairs: above three quarters, a limit of ours, it holds; up to half, not."""
     alike, opposite, rest = counts
     apart = alike + opposite
     enough = apart > 0 and apart >= _ENOUGH * (apart + rest)

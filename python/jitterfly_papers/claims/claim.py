@@ -71,7 +71,9 @@ class Finding(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why it is not reproduced: the wording, a reading, a limit, or sampling; else ""."""
+        """The reason why a part is not reproduced: the wording, a reading, a limit, or sampling;
+        else "".
+        """
         if self.verdict == REPRODUCED or self.why:
             return "" if self.verdict == REPRODUCED else self.why
         if self.holds is False and self.whose == OURS:
@@ -94,18 +96,18 @@ class Finding(NamedTuple):
 
 
 def count_verdicts(findings: Sequence[Finding]) -> dict[str, int]:
-    """How many parts have each verdict, in the order of VERDICTS."""
+    """Count the parts with each verdict, in the order of VERDICTS."""
     verdicts = [found.verdict for found in findings]
     return {name: verdicts.count(name) for name in VERDICTS}
 
 
 def count_by_ours(parts: Iterable[tuple[str, str]]) -> int:
-    """How many parts are reproduced by a limit of ours; a part is its verdict and whose limit."""
+    """Count the parts reproduced by a limit of ours; a part is its verdict and whose limit."""
     return sum(part == (REPRODUCED, OURS) for part in parts)
 
 
 def whose_limits(reproduced: int, by_ours: int) -> str:
-    """Whose limits say that parts are reproduced; nothing where none is ours.
+    """Say whose limits show that parts are reproduced; nothing where none is ours.
 
     Examples
     --------
@@ -131,36 +133,36 @@ def show_counts(counts: Mapping[str, int], by_ours: int = 0) -> str:
 
 
 def every(parts: Sequence[bool | None]) -> bool | None:
-    """Whether all parts hold; without any part nothing can be told."""
+    """Return whether all parts hold; None where that is open, as it is without any part."""
     if False in parts:
         return False
     return None if None in parts or not parts else True
 
 
 def above(found: Estimate, limit: float) -> bool | None:
-    """Whether a value is larger than a limit, if its interval says so."""
+    """Return whether a value is larger than a limit, if its interval says so."""
     return True if found.low > limit else False if found.high <= limit else None
 
 
 def below(found: Estimate, limit: float) -> bool | None:
-    """Whether a value is smaller than a limit, if its interval says so."""
+    """Return whether a value is smaller than a limit, if its interval says so."""
     return True if found.high < limit else False if found.low >= limit else None
 
 
 def up_to(found: Estimate, limit: float) -> bool | None:
-    """Whether a value is at most a limit, if its interval says so."""
+    """Return whether a value is at most a limit, if its interval says so."""
     return True if found.high <= limit else below(found, limit)
 
 
 def exceeds(one: Estimate, other: Estimate) -> bool | None:
-    """Whether a value is larger than another, if their intervals do not meet."""
+    """Return whether a value is larger than another, if their intervals do not meet."""
     if one.low > other.high:
         return True
     return False if one.high < other.low else None
 
 
 def between(found: Estimate, low: float, high: float) -> bool | None:
-    """Whether a value is from `low` to `high`, if its interval says so."""
+    """Return whether a value is from `low` to `high`, if its interval says so."""
     if found.low >= low and found.high <= high:
         return True
     return False if found.high < low or found.low > high else None
@@ -208,7 +210,7 @@ class Claim:
     of_study: bool = True
 
     def missing(self, study: Study) -> str:
-        """What a study lacks to speak to it, or nothing."""
+        """Say what a study lacks to speak to the claim, or nothing."""
         if not self.of_study:
             return "placements in a network, not a study: see `jitterfly network study`"
         kinds = [observable.kind for observable in study.observables.values()]

@@ -51,7 +51,7 @@ def _at(cell: CellResults) -> str:
 
 
 def _growth(panel: Panel, overhead: str) -> list[Finding]:
-    """From the smallest number of ranks whose overhead can be told from 0."""
+    """Judge the growth from the smallest number of ranks whose overhead can be told from 0."""
     part = '"grows strongly with ranks"'
     known = [(cell, facts.mean) for cell in panel.cells if (facts := cell.last(overhead))]
     seen = [(cell, mean) for cell, mean in known if mean.low > 0]
@@ -165,7 +165,7 @@ def recovery(results: Results) -> list[Finding]:
 
 
 def _about(where: str, share: Estimate, found: str) -> Finding:
-    """About 0.4: within 0.1, which is ours."""
+    """Judge whether a recovery is about 0.4: within 0.1, which is ours."""
     part = '"recovery about 0.4"'
     low, high = _BAND
     return Finding(where, part, between(share, low, high), found, f"{low:g} to {high:g}", OURS)
@@ -175,7 +175,7 @@ _WEIGHT = 1000  # weights become integers by this
 
 
 def line_miss(cell: CellResults, forms: list[Form], cycle: int) -> Estimate:
-    """How far the least-squares line through all cycles but the first misses one of them.
+    """The miss of one cycle by the least-squares line through all cycles but the first.
 
     A residual of the line is a sum of the means with fixed weights, so it has an interval too. As
     a share of the last mean.
@@ -189,7 +189,7 @@ def line_miss(cell: CellResults, forms: list[Form], cycle: int) -> Estimate:
 
 
 def first_over_later(cell: CellResults, forms: list[Form]) -> Estimate:
-    """What the first cycle costs, over the mean of what the others do."""
+    """The cost of the first cycle, over the mean cost of the others."""
     later = total([(1, forms[-1]), (-1, forms[0])])
     return cell.ratio(total([(len(forms) - 1, forms[0])]), later)
 

@@ -259,7 +259,7 @@ def _delays(cell: CellResults, acting: bool = True) -> list[float]:
 
 
 def probability(cell: CellResults) -> float:
-    """That a step is delayed."""
+    """The probability that a step is delayed."""
     return float(cell.coordinates["probability"])
 
 

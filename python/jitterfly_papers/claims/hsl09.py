@@ -182,7 +182,7 @@ def _inside(where: str, line: Sequence[FigurePoint], low: float, high: float) ->
 
 
 def _reading(line: Sequence[FigurePoint], low: float, high: float) -> str:
-    """Why slowdowns may lie beyond the paper's axis: the rule, the networks, and what else is read.
+    """Say why slowdowns may lie beyond the paper's axis: the rule, the networks, what else is read.
 
     Only what moves them towards the axis. Where both of its ends are missed, nothing does.
     """
@@ -217,7 +217,7 @@ def _growing(
 
 
 def _logarithmic(where: str, line: Sequence[FigurePoint]) -> Finding:
-    """Whether all sizes lie on one line in the logarithm of the size, to a tenth of its rise.
+    """Judge whether all sizes lie on one line in the logarithm of the size, to a tenth of its rise.
 
     A residual of the least-squares line is a sum of independent slowdowns with fixed weights.
     """

@@ -196,7 +196,7 @@ def fig08(results: Results) -> list[Finding]:
 
 
 def _corner(block: Block, cells: Sequence[JudgedCell]) -> Finding:
-    """Whether the slowdown is larger at the corner than at the other corners of the map."""
+    """Judge whether the slowdown is larger at the corner than at the other corners of the map."""
     part = '"at the short-message, many-rank corner"'
     ranks, ratios = {cell.ranks for cell in cells}, {cell.ratio for cell in cells}
     at = {(cell.ranks, cell.ratio): cell for cell in cells}
@@ -243,7 +243,7 @@ def fig13(results: Results) -> list[Finding]:
 
 
 def _clipped(block: Block, slowdown: str, level: float, figure: str) -> Finding:
-    """Whether the slowdown is below a clip level where D < P/100, and else up to which D / P."""
+    """Judge whether the slowdown is below a clip level where D < P/100, and if not, up to where."""
     part = f'"slowdown small for D < P/100", below the clip level of {figure}'
     cells = block.judged(slowdown, lambda _, r: r * _EDGE < 0.01)
     found = _all(block, slowdown, lambda _, r: r * _EDGE < 0.01, part, level, CLIP, "below")
@@ -285,7 +285,7 @@ def fig12(results: Results) -> list[Finding]:
 
 
 def _rise(results: Results, block: Block) -> list[Finding]:
-    """Where the redundant scheme's time, and the share of realizations that are hit, rise most."""
+    """Judge where the redundant scheme's time, and the share of realizations hit, rise most."""
     redundant = named(results.study, "slowdown")[1]
     cells = sorted((s for s in block.cells if redundant in s.facts), key=lambda s: s.ranks)
     times = [(cell.ranks, _time(cell, redundant)) for cell in cells]
@@ -349,7 +349,7 @@ def _steepest(
     series: Sequence[tuple[int, Estimate]],
     told: Callable[[float, int], str],
 ) -> Finding:
-    """Whether the largest rise from one size to the next begins at 2^14 ranks or above."""
+    """Judge whether the largest rise from one size to the next begins at 2^14 ranks or above."""
     steps = list(itertools.pairwise(series))
     early = [step for step in steps if step[0][0] < _HIGH]
     late = [step for step in steps if step[0][0] >= _HIGH]
@@ -380,7 +380,7 @@ def _climb(step: _Step) -> float:
 
 
 def _more(larger: _Step, smaller: _Step) -> bool:
-    """Whether a rise is larger than another, by 95 %; errors of sizes as if independent."""
+    """Return whether a rise is larger than another, by 95 %; errors of sizes as if independent."""
     weights: dict[int, float] = {}
     halves: dict[int, float] = {}
     for (before, after), sign in ((larger, 1.0), (smaller, -1.0)):
@@ -426,7 +426,7 @@ def fig05_and_08(results: Results) -> list[Finding]:
 
 
 def _tenfold(where: str, growth: dict[int, Estimate], told: str) -> Finding:
-    """Whether it is about 10 at all sizes: where the paper compares is not said."""
+    """Judge whether a growth is about 10 at all sizes: where the paper compares is not said."""
     low, high = 10 / _ABOUT, 10 * _ABOUT
     held = {ranks: between(one, low, high) for ranks, one in growth.items()}
     about, why = [ranks for ranks, holds in held.items() if holds], ""
@@ -458,7 +458,7 @@ def all_conditions(results: Results) -> list[Finding]:
 
 
 def _suffers(block: Block, name: str, who: str, start: int) -> Finding:
-    """From how many ranks on a scheme is slower than a factor of ours."""
+    """Judge from how many ranks on a scheme is slower than a factor of ours."""
     part = f'"{who} suffers from {show_ranks(start)} on"'
     cells = sorted(block.judged(name), key=lambda cell: cell.ranks)
     at = [cell for cell in cells if cell.ranks >= start]
@@ -477,7 +477,7 @@ def _suffers(block: Block, name: str, who: str, start: int) -> Finding:
 def _about_limits(
     found: Estimate, number: float, *, reached: bool
 ) -> tuple[bool | None, str, str, str]:
-    """Whether a value is about a number: holds, limit, whose, why.
+    """Judge whether a value is about a number: holds, limit, whose, why.
 
     Within a factor of 2, which is ours, it is. Beyond half a decade another power of ten is
     nearer, and it is not. `reached`: not only at most about that.
@@ -507,7 +507,7 @@ def _about(block: Block, name: str, part: str, number: float, *, reached: bool) 
 
 
 def _axis(block: Block, name: str, end: float, figure: str, toward: int = 1) -> Finding:
-    """Whether all values are on the axis of a figure.
+    """Judge whether all values are on the axis of a figure.
 
     The paper does not list the values of a ratio. Only what is surely beyond the axis at `_KNOWN`,
     or where slowdowns are less, is called different: at other values, which are ours, nothing is
@@ -549,7 +549,7 @@ def _gains(block: Block, name: str, region: Region, part: str) -> list[Finding]:
 def _all(
     block: Block, name: str, region: Region, part: str, limit: float, whose: str, side: str
 ) -> Finding:
-    """Whether every cell of a region is "above" or "below" a limit."""
+    """Judge whether every cell of a region is "above" or "below" a limit."""
     cells = block.judged(name, region)
     if not cells:
         return Finding(block.where, part, None, "no cell there")
@@ -570,7 +570,7 @@ def _all(
 
 
 def _peak(block: Block, name: str, region: Region, part: str) -> Finding:
-    """Whether the largest value is in a region: above every cell outside, intervals included."""
+    """Judge whether the largest value is in a region: above all cells outside, with intervals."""
     cells = block.judged(name)
     inside = [cell for cell in cells if region(cell.ranks, cell.ratio)]
     outside = [cell for cell in cells if not region(cell.ranks, cell.ratio)]

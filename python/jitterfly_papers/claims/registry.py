@@ -150,17 +150,17 @@ class Judged(NamedTuple):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many parts have each verdict."""
+        """The number of parts with each verdict."""
         return count_verdicts(self.findings)
 
     @property
     def by_ours(self) -> int:
-        """How many parts are reproduced by a limit of ours."""
+        """The number of parts reproduced by a limit of ours."""
         return count_by_ours((found.verdict, found.whose) for found in self.findings)
 
     @property
     def reproduced_by(self) -> dict[str, int]:
-        """How many parts are reproduced by a limit of the paper's own, and by one of ours."""
+        """The number of parts reproduced by a limit of the paper's own, and by one of ours."""
         return {"paper": self.counts[REPRODUCED] - self.by_ours, "ours": self.by_ours}
 
     @property
@@ -186,7 +186,7 @@ def check_claims(study: Study, *, stored: bool = False) -> None:
 
 
 def judge(results: Results) -> list[Judged]:
-    """What was found of each claim of the study; an unfinished run decides nothing."""
+    """Judge each claim of the study; an unfinished run decides nothing."""
     judged = []
     for name in results.study.claims:
         missing = CLAIMS[name].missing(results.study)
@@ -202,7 +202,7 @@ def judge(results: Results) -> list[Judged]:
 
 
 def judge_points(points: Sequence[FigurePoint]) -> list[Judged]:
-    """What was found of each claim about networks that points speak to."""
+    """Judge each claim about networks that points speak to."""
     judged = []
     for name, claim in HSL09.items():
         mine = [point for point in points if point.setting.figure == name]

@@ -149,7 +149,7 @@ def _run_fit(chosen: argparse.Namespace) -> None:
 
 
 def _file_and_ranks(text: str) -> tuple[Path, int | None]:
-    """Of FILE, or of FILE@RANKS; a file may have such a name itself."""
+    """Parse FILE, or FILE@RANKS; a file may have such a name itself."""
     name, at, ranks = text.rpartition("@")
     if not at or Path(text).exists() or not (is_number(ranks) or Path(name).exists()):
         return Path(text), None

@@ -65,7 +65,7 @@ _LOWEST_LOG_P = -300.0  # ln p: a tick of room and the longest delay take 1e-19 
 
 @dataclass(frozen=True)
 class BudgetQuestion:
-    """What is asked: the limit on a statistic of the latency, and what a step costs.
+    """The question: the limit on a statistic of the latency, and what a step costs.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class BudgetQuestion:
 
     @property
     def state(self) -> str:
-        """Whether it can be kept for some p only, for none, or for all."""
+        """Return whether the limit can be kept for some p only, for none, or for all."""
         if self.room < 0 or (self.room == 0 and self.statistic == "mean"):
             return NEVER
         return ALWAYS if self.room >= self.rounds else AT_MOST
@@ -259,7 +259,7 @@ def _simulated(question: BudgetQuestion, confidence: float, precision: float, se
 
 
 def _known_mean(p: float, rounds: int) -> tuple[float, float]:
-    """Between what E[M] of the last rank lies: P(M >= 1), and that plus (K - 1) P(M >= 2).
+    """The bounds of E[M] of the last rank: P(M >= 1), and that plus (K - 1) P(M >= 2).
 
     The second probability is at most the mean number of pairs of hits on a path.
     """
@@ -391,7 +391,7 @@ def tabulated_budget(question: BudgetQuestion, confidence: float = 0.95) -> Budg
 
 
 def _excess_of_table(question: BudgetQuestion, hits: HitTable, p: float, z: float) -> float:
-    """By how much a statistic exceeds the limit, z standard errors added."""
+    """The excess of a statistic over the limit, z standard errors added."""
     if question.share is None:
         least, most = _known_mean(p, question.rounds)
         mean = float(hits.mean(p)) + z * _table_error(hits, p)
@@ -412,7 +412,7 @@ def _table_error(hits: HitTable, p: float) -> float:
 
 
 def _root(rising: Any) -> float:
-    """Of an exact function of p; 1 where it does not become positive."""
+    """The root of an exact function of p; 1 where it does not become positive."""
     from scipy.optimize import brentq
 
     if rising(1.0) <= 0:
@@ -445,7 +445,7 @@ def over_delays(
 
 
 def limit_in_words(question: BudgetQuestion) -> str:
-    """What is to be kept: `the mean completion of the last of 8,192 ranks at or below 120 us`."""
+    """The limit to be kept: `the mean completion of the last of 8,192 ranks at or below 120 us`."""
     what = f"{question.statistic}{' of the' * (question.statistic != 'mean')} completion"
     whose = "last" if question.rank == "last" else "mean"
     limit = show_seconds(float(question.latency), 4)
@@ -465,7 +465,7 @@ def under_way_note(question: BudgetQuestion) -> list[str]:
 
 
 def _basis_of_interval(found: Budget) -> str:
-    """Where the interval comes from."""
+    """Say where the interval comes from."""
     share = f"{100 * found.confidence:g} %"
     if found.how == SIMULATED:
         return (

@@ -61,7 +61,7 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CurveFit(Report):
-    """What fits of one source of noise and of two have in common; attributes as of `Fit`."""
+    """The common part of fits of one source of noise and of two; attributes as of `Fit`."""
 
     curve: Curve
     model: Model
@@ -78,7 +78,7 @@ class CurveFit(Report):
 
     @property
     def chance(self) -> float:
-        """How often chance alone gives a larger chi2; NaN without errors.
+        """The probability that chance alone gives a larger chi2; NaN without errors.
 
         As many parameters as points leave a misfit only where the model cannot come near. Of the
         points alone chi2 has as many degrees of freedom as there are points: an upper bound there.
@@ -97,13 +97,15 @@ class CurveFit(Report):
 
     @property
     def intervals(self) -> bool:
-        """Whether bounds are confidence intervals: errors are given, or told by the misfit."""
+        """Return whether bounds are confidence intervals: from errors that are given, or the
+        misfit.
+        """
         return self.verdict != NO_FIT and (self.freedom > 0 or self.curve.error is not None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit(CurveFit):
-    """What explains a curve best.
+    """The parameters that explain a curve best.
 
     Attributes
     ----------
@@ -184,7 +186,7 @@ class Fit(CurveFit):
 
     @property
     def quiet(self) -> bool:
-        """Whether the best fit has no noise, so that its p means nothing."""
+        """Return whether the best fit has no noise, so that its p means nothing."""
         noise = self.predicted - self.curve.rounds * self.step.value
         return bool((noise < _NO_NOISE * self.predicted).all())
 
@@ -384,7 +386,7 @@ class Sums(NamedTuple):
         return np.maximum(found, 0.0)
 
     def swapped(self) -> Sums:
-        """With L and D exchanged."""
+        """The sums with L and D exchanged."""
         return Sums(self.mm, self.km, self.kk, self.my, self.ky, self.yy)
 
 
@@ -519,7 +521,7 @@ def _point_lines(fitted: Fit) -> list[str]:
 
 
 def _verdict_line(fitted: Fit) -> str:
-    """Whether the model explains the curve, and how that was decided."""
+    """Say whether the model explains the curve, and how that was decided."""
     if not math.isnan(fitted.chance):
         how = (
             f"chi2 = {fitted.chi2:.3g} with {max(fitted.freedom, 0)} degrees of freedom; chance "
@@ -544,7 +546,7 @@ _OTHER_RANK = {
 
 
 def _explanations(fitted: Fit) -> list[str]:
-    """What the intervals are, what the curve can not tell, what does not fit and what could."""
+    """Say what the intervals are, what the curve can not tell, what does not fit and what could."""
     lines = _about_no_fit(fitted) if fitted.verdict == NO_FIT else _about_intervals(fitted)
     if not lines:
         return [
@@ -598,7 +600,7 @@ def _about_no_fit(fitted: Fit) -> list[str]:
 
 
 def _beyond_saturation(fitted: Fit) -> list[str]:
-    """On a latency above K (L + D), which no p reaches, if there is one."""
+    """Explain a latency above K (L + D), which no p reaches, if there is one."""
     curve = fitted.curve
     at = int(np.argmax(curve.latency / np.maximum(fitted.predicted, 1e-15)))
     k, seen, ranks = float(curve.rounds[at]), float(curve.latency[at]), f"{curve.ranks[at]:,} ranks"

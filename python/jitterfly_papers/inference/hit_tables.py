@@ -97,7 +97,7 @@ def watching(progress: Progress | None) -> Iterator[None]:
 
 
 def progress_part(name: str, done: int, parts: int) -> AbstractContextManager[None]:
-    """As `watching`: the simulation of the block is one of the parts of something larger."""
+    """Watch, as `watching`, the simulation of a block that is one part of something larger."""
     outer = _watched.get()
 
     def inside(_: str, here: float, of_here: float) -> None:
@@ -176,7 +176,7 @@ class HitTable:
 
     @property
     def realizations(self) -> int:
-        """At each p."""
+        """The number of realizations at each p."""
         return int(self.counts[0].sum())
 
     def mean(self, probability: npt.ArrayLike) -> Floats:
@@ -213,7 +213,7 @@ class HitTable:
 
 
 def interpolated(grid: Floats, values: Floats, power: int) -> Callable[[Floats], Floats]:
-    """Through the positive values, in logarithms; below the first of them as p^power."""
+    """Interpolate the positive values, in logarithms; below the first of them as p^power."""
     from scipy.interpolate import PchipInterpolator
 
     start = int(np.argmax(values > 0))
@@ -256,14 +256,14 @@ def _shipped() -> dict[int, HitTable]:
 
 @lru_cache(maxsize=32)
 def hit_table(rounds: int) -> HitTable:
-    """For 2^rounds ranks: shipped, or coarser and made now, which takes seconds to minutes."""
+    """The table of 2^rounds ranks: shipped, or coarser and made now, in seconds to minutes."""
     if is_shipped(rounds):
         return _shipped()[rounds]
     return simulate_hit_table(rounds, max(100, int(3e8 / (rounds * 2.0**rounds))), per_decade=6)
 
 
 def is_shipped(rounds: int) -> bool:
-    """Whether `hit_table` answers at once; else it takes half a minute (2^15 ranks) to minutes."""
+    """Return whether `hit_table` answers at once, not after half a minute (2^15 ranks) or more."""
     return rounds <= SHIPPED_ROUNDS
 
 

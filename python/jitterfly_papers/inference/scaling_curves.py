@@ -186,12 +186,12 @@ def _rows_of(content: bytes) -> _Rows:
 
 
 def _names_ranks(cells: list[str]) -> bool:
-    """Whether a first line is a header of ours: it names the ranks."""
+    """Return whether a first line is a header of ours: it names the ranks."""
     return any(_column_of(cell)[0] == "ranks" for cell in cells)
 
 
 def _column_of(cell: str) -> tuple[str, str]:
-    """What a column is, "" if it is not known, and its unit."""
+    """The meaning of a column, "" if it is not known, and its unit."""
     match = _COLUMN_HEADER.fullmatch(cell.lower().replace("_", " "))
     if match is None:
         return "", ""

@@ -55,7 +55,7 @@ _NAMES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TwoSourceFit(CurveFit):
-    """What explains a curve best, with two sources of noise.
+    """The parameters of two sources of noise that explain a curve best.
 
     Attributes
     ----------

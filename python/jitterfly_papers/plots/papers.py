@@ -151,7 +151,7 @@ def draw_times(results: Results, observable: str | None = None) -> Figure:
 
 
 class _PaperRange(NamedTuple):
-    """What one of the paper's maps shows, from `low` to `high`."""
+    """A quantity that one of the paper's maps shows, from `low` to `high`."""
 
     what: str
     low: float
@@ -259,7 +259,7 @@ def _draw_recovery(axes: Axes, x: Sequence[float], shares: Sequence[Estimate | N
 
 
 def _overhead_handles(bounded: bool) -> list[Any]:
-    """What the marks mean, those of the recovery panel included."""
+    """The legend of the marks, those of the recovery panel included."""
     handles = series.legend_handles({name: style.LOOKS[name] for name in _SCHEMES})
     handles.append(Line2D([], [], label="recovery, 95 % interval", **series.ESTIMATE))
     handles.append(Line2D([], [], label="CS14's recovery of about 0.4", **_CLAIMED))
@@ -278,7 +278,7 @@ def _label_overhead(axes: np.ndarray) -> None:
 
 
 def _counted(results: Results, where: str) -> str:
-    """How many realizations are behind the figure."""
+    """Say how many realizations are behind the figure."""
     return f"{where}, {results.counted}, the same noise for every algorithm"
 
 

@@ -167,7 +167,7 @@ def line_handle(look: style.Look, label: str) -> Line2D:
 
 
 def last_handles() -> list[Any]:
-    """What the area and the dots of the last rank mean."""
+    """The legend of the area and the dots of the last rank."""
     return [
         Patch(facecolor=style.GREY, alpha=0.25, label="last rank: between these, rigorously"),
         dot_handle(LAST, "last rank: simulated, 95 % interval"),

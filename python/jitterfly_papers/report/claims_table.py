@@ -69,7 +69,7 @@ def update(kept: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def verdicts(some: Mapping[str, Any]) -> dict[str, int]:
-    """How many parts have each verdict."""
+    """Count the parts with each verdict."""
     found = [part["verdict"] for part in _parts(some)]
     return {verdict: found.count(verdict) for verdict in VERDICTS}
 

@@ -163,7 +163,7 @@ def _key(chosen: Sequence[Setting], count: int) -> str:
 
 
 def _is_key(stored: str, chosen: Sequence[Setting], count: int) -> bool:
-    """Whether kept points are of these settings; a key of version 0.1 began with its version."""
+    """Return whether kept points are of these settings; keys of version 0.1 began with it."""
     return list(json.loads(stored))[-4:] == json.loads(_key(chosen, count))
 
 

@@ -153,7 +153,7 @@ def _comparison(report: Report) -> Html:
 
 
 def _head(names: Iterable[str]) -> Html:
-    """Of a table, with the names of its columns."""
+    """The head of a table, with the names of its columns."""
     return tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
 
 
@@ -163,7 +163,7 @@ def _scroll(grid: Html, label: str) -> Html:
 
 
 def _run_of(content: Section) -> Html:
-    """Above the parts of a study: its title, and the command that runs it again."""
+    """The row above the parts of a study: its title, and the command that runs it again."""
     command = [tag("code", content.command)] if content.command else []
     what = join([tag("a", content.title, href=f"#{content.name}"), *command], " ")
     return tag("tr", tag("th", what, colspan=str(1 + len(HEADER)), scope="rowgroup"))
@@ -231,7 +231,7 @@ def verdict(name: str, count: str = "") -> Html:
 
 
 def counts(claim: Judged) -> Html:
-    """How many parts of a claim have each verdict, as labels."""
+    """The labels of a claim's verdicts, each with its number of parts."""
     return join((verdict(name, f"{count} ") for name, count in claim.counts.items() if count), " ")
 
 
@@ -327,7 +327,7 @@ def _claim_parts(where: str, parts: Iterable[Finding]) -> Html:
 
 
 def _limit(part: Finding) -> Html:
-    """What decides, whose limit it is, and why a part is not reproduced."""
+    """The note on what decides, whose limit it is, and why a part is not reproduced."""
     note = f"Limit, {part.whose}: {part.limit}. " if part.whose else ""
     note += f"Why: {part.reason}." if part.reason else ""
     return tag("span", note, class_="note") if note else Html()

@@ -38,7 +38,7 @@ class Picture:
 
     @property
     def wide(self) -> bool:
-        """Whether it is so wide that nothing fits beside it."""
+        """Return whether the picture is so wide that nothing fits beside it."""
         return self.width > _WIDE
 
     @property
@@ -95,5 +95,5 @@ class Report:
 
     @property
     def verdicts(self) -> Counter[str]:
-        """How many parts of claims have which verdict."""
+        """The number of parts of claims with each verdict."""
         return Counter(part.verdict for _, _, part in self.parts())

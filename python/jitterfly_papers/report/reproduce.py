@@ -219,7 +219,7 @@ class _Progress:
 
 
 def _verdicts(section: Section) -> str:
-    """For a terminal: `  M4: 5 of 6 parts reproduced, 1 cannot tell`."""
+    """The verdicts for a terminal: `  M4: 5 of 6 parts reproduced, 1 cannot tell`."""
     return "\n".join(
         f"  {claim.name}: {show_counts(claim.counts, claim.by_ours)}" for claim in section.claims
     )

@@ -55,7 +55,7 @@ def section(results: Results, facts: Facts = ()) -> Section:
 
 
 def about(results: Results) -> Facts:
-    """How much was run, and how many cells met their targets."""
+    """The facts on how much was run, and how many cells met their targets."""
     cells = len(results.cells)
     facts = [("cells", f"{cells:,}"), ("realizations per cell", results.count)]
     if results.network_noise:
@@ -98,7 +98,7 @@ def picture(results: Results, kind: str | None = None, what: str = "The figure")
 
 
 def width(drawing: Path) -> float:
-    """Of an SVG or a PNG, in points; 0 where it does not say."""
+    """The width of an SVG or a PNG, in points; 0 where it does not say."""
     if drawing.suffix == ".png":
         from PIL import Image  # which matplotlib needs, too
 
@@ -279,7 +279,7 @@ class Tally:
 
     @property
     def facts(self) -> Facts:
-        """For the head of the report."""
+        """The facts in the head of the report."""
         now = datetime.datetime.now().astimezone()
         return (
             ("version", __version__),

@@ -23,7 +23,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Ends:
-    """How late one rank and the last are: P(later than t); times in seconds."""
+    """The lateness of one rank and of the last: P(later than t); times in seconds."""
 
     noise: str
     at: str
