@@ -163,6 +163,7 @@ def read(path: Path, sha256: str) -> Measured:
         It is malformed, or needs what a study can not say: how a file is read.
     """
     from .measured import FormatError, load  # only noise from files needs all formats
+    from .measured.formats import OtherTool
 
     _check_content(path, str(path), sha256)
     try:
@@ -171,7 +172,8 @@ def read(path: Path, sha256: str) -> Measured:
         return measured
     except FormatError as error:
         command = "jitterfly noise import"
-        if error.line is not None or "`" not in error.what or command in error.what:
+        known = isinstance(error, OtherTool) or command in error.what
+        if error.line is not None or "`" not in error.what or known:
             raise
         way = f"to `{command} {shlex.quote(str(path))}`, which makes a noise file of it"
         raise FormatError(error.file, None, f"{error.what}; {way}") from None

@@ -274,6 +274,17 @@ def test_a_row_with_a_column_too_few_is_an_error():
         load_bytes(osu().replace("2.62", "2,62").encode())
 
 
+def test_ranks_are_those_of_the_command_above():
+    """A command that does not say them does not run on the ranks of the one before it."""
+    for launched, ranks in (("-np 16", 16), ("-n 16", 16), ("-n16", 16), ("-N 4", 0), ("", 0)):
+        log = f"mpirun -np 8 osu_bcast\n{osu('Broadcast Latency')}srun {launched} osu_allreduce\n"
+        first, second = load_bytes((log + osu()).encode()).parts
+        assert set(first.ranks) == {8}
+        assert set(second.ranks) == {ranks}, launched
+    # The version may have letters.
+    assert times(table(BANDWIDTH + osu().replace("v7.4", "v7.5-rc1+dev"))) == TIMES
+
+
 # Point to point
 
 

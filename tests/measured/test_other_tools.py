@@ -7,6 +7,7 @@ from support.commands import error_of
 from support.noise_samples import load_bytes
 from support.paths import NOISE_SAMPLES
 
+from jitterfly import TraceNoise
 from jitterfly.measured import FormatError, noisefile
 from jitterfly.measured.formats import OtherTool, formats
 from jitterfly.measured.formats.other_tools import known_for
@@ -38,6 +39,16 @@ BEGINNINGS = {
         "+--------------+--------------+------------------------------+---------------------+\n"
         "|              |              |       overhead (usec)        |   bandwidth (MB/s)  |\n",
         "osu_latency",
+    ),
+    "fi_pingpong": (
+        "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+        "64      10      =10      1.2k        0.00s     48.12       1.33       0.75\n",
+        "osu_latency",
+    ),
+    "ReproMPI": ("#@reproMPIcommitSHA1=77\ntest nrep count runtime_sec\n", "runtime_sec"),
+    "a table of a benchmark": (
+        "# Size      Bandwidth (MB/s)\n1  2.5\n64  151.5\n",
+        "osu_allreduce",
     ),
     "GPCNeT": ("NetworkLoad Tests v1.3\n  Test with 64 MPI ranks (64 nodes)\n", "OSU"),
     "hwlat tracer": (
@@ -87,6 +98,15 @@ def test_each_command_names_the_tool(name, tmp_path, capsys):
         assert name.strip() in message or "\0" in text
 
 
+def test_no_command_is_told_that_reads_it_after_all(tmp_path):
+    """A study that names such a file: `noise import` does not take it either."""
+    path = tmp_path / "oslat.txt"
+    path.write_text(BEGINNINGS["oslat"][0])
+    with pytest.raises(OtherTool, match="a report of oslat") as caught:
+        TraceNoise(path)
+    assert "jitterfly noise import" not in str(caught.value)
+
+
 def test_no_file_that_is_read_is_refused():
     for path in sorted(NOISE_SAMPLES.glob("*.*")):
         head = path.read_text()
@@ -99,6 +119,7 @@ def test_no_file_that_is_read_is_refused():
         "# OSU\n1 2\n",
         "0 1\n1 2\n",
         "T: 0\n",
+        "# bytes 8, latency (us)\n35.1\n36.2\n",
     ):
         assert known_for(text, "x") == ("", "")
 

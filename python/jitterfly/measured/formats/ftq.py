@@ -83,8 +83,10 @@ def read(text: TextFile, options: Options) -> Measured:
             raise text.error(where, f"must have more than {_LEAST} samples, got {len(counts)}")
         if timed:
             begins = columns[0] - columns[0][0]
-            if not (np.diff(begins) > 0).all():
-                at = int(np.argmin(np.diff(begins) > 0)) + 1
+            # Those of empty quanta may be equal, where the clock is coarse.
+            risen = np.diff(begins) >= 0
+            if not risen.all() or begins[-1] == 0:
+                at = int(np.argmin(risen)) + 1
                 where = line_of_row(text, some, at)
                 raise text.error(where, f"the times must rise; sample {at} (from 0) does not")
             counts = counts[:-1]  # it is not known how long the last one was
@@ -139,7 +141,7 @@ def _detours(begins: Ticks, counts: Ticks, cpu: str) -> tuple[Detours, str]:
     lost = np.clip(np.rint(lengths - counts * iteration), 0, lengths).astype(np.int64)
     kept = lost >= max(1.0, _GRAIN * iteration)
     # What fills a quantum began at the end of the one before, and ends at the start of the next.
-    before_full = np.append(lost[1:] == lengths[1:], [False])
+    before_full = np.append(kept[1:] & (lost[1:] == lengths[1:]), [False])
     starts = begins[:-1] + np.where(before_full, lengths - lost, 0)
     starts, ends = starts[kept], (starts + lost)[kept]
     first = starts != np.append(-1, ends)[:-1]

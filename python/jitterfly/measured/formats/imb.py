@@ -129,7 +129,7 @@ def read(text: TextFile, options: Options) -> Measured:
         if is_pingpong(text.head):
             file = shlex.quote(text.name)
             names += f": `jitterfly network parameters {file}` makes a network of PingPong"
-        raise OtherTool(text.name, None, f"has no collective, only {names}")
+        raise OtherTool(text.name, None, f"has no blocking collective, only {names}")
     if not found.rows:
         left_out.check_nothing()
     notes = [

@@ -24,7 +24,7 @@ TITLE = "OSU micro-benchmarks of collectives"
 OPTIONS = ("ranks",)
 
 _TITLE = re.compile(
-    r"^[ \t]{0,40}# OSU (\S{1,30}) ?(.{0,80}?) ?[Tt]est ?(?:v?([0-9.]{1,12}))?[ \t]{0,40}$",
+    r"^[ \t]{0,40}# OSU (\S{1,30}) ?(.{0,80}?) ?[Tt]est ?(?:v?([0-9][\w.+-]{0,20}))?[ \t]{0,40}$",
     re.MULTILINE,
 )
 _COLLECTIVE = re.compile(
@@ -54,7 +54,10 @@ _OTHER = re.compile(r"Transmit Size|[^\s]+(?: [^\s]+)*")
 _HEAD = re.compile(r"\(us\)|\bMB/s\b|ops/s\b|Messages/s")
 _DATATYPE = re.compile(r"# Datatype: {0,4}(\w{1,60})")
 _BUFFERS = re.compile(r"# ((?:Send Buffer|Rank 0 Memory) on .{1,80}\S)")
-_COMMAND = re.compile(r"(?:^|\s)(?:-np|-n|--np|--ntasks|--tasks)[= ]{1,2}([0-9]{1,9})(?=\s)")
+_COMMAND = re.compile(
+    r"(?:^|\s)(?:(?:-np|--np|--ntasks|--tasks)[= ]{1,2}|-n[= ]{0,2})([0-9]{1,9})(?=\s)"
+)
+_LAUNCHER = re.compile(r"(?:^|[\s/])(?:mpirun|mpiexec|srun|aprun|jsrun|prterun|ibrun)(?:\.\w+)?\s")
 _APART = ("family", "datatype", "buffers")
 
 
@@ -122,15 +125,15 @@ def tables(text: TextFile, left_out: LeftOut) -> list[Table]:
     expected = 0  # the line below a head or a row
     for line, content in enumerate(text.lines, 1):
         words = content.split()
-        ran = _COMMAND.search(content[:4000]) if "osu_" in content else None
-        asked = _iterations(content[:4000]) if "osu_" in content else 0
+        command_line = content[:4000] if "osu_" in content else ""
+        ran, asked = _COMMAND.search(command_line), _iterations(command_line)
         if match := _TITLE.match(content):
             title, table = (match[1], match[2], match[3] or ""), None
             datatype = buffers = ""
             iterations, coming = coming, 0
-        elif ran or asked:
+        elif ran or asked or _LAUNCHER.search(command_line):
             title = table = None
-            ranks, command = (int(ran[1]), line) if ran else (ranks, command)
+            ranks, command = (int(ran[1]), line) if ran else (0, 0)
             coming = asked
         elif title and content.lstrip().startswith("#"):
             if match := _DATATYPE.search(content):

@@ -65,6 +65,17 @@ _TOOLS = (
         _LATENCY,
     ),
     _Tool(
+        "what fi_pingpong of libfabric printed",
+        r"^bytes[ \t]+#sent[ \t]+#ack[ \t]",
+        _LATENCY,
+    ),
+    _Tool(
+        "what ReproMPI printed",
+        r"^#@repro|^[ \t]{0,20}(?:process[ \t]+)?test[ \t]+nrep[ \t]+count[ \t]+",
+        "`jitterfly compare-measured` takes a text file with one time in each line, such as its "
+        "column runtime_sec",
+    ),
+    _Tool(
         "a report of GPCNeT",
         r"^[ \t]{0,40}Network(?:Load)? Tests v\d",
         "it has no times of single iterations; OSU's collectives are read",
@@ -78,7 +89,8 @@ _TOOLS = (
     _Tool(
         "what `rtla timerlat top` printed",
         r"\bIRQ Timer Latency \(us\)",
-        "`rtla timerlat hist` prints histograms, which are read",
+        "`rtla timerlat hist` prints histograms, which are read; lateness of a timer is no detour, "
+        "and `rtla osnoise hist` has those",
     ),
     _Tool(
         "the analysis of a stopped trace by rtla",
@@ -94,7 +106,8 @@ _TOOLS = (
         "what cyclictest printed without a histogram",
         r"^T:[ \t]?\d+ \([ \t]{0,9}\d+\) P:|^# /dev/cpu_dma_latency set to|"
         r"\A(?:[ \t]{0,9}\d{1,5}:[ \t]{0,9}\d{1,12}:[ \t]{0,9}-?\d{1,12}\n){3}",
-        "`cyclictest -q -h 1000` prints one, which is read",
+        "`cyclictest -q -h 1000` prints one, which is read; lateness of a timer is no detour, and "
+        "`jitterfly noise record` measures those",
     ),
     _Tool(
         "a report of rt-tests in JSON",
@@ -150,6 +163,13 @@ _TOOLS = (
         "the map of a network",
         r'^(?:Switch|Ca|Hca|Rt)\s+\d+\s+"|\A\s*(?:strict\s+)?digraph\b',
         "`jitterfly network info {file}` reads it",
+    ),
+    _Tool(
+        "a table of a benchmark by message size",
+        r"^[ \t]{0,40}#[ \t]{0,20}(?:[Mm]essage[ _-]?)?(?:[Ss]ize|[Bb]ytes)\b.{0,80}"
+        r"(?:[\[(](?:us|usec|[KMG]i?B/s(?:ec)?|[MG]b(?:it)?/s|[MG]bps)[\])]|[Ll]atency|[Bb]andwidth)"
+        r".{0,80}\n(?:#.*\n){0,9}[ \t]{0,40}\d{1,20}[ \t]{1,60}\d",
+        _COLLECTIVES,
     ),
 )
 
