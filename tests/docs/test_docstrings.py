@@ -1,5 +1,6 @@
 """Examples of docstrings (doctest) and of README print what they say; complete lists of pages."""
 
+import ast
 import doctest
 import importlib
 import importlib.util
@@ -21,6 +22,17 @@ MODULES = ["jitterfly"] + [
     if not module.name.endswith(("__main__", "_core"))
 ]
 README = ROOT / "README.md"
+# A first line that begins so is a clause without a main verb ("Of a case, what ...").
+CLAUSE = re.compile(
+    "(Of|What|Whether|How|That|Where|As|Those|Which|If|Who|When|From|In|For|On|By|To|With|Without"
+    r"|Up to)\b"
+)
+# Folders and files of jitterfly that still have such lines. It only becomes shorter.
+WITH_CLAUSES = """
+advice cli measured observables results schedule stats store
+compare_measured.py explain.py files.py hierarchy.py interrupts_while_loading.py noise_free.py
+noise_limit.py rare_noise.py result_table.py simulate.py slowdown.py
+"""
 
 
 def has_examples(name):
@@ -32,6 +44,25 @@ def has_examples(name):
 def test_docstrings(name):
     failed, _ = doctest.testmod(importlib.import_module(name))
     assert failed == 0
+
+
+def clauses(path):
+    """List the docstrings of a file that begin with a clause, with their lines."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    texts = [(node.body[0].lineno, doc) for node in nodes
+             if isinstance(node, kinds) and (doc := ast.get_docstring(node))]  # fmt: skip
+    return [f"{path}:{at}: {doc.splitlines()[0]}" for at, doc in texts if CLAUSE.match(doc)]
+
+
+def test_docstrings_begin_with_a_verb_or_a_noun():
+    """The verb is in the imperative, the noun has its article: who reads it need not guess."""
+    package = ROOT / "python" / "jitterfly"
+    left = [package / name for name in WITH_CLAUSES.split()]
+    done = [path for path in package.parent.rglob("*.py")
+            if not any(path.is_relative_to(place) for place in left)]  # fmt: skip
+    assert len(done) > 100
+    assert [line for path in done for line in clauses(path)] == []
 
 
 def test_there_are_docstring_examples():
