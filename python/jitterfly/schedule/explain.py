@@ -571,7 +571,7 @@ class ScheduleExplanation(DelayByCause):
         return optional_packages.picture("schedule_path", self, path=path)
 
     def noise_free_times(self) -> Ticks:
-        """Begin and end of each operation without noise, in ticks, shape (operations, 2)."""
+        """From when to when each operation has its CPU without noise, in ticks, shape (n, 2)."""
         quiet = compile_schedule(self.schedule, self.network, (), speed=self.speed)
         return core.operation_times(*quiet, 0, 0)
 
