@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -35,9 +35,12 @@ from .case import (
     warn_of_unused_costs,
     why_speed_is_idle,
 )
-from .fields import MOST_THREADS
+from .fields import MOST_THREADS, first_few
+from .hierarchy import Hierarchy
+from .imbalance import Speed
+from .network import Network
 from .noise import Noise, SpeedNoise
-from .noise.source import name_in_case
+from .noise.source import name_in_case, names_level, node_ranks
 from .noise_free import algorithm_cautions
 from .program import compile_case
 from .result_table import ResultTable, aligned, csv_text, value_low_high, write_if_path
@@ -64,7 +67,7 @@ _MOST = 12  # sources
 _PATH_BYTES = 8 * (3 + len(_QUIET) + _MOST)  # of a time that knows its causes
 _PATHS = 6  # beside those of departures; one of them for messages that forward
 _CURSOR_BYTES = 32  # of each source
-_STANDS_OUT = 0.1  # of the realizations
+_STANDS_OUT, _MOSTLY = 0.1, 0.5  # of the realizations
 _COLUMNS = ("cause", "mean_s", "mean_low_s", "mean_high_s", "share", "largest")
 _WAITS_FOR_OTHERS = _RANK_PARTS.index("waits_for_others")
 _SHOWN_RANKS = 4  # of those that wait least for others, and of those that wait most
@@ -359,15 +362,63 @@ class DelayByCause(ResultTable):
         return optional_packages.picture("causes", self, path=path)
 
     def _culprits_in_words(self) -> str:
+        """Which ranks single delays hit, and which ones are slow by what is given."""
+        return f"{self._hits_in_words()}{self._slowest_in_words()}"
+
+    def _slowest_in_words(self) -> str:
+        speed = self._network_and_speed()[1]
+        factors = np.ones(1) if speed is None else speed.of_ranks(len(self.by_rank))
+        slowest = np.flatnonzero(factors == factors.max())
+        if len(slowest) > len(factors) / 2:
+            return ""
+        which, times = _ranks_in_words(slowest), f"{factors.max():.4g}"
+        return f"; the slowest by what is given: {which}, where work takes {times} times as long"
+
+    def _hits_in_words(self) -> str:
         found = self.culprits()
         if not found:
             return "no single delay by noise or a late rank is on any critical path"
-        share = max(_STANDS_OUT, 5 / len(self.by_rank), 2 / len(self.ticks))
-        if found[0][1] < min(1.0, share):  # once in a few realizations is nothing
+        alone = self._stands_out(found[0][1], 1)
+        together = self._group_in_words()
+        if together and not (alone and found[0][1] > _MOSTLY):  # many ranks, each of them rarely
+            return f"the longest single delay on the path hits {together}"
+        if not alone:
             return "no rank stands out as the one that the longest single delay on the path hits"
         ranks = ", ".join(f"{rank:,} ({share:.1%})" for rank, share in found)
         word = "rank" if len(found) == 1 else "ranks"
         return f"the longest single delay on the path hits {word} {ranks} most often"
+
+    def _stands_out(self, share: float, ranks: int) -> bool:
+        """Whether so many ranks are hit far more often than others; once in a few is nothing."""
+        part = ranks / len(self.by_rank)
+        return share >= max(_STANDS_OUT, min(5 * part, (1 + part) / 2), 2 / len(self.ticks))
+
+    def _group_in_words(self) -> str:
+        """The ranks of one node, or of one speed, that are hit far more often than others."""
+        for kind, of_rank in self._groups():
+            hits = np.bincount(of_rank[self.longest_rank[self.longest_rank >= 0]])
+            share, own = hits.max() / len(self.ticks), np.flatnonzero(of_rank == hits.argmax())
+            if 1 < len(own) < len(of_rank) and self._stands_out(share, len(own)):
+                return f"{_ranks_in_words(own)}, {kind}, in {share:.1%} of the realizations"
+        return ""
+
+    def _groups(self) -> Iterator[tuple[str, npt.NDArray[np.int64]]]:
+        """Ranks that belong together, and the number of the group of each rank."""
+        ranks = len(self.by_rank)
+        network, speed = self._network_and_speed()
+        if isinstance(network, Hierarchy) and network.spans:
+            yield "a node", network.slots(ranks) // network.spans[0]
+        shared = [getattr(one, "shared", False) for one in self._noise()]
+        nodes = [node_ranks(one, ranks) for one in shared if not names_level(one)]
+        for size in dict.fromkeys([getattr(speed, "node_ranks", 1), *nodes]):
+            if 1 < size < ranks:
+                yield "a node", np.arange(ranks) // size
+        if speed is not None:
+            yield "of one speed", np.unique(speed.of_ranks(ranks), return_inverse=True)[1]
+
+    @abstractmethod
+    def _network_and_speed(self) -> tuple[Network, Speed | None]:
+        """What tells which ranks belong together."""
 
     def _delay_in_words(self) -> str:
         mean = float(from_ticks(self.delay.mean()))
@@ -431,6 +482,9 @@ class Explanation(DelayByCause):
         """Where the algorithm is a bad choice at this size."""
         return algorithm_cautions([self.case])
 
+    def _network_and_speed(self) -> tuple[Network, Speed | None]:
+        return self.case.network, self.case.speed
+
     def title(self) -> str:
         """What was simulated, and the delay in all."""
         return f"{self.case.algorithm.kind} on {self.case.ranks:,} ranks: {self._delay_in_words()}"
@@ -471,6 +525,16 @@ class Explanation(DelayByCause):
 
     def _realizations_in_words(self) -> str:
         return f"{len(self.ticks):,} realizations, seed {self.seed}"
+
+
+def _ranks_in_words(ranks: Ticks) -> str:
+    """Which ranks, in words; ascending."""
+    first, last = int(ranks[0]), int(ranks[-1])
+    if len(ranks) == 1:
+        return f"rank {first:,}"
+    if last - first + 1 == len(ranks):
+        return f"ranks {first:,} to {last:,}"
+    return f"ranks {first_few([f'{rank:,}' for rank in ranks.tolist()], _SHOWN_RANKS)}"
 
 
 def drawn_speed_notes(noise: Sequence[Noise]) -> list[str]:

@@ -237,6 +237,51 @@ def test_a_rank_that_is_hit_once_does_not_stand_out():
     assert "no rank stands out" in " ".join(found.notes())
 
 
+SLOW = range(32, 40)
+LEVELS = "8: L=300ns,o=100ns; L=1us,o=200ns"
+OFTEN = jf.PeriodicNoise("1ms", "25us", start="stationary")
+
+
+@pytest.mark.parametrize(("network", "speed", "hit", "slowest"), [
+    (NETWORK, imbalance.SlowNodes(1.2, 8, [4]), "ranks 32 to 39, a node,", "ranks 32 to 39"),
+    (LEVELS, imbalance.SlowRanks(1.2, SLOW), "ranks 32 to 39, a node,", "ranks 32 to 39"),
+    (NETWORK, imbalance.SlowRanks(1.2, SLOW), "ranks 32 to 39, of one speed,", "ranks 32 to 39"),
+    (NETWORK, imbalance.SlowRanks(1.2, range(0, 64, 8)), "ranks 0, 8, 16, 24 and 4 more, of one "
+     "speed,", "ranks 0, 8, 16, 24 and 4 more"),
+])  # fmt: skip
+def test_a_slow_node_stands_out_though_none_of_its_ranks_does(network, speed, hit, slowest):
+    """Each of its ranks is hit in an eighth of the realizations, about; with more ranks in less."""
+    case = jf.Case(64, network=network, compute_time="1ms", speed=speed, noise=[OFTEN])
+    found = jf.explain(case, 100, seed=3)
+    assert found.culprits()[0][1] < 0.5
+    share = np.isin(found.longest_rank, np.flatnonzero(speed.of_ranks(64) > 1)).mean()
+    assert share > 0.9
+    told = " ".join(found.notes())
+    assert f"the longest single delay on the path hits {hit} in {share:.1%} of the" in told
+    assert f"the slowest by what is given: {slowest}, where work takes 1.2 times as long" in told
+    assert f"hits {hit}" in " ".join(found.subtitle())
+
+
+def test_nodes_that_are_hit_alike_do_not_stand_out():
+    """Noise that is shared by the ranks of each node, and fast ranks: neither is to blame."""
+    shared = jf.PeriodicNoise("10ms", "2ms", start="stationary", shared=8)
+    found = jf.explain(jf.Case(128, network=NETWORK, noise=[shared]), 200)
+    assert "no rank stands out" in " ".join(found.notes())
+    fast = jf.Case(64, network=NETWORK, noise=[OFTEN], compute_time="1ms",
+                   speed=imbalance.SlowRanks(0.999, SLOW))  # fmt: skip
+    told = " ".join(jf.explain(fast, 200).notes())
+    assert "no rank stands out" in told
+    assert "the slowest" not in told
+
+
+def test_a_slow_rank_is_named_with_its_factor():
+    case = jf.Case(64, network=NETWORK, compute_time="1ms", noise=[OFTEN],
+                   speed=imbalance.SlowRanks(1.5, [3]))  # fmt: skip
+    told = " ".join(jf.explain(case, 100).notes())
+    assert "hits rank 3 (" in told
+    assert "the slowest by what is given: rank 3, where work takes 1.5 times as long" in told
+
+
 def test_what_is_observed_does_not_matter():
     case = jf.Case(
         8, network=NETWORK, noise=[jf.StepNoise("1us")], algorithm=jf.BinomialBroadcast()

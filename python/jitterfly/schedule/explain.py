@@ -485,6 +485,9 @@ class ScheduleExplanation(DelayByCause):
         tables = (aligned(table, 1) for table in (ranks, operations, sizes, kinds))
         return [line for table in tables for line in (*table, "")][:-1]
 
+    def _network_and_speed(self) -> tuple[LogGOPS | Hierarchy, Speed | None]:
+        return self.network, self.speed
+
     def report(self) -> list[str]:
         """Title, all tables, and notes as lines of text."""
         tables = [*self.lines(), "", *self.rank_lines(), "", *self.path_lines()]
