@@ -198,6 +198,11 @@ BAD = {
     "a word": (OSU_7 + "8 fast\n", [], "line 4: time in us must be a number"),
     "a column less": (OSU_7 + "8\n", [], "line 4: time in us must be a number"),
     "below 0": (OSU_7 + "8 -1\n", [], "line 4: time in us must be a number from 0"),
+    "a size twice": (
+        OSU_7 + "8 1.1\n64 1.2\n64 1.3\n",
+        [],
+        "line 6: a second time of a message of 64",
+    ),
     "no time": (OSU_7 + "8 0.0\n", [], "a message that took no time"),
     "imb": ("# Benchmarking PingPong\n", [], "has no row of PingPong"),
     "none as large": (pingpong(OSU), ["--from-bytes=1GiB"], "of 1,073,741,824 bytes or more"),

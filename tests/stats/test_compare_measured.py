@@ -1,6 +1,10 @@
 """`compare_measured`: simulated against measured distribution (KS distance)."""
 
 import json
+import re
+import shlex
+import shutil
+import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -483,6 +487,18 @@ def test_a_column_may_have_a_name(tmp_path):
         assert compared(f"{head}\n35\n36\n37\n", unit) == compared("35\n36\n37\n", "us")
     with pytest.raises(ValueError, match=r"unit must be ms, as the first line of .*, got us"):
         compared("time_ms\n35\n36\n", "us")
+
+
+@pytest.mark.skipif(shutil.which("awk") is None, reason="needs awk")
+@pytest.mark.parametrize("rows", ["1,35\n2,36\n", "1\t35\n2\t36\n", "  1   35\n 2 36\n"])
+def test_the_way_to_take_a_column_takes_it(rows, tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text(rows)
+    with pytest.raises(ValueError, match="2 columns of numbers") as caught:
+        jf.compare_measured(path, CASE)
+    command = re.search("`(awk '.*')`", str(caught.value))
+    words = [*shlex.split(command[1]), path]
+    assert subprocess.check_output(words, text=True).split() == ["35", "36"]
 
 
 @pytest.mark.parametrize(

@@ -188,6 +188,11 @@ def _of_pingpong(
     if not rows:
         raise text.error(None, "has no row of a size and its latency")
     values = number_rows(text, rows, columns)
+    _, first = np.unique(values[:, 0], return_index=True)
+    if len(first) < len(values):
+        again = sorted(set(range(len(values))) - set(first.tolist()))[0]
+        size = _bytes(values[again, 0])
+        raise text.error(rows[again][0], f"a second time of a message of {size}")
     values = values[(values[:, 0] >= least) & (values[:, 0] <= most)]
     if not len(values):
         wanted = f"{least} to {most} bytes" if most < 2**62 else f"{_bytes(least)} or more"
