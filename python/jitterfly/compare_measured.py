@@ -570,8 +570,8 @@ def _numbers(path: Path, problem: FormatError | None) -> tuple[list[float], str 
     if len(rows) > 1 and most > 1:
         raise ValueError(
             f"{path} has {most} columns of numbers, and not all of them need be times: give a file "
-            "with one time in each line (`awk '{gsub(\",\", \" \"); print $2}'` takes a column), or "
-            "all times in one line"
+            'with one time in each line (`awk \'{gsub(",", " "); print $2}\'` takes a column), '
+            "or all times in one line"
         )
     return numbers, unit
 
