@@ -154,7 +154,8 @@ FLOORS = (
     ("studies, run and kept", "studies sweep store"),
     ("what is observed, what is known", "observables theory"),
     ("questions about one situation", "slowdown noise_limit explain schedule"),
-    ("from a case to samples", "simulate program noise_free rare_noise goal_export"),
+    ("from a case to samples", "simulate program noise_free rare_noise recording_error "
+     "goal_export"),
     ("one situation", "case algorithms network hierarchy imbalance noise distributions congestion "
      "measured find_noise_files steps cycle"),
     ("estimates and intervals", "stats optional_packages result_table"),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from functools import lru_cache, partial, singledispatch
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -74,9 +74,10 @@ class AnyCase(Protocol):
     """The workload of a study: a `Case`, or an application's schedule (`schedule.ScheduleCase`).
 
     What else a study asks of it are functions with a version for each (`functools.singledispatch`):
-    `doubts`, `exposed`, `why_speed_is_idle`, `program.observation_names`, `program.completions`,
-    `program.rank_rounds`, `program.engine_memory`, `noise_free.noise_free_ticks`,
-    `noise_free.noise_only_delays`, `rare_noise.exposure` and `simulate.realize`.
+    `work_of_rank`, `exposed`, `why_speed_is_idle`, `program.observation_names`,
+    `program.completions`, `program.rank_rounds`, `program.engine_memory`,
+    `noise_free.noise_free_ticks`, `noise_free.noise_only_delays`, `rare_noise.exposure` and
+    `simulate.realize`.
     """
 
     @property
@@ -821,30 +822,45 @@ def warn_of_idle_sources(
             warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
 
 
+class RankWork(NamedTuple):
+    """How long a rank works in each cycle, in ticks by phase."""
+
+    ranks: int
+    cycles: int
+    compute: float
+    communication: float
+
+    def met(self, noise: TraceNoise) -> float:
+        """Seconds of a cycle in which recorded noise acts on a rank."""
+        parts = {"compute": self.compute, "communication": self.communication}
+        ticks = sum(time for phase, time in parts.items() if noise.during in ("all", phase))
+        return ticks / TICKS_PER_SECOND
+
+
 @singledispatch
+def work_of_rank(case: AnyCase) -> RankWork:
+    """How long a rank of a case works."""
+    assert isinstance(case, Case), f"no version for {type(case).__name__}"
+    work = _exposed_in_collective(case)
+    return RankWork(case.ranks, case.cycles, float(work.compute), float(work.communication))
+
+
 def doubts(case: AnyCase) -> list[str]:
     """List, in words, what the measured noise of a case leaves open."""
-    assert isinstance(case, Case), f"no version for {type(case).__name__}"
     if not any(isinstance(one, TraceNoise) for one in case.placed_noise):
         return []
-    work = _exposed_in_collective(case)
-    parts = {"compute": work.compute, "communication": work.communication}
-    whole = {phase: float(case.cycles * ticks) for phase, ticks in parts.items()}
-    return doubts_of(case.placed_noise, case.network, case.ranks, whole)
+    return doubts_of(case.placed_noise, case.network, work_of_rank(case))
 
 
-def doubts_of(
-    noise: Iterable[Noise], network: Network, ranks: int, work: Mapping[str, float]
-) -> list[str]:
-    """List, in words, what measured sources leave open of a rank's work by phase, in ticks."""
+def doubts_of(noise: Iterable[Noise], network: Network, work: RankWork) -> list[str]:
+    """List, in words, what measured sources leave open."""
     node = 1
     if isinstance(network, Hierarchy) and network.placement == "block":
         node = next(iter(network.spans), 1)
     traces = [one for one in noise if isinstance(one, TraceNoise)]
-    text = [told for one in traces if (told := one.misfit(node, ranks))]
+    text = [told for one in traces if (told := one.misfit(node, work.ranks))]
     for one in traces:
-        met = sum(ticks for phase, ticks in work.items() if one.during in ("all", phase))
-        text += one.doubts(ranks, met / TICKS_PER_SECOND)
+        text += one.doubts(work.ranks, work.met(one), work.cycles)
     return text
 
 

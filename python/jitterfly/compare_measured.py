@@ -25,6 +25,7 @@ from .measured import CollectiveTable, FormatError, PerRankSamples, load, noisef
 from .measured.formats import PLAIN, OtherTool
 from .measured.measurements import full_name, parts_of_collective
 from .noise_free import algorithm_cautions, noise_free_observations, noise_only_delays
+from .recording_error import RecordedNoise
 from .result_table import ResultTable, aligned, csv_text, show_time, value_low_high, write_if_path
 from .simulate import simulate
 from .stats import Estimate
@@ -192,7 +193,7 @@ class Agreement(ResultTable):
 
     def notes(self) -> list[str]:
         """The subtitle of pictures, and what else has to be said."""
-        return [*self.subtitle(), *self.remarks]
+        return [*self.subtitle(), *RecordedNoise.of_case(self.case).in_words(), *self.remarks]
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """A line for each row; also written to `path`, where it is given."""
@@ -315,7 +316,7 @@ def compare_measured(
     each = 1 - (1 - confidence) / (2 * (1 + len(LEVELS)))  # an interval of each side of each row
     pairs = [("mean", series.mean(each).bounded(0.0), _mean(case, simulated, each))]
     for q in LEVELS:
-        sides = (series.quantile(q, each), stats.quantile(simulated, q, each))
+        sides = (series.quantile(q, each), _quantile(case, simulated, q, each))
         pairs.append((f"p{100 * q:g}", *sides))
     rows = tuple(_row(case, *pair) for pair in pairs)
     found = series.ascending
@@ -397,7 +398,7 @@ def _rows_of_table(
             estimate = (
                 _mean(one, simulated, each)
                 if name == "mean"
-                else stats.quantile(simulated, int(name[1:]) / 100, each)
+                else _quantile(one, simulated, int(name[1:]) / 100, each)
             )
             measured = _reported(table, name, i, simulated, each, any(random_sources(one)))
             # A machine that is quicker than the model does not keep its bound.
@@ -433,7 +434,19 @@ def _reported(
 def _mean(case: Case, simulated: Floats, confidence: float) -> Estimate:
     """The mean of what was simulated, which is exact where nothing is drawn."""
     noisy = any(random_sources(case))
-    return stats.mean(simulated, confidence, noisy=noisy, lower_bound=_least(case))
+    found = stats.mean(simulated, confidence, noisy=noisy, lower_bound=_least(case))
+    return _allow_for_recordings(case, found, None)
+
+
+def _quantile(case: Case, simulated: Floats, share: float, confidence: float) -> Estimate:
+    """A quantile of what was simulated."""
+    return _allow_for_recordings(case, stats.quantile(simulated, share, confidence), share)
+
+
+def _allow_for_recordings(case: Case, simulated: Estimate, share: float | None) -> Estimate:
+    """A simulated number that another recording of the noise may give as well."""
+    quiet = float(from_ticks(noise_free_observations(case)[-1]))
+    return RecordedNoise.of_case(case).allow(simulated, quiet, share).bounded(_least(case))
 
 
 def _least(case: Case) -> float:

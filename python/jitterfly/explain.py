@@ -34,6 +34,7 @@ from .case import (
     warn_of_misses,
     warn_of_unused_costs,
     why_speed_is_idle,
+    work_of_rank,
 )
 from .fields import MOST_THREADS, first_few
 from .hierarchy import Hierarchy
@@ -43,6 +44,7 @@ from .noise import Noise, SpeedNoise
 from .noise.source import name_in_case, names_level, node_ranks
 from .noise_free import algorithm_cautions
 from .program import compile_case
+from .recording_error import RecordedNoise
 from .result_table import ResultTable, aligned, csv_text, value_low_high, write_if_path
 from .simulate import check_run, check_times, reporting
 from .slowdown import given_in_words, part_in_words, parts_in_words, repetition
@@ -201,6 +203,10 @@ class DelayByCause(ResultTable):
     def _noise(self) -> tuple[Noise, ...]:
         """The sources of noise."""
 
+    @abstractmethod
+    def _recorded(self, cause: str) -> RecordedNoise | None:
+        """The recording that is a cause, with the work that it acts on."""
+
     def _delaying(self) -> set[str]:
         """The causes that make nothing shorter: all but the path, and speeds."""
         names = [cause for cause in self.causes if cause not in (ARRIVAL, SPEED, PATH)]
@@ -221,16 +227,15 @@ class DelayByCause(ResultTable):
         """
         varies, delaying = self._varies(), self._delaying()
         alone = set(self.causes) - {PATH} if len(self._noise()) == 1 else {ARRIVAL, SPEED}
-        means = [
-            self._mean(
-                own,
-                confidence,
-                noisy=varies[cause],
-                lower_bound=0.0 if cause in delaying else None,
-                noise_free=0.0 if cause in alone else None,
+        means = []
+        for cause, own in zip(self.causes, self.ticks.T, strict=True):
+            least = 0.0 if cause in delaying else None
+            met = 0.0 if cause in alone else None
+            mean = self._mean(
+                own, confidence, noisy=varies[cause], lower_bound=least, noise_free=met
             )
-            for cause, own in zip(self.causes, self.ticks.T, strict=True)
-        ]
+            recorded = self._recorded(cause)
+            means.append(mean if recorded is None else recorded.allow(mean, 0.0).bounded(least))
         return self._cause_rows(self.causes, self.ticks, means)
 
     def path_rows(self, confidence: float = 0.95) -> list[CauseRow]:
@@ -485,6 +490,11 @@ class Explanation(DelayByCause):
     def _network_and_speed(self) -> tuple[Network, Speed | None]:
         return self.case.network, self.case.speed
 
+    def _recorded(self, cause: str) -> RecordedNoise | None:
+        named = zip(names_of(self.case.noise), self.case.placed_noise, strict=True)
+        found = [noise for name, noise in named if name == cause]
+        return RecordedNoise.of(found, work_of_rank(self.case)) if found else None
+
     def title(self) -> str:
         """What was simulated, and the delay in all."""
         return f"{self.case.algorithm.kind} on {self.case.ranks:,} ranks: {self._delay_in_words()}"
@@ -498,6 +508,7 @@ class Explanation(DelayByCause):
             "up to its delay in each",
             SHARES,
             self._culprits_in_words(),
+            *RecordedNoise.of_case(self.case).in_words(),
             *doubts(self.case),
             OF_RANKS,
             *([OF_SLOW_RANKS] if self.case.speed is not None else []),

@@ -36,6 +36,7 @@ from .slowdown import (
     USUAL_NETWORK,
     USUAL_REALIZATIONS,
     SlowdownRow,
+    allow_for_recordings,
     check_question,
     faster_cells,
     part_in_words,
@@ -48,6 +49,7 @@ from .slowdown import (
     unmet_notes,
     unmet_of,
 )
+from .stats import Estimate
 from .syntax import read_noise
 from .units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, show_size
 
@@ -450,6 +452,12 @@ def _limit(
     def tried(part: float) -> tuple[Case, SlowdownRow]:
         return run(part * MOST_SHARE)
 
+    @cache
+    def allowed(part: float) -> Estimate:
+        """The slowdown, as far as recordings of other noise tell it."""
+        noisy, row = tried(part)
+        return allow_for_recordings(row, row, noisy).slowdown
+
     def unmet(part: float) -> list[SourceHits]:
         if len(case.noise) == 1:  # nothing hides it, and what it takes is not simulated once more
             return []
@@ -463,7 +471,7 @@ def _limit(
         unknown = {"low": 0.0, "value": 1.0, "high": math.inf}[end]
 
         def rising(part: float) -> float:
-            ratio = float(getattr(tried(part)[1].slowdown, end))
+            ratio = float(getattr(allowed(part), end))
             ratio = ratio + lacks / quiet if math.isfinite(ratio) else unknown
             return math.log(max(ratio, _LEAST_RATIO) / at_most)
 

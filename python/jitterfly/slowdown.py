@@ -31,6 +31,7 @@ from .noise import Congestion, Noise, SpeedNoise, TraceNoise
 from .noise.source import check_sources
 from .noise_free import algorithm_cautions, faster_candidate, noise_only_delays
 from .rare_noise import SourceHits, expectation, may_lack, unmet_sources
+from .recording_error import RecordedNoise
 from .result_table import ResultTable, aligned, csv_text, show_time, value_low_high, write_if_path
 from .simulate import Result, mean_time, simulate_checked
 from .stats import Estimate
@@ -45,9 +46,6 @@ if TYPE_CHECKING:
 USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
 """What is taken where no network is given: a fast interconnect of today, about."""
 USUAL_REALIZATIONS = 2000
-OF_THIS_RECORDING = (
-    "the intervals are those of this recording, not of another one of the same machine"
-)
 _MOST_DIGITS = 6
 _SHOWN = 8  # numbers in a note
 MOST_RESAMPLES = 1000
@@ -207,17 +205,19 @@ class SlowdownTable(ResultTable):
 
     def _recording_notes(self) -> list[str]:
         """A line on whether the intervals allow for what another recording would hold."""
+        recorded = RecordedNoise.of_case(self.case).in_words()
         count = self.resampled.shape[1]
+        if recorded and not count and any(map(can_resample, self.case.noise)):
+            recorded[-1] += "; `resamples` = 20 simulates others, made of its stretches"
         if count:
             last, ratios = self.rows[-1], self.resampled[-1] / self.rows[-1].noise_free
             return [
-                "the intervals allow for what another recording would hold: under "
+                *recorded,
+                "the intervals allow for resampled recordings: under "
                 f"{count} made of stretches of this one, the slowdown is {ratios.min():.4g} to "
-                f"{ratios.max():.4g} on {ranks_in_words([last.ranks])}"
+                f"{ratios.max():.4g} on {ranks_in_words([last.ranks])}",
             ]
-        if not any(map(can_resample, self.case.noise)):
-            return []
-        return [f"{OF_THIS_RECORDING}; for that take `resamples` = 20"]
+        return recorded
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """A line for each number of ranks, with the intervals of all columns.
@@ -348,7 +348,7 @@ def slowdown(
     try:
         for case in cases:
             result = times_of(case, 0, realizations)
-            row = row_of(case, result, confidence)
+            row = sampled = row_of(case, result, confidence)
             rare = unmet_of(case, row)
             others = [
                 times_of(_resampled(case, i), realizations + i * fewer, fewer).samples[:, -1]
@@ -357,8 +357,8 @@ def slowdown(
             resampled.append([float(times.mean()) for times in others])
             samples = result.samples[:, -1]
             if others:
-                row = _allow_for_recording(row, case, np.array(others))
-            rows.append(_allow_for_unmet(row, rare))
+                row = _allow_for_resampled(row, case, np.array(others))
+            rows.append(_allow_for_unmet(allow_for_recordings(row, sampled, case), rare))
             unmet += [(case.ranks, source) for source in rare]
     except KeyboardInterrupt:
         if not rows:
@@ -371,7 +371,7 @@ def slowdown(
 
 
 def can_resample(noise: Noise) -> bool:
-    return isinstance(noise, TraceNoise) and noise.offsets(1) is None and noise.resample is None
+    return isinstance(noise, TraceNoise) and noise.is_sample() and noise.resample is None
 
 
 def _check_resamples(resamples: int | str, noise: Sequence[Noise]) -> int:
@@ -400,7 +400,7 @@ def _allow_for_unmet(row: SlowdownRow, unmet: Sequence[SourceHits]) -> SlowdownR
     return row._replace(mean=mean, slowdown=_over(mean, row.noise_free), lacks=lacks)
 
 
-def _allow_for_recording(
+def _allow_for_resampled(
     row: SlowdownRow, case: Case, times: npt.NDArray[np.float64]
 ) -> SlowdownRow:
     """A row with intervals that allow for other recordings; `times`: (recordings, realizations)."""
@@ -423,6 +423,25 @@ def _allow_for_recording(
     mean = widened("mean", times.mean(axis=1), float(times.var(axis=1, ddof=1).mean()) / count)
     p50, p99 = quantile("p50", 0.5), quantile("p99", 0.99)
     return row._replace(mean=mean, p50=p50, p99=p99, slowdown=_over(mean, row.noise_free))
+
+
+def allow_for_recordings(row: SlowdownRow, sampled: SlowdownRow, case: Case) -> SlowdownRow:
+    """A row with intervals that hold what the detours of its recordings leave open.
+
+    `sampled` has those of the realizations alone, `row` those that resampled recordings widened:
+    both ways to tell what another recording would give, so that the wider one counts.
+    """
+    recorded, quiet = RecordedNoise.of_case(case), row.noise_free
+
+    def wider(name: str, share: float | None) -> Estimate:
+        one: Estimate = getattr(row, name)
+        other = recorded.allow(getattr(sampled, name), quiet, share)
+        low, high = min(one.low, other.low), max(one.high, other.high)
+        found = dataclasses.replace(one, low=low, high=high)
+        return found.bounded(quiet if noise_only_delays(case) else None)
+
+    mean, p50, p99 = wider("mean", None), wider("p50", 0.5), wider("p99", 0.99)
+    return row._replace(mean=mean, p50=p50, p99=p99, slowdown=_over(mean, quiet))
 
 
 def check_question(
@@ -602,7 +621,11 @@ def show_ratio(estimate: Estimate) -> str:
         last = 10.0 ** (math.floor(math.log10(largest)) - digits + 1)
         if last <= width:
             break
-    return f"{value} [{low}, {high}]" if math.isfinite(float(estimate.low)) else f"{value} [?, ?]"
+    low, high = (
+        shown if math.isfinite(end) else "?"
+        for shown, end in zip((low, high), numbers[1:], strict=True)
+    )
+    return f"{value} [{low}, {high}]"
 
 
 def part_in_words(part: Component) -> str:

@@ -336,7 +336,7 @@ def test_resampled_recordings(capsys, tmp_path):
     given = ("--noise", FILE, "--ranks", "4..16", "--realizations", "100", "--out", tmp_path)
     code, out, _ = run(capsys, *given)
     assert code == 0
-    assert "for that take --resamples 20" in out
+    assert "--resamples 20 simulates others, made of its stretches" in out
     told = json.loads((tmp_path / "slowdown.json").read_text())
     assert told.pop("resamples") == 0
     (tmp_path / "slowdown.json").write_text(json.dumps(told))  # as of a version without the option
@@ -374,7 +374,7 @@ def test_what_to_do_stands_in_the_text_and_the_json_and_in_no_picture(
     for ranks in ("4", "4..8"):
         code, out, _ = run(capsys, *given, "--ranks", ranks, "--json")
         assert code == 0
-        assert any("for that take --resamples 20" in note for note in json.loads(out)["notes"])
+        assert any("--resamples 20 simulates others" in note for note in json.loads(out)["notes"])
         assert "20 realizations" in told[-1]
         assert "take" not in told[-1]
     file = tmp_path / "osu.txt"

@@ -163,8 +163,8 @@ def found_of(noise, resamples=0, realizations=500, seed=1):
 def test_intervals_hold_what_the_machine_has_and_not_the_recording_alone():
     """Of 6 recordings (60 at full scale) of 10 s of one machine; its own value is that of 3000 s.
 
-    Of a hundred, intervals of the realizations alone hold it in 38, and with 20 resampled
-    recordings in 90. A right program fails for one seed in a thousand.
+    Of a hundred, intervals of the realizations alone would hold it in 38; those that allow for few
+    detours hold it in 93. A right program fails for one seed in a thousand.
     """
     truth = found_of(recorded(1000, 3000), realizations=20_000).rows[0]
     recordings = scaled(60)
@@ -173,8 +173,7 @@ def test_intervals_hold_what_the_machine_has_and_not_the_recording_alone():
         for resamples in held:
             row = found_of(recorded(seed), resamples, 2000).rows[0]
             held[resamples] += row.slowdown.low <= truth.slowdown.value <= row.slowdown.high
-    assert held[0] <= stats.binom.isf(5e-4, recordings, 0.38)
-    assert held[20] >= stats.binom.ppf(5e-4, recordings, 0.90)
+    assert min(held.values()) >= stats.binom.ppf(5e-4, recordings, 0.93)
 
 
 def test_what_differs_between_recordings_is_what_widens():
@@ -186,7 +185,6 @@ def test_what_differs_between_recordings_is_what_widens():
         one, other = getattr(alone, name), getattr(row, name)
         assert other.value == one.value  # of the recording as it is
         assert other.low <= one.low < one.high <= other.high
-    assert row.mean.low < alone.mean.low < alone.mean.high < row.mean.high
     again = found_of(noise, 30)
     assert again.resampled.tolist() == wide.resampled.tolist()
     # Each of them is what the source with that number gives.
@@ -204,10 +202,11 @@ def test_what_differs_between_recordings_is_what_widens():
 def test_notes_and_table():
     noise = recorded(3)
     told = "\n".join(found_of(noise).notes())
-    assert "those of this recording, not of another one of the same machine" in told
+    assert "noise that comes less often than every 3.3 s may be missing from it" in told
+    assert "`resamples` = 20 simulates others, made of its stretches" in told
     wide = found_of(noise, 5)
     assert "under 5 made of stretches of this one, the slowdown is 1.0" in "\n".join(wide.notes())
-    assert not any("another one" in note for note in wide.notes())
+    assert not any("`resamples`" in note for note in wide.notes())
     head, row = wide.to_csv().splitlines()
     assert dict(zip(head.split(","), row.split(","), strict=False))["resamples"] == "5"
     fixed = jf.TraceNoise(starts=[0.1], durations=[1e-4], length=1, offset=0.099)

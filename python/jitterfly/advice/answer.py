@@ -382,6 +382,7 @@ def certainty_lines(advice: Advice) -> list[str]:
         f"{share} for all of it together (paired on the same noise; {', '.join(parts)})",
         f"{advice.simulated:,} realizations in {advice.elapsed:.3g} s; {ended}",
         *_rare_notes(advice),
+        *(advice.cells[-1].recordings if advice.cells else ()),
         *_card_notes(question),
         *start_notes(question.noise, question.cycles, question.compute_time),
     ]

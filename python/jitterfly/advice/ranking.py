@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from ..case import doubts
 from ..rare_noise import expectation
+from ..recording_error import RecordedNoise
 from ..stats import Estimate, win_probability
 from ..stats.intervals import changed
 from ..units import TICKS_PER_SECOND, show_seconds
@@ -119,6 +121,8 @@ class AdviceCell:
     rare_noise : str
         The source of which the realizations expect too few hits, and what a mean may lack for that;
         "" for none. All intervals of means allow for it.
+    recordings : tuple of str
+        What measured noise leaves open, in words.
     """
 
     ranks: int
@@ -130,6 +134,7 @@ class AdviceCell:
     noise_free: dict[str, float] = field(default_factory=dict)
     at_most: float = math.nan
     rare_noise: str = ""
+    recordings: tuple[str, ...] = ()
 
     @property
     def best(self) -> str:
@@ -183,7 +188,17 @@ def cell_of_race(race: Race, confidence: float) -> AdviceCell:
         quiet,
         _largest_ratio(race, left),
         _rare_noise(race),
+        _recordings(ranking[0], race),
     )
+
+
+def _recordings(first: RankedCandidate, race: Race) -> tuple[str, ...]:
+    """What the recordings that the first of the ranking met leave open."""
+    case = next(one.case for one in race.candidates if one.name == first.name)
+    text = RecordedNoise.of_case(case).in_words()
+    if text:
+        text.append("what is said of two candidates is of the noise as it was recorded")
+    return (*text, *doubts(case))
 
 
 def _rare_noise(race: Race) -> str:
@@ -261,6 +276,8 @@ def _ranked(
         beyond = race.beyond(candidate)
         lacks = beyond.lacks_a
         value = race.statistic.estimate(candidate.samples[:count], race.error, bound, beyond)
+        recorded = RecordedNoise.of_case(candidate.case)
+        value = recorded.allow(value, candidate.noise_free, race.statistic.share).bounded(bound)
     else:
         value = nothing
     if candidate is first:

@@ -278,10 +278,10 @@ class Noise(Component, ABC):
         """
         return 0.0
 
-    def doubts(self, ranks: int, work: float) -> list[str]:
+    def doubts(self, ranks: int, work: float, cycles: int = 1) -> list[str]:
         """List, in words, what a user must know of a recording before trusting its tail.
 
-        `work` is for how many seconds of CPU time a rank meets it in a realization.
+        `work` is for how many seconds of CPU time a rank meets it in a cycle.
         """
         return []
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import InitVar, dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,7 @@ from ..units import (
     to_ticks,
     warn_of_long,
 )
+from .recorded_delays import RecordedDelays, Recording
 from .source import (
     Exposure,
     HashableByFields,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from ..measured import Detours
 
 _STRETCHES = 30  # of a recording that is resampled
+_CONFIDENCE = 0.95  # with which a recording is said to be ample
 _PART_TAKEN = 0.1  # of a recording, by a realization: above, its longest detours are in most
 _WAYS = "one of file, (starts, durations and length) and trace"
 
@@ -102,6 +104,9 @@ class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
         on the same machine. So results under several say how far they rest on this one recording;
         `slowdown` with `resamples` makes intervals of that. Each part of a file is drawn by itself.
         `offset` must be drawn.
+    made_up : bool
+        Whether the intervals are no measurement: noise that repeats exactly. Then no answer allows
+        for what another recording would hold, and none asks for a longer one.
 
     Raises
     ------
@@ -136,6 +141,7 @@ class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
     sha256: str | None = None
     ranks_per_part: int | None = None
     resample: int | None = None
+    made_up: bool = False
     trace: InitVar[Detours | None] = None
 
     def __post_init__(self, trace: Detours | None) -> None:
@@ -158,14 +164,26 @@ class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
                 raise ValueError("ranks_per_part is for part = 'each' (in TraceNoise)")
             count = check_integer(self.ranks_per_part, "ranks_per_part", 1, 2**30)
             put("ranks_per_part", count)
+        words = {"true": True, "false": False}  # as of text such as file=a.noise,made_up=true
+        made_up = words.get(self.made_up) if isinstance(self.made_up, str) else self.made_up
+        if not isinstance(made_up, bool):
+            raise ValueError(f"made_up must be true or false, got {shorten(self.made_up)}")
+        put("made_up", made_up)
         if self.resample is not None:
             put("resample", check_integer(self.resample, "resample", 0, 2**32 - 1))
             if not (isinstance(self.offset, str) and self.offset == "random"):
                 raise ValueError("offset must be left out with resample (in TraceNoise)")
+            if self.made_up:
+                raise ValueError("made_up must be False with resample (in TraceNoise)")
         put("offset", self._checked_offset())
         if self.durations is not None and trace is None:
             median = float(np.median(self.durations))
             warn_of_long(median, "the median of durations of TraceNoise", "give seconds")
+
+    def identity(self) -> dict[str, Any]:
+        values = super().identity()
+        values.pop("made_up", None)  # it says what the results are worth
+        return values
 
     def replayed(self) -> tuple[Recording, ...]:
         """The intervals of each recording that ranks replay, in ticks; touching ones are one."""
@@ -308,82 +326,73 @@ class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
         longest = max((trace.ends - trace.starts).max(initial=0) for trace in self.replayed())
         return float(from_ticks(longest))
 
-    def doubts(self, ranks: int, work: float) -> list[str]:
-        if self.file is None:
-            return []
-        from ..measured.measurements import LOAD_NOTE  # it is imported where a file is read
+    def is_sample(self) -> bool:
+        """Whether it is a recording of which ranks replay places that are drawn."""
+        return self.random and not self.made_up
 
-        assert isinstance(self.file, find_noise_files.FileName)
-        name = self.file.path.name
-        measured = find_noise_files.read(self.file.path, str(self.sha256))
+    def recorded_delays(self, work: float, cycles: int) -> RecordedDelays:
+        """How it delays a rank, where it acts on so many seconds of CPU time in each cycle."""
+        return _recorded_delays(self, work, cycles)
+
+    def independent_ranks(self, ranks: int) -> int:
+        """How many ranks begin at places of their own."""
+        sharing = node_ranks(self.shared, ranks) if len(self.replayed()) == 1 else 1
+        return -(-ranks // sharing)
+
+    def doubts(self, ranks: int, work: float, cycles: int = 1) -> list[str]:
+        name, notes = "the given detours", tuple[str, ...]()
+        if self.file is not None:
+            from ..measured.measurements import LOAD_NOTE  # it is imported where a file is read
+
+            assert isinstance(self.file, find_noise_files.FileName)
+            name = self.file.path.name
+            measured = find_noise_files.read(self.file.path, str(self.sha256))
+            notes = tuple(note for note in measured.notes if LOAD_NOTE in note and "%" in note)
+        measured_there = not self.made_up and (self.file is not None or self.random)
+        text = self._short_for(name, ranks, work, cycles) if measured_there and work > 0 else []
+        more = f" (and {len(notes) - 1} more CPUs, see `jitterfly noise show`)" * (len(notes) > 1)
+        return text + [f"{name}: {note}{more}" for note in notes[:1]]
+
+    def _short_for(self, name: str, ranks: int, work: float, cycles: int) -> list[str]:
+        """A line where few detours of a recording decide, or a realization takes much of it."""
         traces = self.replayed()
         count = sum(len(trace.starts) for trace in traces)
         length = float(from_ticks(sum(trace.length for trace in traces)))
-        taken = work * -(-ranks // node_ranks(self.shared, ranks))
-        events = _events_of_mean(traces, work)
+        independent = self.independent_ranks(ranks)
+        taken = work * cycles * independent
+        delays = self.recorded_delays(work, cycles)
+        events = round(delays.mean_error(independent, _CONFIDENCE).events, 6)
         short = _PART_TAKEN * length < taken
-        text = []
-        if short or events < ENOUGH_EVENTS:
-            beside = "has few long detours" if count >= ENOUGH_EVENTS else "has few detours"
-            if short:
-                beside = (
-                    f"is short beside the {show_seconds(taken, 3)} of CPU time that a realization "
-                    "takes from it"
-                )
-            rests = ""
-            if events < ENOUGH_EVENTS:
-                rests = (
-                    f" (a mean delay rests on about {events:.0f} of them, and is uncertain by "
-                    f"about ± {100 / math.sqrt(events):.0f} % for that alone)"
-                )
-            text.append(
-                f"{name}: the recording ({show_seconds(length, 3)}, "
-                f"{counted(count, 'detour')}) {beside}: its longest detours decide, and no "
-                f"interval tells how rare they are{rests}; record longer or on more CPUs"
+        if not short and events >= ENOUGH_EVENTS:
+            return []
+        beside = "has few long detours" if count >= ENOUGH_EVENTS else "has few detours"
+        if short:
+            beside = (
+                f"is short beside the {show_seconds(taken, 3)} of CPU time that a realization "
+                "takes from it"
             )
-        told = [note for note in measured.notes if LOAD_NOTE in note and "%" in note]
-        more = f" (and {len(told) - 1} more CPUs, see `jitterfly noise show`)" * (len(told) > 1)
-        return text + [f"{name}: {note}{more}" for note in told[:1]]
+        rests = ""
+        if events < ENOUGH_EVENTS:
+            rests = (
+                f" (a mean delay rests on about {max(events, 1):.0f} of them, and is uncertain by "
+                f"about ± {100 / math.sqrt(max(events, 1)):.0f} % for that alone, which intervals "
+                "allow for)"
+            )
+        needed = max(short * taken / _PART_TAKEN, length * max(ENOUGH_EVENTS / max(events, 1), 1))
+        seconds = max(math.ceil(needed), 1)
+        return [
+            f"{name}: the recording ({show_seconds(length, 3)}, {counted(count, 'detour')}) "
+            f"{beside}: its longest detours decide{rests}, and longer ones may be missing; about "
+            f"{seconds:,} s would do: record longer or on more CPUs"
+        ]
 
     def lookahead(self) -> int:
         return 2 * max(trace.length for trace in self.replayed())
 
 
-class Recording(NamedTuple):
-    """Sorted intervals [start, end) with time between them, in ticks, and the length of it all.
-
-    `busy` is the time in intervals, and `squares` the sum of their squares: kept, as they are asked
-    for at each look at the data of a cell.
-    """
-
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    length: int
-    busy: int
-    squares: float
-
-    def share(self) -> float:
-        """Part of the time in intervals."""
-        return self.busy / self.length
-
-
-def _events_of_mean(recordings: Sequence[Recording], work: float) -> float:
-    """The number of equally important detours on which the mean delay of a collective rests.
-
-    A detour of duration d delays a rank by d where it begins in one of the `work` seconds that a
-    realization has, and by d / 2 on average where it is under way at the start, in d seconds. So of
-    all places where a rank may begin, it adds c = d (work + d / 2) to the sum. Detours that come
-    independently of each other make that sum as uncertain as n equal ones, 1 / sqrt(n) of it, with
-    n = (sum of c)^2 / (sum of c^2) (Kish's effective sample size).
-
-    Where the work is short, c grows as d^2, and the longest detours weigh most. Where it is long,
-    as d. The sum counts short detours too much where most realizations meet them; but then the
-    recording is short beside the time that they take from it.
-    """
-    durations = np.concatenate([one.ends - one.starts for one in recordings])
-    seconds = durations / TICKS_PER_SECOND
-    added = seconds * (work + seconds / 2)
-    return round(float(added.sum() ** 2 / (added**2).sum()), 6)  # of equal ones, their number
+@lru_cache(maxsize=32)
+def _recorded_delays(noise: TraceNoise, work: float, cycles: int) -> RecordedDelays:
+    return RecordedDelays(noise.replayed(), work, cycles)
 
 
 def _check_ways(given: Any, trace: Any) -> None:

@@ -41,6 +41,5 @@ class Completion(Observable, kind="completion"):
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
         completion = sides["completion"]
         least = completion.quiet if completion.noise_only_delays else 0
-        return in_seconds(
-            name, completion.form, least, completion.quiet if completion.tells_met else None
-        )
+        met = completion.quiet if completion.tells_met else None
+        return completion.of_this(in_seconds(name, completion.form, least, met))

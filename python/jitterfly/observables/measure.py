@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..recording_error import RecordedNoise
 from ..stats import CrossMoments
 
 Integers = npt.NDArray[np.int64]
@@ -252,6 +253,10 @@ class Measure:
         What no realization can lie below, in `unit`: the interval of the mean ends there.
     noise_free : float, optional
         The value of a realization that no noise met, in `unit`.
+    recorded : RecordedNoise, optional
+        The recordings that the run replays whose last rank this is the time of.
+    noise_free_time : float
+        That time without noise, seconds.
     spans : mapping of str to (float, float)
         By variant: from which part of its run to which one noise can move the measure, as parts of
         the run's time without noise. A variant that is not named: all of it.
@@ -267,6 +272,8 @@ class Measure:
     distribution: bool = True
     lower_bound: float | None = None
     noise_free: float | None = None
+    recorded: RecordedNoise | None = field(default=None, hash=False, repr=False)
+    noise_free_time: float = 0.0
     spans: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
     parts: tuple[tuple[Form, int | None], ...] = field(default=(), compare=False)
 

@@ -25,12 +25,14 @@ from ..fields import (
     grouped,
     shorten,
 )
+from ..noise import TraceNoise
 from ..noise_free import (
     has_one_random_source,
     noise_free_observations,
     noise_only_delays,
 )
 from ..program import OVER_RANKS, CompletionRow, completions, observation_names, start_name
+from ..recording_error import RecordedNoise
 from ..units import TICKS_PER_SECOND
 from .measure import Column, Family, Form, Measure
 from .statistics import quantile_share
@@ -52,7 +54,7 @@ class Chosen:
     its value without noise. `arrivals`: the columns of the first and of the last rank's arrival at
     the collective of that cycle, where the case observes them. `noise_only_delays`: no realization
     is below `quiet`. `tells_met`: a realization that noise did not meet, and no other, takes
-    `quiet`. `is_drawn`: realizations can differ.
+    `quiet`. `is_drawn`: realizations can differ. `recorded`: the recordings that the case replays.
     """
 
     T: int
@@ -64,6 +66,12 @@ class Chosen:
     noise_only_delays: bool = False
     tells_met: bool = False
     is_drawn: bool = False
+    recorded: RecordedNoise | None = None
+
+    def of_this(self, measure: Measure) -> Measure:
+        """The measure, which is this time times a factor and plus a constant."""
+        quiet = self.quiet / TICKS_PER_SECOND
+        return dataclasses.replace(measure, recorded=self.recorded, noise_free_time=quiet)
 
     @property
     def form(self) -> Form:
@@ -164,6 +172,8 @@ class Select:
         over_ranks = case.observe in OVER_RANKS
         bounded, met = noise_only_delays(case), has_one_random_source(case)
         drawn = any(random_sources(case))
+        replays = any(isinstance(one, TraceNoise) for one in case.noise)
+        recorded = RecordedNoise.of_case(case) if replays else None
         if mean and not over_ranks:
             raise ValueError("rank 'mean' needs a case with observe = 'spread'")
 
@@ -189,7 +199,7 @@ class Select:
             column = column_of(name)
             # Each T is a loop of its own, where there are several cycles.
             ends = last_ends if cycles == 1 or last_T == T else ends_of(T)
-            known = bounded, met, drawn
+            known = bounded, met, drawn, recorded
             chosen.append(Chosen(T, cycle, column, quiet[mean], ends, arrivals, *known))
         return chosen
 

@@ -49,5 +49,6 @@ class Overhead(Completion, kind="overhead"):
         if over:  # either of two completions may be the earlier one
             return in_seconds(name, completion.form - over.form)
         least = 0 if completion.noise_only_delays else None
-        return in_seconds(name, completion.form - completion.quiet, least,
-                          0 if completion.tells_met else None)  # fmt: skip
+        met = 0 if completion.tells_met else None
+        form = completion.form - completion.quiet
+        return completion.of_this(in_seconds(name, form, least, met))

@@ -29,4 +29,7 @@ class Slowdown(Completion, kind="slowdown"):
             return None
         least = 1.0 if completion.noise_only_delays else 0.0
         quiet = 1.0 if completion.tells_met else None
-        return Measure(name, completion.form, completion.quiet, lower_bound=least, noise_free=quiet)
+        below = completion.quiet
+        return completion.of_this(
+            Measure(name, completion.form, below, lower_bound=least, noise_free=quiet)
+        )

@@ -24,7 +24,8 @@ from ..stats import (
     win_probability,
 )
 from ..stats.critical_values import binomial_ranks, quantile_rank
-from ..stats.intervals import RareEvents, check_confidence
+from ..stats.intervals import RareEvents, changed, check_confidence
+from ..units import TICKS_PER_SECOND
 from .measure import Column, Family, Form, Measure
 from .summary import RATIO_ONE, CellData, histogram_scale
 
@@ -336,6 +337,25 @@ class Observed:
             return self._without_interval(math.nan, confidence)
         less, equal, larger = self.data.win_counts(self.measure)
         return win_probability(larger, equal, less, confidence)
+
+    def shown(self, name: str, confidence: float = 0.95) -> Estimate:
+        """A statistic as it is told: its interval holds what another recording of noise would give.
+
+        A target does not ask for that: no number of realizations makes it narrower.
+        """
+        found, measure = self.statistic(name, confidence), self.measure
+        share, below = quantile_share(name), measure.denominator
+        if (
+            measure.recorded is None
+            or isinstance(below, Form)
+            or (share is None and name != "mean")
+        ):
+            return found
+        added = measure.numerator.constant
+        time = changed(found, lambda value: (value * below - added) / TICKS_PER_SECOND)
+        time = measure.recorded.allow(time, measure.noise_free_time, share)
+        wide = changed(time, lambda end: (end * TICKS_PER_SECOND + added) / below)
+        return replace(found, low=wide.low, high=wide.high).bounded(measure.lower_bound)
 
     def statistic(self, name: str, confidence: float = 0.95) -> Estimate:
         """By its name; what has no interval has NaN for its ends."""

@@ -162,13 +162,14 @@ class CellResults:
             observed = Observed(family, data, noisy)
             mean = replace(observed.mean(level), confidence=0.95)
             unseen = undersampled_noise(observed, self.cell.cases, half_of(mean)) if noisy else []
+            shown = replace(observed.shown("mean", level), confidence=0.95)
             numbers[name] = facts_of(
-                observed, mean, partial(self._samples, name), undersampled_in_words(unseen)
+                observed, shown, partial(self._samples, name), undersampled_in_words(unseen)
             )
             for target in self.targets:
                 if target.observable == name != target.column:
                     own = self.decision.level(target.confidence)
-                    estimate = observed.statistic(target.statistic, own)
+                    estimate = observed.shown(target.statistic, own)
                     estimate = replace(estimate, confidence=target.confidence)
                     numbers[target.column] = facts_of_target(observed, target, estimate)
         return numbers

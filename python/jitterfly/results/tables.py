@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ..fields import first_few
 from ..noise_free import noise_free_ticks
 from ..observables import LEAST_CYCLES, OfCycles
+from ..recording_error import RecordedNoise
 from ..result_table import value_low_high
 from ..schedule import ScheduleCase
 from ..store.metadata import situations
@@ -170,6 +171,7 @@ def notes(results: Results) -> list[str]:
     if any(f.T is not None for cell in some for f in cell.facts.values()):
         lines += [_SMALLEST, SELECTION]
     lines += [*absences(results), *_cycles(results), *_swapped(results), *_unseen(results)]
+    lines += _recordings(results)
     lines += [*_unused(results), *_of_others(results), *_of_order(results)]
     return [*lines, *([results.state] if results.state else [])]
 
@@ -246,6 +248,16 @@ def _unseen(results: Results) -> list[str]:
         f"The mean of {first_few(alike, 3)} may lack what rare noise adds: {told}."
         for told, alike in islice(names.items(), _MOST_SOURCES)
     ]
+
+
+def _recordings(results: Results) -> list[str]:
+    """A line on what intervals allow for where recordings of noise are replayed."""
+    cases = (case for cell in results.cells for case in cell.cell.cases.values())
+    for case in cases:
+        if text := RecordedNoise.of_case(case).in_words():
+            told = "Of completion, slowdown and overhead " + text[0]
+            return [f"{told}; those of differences and ratios are of the noise as it was recorded."]
+    return []
 
 
 def _unused(results: Results) -> list[str]:

@@ -18,13 +18,21 @@ import numpy.typing as npt
 
 from .. import find_noise_files
 from ..backends import backend_named, check_run, core
-from ..case import content_of_own, doubts, exposed, place_noise, read_parts, why_speed_is_idle
+from ..case import (
+    RankWork,
+    content_of_own,
+    exposed,
+    place_noise,
+    read_parts,
+    why_speed_is_idle,
+    work_of_rank,
+)
 from ..fields import Converted, check_choice, check_keys, check_present, frozen_dataclass
 from ..find_noise_files import FileField, FileName
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks, check_speed
 from ..network import LogGOPS
-from ..noise import Noise, TraceNoise
+from ..noise import Noise
 from ..noise.source import ExposedWork, Exposure
 from ..noise_free import Poll, noise_free_ticks, noise_only_delays
 from ..program import (
@@ -53,8 +61,8 @@ from .simulate import (
     positive_calculations,
     warn_of_short_receives,
     why_idle,
+    work_of_plan,
 )
-from .simulate import doubts as doubts_of_schedule
 
 _COMPLETION = "completion"
 _OF_COLLECTIVES = ("ranks", "algorithm", "message_bytes", "cycles", "compute_time", "arrival")
@@ -382,12 +390,9 @@ def _(case: ScheduleCase, noise: Noise) -> ExposedWork:
     return _exposed(_without_noise(case), needs_length(noise))
 
 
-@doubts.register
-def _(case: ScheduleCase) -> list[str]:
-    if not any(isinstance(one, TraceNoise) for one in case.noise):
-        return []
-    plan = _plan(_without_noise(case))
-    return list(doubts_of_schedule(case.read(), case.network, case.noise, plan))
+@work_of_rank.register
+def _(case: ScheduleCase) -> RankWork:
+    return work_of_plan(case.ranks, _plan(_without_noise(case)))
 
 
 @lru_cache(maxsize=4096)

@@ -38,7 +38,8 @@ from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..info import processors
 from ..network import LogGOPS
-from ..noise import Noise
+from ..noise import Noise, TraceNoise
+from ..recording_error import RecordedNoise
 from ..result_table import aligned, csv_text, value_low_high, write_if_path
 from ..simulate import check_times
 from ..slowdown import part_in_words
@@ -278,6 +279,8 @@ class ScheduleExplanation(DelayByCause):
         For how much of the run time, and what of that is noise, in ticks: means.
     doubts : tuple of str
         What measured noise leaves open, as of `ScheduleResult`.
+    recorded : RecordedNoise
+        The recordings that are replayed.
     """
 
     schedule: Schedule
@@ -297,6 +300,7 @@ class ScheduleExplanation(DelayByCause):
     speed: Speed | None = None
     order_check: OrderCheck | None = None
     doubts: tuple[str, ...] = ()
+    recorded: RecordedNoise = RecordedNoise()
 
     path_parts: ClassVar[tuple[str, ...]] = PATH_PARTS
 
@@ -318,6 +322,11 @@ class ScheduleExplanation(DelayByCause):
 
     def _noise(self) -> tuple[Noise, ...]:
         return self.noise
+
+    def _recorded(self, cause: str) -> RecordedNoise | None:
+        named = zip(names_of(self.noise), self.noise, strict=True)
+        own = [one for name, one in named if name == cause and isinstance(one, TraceNoise)]
+        return self.recorded._replace(alone=True) if own and own[0].is_sample() else None
 
     def _is_drawn(self) -> bool:
         """Else all realizations are the same."""
@@ -520,6 +529,7 @@ class ScheduleExplanation(DelayByCause):
             *([_OF_SLOWEST] if len(self.ticks) < self.simulated else []),
             *([_OF_MANY.format(operations)] if operations > _MANY and self._is_drawn() else []),
             self._culprits_in_words(),
+            *self.recorded.in_words(),
             *self.doubts,
             OF_RANKS,
             *([f"of ranks: times are those of all their {cpus} CPUs together, up to {cpus} times "
@@ -760,6 +770,7 @@ def _explanation(
         speed=prepared.speed,
         order_check=check,
         doubts=prepared.doubts,
+        recorded=prepared.recorded,
     )
     explanation.__dict__["_compiled"] = prepared.compiled
     return explanation

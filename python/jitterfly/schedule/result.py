@@ -19,6 +19,7 @@ from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
+from ..recording_error import RecordedNoise
 from ..result_table import (
     ResultTable,
     aligned,
@@ -28,7 +29,7 @@ from ..result_table import (
     value_low_high,
     write_if_path,
 )
-from ..slowdown import OF_THIS_RECORDING, begins_after, can_resample, part_in_words
+from ..slowdown import begins_after, part_in_words
 from ..stats import Estimate
 from ..stats.intervals import changed
 from ..units import from_ticks, show_seconds, to_ticks
@@ -76,6 +77,8 @@ class ScheduleResult(ResultTable):
     doubts : tuple of str
         What measured noise leaves open, such as that the recording is short beside the CPU time of
         all ranks.
+    recorded : RecordedNoise
+        The recordings that it replays, which intervals allow for.
     """
 
     schedule: Schedule
@@ -99,6 +102,7 @@ class ScheduleResult(ResultTable):
     speed: Speed | None = None
     backend: str = "cpu"
     doubts: tuple[str, ...] = ()
+    recorded: RecordedNoise = dataclasses.field(default=RecordedNoise(), repr=False)
 
     @cached_property
     def samples(self) -> npt.NDArray[np.float64]:
@@ -127,7 +131,18 @@ class ScheduleResult(ResultTable):
         noisy = any(one.random for one in self.noise)
         least = 0.0 if hastens else noise_free
         met = noise_free if len(self.noise) == 1 and self.noise[0].random else None
-        return stats.mean(times, confidence, noisy=noisy, lower_bound=least, noise_free=met)
+        found = stats.mean(times, confidence, noisy=noisy, lower_bound=least, noise_free=met)
+        return self.recorded.allow(found, float(noise_free)).bounded(least)
+
+    def _quantiles(
+        self, times: npt.NDArray[np.float64], noise_free: float, confidence: float
+    ) -> list[Estimate]:
+        """Median and p99."""
+        shares = (0.5, 0.99)
+        return [
+            self.recorded.allow(one, noise_free, share)
+            for one, share in zip(stats.quantiles(times, shares, confidence), shares, strict=True)
+        ]
 
     def slowdown(self, confidence: float = 0.95) -> Estimate:
         """Mean run time over that without noise; NaN where that is 0: the schedule does nothing."""
@@ -173,12 +188,13 @@ class ScheduleResult(ResultTable):
         steps = np.diff(quiet, prepend=0.0)
         rows = []
         for i, name in enumerate(self.marks):
-            p50, p99 = stats.quantiles(times[:, i], (0.5, 0.99), confidence)
-            since_p50, since_p99 = stats.quantiles(since[:, i], (0.5, 0.99), confidence)
+            p50, p99 = self._quantiles(times[:, i], float(quiet[i]), confidence)
+            since_p50, since_p99 = self._quantiles(since[:, i], float(steps[i]), confidence)
+            between = stats.mean(since[:, i], confidence, noisy=noisy)
             rows.append(MarkRow(
                 name, float(quiet[i]), float(steps[i]),
                 self._mean(times[:, i], quiet[i], confidence), p50, p99,
-                stats.mean(since[:, i], confidence, noisy=noisy), since_p50, since_p99,
+                self.recorded.allow(between, float(steps[i])), since_p50, since_p99,
             ))  # fmt: skip
         return rows
 
@@ -266,8 +282,7 @@ class ScheduleResult(ResultTable):
                 )
             text.append(told)
         text += [*self.doubts, *self._undelayed_in_words()]
-        if any(map(can_resample, self.noise)):
-            text.append(f"{OF_THIS_RECORDING}; for that compare those of `resample` = 0, 1, ... 19")
+        text += self.recorded.in_words()
         if stats.quantile(self.samples, 0.99).too_small:
             needed = stats.realizations_needed(0.99, 0.95)
             text.append(f"too few realizations for an interval of p99: it takes {needed}")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from .. import memory
 from ..backends import backend_named, check_device_memory, check_run, core, reporting
 from ..case import (
+    RankWork,
     doubts_of,
     place_noise,
     warn_of_doubts,
@@ -29,6 +30,7 @@ from ..info import processors
 from ..network import LogGOPS, Network, check_network
 from ..noise import Congestion, Noise, SpeedNoise, StepNoise
 from ..noise.source import ExposedWork, check_sources, check_walks
+from ..recording_error import RecordedNoise
 from ..simulate import check_times
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
 from .compile import CompiledSchedule, compile_schedule, levels_of
@@ -65,6 +67,7 @@ class Prepared(NamedTuple):
     marks: tuple[str, ...]
     speed: Speed | None
     doubts: tuple[str, ...]
+    recorded: RecordedNoise
 
 
 def prepare(
@@ -102,13 +105,15 @@ def prepare(
     compiled = plan_schedule(schedule, network, sources, kept, speed, order, results=realizations)
     plan = compiled.plan
     check_lengths(sources, plan)
-    open_questions = doubts(schedule, network, sources, plan)
+    placed = place_noise(sources, network, schedule.ranks)
+    each = work_of_plan(schedule.ranks, plan)
+    open_questions = tuple(doubts_of(placed, network, each))
     warn_of_doubts(open_questions)
     warn_of_short_receives(schedule, plan)
     names = () if kept is None else kept.names
     return Prepared(
         schedule, network, sources, realizations, seed, first_realization, compiled, names, speed,
-        open_questions,
+        open_questions, RecordedNoise.of(placed, each),
     )  # fmt: skip
 
 
@@ -365,6 +370,7 @@ def simulate_schedule(
         speed=speed,
         backend=engine,
         doubts=prepared.doubts,
+        recorded=prepared.recorded,
     )
 
 
@@ -479,17 +485,10 @@ def exposed_work(
     )
 
 
-def doubts(
-    schedule: Schedule,
-    network: LogGOPS | Hierarchy,
-    noise: Sequence[Noise],
-    plan: core.SchedulePlan,
-) -> tuple[str, ...]:
-    """What measured noise leaves open, in words: see `TraceNoise.doubts` and `misfit`."""
-    placed = place_noise(tuple(noise), network, schedule.ranks)
-    times = zip(("compute", "communication"), plan.cpu_time, strict=True)
-    work = {phase: ticks / schedule.ranks for phase, ticks in times}
-    return tuple(doubts_of(placed, network, schedule.ranks, work))
+def work_of_plan(ranks: int, plan: core.SchedulePlan) -> RankWork:
+    """How long a rank of a schedule works, on average; all of it counts as one cycle."""
+    compute, communication = (ticks / ranks for ticks in plan.cpu_time)
+    return RankWork(ranks, 1, compute, communication)
 
 
 def warn_of_short_receives(schedule: Schedule, plan: core.SchedulePlan) -> None:

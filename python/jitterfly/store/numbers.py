@@ -104,7 +104,7 @@ def rows(store: Readable, confidence: float = 0.95) -> Iterator[Row]:
             for statistic in names:
                 if statistic == WINS and not (measure.is_ratio and measure.distribution):
                     continue
-                estimate = observed.statistic(statistic, level)
+                estimate = observed.shown(statistic, level)
                 if level != confidence:
                     estimate = replace(estimate, confidence=confidence)
                 yield Row(cell, family, T, statistic, estimate, observed.exact)

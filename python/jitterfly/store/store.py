@@ -311,7 +311,7 @@ class Store:
         stop: every interval holds whenever that was.
         """
         level = self.decision(cell).level(confidence)
-        estimate = self._observed(cell, name).statistic(statistic, level)
+        estimate = self._observed(cell, name).shown(statistic, level)
         return replace(estimate, confidence=confidence)
 
     def to_xarray(self, confidence: float = 0.95) -> Any:

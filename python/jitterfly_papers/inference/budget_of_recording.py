@@ -26,7 +26,7 @@ from jitterfly.fields import counted
 from jitterfly.measured import Detours, FormatError, Histogram, load
 from jitterfly.noise_limit import ALWAYS, AT_MOST, NEVER, crossing
 from jitterfly.stats import ENOUGH_EVENTS, realizations_needed
-from jitterfly.stats.critical_values import clopper_pearson, student_t
+from jitterfly.stats.critical_values import clopper_pearson, normal, student_t
 from jitterfly.units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, to_ticks
 
 from .budget import (
@@ -107,18 +107,18 @@ class RecordingBudget:
                     f"{often[2]:.3g}] times as frequent")  # fmt: skip
         if self.realizations:
             how = (f"{100 * self.confidence:g} % interval of the Monte Carlo error, "
-                   f"{self.realizations:,} realizations; not of the measurement")  # fmt: skip
+                   f"{self.realizations:,} realizations, and for few detours")  # fmt: skip
         else:
             how = (
                 "exact bounds, no simulation: the mean delay is at most the sum of all hits and at "
-                "least the longest; not of the measurement"
+                "least the longest; wider for how few detours were measured"
             )
         few = []
         if self.long_events < ENOUGH_EVENTS:
             about = counted(max(round(self.long_events), 1), "long detour")
             few = [
-                f"{self.file}: the mean of its detours rests on about {about}, and no interval "
-                "tells how rare such are; record longer or on more CPUs"
+                f"{self.file}: the mean of its detours rests on about {about}, and longer ones may "
+                "be missing; record longer or on more CPUs"
             ]
         under_way = under_way_note(self.question)
         return [*lines, message, how, *few, *under_way, f"{ASSUMED} they may be more frequent"]
@@ -160,6 +160,9 @@ def budget_of_recording(
 
     def answer(state: str, p: Bounds, count: int = 0) -> RecordingBudget:
         known = (events, long_share * events, rate)
+        if state == AT_MOST:  # rate and durations of the machine are as sure as so many events
+            more = math.exp(normal(confidence) / math.sqrt(max(known[1], 1.0)))
+            p = Bounds(p.value, p.low / more, min(p.high * more, 1.0))
         return RecordingBudget(question, path.name, state, p, *known, count, confidence)
 
     if question.state == NEVER:
