@@ -16,10 +16,10 @@ import pytest
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.inference import noise_limit
-from jitterfly.inference.budget_of_recording import budget_of_recording
 from jitterfly.measured import Detours, Measured, noisefile
+from jitterfly.noise_limit import noise_limit
 from jitterfly.recording_error import RecordedNoise
+from jitterfly_papers.inference.budget_of_recording import budget_of_recording
 
 NETWORK = "L=1us,o=200ns"
 CASE = {"network": NETWORK, "compute_time": "1ms"}
