@@ -823,7 +823,7 @@ def warn_of_idle_sources(
 
 
 class RankWork(NamedTuple):
-    """How long a rank works in each cycle, in ticks by phase."""
+    """The time that a rank works in each cycle, in ticks by phase."""
 
     ranks: int
     cycles: int
@@ -831,7 +831,7 @@ class RankWork(NamedTuple):
     communication: float
 
     def met(self, noise: TraceNoise) -> float:
-        """Seconds of a cycle in which recorded noise acts on a rank."""
+        """Return the seconds of a cycle in which recorded noise acts on a rank."""
         parts = {"compute": self.compute, "communication": self.communication}
         ticks = sum(time for phase, time in parts.items() if noise.during in ("all", phase))
         return ticks / TICKS_PER_SECOND
@@ -839,7 +839,7 @@ class RankWork(NamedTuple):
 
 @singledispatch
 def work_of_rank(case: AnyCase) -> RankWork:
-    """How long a rank of a case works."""
+    """Return how long a rank of a case works."""
     assert isinstance(case, Case), f"no version for {type(case).__name__}"
     work = _exposed_in_collective(case)
     return RankWork(case.ranks, case.cycles, float(work.compute), float(work.communication))

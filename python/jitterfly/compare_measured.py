@@ -439,12 +439,12 @@ def _mean(case: Case, simulated: Floats, confidence: float) -> Estimate:
 
 
 def _quantile(case: Case, simulated: Floats, share: float, confidence: float) -> Estimate:
-    """A quantile of what was simulated."""
+    """Return a quantile of what was simulated."""
     return _allow_for_recordings(case, stats.quantile(simulated, share, confidence), share)
 
 
 def _allow_for_recordings(case: Case, simulated: Estimate, share: float | None) -> Estimate:
-    """A simulated number that another recording of the noise may give as well."""
+    """Widen a simulated number by what another recording of the noise may give."""
     quiet = float(from_ticks(noise_free_observations(case)[-1]))
     return RecordedNoise.of_case(case).allow(simulated, quiet, share).bounded(_least(case))
 

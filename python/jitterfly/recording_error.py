@@ -37,7 +37,7 @@ class RecordedNoise(NamedTuple):
 
     @classmethod
     def of(cls, noise: Iterable[Noise], work: RankWork) -> RecordedNoise:
-        """Those among the noise of ranks that work so long."""
+        """Find them among the noise of ranks that work so long."""
         every = tuple(noise)
         found = tuple(
             one
@@ -48,7 +48,7 @@ class RecordedNoise(NamedTuple):
 
     @classmethod
     def of_case(cls, case: AnyCase) -> RecordedNoise:
-        """Those of a case."""
+        """Find those of a case."""
         if not any(isinstance(one, TraceNoise) for one in case.noise):
             return cls()
         return cls.of(case.placed_noise, work_of_rank(case))
@@ -68,7 +68,7 @@ class RecordedNoise(NamedTuple):
         ]
 
     def error(self, confidence: float, share: float | None = None) -> SamplingError | None:
-        """Of the mean completion, or of a quantile of it; None without recordings."""
+        """Return that of the mean completion, or of a quantile; None without recordings."""
         if self.work is None or not self.sources:
             return None
         errors = []
@@ -88,7 +88,7 @@ class RecordedNoise(NamedTuple):
         )
 
     def allow(self, estimate: Estimate, noise_free: float, share: float | None = None) -> Estimate:
-        """A mean completion, or a quantile of it (`share`), whose interval holds the machine's.
+        """Widen the interval of a mean completion, or of a quantile (`share`), to the machine's.
 
         Both ends move away from the value, by the root of the sum of squares of their distance and
         of what is due to the recording. Seconds.

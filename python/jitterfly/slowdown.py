@@ -426,7 +426,7 @@ def _allow_for_resampled(
 
 
 def allow_for_recordings(row: SlowdownRow, sampled: SlowdownRow, case: Case) -> SlowdownRow:
-    """A row with intervals that hold what the detours of its recordings leave open.
+    """Widen the intervals of a row by what the detours of its recordings leave open.
 
     `sampled` has those of the realizations alone, `row` those that resampled recordings widened:
     both ways to tell what another recording would give, so that the wider one counts.

@@ -193,7 +193,7 @@ def cell_of_race(race: Race, confidence: float) -> AdviceCell:
 
 
 def _recordings(first: RankedCandidate, race: Race) -> tuple[str, ...]:
-    """What the recordings that the first of the ranking met leave open."""
+    """Say what the recordings that the first of the ranking met leave open."""
     case = next(one.case for one in race.candidates if one.name == first.name)
     text = RecordedNoise.of_case(case).in_words()
     if text:

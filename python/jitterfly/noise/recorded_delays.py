@@ -50,7 +50,7 @@ class Recording(NamedTuple):
 
 
 class SamplingError(NamedTuple):
-    """What of a number that a recording gives is due to the recording, seconds.
+    """The part of a number's error that is due to the recording, seconds.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class SamplingError(NamedTuple):
 
 
 class RecordedDelays:
-    """By how much a recording delays a rank that begins anywhere in it and works for a while.
+    """The delays of ranks that begin anywhere in a recording and work for a while.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class RecordedDelays:
         self._make_distribution()
 
     def _make_distribution(self) -> None:
-        """G(x) = P(delay <= x), linear between `x`: values `at` each and `before` it."""
+        """Make G(x) = P(delay <= x), linear between `x`: values `at` each and `before` it."""
         parts = self.parts
         ends = [(one.rest, one.rest + one.durations) for one in parts]
         top = max(float(high.max()) for _, high in ends)
@@ -114,7 +114,7 @@ class RecordedDelays:
         self.before = np.minimum(self.at[:-1] + rise / at[-1], 1.0)  # before x[1:]
 
     def _powers(self, power: float) -> Floats:
-        """The integral of G^power over each piece between two x."""
+        """Return the integral of G^power over each piece between two x."""
         low, high, width = self.at[:-1], self.before, np.diff(self.x)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(np.maximum(np.stack([low, high]), 1e-300))
@@ -124,11 +124,11 @@ class RecordedDelays:
         return np.where(high - low > 1e-9 * high, sloping, flat)
 
     def longest_of(self, ranks: float) -> float:
-        """The mean of the longest delay of so many ranks in one cycle, seconds."""
+        """Return the mean of the longest delay of so many ranks in one cycle, seconds."""
         return float(self.x[-1] - self._powers(ranks).sum())
 
     def quantile_of(self, share: float, ranks: float) -> float:
-        """A quantile of the longest delay of so many ranks in one cycle, seconds."""
+        """Return a quantile of the longest delay of so many ranks in one cycle, seconds."""
         level = math.exp(math.log(share) / ranks)
         both = np.stack([np.concatenate([[0.0], self.before]), self.at], axis=1).ravel()
         return float(np.interp(level, both, np.repeat(self.x, 2)))
@@ -136,7 +136,7 @@ class RecordedDelays:
     def mean_error(
         self, ranks: float, confidence: float, others: Sequence[RecordedDelays] = ()
     ) -> SamplingError:
-        """Of the mean of the last rank.
+        """Return the error of the mean of the last rank.
 
         `others`: how stages after it are delayed, such as messages after a long phase of computing.
         Where all realizations meet a detour in that phase, their rate still tells how often another
@@ -164,7 +164,7 @@ class RecordedDelays:
         return SamplingError(min(events, events_of_more), *(self.cycles * one for one in parts))
 
     def quantile_error(self, share: float, ranks: float, confidence: float) -> SamplingError:
-        """Of a quantile of the last rank: that of the longest delay in all cycles.
+        """Return the error of a quantile of the last rank: of the longest delay in all cycles.
 
         Each x that the machine's quantile may be is asked for its own rate: a rarer one is less
         sure, and may lie beyond a gap between short and long detours. Where fewer than
@@ -189,7 +189,7 @@ class RecordedDelays:
         return SamplingError(least, value, value - low, high - value)
 
     def _deciding(self, ranks: float) -> tuple[float, list[tuple[Floats, Floats]]]:
-        """How much each place and each detour under way adds to the mean of so many ranks.
+        """Return what each place and each detour under way adds to the mean of so many ranks.
 
         More delays of d, as a part of all, raise it by N times the integral of G^(N - 1) to d. The
         sum of it all is the change for ln r.
@@ -206,7 +206,7 @@ class RecordedDelays:
         return ranks * float(sum(a.sum() + b.sum() for a, b in found)), found
 
     def _above(self, x: float) -> list[tuple[Floats, Floats]]:
-        """How often each place and each detour under way delays by x or more."""
+        """Return how often each place and each detour under way delays by x or more."""
         x *= 1 - 1e-9
         return [
             ((one.sums > x) * one.of_place * one.lengths,
@@ -215,7 +215,7 @@ class RecordedDelays:
         ]  # fmt: skip
 
     def _rate_error(self, added: list[tuple[Floats, Floats]]) -> tuple[float, float, float]:
-        """Of what places and detours add: number of detours that decide, error of ln r, unseen."""
+        """Return how many of these detours decide, the error of ln r, and the unseen part."""
         each = [
             one.of_detours(places) + own
             for one, (places, own) in zip(self.parts, added, strict=True)
@@ -240,7 +240,7 @@ class RecordedDelays:
 
 
 class _Part:
-    """One recording: places where a rank may begin, by idle time, and the detours under way."""
+    """A recording: places where a rank may begin, by idle time, and the detours under way."""
 
     def __init__(self, recording: Recording, work: float, under_way: float, share: float) -> None:
         starts, ends = (
@@ -276,7 +276,7 @@ class _Part:
         self.blocks = np.minimum((starts / length * _BLOCKS).astype(np.int64), _BLOCKS - 1)
 
     def of_detours(self, places: Floats) -> Floats:
-        """What the places add, by the detours that they meet, in proportion to their durations."""
+        """Return what the places add, by the detours met, in proportion to their durations."""
         with np.errstate(divide="ignore", invalid="ignore"):
             each = np.where(self.sums > 0, places / self.sums, 0.0)
         sums = np.concatenate([[0.0], np.cumsum(np.concatenate([each, each]))])
@@ -287,7 +287,7 @@ class _Part:
 
 
 def _tail_index(values: Floats) -> float:
-    """Hill's estimate of the index of a Pareto tail, from the largest; infinite without a tail."""
+    """Return Hill's estimate of the index of a Pareto tail; infinite without a tail."""
     values = np.sort(values[values > 0])[::-1]
     count = min(max(10, math.isqrt(len(values))), len(values) - 1)
     if count < 1:

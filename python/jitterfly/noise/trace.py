@@ -327,15 +327,15 @@ class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
         return float(from_ticks(longest))
 
     def is_sample(self) -> bool:
-        """Whether it is a recording of which ranks replay places that are drawn."""
+        """Return whether it is a recording of which ranks replay places that are drawn."""
         return self.random and not self.made_up
 
     def recorded_delays(self, work: float, cycles: int) -> RecordedDelays:
-        """How it delays a rank, where it acts on so many seconds of CPU time in each cycle."""
+        """Return how it delays a rank, where it acts on so many seconds of work in each cycle."""
         return _recorded_delays(self, work, cycles)
 
     def independent_ranks(self, ranks: int) -> int:
-        """How many ranks begin at places of their own."""
+        """Return how many ranks begin at places of their own."""
         sharing = node_ranks(self.shared, ranks) if len(self.replayed()) == 1 else 1
         return -(-ranks // sharing)
 

@@ -69,7 +69,7 @@ class Chosen:
     recorded: RecordedNoise | None = None
 
     def of_this(self, measure: Measure) -> Measure:
-        """The measure, which is this time times a factor and plus a constant."""
+        """Add the recordings to a measure, which is this time by a factor, plus a constant."""
         quiet = self.quiet / TICKS_PER_SECOND
         return dataclasses.replace(measure, recorded=self.recorded, noise_free_time=quiet)
 

@@ -339,7 +339,7 @@ class Observed:
         return win_probability(larger, equal, less, confidence)
 
     def shown(self, name: str, confidence: float = 0.95) -> Estimate:
-        """A statistic as it is told: its interval holds what another recording of noise would give.
+        """Return a statistic as it is told: its interval allows for other recordings of the noise.
 
         A target does not ask for that: no number of realizations makes it narrower.
         """

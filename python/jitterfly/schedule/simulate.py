@@ -486,7 +486,7 @@ def exposed_work(
 
 
 def work_of_plan(ranks: int, plan: core.SchedulePlan) -> RankWork:
-    """How long a rank of a schedule works, on average; all of it counts as one cycle."""
+    """Return how long a rank works, on average; all of a schedule counts as one cycle."""
     compute, communication = (ticks / ranks for ticks in plan.cpu_time)
     return RankWork(ranks, 1, compute, communication)
 
