@@ -19,7 +19,7 @@ from . import optional_packages, stats
 from .algorithms import Algorithm, is_kind_of
 from .algorithms.algorithm import COLLECTIVES
 from .case import Case, check_case, random_sources
-from .fields import MOST_REALIZATIONS, check_choice, check_numbers, shorten
+from .fields import MOST_REALIZATIONS, check_choice, check_integer, check_numbers, shorten
 from .files import read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load, noisefile
 from .measured.formats import PLAIN, OtherTool
@@ -296,6 +296,11 @@ def compare_measured(
     check_case(case)
     realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
     check_confidence(confidence)
+    if collective is not None and not isinstance(collective, str):
+        raise ValueError(f"collective must be a name, got {shorten(collective)}")
+    for name, value in (("ranks", ranks), ("message_bytes", message_bytes)):
+        if value is not None:
+            check_integer(value, name, 0, 2**62)
     if iterations is not None:
         iterations = read_count(iterations, "iterations", 1, MOST_ITERATIONS)
     chosen = _Chosen(collective, ranks, message_bytes, iterations)

@@ -8,6 +8,7 @@ import functools
 import hashlib
 import inspect
 import json
+import math
 import operator
 import re
 import sys
@@ -55,7 +56,7 @@ def as_integer(value: Any) -> int | None:
     dtype = getattr(value, "dtype", None)
     if dtype is not None:  # of NumPy, xarray and others, which need not have __index__
         whole = getattr(dtype, "kind", "") in ("i", "u") and not getattr(value, "ndim", 0)
-        return int(value) if whole else None
+        return int(value) if whole and not np.ma.is_masked(value) else None
     try:
         return operator.index(value)
     except TypeError:
@@ -71,6 +72,14 @@ def is_number(value: Any) -> bool:
     """Return whether a value is a number of Python or NumPy, not a bool or an interval of time."""
     number = isinstance(value, (int, float, np.integer, np.floating))
     return number and not isinstance(value, (bool, np.timedelta64))
+
+
+def as_float(value: Any) -> float:
+    """A number as a float: infinite where it is beyond all floats."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def counted(number: int, noun: str) -> str:
@@ -148,8 +157,23 @@ def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     return value
 
 
+def refuse_masked(value: Any, rule: str) -> None:
+    """Raise ValueError with `rule` where numbers of a masked array, or of a list, are masked.
+
+    NumPy drops the mask in all other functions, so that what is left out would count. An array
+    whose mask hides nothing is as any other.
+    """
+    for part in value if isinstance(value, (list, tuple)) else (value,):
+        if isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
+            raise ValueError(
+                f"{rule}, got {counted(int(np.ma.count_masked(part)), 'masked value')}: leave "
+                "masked values out with .compressed(), or put others in their places with .filled()"
+            )
+
+
 def check_numbers(value: Any, rule: str) -> npt.NDArray[Any]:
     """An array of integers or floats, of any shape; else ValueError with `rule`."""
+    refuse_masked(value, rule)
     try:
         array = np.asarray(value)
     except (ValueError, TypeError):  # rows of different lengths

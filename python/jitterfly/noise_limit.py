@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import optional_packages
 from .algorithms import Algorithm
 from .case import Case, doubts
-from .fields import shorten
+from .fields import as_float, shorten
 from .network import Network
 from .noise import Noise, PeriodicNoise
 from .noise_free import algorithm_cautions
@@ -371,7 +371,7 @@ def noise_limit(
     '10.9 us, 0.11 % of the CPU'
     """
     question, others = _read(noise)
-    if not isinstance(at_most, (int, float)) or not 1 < at_most < math.inf:
+    if not isinstance(at_most, (int, float)) or not 1 < as_float(at_most) < math.inf:
         raise ValueError(f"at_most must be a number above 1, got {shorten(at_most)}")
     cases, realizations, seed = check_question(
         [question.noise(0.5), *others], ranks, realizations, seed, confidence, network=network,

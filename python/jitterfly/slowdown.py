@@ -464,7 +464,8 @@ def check_question(
     realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
     seed = read_count(seed, "seed", 0, MOST_SEED)
     check_confidence(confidence)
-    network, algorithm = check_network(network), algorithm or Butterfly()
+    network = check_network(network)
+    algorithm = Butterfly() if algorithm is None else algorithm
     cases = [
         Case(count, algorithm=algorithm, network=network, noise=noise,
              message_bytes=message_bytes, cycles=cycles, compute_time=compute_time)

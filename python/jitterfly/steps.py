@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .fields import shorten
+from .fields import refuse_masked, shorten
 
 _SHIFT, _XOR, _TREE, _RANGE = range(4)
 LISTED = 4
@@ -183,6 +183,7 @@ class Listed(Partners):
     messages: PairArray
 
     def __post_init__(self) -> None:
+        refuse_masked(self.messages, "messages must be pairs of integers")
         pairs = np.asarray(self.messages)
         if pairs.size == 0:
             pairs = np.zeros((0, 2), np.int64)

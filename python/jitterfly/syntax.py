@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .fields import as_integer, check_integer, shorten, show_bound, show_number
+from .fields import as_float, as_integer, check_integer, shorten, show_bound, show_number
 from .units import BYTES
 
 HELP = """\
@@ -151,8 +151,7 @@ def read_share(
     if isinstance(value, str):
         share = share_of_text(value)
     elif isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
-        with suppress(OverflowError):
-            share = float(value)
+        share = as_float(value)
     if not low <= share < high:
         raise ValueError(
             f"{name} must be a share from {show_number(low)} to below {show_number(high)} "

@@ -18,7 +18,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .fields import NO_DEFAULT, Converted, is_number, shorten, stacklevel_of_user
+from .fields import (
+    NO_DEFAULT,
+    Converted,
+    as_float,
+    is_number,
+    refuse_masked,
+    shorten,
+    stacklevel_of_user,
+)
 
 TICKS_PER_SECOND = 10**12
 LONGEST_TICKS = 2**62  # half of int64: one addition of two times can not overflow
@@ -77,19 +85,20 @@ def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) ->
     rule = f"{name} must be a time {'above 0' if positive else 'from 0'} to {LONGEST_SECONDS:.3g} s"
     shown = shorten(value)
     if getattr(value, "ndim", 1) == 0:  # an array, also of xarray
+        refuse_masked(value, rule)
         value = np.asarray(value)[()]  # type: ignore[assignment]
     if isinstance(value, str):
         match = _TEXT.fullmatch(value) if len(value) <= _LONGEST_TEXT else None
         if match is None:
             hint = _period_of(value)
             raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {shown}{hint}")
-        seconds = _to_float(Fraction(match[1]) * _SECONDS[match[2] or "s"])
+        seconds = as_float(Fraction(match[1]) * _SECONDS[match[2] or "s"])
     elif not is_number(value):
         drawn = isinstance(value, Mapping) or hasattr(value, "survival")
         not_drawn = "; it is not drawn here" * drawn
         raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}){not_drawn}, got {shown}")
     else:
-        seconds = _to_float(value)
+        seconds = as_float(value)
     if not 0 <= seconds <= LONGEST_SECONDS or (positive and seconds == 0):
         raise ValueError(f"{rule}, got {shown}")
     return seconds + 0.0  # -0.0 becomes 0.0
@@ -135,7 +144,7 @@ def warn_of_long(value: Any, name: str, way: str = "") -> bool:
     """
     if not is_long_number(value):
         return False
-    text = value.strip() if isinstance(value, str) else f"{_to_float(value):g}"
+    text = value.strip() if isinstance(value, str) else f"{as_float(value):g}"
     way = way or f"give it one, such as '{text}us', or '{text}s' if that is meant"
     warnings.warn(
         f"{name} is {show_seconds(parse_seconds(value))}, as a number without a unit is in "
@@ -149,7 +158,7 @@ def warn_of_long(value: Any, name: str, way: str = "") -> bool:
 def is_long_number(value: Any) -> bool:
     """Return whether a time, as `parse_seconds` accepted it, is 1 s or more and has no unit."""
     if not isinstance(value, str):
-        return _to_float(value) >= _LONG
+        return as_float(value) >= _LONG
     match = _TEXT.fullmatch(value)
     return match is not None and not match[2] and parse_seconds(value) >= _LONG
 
@@ -170,13 +179,6 @@ def warn_of_small_factor(factor: float, owner: str) -> None:
             SmallFactorWarning,
             stacklevel=stacklevel_of_user(),
         )
-
-
-def _to_float(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
 
 
 @lru_cache(maxsize=1024)  # a study asks for the same few in each of its cells

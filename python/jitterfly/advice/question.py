@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -111,7 +111,7 @@ class Statistic:
             Another word. The largest of a sample is none: it has no interval.
         """
         share = quantile_share(name) if isinstance(name, str) else None
-        if share is None and name != "mean":
+        if share is None and not (isinstance(name, str) and name == "mean"):
             raise ValueError(
                 "statistic must be mean or a quantile such as p50, p99 or p99.9 (min and max of a "
                 f"sample have no interval, so they tell no winner), got {shorten(name)}"
@@ -329,6 +329,10 @@ class Question:
         put("cycles", read_count(self.cycles, "cycles", 1, MOST_CYCLES))
         put("seed", read_count(self.seed, "seed", 0, MOST_SEED))
         if self.candidates is not None and not isinstance(self.candidates, (str, bytes)):
+            if not isinstance(self.candidates, Iterable):
+                raise ValueError(
+                    f"candidates must be a list of algorithms, got {shorten(self.candidates)}"
+                )
             put("candidates", tuple(self.candidates))
         put("own", dict(self.own) if isinstance(self.own, Mapping) else self.own)
         names = len(self.chosen())

@@ -15,7 +15,7 @@ from ..fields import check_choice, did_you_mean, shorten
 from ..hierarchy import Hierarchy
 from ..network import Network
 from ..steps import MOST_WINDOW, rounds_of
-from ..units import from_ticks, show_seconds
+from ..units import TICKS_PER_SECOND, show_seconds
 from . import Algorithm, is_kind_of
 from .algorithm import COLLECTIVES
 
@@ -283,15 +283,16 @@ def _on_demand(ranks: int, network: Network, size: int) -> Algorithm:
 
 def _time_with_unit(ticks: int) -> str:
     """A time with its unit, so that it gives no warning of a long one."""
-    return f"{float(from_ticks(ticks))!r} s"
+    return f"{float(ticks) / TICKS_PER_SECOND!r} s"
 
 
 def _check_free_links(network: Network, size: int) -> None:
     """Raise ValueError where copies would wait for links."""
     gap, costs = network.gap(size), network.costs(size)
     if gap > max(costs.send, _MOST_LINK_SHARE * sum(costs)):
+        seconds = float(gap) / TICKS_PER_SECOND
         raise ValueError(
-            f"message_bytes = {size} occupy a link for {show_seconds(float(from_ticks(gap)), 3)}: "
+            f"message_bytes = {size} occupy a link for {show_seconds(seconds, 3)}: "
             "what copies would wait for it is not modelled"
         )
 

@@ -7,7 +7,6 @@ reduction that is its tree backwards: all messages of a level at one time.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -23,6 +22,7 @@ from ..fields import (
     check_keys,
     check_present,
     is_number,
+    refuse_masked,
     shorten,
 )
 from ..syntax import share_of_text
@@ -181,7 +181,7 @@ class CongestionCase:
 def check_ratio(value: Any) -> float:
     """A number from 0 to 1, or a text such as "50%"."""
     ratio = share_of_text(value) if isinstance(value, str) else value
-    if not is_number(ratio) or not (math.isfinite(ratio) and 0 <= ratio <= 1):
+    if not is_number(ratio) or not 0 <= ratio <= 1:
         raise ValueError(f"ratio must be a number from 0 to 1, got {shorten(value)}")
     return float(ratio)
 
@@ -191,6 +191,7 @@ def check_levels(value: Any, z: int) -> list[Pairs]:
     rule = f"pattern must be one of {PATTERNS}, or for each level a list of [sender, receiver]"
     if isinstance(value, (bytes, dict)):
         raise ValueError(f"{rule}, got {shorten(value)}")
+    refuse_masked(value, rule)
     try:
         levels = [np.asarray(level) for level in value]
     except (TypeError, ValueError):

@@ -18,7 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backends import core
-from ..fields import MOST_SEED, Component, check_choice, check_integer, shorten, show_bound
+from ..fields import (
+    MOST_SEED,
+    Component,
+    as_integer,
+    check_choice,
+    check_integer,
+    shorten,
+    show_bound,
+)
 
 MOST_HOSTS = 2**20
 
@@ -157,13 +165,13 @@ class FatTree(Topology, kind="fat_tree"):
         >>> FatTree.of(144, routing="random").m
         (12, 12)
         """
-        if hosts not in NAMED:
+        if as_integer(hosts) not in NAMED:
             words = ", ".join(map(str, NAMED))
             raise ValueError(
                 f"hosts must be one of {words}, got {shorten(hosts)}; any other tree is made of "
                 "the children and parents of its levels, such as FatTree([16, 12, 24], [1, 8, 12])"
             )
-        m, w = NAMED[hosts]
+        m, w = NAMED[int(hosts)]
         return cls(m, w, **options)
 
     @property

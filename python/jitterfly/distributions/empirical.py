@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import find_noise_files
-from ..fields import Converted, FloatsLike, shorten
+from ..fields import Converted, FloatsLike, refuse_masked, shorten
 from ..units import (
     LONGEST_SECONDS,
     TICKS_PER_SECOND,
@@ -209,6 +209,7 @@ def _read_counts(values: Any, name: str) -> tuple[int, ...]:
 
 def _listed(values: Any, name: str) -> list[Any]:
     if hasattr(values, "__array__"):  # a column of a table, too
+        refuse_masked(values, f"{name} must be a list of 1 to 10^7 values")
         values = np.asarray(values)
     good = isinstance(values, (list, tuple, range))
     good = good or (isinstance(values, np.ndarray) and values.ndim == 1)

@@ -489,9 +489,10 @@ class LogGPTable(EqualByFields):
         for name in ("latency", "send_overhead", "receive_overhead"):
             set_seconds(self, name, 1)
         for name in ("gap", "gap_per_byte"):  # a least-squares fit may come out below 0
-            values = np.array(getattr(self, name), dtype=np.float64)
+            rule = f"{name} must be numbers or NaN"
+            values = check_numbers(getattr(self, name), rule).astype(np.float64)
             if values.ndim != 1 or np.isinf(values).any():
-                raise ValueError(f"{name} must be numbers or NaN, got {shorten(values)}")
+                raise ValueError(f"{rule}, got {shorten(values)}")
             freeze(self, name, values)
         sizes = {len(getattr(self, name)) for name in self.__dataclass_fields__}
         if len(sizes) != 1 or sizes == {0}:

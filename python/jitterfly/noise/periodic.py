@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from ..fields import Array, Converted, FloatsLike, check_choice, frozen_dataclass
-from ..units import OptionalSeconds, PositiveSeconds, Seconds, ShortSeconds, show_seconds, to_ticks
+from ..units import (
+    OptionalSeconds,
+    PositiveSeconds,
+    Seconds,
+    ShortSeconds,
+    array_to_ticks,
+    show_seconds,
+    to_ticks,
+)
 from .source import (
     Exposure,
     HashableByFields,
@@ -15,7 +23,6 @@ from .source import (
     Shared,
     check_times_of_ranks,
     node_ranks,
-    ticks_of_ranks,
 )
 
 
@@ -103,7 +110,7 @@ class PeriodicNoise(HashableByFields, IntervalNoise, kind="periodic"):
             period=to_ticks(self.period),
             duration=to_ticks(self.duration),
             stationary=self.start == "stationary",
-            phases=None if self.phases is None else ticks_of_ranks(self.phases),
+            phases=None if self.phases is None else array_to_ticks(self.phases),
             **self.engine_fields(ranks),
         )
 

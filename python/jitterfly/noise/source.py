@@ -20,7 +20,7 @@ from ..distributions.constant import Constant
 from ..distributions.distribution import DelayTable, thinned
 from ..fields import Component, check_choice, check_integer, check_numbers, shorten
 from ..syntax import read_noise
-from ..units import TICKS_PER_SECOND, show_ticks, to_ticks
+from ..units import array_to_ticks, show_ticks, to_ticks
 
 MOST_OF_A_KIND = 256
 
@@ -624,14 +624,9 @@ def check_times_of_ranks(
         raise ValueError(f"{rule}, got {shorten(values)}")
     times = raw.astype(np.float64)  # a copy
     bad = ~((times >= 0) & (times < limit))
-    bad |= ticks_of_ranks(np.where(bad, 0.0, times)) >= to_ticks(limit)
+    bad |= array_to_ticks(np.where(bad, 0.0, times)) >= to_ticks(limit)
     if bad.any():
         rank = int(np.argmax(bad))
         raise ValueError(f"{rule}, got {times[rank]} for rank {rank}")
     times.setflags(write=False)
     return times
-
-
-def ticks_of_ranks(times: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Seconds to ticks."""
-    return np.rint(times * TICKS_PER_SECOND).astype(np.int64)

@@ -31,6 +31,7 @@ from ..units import (
     TICKS_PER_SECOND,
     OptionalSeconds,
     Seconds,
+    array_to_ticks,
     from_ticks,
     parse_seconds,
     show_seconds,
@@ -46,7 +47,6 @@ from .source import (
     Shared,
     check_times_of_ranks,
     node_ranks,
-    ticks_of_ranks,
 )
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
         """The offset of each rank in ticks; None where they are drawn."""
         if self.random:
             return None
-        return ticks_of_ranks(np.broadcast_to(np.asarray(self.offset), (ranks,)))
+        return array_to_ticks(np.broadcast_to(np.asarray(self.offset), (ranks,)))
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         traces = self.replayed()
@@ -429,8 +429,8 @@ def _recording_of_lists(
         raise ValueError(
             f"durations must be as many as starts, {len(starts)}, got {len(durations)}"
         )
-    begins = np.rint(starts * TICKS_PER_SECOND).astype(np.int64)
-    ends = begins + np.rint(durations * TICKS_PER_SECOND).astype(np.int64)
+    begins = array_to_ticks(starts)
+    ends = begins + array_to_ticks(durations)
     bad = begins[1:] < ends[:-1]
     if bad.any():
         at = int(np.argmax(bad)) + 1

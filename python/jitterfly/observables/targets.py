@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from ..case import AnyCase
-from ..fields import is_real_number, shorten
+from ..fields import as_float, is_real_number, shorten
 from ..rare_noise import OneSided, SourceHits, expectation, expected_hits, hidden, one_sided_hits
 from ..stats import Estimate, sequential
 from ..stats.intervals import ENOUGH_EVENTS
@@ -83,7 +83,9 @@ class Target:
             raise ValueError("target: one of relative and absolute must be given")
         for name in ("relative", "absolute"):
             width = getattr(self, name)
-            if width is not None and not (is_real_number(width) and 0 < width < float("inf")):
+            if width is None:
+                continue
+            if not (is_real_number(width) and 0 < as_float(width) < math.inf):
                 raise ValueError(f"target: {name} must be above 0, got {shorten(width)}")
         if self.unit not in ("", "s"):
             raise ValueError(f"target: unit must be '' or 's', got {shorten(self.unit)}")
@@ -110,7 +112,7 @@ class Target:
         confidence = 0.95
         if match["confidence"] is not None:
             share = _read_number(match["confidence"], "confidence", text) / 100
-            confidence = float(share)
+            confidence = as_float(share)
             if not 0 < confidence < 1:
                 raise ValueError(
                     f"target {text!r}: confidence must be above 0 % and below 100 %, "
@@ -123,14 +125,15 @@ class Target:
                 f"target {text!r}: a confidence must be in %: '{first.strip()} at {level} %'"
             )
         if width.endswith("%"):
-            value = relative = float(_read_number(width[:-1].rstrip(), "width", text) / 100)
+            value = relative = as_float(_read_number(width[:-1].rstrip(), "width", text) / 100)
         elif _PERCENT.fullmatch(width):
-            value = absolute = float(_read_number(width, "width", text))
+            value = absolute = as_float(_read_number(width, "width", text))
         else:
             value = absolute = parse_seconds(width, f"target {text!r}: width", positive=True)
             unit = "s"
-        if not value > 0:
-            raise ValueError(f"target {text!r}: width must be above 0, got {width}")
+        if not 0 < value < math.inf:
+            rule = "finite" if value > 0 else "above 0"
+            raise ValueError(f"target {text!r}: width must be {rule}, got {width}")
         return cls(match["statistic"], match["observable"], relative, absolute, confidence, unit)
 
     @property

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from .. import lazy_special as special
-from ..fields import shorten
+from ..fields import is_number, shorten
 
 
 def normal(confidence: float) -> float:
@@ -101,6 +101,6 @@ def realizations_needed(q: float, confidence: float = 0.95) -> int:
     (6, 72)
     """
     check_share(q)
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be above 0 and below 1, got {confidence}")
+    if not is_number(confidence) or not 0 < confidence < 1:
+        raise ValueError(f"confidence must be above 0 and below 1, got {shorten(confidence)}")
     return math.ceil(math.log((1 - confidence) / 2) / math.log(max(q, 1 - q)) - 1e-9)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..fields import refuse_masked
 from .critical_values import student_t
 from .intervals import Estimate, check_confidence
 
@@ -69,6 +70,7 @@ class CrossMoments:
     @classmethod
     def of(cls, values: npt.NDArray[np.int64]) -> CrossMoments:
         """Of int64 samples, shape (realizations, columns)."""
+        refuse_masked(values, "values must be int64")
         if values.ndim != 2 or values.dtype != np.int64:
             raise ValueError(
                 f"values must be int64 of shape (realizations, columns), "

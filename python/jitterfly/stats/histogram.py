@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..fields import refuse_masked
+
 _DIGITS = 11  # binary digits of a sample's size that are kept at least
 _MOST = 1 << 13  # buckets, where these digits do not ask for more
 _COARSEST = 64 - _DIGITS
@@ -70,6 +72,7 @@ class Histogram:
     @classmethod
     def of(cls, values: Integers) -> Histogram:
         """Of int64 samples, shape (realizations,)."""
+        refuse_masked(values, "values must be int64")
         if values.ndim != 1 or values.dtype != np.int64:
             raise ValueError(f"values must be int64 of one dimension, got {values.dtype}")
         total = cls(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, 0, 0)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_integer, check_numbers, is_real_number, shorten
+from ..fields import check_integer, check_numbers, is_real_number, refuse_masked, shorten
 from .critical_values import binomial_ranks, check_share, quantile_rank, student_t
 
 ENOUGH_EVENTS = 30
@@ -169,7 +169,7 @@ def mean(
     x = check_samples(samples, "samples", 1)
     check_confidence(confidence)
     if lower_bound is not None:
-        bound = check_numbers(lower_bound, "lower_bound must be numbers, or None")
+        bound = _of_columns(lower_bound, "lower_bound", x)
         if not (x >= bound).all():
             raise ValueError(
                 f"lower_bound must not be above any sample, got {shorten(lower_bound)}, and "
@@ -179,7 +179,7 @@ def mean(
     reach = half_width(x, confidence)
     student = Estimate(center, center - reach, center + reach, confidence, len(x))
     if noise_free is not None:
-        noise_free = check_numbers(noise_free, "noise_free must be numbers, or None")
+        noise_free = _of_columns(noise_free, "noise_free", x)
     found = RareEvents.of(x, center, noise_free=noise_free).widen(student) if noisy else student
     return found.bounded(lower_bound)
 
@@ -456,6 +456,7 @@ def quantiles(
     """
     x = np.sort(check_samples(samples, "samples", 1), axis=0)
     check_confidence(confidence)
+    refuse_masked(q, "q must be above 0 and below 1")
     if getattr(q, "ndim", 1) == 0:  # an array, also of xarray
         q = np.asarray(q).item()
     if isinstance(q, Iterable) and not isinstance(q, str):
@@ -516,7 +517,7 @@ def effective_events(
     >>> round(effective_events(samples), 1)
     10.3
     """
-    return float(events_of_columns(values, counts))
+    return float(events_of_columns(check_samples(values, "values", 0), counts))
 
 
 def events_of_columns(
@@ -566,6 +567,15 @@ def check_samples(samples: npt.ArrayLike, name: str, least: int) -> Floats:
     if not np.isfinite(x).all():
         raise ValueError(f"{name} must be finite, got NaN or infinity among them")
     return x.astype(np.float64, copy=False)
+
+
+def _of_columns(value: npt.ArrayLike, name: str, samples: Floats) -> npt.NDArray[Any]:
+    """A number, or one for each column of the samples."""
+    rule = f"{name} must be None, a number, or numbers of shape {samples.shape[1:]}"
+    numbers = check_numbers(value, rule)
+    if numbers.ndim and numbers.shape != samples.shape[1:]:
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    return numbers
 
 
 def check_confidence(confidence: float) -> None:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from ..fields import check_numbers
 from .critical_values import student_t
 from .cross_moments import Moments, spread
 from .intervals import Estimate, RareEvents, check_confidence, check_samples
@@ -116,7 +117,8 @@ def recovery(
     """
     c = check_samples(conventional, "conventional", 2)
     r = check_samples(redundant, "redundant", 2)
-    if np.ndim(noiseless) == 0:
+    noiseless = check_numbers(noiseless, "noiseless must be an array of numbers, or a number")
+    if noiseless.ndim == 0:
         noiseless = np.full(c.shape, noiseless)
     n = check_samples(noiseless, "noiseless", 2)
     if c.ndim != 1 or r.shape != c.shape or n.shape != c.shape:

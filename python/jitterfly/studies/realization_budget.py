@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..fields import MOST_REALIZATIONS, is_real_number, shorten
+from ..fields import MOST_REALIZATIONS, as_float, is_real_number, shorten
 from ..syntax import read_count, read_size
 
 _FEW = 100  # fewer tell little, and nothing about rare noise
@@ -67,11 +67,7 @@ class RealizationBudget:
 
 
 def _check_rounds(value: Any) -> float:
-    good = is_real_number(value)
-    try:
-        rounds = float(value) if good else 0.0
-    except OverflowError:
-        rounds = 0.0
+    rounds = as_float(value) if is_real_number(value) else 0.0
     if not rounds >= 1:
         raise ValueError(
             f"realizations.rank_rounds must be a number of at least 1, got {shorten(value)}"

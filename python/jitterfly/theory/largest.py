@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import lazy_special as special
-from ..fields import Dataclass, check_integer, frozen_dataclass, shorten
+from ..fields import Dataclass, check_integer, check_numbers, frozen_dataclass, shorten
 from ..units import (
     TICKS_PER_SECOND,
     PositiveSeconds,
@@ -27,6 +27,7 @@ from .probability_laws import Bracket, Mesh
 from .step_delays import Floats, RandomDelay, check_probability
 
 MOST_DRAWS = 2**62
+_TIMES, _SHARES = "t must be times in seconds", "shares must be numbers from 0 to 1"
 
 
 def largest_exponential(count: int, mean: Time) -> float:
@@ -160,13 +161,14 @@ class Residual(Dataclass):
 
     def survival(self, t: npt.ArrayLike) -> Floats:
         """P(residual > t), for t in seconds, any shape."""
-        at = np.asarray(t, dtype=float)
+        at = check_numbers(t, _TIMES).astype(float)
         share = np.clip(self.duration - at, 0.0, None) / self.period
         return np.where(at < 0, 1.0, np.minimum(share, 1.0))
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
         """The smallest t in seconds with P(residual <= t) >= q."""
-        found: Floats = np.maximum(self.duration - (1 - np.asarray(q, float)) * self.period, 0.0)
+        above = 1 - check_numbers(q, _SHARES)
+        found: Floats = np.maximum(self.duration - above * self.period, 0.0)
         return found
 
     def expected(self) -> float:
@@ -222,12 +224,12 @@ class Largest:
     def quantile(self, q: npt.ArrayLike) -> Floats:
         """The smallest t with P(largest <= t) >= q, in seconds, for q in [0, 1)."""
         with np.errstate(divide="ignore"):
-            return self._quantile(-np.expm1(np.log(np.asarray(q, dtype=float)) / self.count))
+            return self._quantile(-np.expm1(np.log(check_numbers(q, _SHARES)) / self.count))
 
     def isf(self, share: npt.ArrayLike) -> Floats:
         """The smallest t with P(largest > t) <= share, in seconds: for far tails."""
         with np.errstate(divide="ignore"):
-            return self._quantile(-np.expm1(np.log1p(-np.asarray(share, float)) / self.count))
+            return self._quantile(-np.expm1(np.log1p(-check_numbers(share, _SHARES)) / self.count))
 
     def _quantile(self, each: Floats) -> Floats:
         """The first tick that each of the delays exceeds with at most the probability `each`."""

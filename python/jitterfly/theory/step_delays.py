@@ -11,7 +11,14 @@ import numpy.typing as npt
 
 from ..algorithms import Butterfly
 from ..case import Case, check_case
-from ..fields import Dataclass, check_choice, check_integer, frozen_dataclass, shorten
+from ..fields import (
+    Dataclass,
+    check_choice,
+    check_integer,
+    frozen_dataclass,
+    is_number,
+    shorten,
+)
 from ..noise import MessageNoise, StepNoise
 from ..units import TICKS_PER_SECOND, Seconds, to_ticks
 
@@ -152,7 +159,7 @@ class StepModel(Dataclass):
 
 def check_probability(value: float) -> None:
     """Raise ValueError unless it is from 0 to 1."""
-    if not 0 <= value <= 1:
+    if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(f"probability must be from 0 to 1, got {shorten(value)}")
 
 
