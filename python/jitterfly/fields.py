@@ -13,6 +13,8 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, get_origin
 
 import numpy as np
@@ -504,6 +506,20 @@ class Component(Dataclass):
         >>> Network.from_dict({"kind": "hockney", "alpha": "1us", "beta": "1ns"})
         Hockney(alpha=1e-06, beta=1e-09, gamma=0.0)
         """
+        made = _MADE.get()
+        if made is None:
+            return cls._from_dict(table, where)
+        try:
+            key = cls, json.dumps(table)
+        except (TypeError, ValueError):  # it has something else than plain values
+            return cls._from_dict(table, where)
+        if key not in made:
+            made[key] = cls._from_dict(table, where)
+        found: _C = made[key]
+        return found
+
+    @classmethod
+    def _from_dict(cls: type[_C], table: Mapping[str, Any], where: str | None) -> _C:
         place = where or cls.__name__.lower()
         if not isinstance(table, Mapping):
             raise ValueError(f"{place} must be a table of keys and values, got {shorten(table)}")
@@ -534,6 +550,19 @@ class Component(Dataclass):
             if key in (field.name for field in dataclasses.fields(cast(Any, member)))
         ]
         return f" (a key of kind={' or '.join(kinds)})" if kinds else ""
+
+
+_MADE: ContextVar[dict[Any, Any] | None] = ContextVar("components made of tables", default=None)
+
+
+@contextmanager
+def shared_components() -> Iterator[None]:
+    """Within, equal tables give the same component: of many cells most parts are alike."""
+    token = _MADE.set({})
+    try:
+        yield
+    finally:
+        _MADE.reset(token)
 
 
 def _check_new_kind(cls: type, kind: str, there: type | None) -> None:

@@ -5,15 +5,22 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
 from support.scale import scaled
 from support.small_store import STUDY, make, numbers, study
 
+from jitterfly import cli
+from jitterfly.case import Case
+from jitterfly.network import Hockney
+from jitterfly.observables import Observable
+from jitterfly.results import figure_axes, results, tables
 from jitterfly.store import Store, merge, record_files
 from jitterfly.store.record_files import RecordFile, RecordSeries
 from jitterfly.store.record_format import MAGIC, RAW, SUMMARY, Identity
+from jitterfly.studies import grid
 
 
 def many(periods, ranks="[2, 4]"):
@@ -346,3 +353,53 @@ def test_commands_on_many_cells_answer_soon(tmp_path):
     assert "2000 of 2000 cells finished" in told[-1].stdout
     assert seconds("export", out, tmp_path / "all.csv") - idle < 0.5 + 20 * cells
     assert (tmp_path / "all.csv").read_text() == (out / "summary.csv").read_text()
+
+
+READINGS = """[axes.reading.points]
+1 = { compute_time = "1us" }
+2 = { compute_time = "2us" }
+
+"""
+
+
+def test_a_finished_study_asks_each_cell_for_little(tmp_path, monkeypatch, capsys):
+    """To say that it is finished takes one look at the fields of each case, and no observables."""
+    file = tmp_path / "small.toml"
+    text = many(9, ranks="[2, 4, 8]")
+    file.write_text(text.replace("[axes.duration]", f"{READINGS}[axes.duration]"), encoding="utf-8")
+    command = ["run", str(file), "--out", str(tmp_path / "out")]
+    for name in ("run_directory", "cell_progress", "export"):
+        monkeypatch.setattr(sys.modules[f"jitterfly.store.{name}"], "MANY", 10)
+    monkeypatch.setattr(results, "MANY", 10)
+    for name in ("MOST_OF_ALL", "_ASKED"):
+        monkeypatch.setattr(tables, name, 5)
+    assert cli.main(command) == 0
+    first = capsys.readouterr().out
+    counts = Counter()
+
+    def counted(owner, name):
+        function = getattr(owner, name)
+
+        def call(*args, **options):
+            counts[name] += 1
+            return function(*args, **options)
+
+        monkeypatch.setattr(owner, name, call)
+
+    counted(Case, "identity")
+    counted(Observable, "resolve")
+    counted(Hockney, "__init__")
+    counted(figure_axes, "axis_values")
+    counted(grid, "_number_named")
+    assert cli.main(command) == 0
+    assert capsys.readouterr().out == first
+    assert counts["identity"] == 108
+    assert counts["resolve"] < 40  # of the cells that are shown; 216 are of all
+    assert counts["axis_values"] < 30
+    assert counts["_number_named"] < 30
+    assert counts["__init__"] == 1
+    # The same without what was written down.
+    for name in ("numbers.npz", "progress.json"):
+        (tmp_path / "out" / name).unlink()
+    assert cli.main(command) == 0
+    assert capsys.readouterr().out == first

@@ -67,9 +67,13 @@ def label_of(study: Study, name: str, label: str) -> str:
     unit = axis_unit(study, name)
     if not unit and not _is_numeric(study, name):
         return label
-    values = {str(value): value for value in axis_values(study)[name]}
-    shown = value_text(values.get(label, label), unit) if unit else label
+    shown = value_text(_values_by_text(study, name).get(label, label), unit) if unit else label
     return f"{axis_title(study, name)} = {shown}"
+
+
+@lru_cache(maxsize=64)
+def _values_by_text(study: Study, name: str) -> dict[str, Any]:
+    return {str(value): value for value in axis_values(study)[name]}
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,7 @@ in `store.dataset`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -28,6 +28,8 @@ from ..observables import (
     undersampled_noise,
 )
 from ..store import Store
+from ..store.numbers import Numbers
+from ..store.run_directory import MANY
 from ..studies import Cell, Study, shown_labels
 from ..studies.grid import cell_name
 from . import figure_axes
@@ -242,7 +244,23 @@ class Results:
     @cached_property
     def names(self) -> list[str]:
         """All observables, in the study's order."""
-        return list(dict.fromkeys(name for cell in self.cells for name in cell.families))
+        return list(dict.fromkeys(name for names in self.names_in_cells for name in names))
+
+    @cached_property
+    def names_in_cells(self) -> list[Collection[str]]:
+        """The observables of each cell; of many cells as they were written down, which is quick."""
+        kept = Numbers.read_cached(self.store.path) if len(self.cells) >= MANY else None
+        if kept is None:
+            return [cell.families for cell in self.cells]
+        names = kept.about["observables"]
+        known: dict[tuple[str, ...], tuple[str, ...]] = {}
+        found: list[Collection[str]] = []
+        for cell, turns in zip(self.cells, kept.arrays["turn"], strict=True):
+            order = np.argsort(turns, kind="stable")[np.count_nonzero(turns < 0) :]
+            own = tuple(names[i] for i in order.tolist())
+            # A cell without realizations has no numbers.
+            found.append(known.setdefault(own, own) if own else cell.families)
+        return found
 
     @cached_property
     def columns(self) -> list[str]:

@@ -39,8 +39,8 @@ def absences(results: Results) -> list[str]:
     """A line for each observable that cells lack, and each cause."""
     lacking: dict[tuple[str, str], list[str]] = {}
     for name, observable in results.study.observables.items():
-        for cell in results.cells:
-            if not any(family.partition(", ")[0] == name for family in cell.families):
+        for cell, names in zip(results.cells, results.names_in_cells, strict=True):
+            if not any(family.partition(", ")[0] == name for family in names):
                 why = why_absent_at(observable, cell.cell)
                 lacking.setdefault((name.replace("_", " "), why), []).append(cell.name)
     return [

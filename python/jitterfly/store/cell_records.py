@@ -12,7 +12,7 @@ from ..observables import CellData, Computed, Piece, Summary, Ticks
 from ..observables.measure import SMALL, Integers
 from ..program import observation_names
 from ..studies import STREAM_VERSION, Cell, Study
-from .metadata import digest
+from ..studies.grid import digest
 from .record_files import RecordFiles, RecordSeries, Span, covering_steps, farthest, gaps
 from .record_format import RAW, SUMMARY, Identity
 
@@ -119,7 +119,7 @@ class CellRecords:
         limit = min(most, self.cell.raw_limit)
         raw = self._raw(most)
         here = raw[0][1] if raw and raw[0][0] == 0 else 0
-        if here < limit:
+        if here < limit or here == most:  # without asking what is observed, for each cell
             return here
         return farthest([span for span in self.summaries.spans if span[1] <= most], raw, limit)
 

@@ -7,7 +7,6 @@ The hash by which a case's records are found is another one: `hash_case` of `stu
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 import warnings
@@ -81,20 +80,7 @@ def describe(study: Study) -> dict[str, Any]:
 
 def situations(study: Study) -> set[str]:
     """Hashes of the cases of a study's cells, whatever is observed of them."""
-    return {_situation(variant.case) for cell in study.cells() for variant in cell.variants}
-
-
-def _situation(case: AnyCase) -> str:
-    table = case.identity()
-    table.pop("observe")
-    table.pop("loops", None)  # which T are observed
-    return digest(table)
-
-
-def digest(value: Any) -> str:
-    """16 hex digits that identify plain values, whatever the order of keys."""
-    text = json.dumps(value, sort_keys=True, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return {variant.situation for cell in study.cells() for variant in cell.variants}
 
 
 def read_meta(path: Path, way_out: str = "") -> dict[str, Any]:
@@ -269,7 +255,7 @@ def _cells_left_out(before: Study, old: Mapping[str, Any], study: Study) -> str:
         ", ".join(filter(None, [cell.name, one.label]))
         for cell in before.cells()
         for one in cell.variants
-        if _situation(one.case) not in now
+        if one.situation not in now
     ]
     such = f"such as {gone[0]}; " if gone else ""
     return f"{such}a study may have more cases than are stored, or fewer, not both"

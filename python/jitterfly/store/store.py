@@ -256,7 +256,7 @@ class Store:
     def _last_look(self, cell: Cell, available: int) -> Decision:
         """The decision of the last look at data that are there, out of `available` realizations."""
         records = self.records(cell)
-        noisy = bool(self.study.targets) and cell.noisy  # only targets ask
+        asked = bool(self.study.targets)  # else there is one look, whatever the data are
 
         def data_at(count: int) -> CellData:
             if records.missing(count):
@@ -267,12 +267,12 @@ class Store:
             try:
                 decision = decide(
                     self.study.targets,
-                    self.families(cell),
+                    self.families(cell) if asked else {},
                     data_at,
                     available,
                     cell.least,
                     cell.limit,
-                    noisy,
+                    asked and cell.noisy,
                     cell.cases,
                 )
                 if not records.missing(decision.realizations):

@@ -42,12 +42,23 @@ class VariantCase:
     """The case of one variant in a cell, and what identifies it.
 
     `label` is the variant's, "" where the study has none. `hash` is 16 hex digits of the case and
-    the stream version, whatever file, machine or order of keys.
+    the stream version, whatever file, machine or order of keys. `situation` is those of the case
+    whatever is observed of it.
     """
 
     label: str
     case: AnyCase
     hash: str
+    situation: str
+
+    @classmethod
+    def of(cls, label: str, case: AnyCase) -> VariantCase:
+        """With its hashes, for which the values of a case are read once: they take their time."""
+        table = case.identity()
+        own = hash_case(table)
+        table.pop("observe")
+        table.pop("loops", None)  # which T are observed
+        return cls(label, case, own, digest(table))
 
 
 @dataclass(frozen=True)
@@ -132,7 +143,12 @@ def cell_name(labels: Mapping[str, str], variant: str = "") -> str:
 
 def hash_case(table: Mapping[str, Any]) -> str:
     """16 hex digits that identify a case, given as `Case.identity` has it."""
-    text = json.dumps([STREAM_VERSION, table], sort_keys=True, allow_nan=False)
+    return digest([STREAM_VERSION, table])
+
+
+def digest(value: Any) -> str:
+    """16 hex digits that identify plain values, whatever the order of keys."""
+    text = json.dumps(value, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -152,6 +168,7 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
     several_T = set().union(*asked)
     axes: list[Axis] = [axis for axis in study.axes if not axis.rule]
     axes += order_derived([axis for axis in study.axes if axis.rule])
+    named = {axis.name: _numbers_named(axis) for axis in axes if not axis.path}
     cells: list[Cell] = []
     owner: dict[tuple[str, ...], str] = {}
     total = math.prod(len(axis.values) for axis in study.axes)
@@ -180,10 +197,13 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
                     error.add_note(f"[at {cell_name(labels, variant.label)}]")
                 raise
             table = case.to_dict()
-            cases.append(VariantCase(variant.label, case, hash_case(case.identity())))
+            cases.append(VariantCase.of(variant.label, case))
             if variant is variants[0]:
                 coordinates = Frozen(
-                    {axis.name: _coordinate(axis, at[axis.name], table) for axis in study.axes}
+                    {
+                        axis.name: _coordinate(axis, at[axis.name], table, named.get(axis.name, {}))
+                        for axis in study.axes
+                    }
                 )
         cell = Cell(index, labels, coordinates, tuple(cases), *_costs(cases))
         _check_twice(cell)
@@ -286,11 +306,13 @@ def _check_twice(cell: Cell) -> None:
         seen[variant.hash] = variant.label
 
 
-def _coordinate(axis: Axis, value: AxisValue, table: Mapping[str, Any]) -> float | int | str:
+def _coordinate(
+    axis: Axis, value: AxisValue, table: Mapping[str, Any], named: Mapping[str, float | int]
+) -> float | int | str:
     """The place of a value on its axis: a number if the axis is one of numbers.
 
     A time alone that stands for a distribution is a number, and so is one that the case reads as
-    something else, such as a list. So is a point where all are named by different numbers.
+    something else, such as a list. So is a point that is in `named`.
     """
     if axis.rule and value.value is not None:
         return value.value
@@ -299,11 +321,16 @@ def _coordinate(axis: Axis, value: AxisValue, table: Mapping[str, Any]) -> float
     if not isinstance(given, Mapping):
         field = number_alone(field)
     numbers: list[float | int] = [one for one in (field, given) if is_real_number(one)]
-    if not axis.path:
-        named: dict[str, Any] = {one.label: _number_named(one.label) for one in axis.values}
-        if None not in named.values() and len(set(named.values())) == len(named):
-            numbers = [named[value.label]]
+    if value.label in named:
+        numbers = [named[value.label]]
     return numbers[0] if numbers else value.label
+
+
+def _numbers_named(axis: Axis) -> dict[str, float | int]:
+    """The number of each point, where all are named by different numbers; else nothing."""
+    named = {one.label: _number_named(one.label) for one in axis.values}
+    numbers = {label: number for label, number in named.items() if number is not None}
+    return numbers if len(set(numbers.values())) == len(named) else {}
 
 
 def _number_named(label: str) -> float | int | None:

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from .. import optional_packages
 from ..case import Case
 from ..distributions.distribution import Drawn
-from ..fields import MOST_SEED, Component, Converted, is_real_number, shorten
+from ..fields import (
+    MOST_SEED,
+    Component,
+    Converted,
+    is_real_number,
+    shared_components,
+    shorten,
+)
 from ..find_noise_files import current_folders, files_from
 from ..hierarchy import Level
 from ..network import Network
@@ -185,7 +192,7 @@ class Study:
         if self._grid is None or self._grid.description != description:
             if self._grid is not None:  # another study than the file describes
                 put("_origin", _Origin(folders=self._origin.folders))
-            with files_from(*self._origin.folders):
+            with files_from(*self._origin.folders), shared_components():
                 put("_grid", _Grid(description, build_cells(self)))
         check_observables_and_targets(self)
 
