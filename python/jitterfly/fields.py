@@ -557,7 +557,7 @@ _MADE: ContextVar[dict[Any, Any] | None] = ContextVar("components made of tables
 
 @contextmanager
 def shared_components() -> Iterator[None]:
-    """Within, equal tables give the same component: of many cells most parts are alike."""
+    """Give the same component for equal tables, within: most parts of many cells are alike."""
     token = _MADE.set({})
     try:
         yield

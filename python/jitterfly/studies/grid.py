@@ -53,7 +53,7 @@ class VariantCase:
 
     @classmethod
     def of(cls, label: str, case: AnyCase) -> VariantCase:
-        """With its hashes, for which the values of a case are read once: they take their time."""
+        """Hash a case; its values are read once for both hashes, which takes its time."""
         table = case.identity()
         own = hash_case(table)
         table.pop("observe")
