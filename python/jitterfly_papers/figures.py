@@ -96,7 +96,7 @@ MOST_CELLS = 6
 
 @dataclass(frozen=True)
 class FewRunMeans:
-    """One cell: all separate 30-run means there, and the mean of all realizations.
+    """A cell: all separate 30-run means there, and the mean of all realizations.
 
     `apart` is how far two of those means lie apart: the larger over the smaller.
     """

@@ -82,7 +82,7 @@ class FigurePoint:
 
     @property
     def how(self) -> str:
-        """Pattern, perturbation, rule and routing."""
+        """The pattern, perturbation, rule and routing."""
         case = self.case
         return (
             f"{case.pattern} against {case.perturbation}, rule {case.rule}, "
@@ -103,7 +103,7 @@ def settings(figure: str, *, quick: bool = False) -> list[Setting]:
 
 
 def map_settings(maps: dict[str, Topology], *, quick: bool = False) -> list[Setting]:
-    """Slowdown against ratio, as N3, on given networks."""
+    """The settings of slowdown against ratio, as N3, on given networks."""
     found = []
     for name, network in maps.items():
         try:

@@ -18,7 +18,7 @@ Region = Callable[[int, float], bool]  # by ranks and ratio
 
 
 class JudgedCell(NamedTuple):
-    """One cell: its ranks, its value on the other axis of numbers (0 without one), an estimate.
+    """A cell: its ranks, its value on the other axis of numbers (0 without one), an estimate.
 
     `of_all`: the interval of the estimate is not the cell's, but that of the largest or smallest of
     all cells.
@@ -36,7 +36,7 @@ class JudgedCell(NamedTuple):
         return f"{ranks}, {name} = {self.ratio:g}" if name else ranks
 
     def in_words(self, name: str) -> str:
-        """Its value, and where it is."""
+        """The value of the cell, and where it is."""
         if not self.of_all:
             return f"{interval(self.found)} at {self.at(name)}"
         value, ends = interval(self.found).split(" ", 1)

@@ -33,7 +33,7 @@ EARLIER = "not run: the study is of an earlier version, whose claim was worded o
 
 
 class Finding(NamedTuple):
-    """One part of a claim, for the setting `where` ("" if the study has only one).
+    """A part of a claim, for the setting `where` ("" if the study has only one).
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Finding(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All of it but the verdict, for one line."""
+        """All of the finding but the verdict, for one line."""
         limit = f" Limit: {self.limit_text}." if self.limit_text else ""
         reason = f" Why: {self.reason}." if self.reason else ""
         return f"{self.part}: {self.found}.{limit}{reason}"
@@ -120,7 +120,7 @@ def whose_limits(reproduced: int, by_ours: int) -> str:
 
 
 def show_counts(counts: Mapping[str, int], by_ours: int = 0) -> str:
-    """Counts of verdicts as text: `3 of 5 parts reproduced, 1 differs, 1 cannot tell`.
+    """The counts of verdicts as text: `3 of 5 parts reproduced, 1 differs, 1 cannot tell`.
 
     Those that are reproduced by a limit of ours are told apart from the others.
     """
@@ -169,7 +169,7 @@ def between(found: Estimate, low: float, high: float) -> bool | None:
 
 
 def of_independent(top: Estimate, bottom: Estimate) -> Estimate:
-    """Ratio of two estimates from different cells, their errors added as if independent.
+    """The ratio of two estimates from different cells, their errors added as if independent.
 
     Cells that share their noise (common random numbers) tend to err alike, which makes the true
     interval of a ratio narrower. Infinite where one of them can not be told from 0.

@@ -33,7 +33,7 @@ _STRAIGHT = 0.05  # "linear": the line misses no mean by more than this share of
 
 
 def fig8(results: Results) -> list[Finding]:
-    """C1: growth of the overhead with ranks, and the recovered share at the largest size."""
+    """Judge C1: growth of the overhead with ranks, and the recovered share at the largest size."""
     overhead = named(results.study, "overhead")[0]
     recovery = named(results.study, "recovery")[0]
     return [
@@ -86,7 +86,7 @@ def _recovered(panel: Panel, recovery: str) -> list[Finding]:
 
 
 def fig9(results: Results) -> list[Finding]:
-    """C2: a straight line through the mean overhead after cycles 2, 3, ..., and the first cycle."""
+    """Judge C2: a straight line through the mean overhead from cycle 2 on, and the first cycle."""
     overheads = dict(zip((CONVENTIONAL, REDUNDANT), named(results.study, "overhead"), strict=False))
     return [
         found
@@ -140,7 +140,7 @@ def _percent(share: Estimate) -> str:
 
 
 def recovery(results: Results) -> list[Finding]:
-    """C3: recovery at the largest size of each setting, and its range over ranks or cycles."""
+    """Judge C3: recovery at the largest size of each setting, its range over ranks or cycles."""
     name = named(results.study, "recovery")[0]
     found = []
     for panel in results.panels("ranks"):
@@ -195,7 +195,7 @@ def first_over_later(cell: CellResults, forms: list[Form]) -> Estimate:
 
 
 def line_slope(cell: CellResults, forms: list[Form]) -> float:
-    """Seconds per cycle, from the second cycle to the last."""
+    """The seconds per cycle, from the second cycle to the last."""
     rise = total([(1, forms[-1]), (-1, forms[1])])
     return float(cell.ratio(rise, TICKS_PER_SECOND).value) / (len(forms) - 2)
 

@@ -35,7 +35,7 @@ TABLE_RANKS = 4096
 
 
 def fig4(results: Results) -> list[Finding]:
-    """H1: p = 0 is log2(N) L to the tick, and a small p costs much; for last and mean rank."""
+    """Judge H1: p = 0 is log2(N) L to the tick, a small p costs much; for last and mean rank."""
     found = []
     for name in named(results.study, "completion"):
         known = [cell for cell in results.cells if name in cell.facts]
@@ -103,7 +103,7 @@ def _cost(name: str, cells: list[CellResults], limit: float) -> tuple[str, Estim
 
 
 def table(results: Results) -> list[Finding]:
-    """H2: which p of the model gives each number of the table, if any does."""
+    """Judge H2: which p of the model gives each number of the table, if any does."""
     cells = sorted((s for s in results.cells if s.ranks == TABLE_RANKS), key=probability)
     return [
         _explained(cells, name, what, kind, seconds)
@@ -160,7 +160,7 @@ _FITTED = "L, the probabilities and the long delay are fitted to 24 nodes: a che
 
 
 def fig3(results: Results) -> list[Finding]:
-    """H3: least, mean and largest time of barriers on 24 nodes, and the mean on 4096."""
+    """Judge H3: least, mean and largest time of barriers on 24 nodes, and the mean on 4096."""
     name = named(results.study, "completion")[0]
     findings = []
     for cell in results.cells:
@@ -247,7 +247,7 @@ def _step_noise(cell: CellResults) -> list[StepNoise]:
 
 
 def _step(cell: CellResults, combines: bool = True) -> float:
-    """L of the study's case, seconds: of a round that combines, or of one of a barrier."""
+    """The L of the study's case, seconds: of a round that combines, or of one of a barrier."""
     costs = cell.first_case.costs  # type: ignore[attr-defined]
     return (sum(costs) - (0 if combines else costs.combine)) * 1e-12
 

@@ -46,7 +46,7 @@ _SURE = 2.576  # normal, 99 %: with the five sizes together 95 %
 
 
 def series(points: Sequence[FigurePoint]) -> dict[str, list[FigurePoint]]:
-    """Points that differ in ratio or size only, in the order that they came in."""
+    """The points that differ in ratio or size only, in the order that they came in."""
     return grouped(points, lambda point: point.where)
 
 
@@ -74,7 +74,7 @@ def _variance(where: str, line: Sequence[FigurePoint]) -> Finding:
 
 
 def variation(samples: npt.NDArray[np.float64], confidence: float = 0.95) -> Estimate:
-    """Standard deviation in percent of the mean, and its interval from the fourth moment."""
+    """The standard deviation in percent of the mean, and its interval from the fourth moment."""
     mean, count = samples.mean(), len(samples)
     away = (samples - mean) ** 2
     variance = away.mean()

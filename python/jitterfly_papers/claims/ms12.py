@@ -103,7 +103,7 @@ def _of_readings(check: Check) -> Check:
 
 @_of_readings
 def fig05(results: Results) -> list[Finding]:
-    """M1: the slowdown of the butterfly on both sides of T_comm = D."""
+    """Judge M1: the slowdown of the butterfly on both sides of T_comm = D."""
     slowdown = named(results.study, "slowdown")[0]
     findings = []
     for block in blocks(results):
@@ -147,7 +147,7 @@ def _crossing(block: Block, slowdown: str, ranks: int) -> str:
 
 @_of_readings
 def fig06(results: Results) -> list[Finding]:
-    """M2: whether slowdown and gain order the cells alike; T against ranks."""
+    """Judge M2: whether slowdown and gain order the cells alike; T against ranks."""
     study = results.study
     slowdown, gain, best = (named(study, kind)[0] for kind in ("slowdown", "gain", "optimal_T"))
     findings = []
@@ -170,7 +170,7 @@ def fig06(results: Results) -> list[Finding]:
 
 @_of_readings
 def fig08(results: Results) -> list[Finding]:
-    """M3, part by part."""
+    """Judge M3, part by part."""
     study = results.study
     slowdown, gain, best = (named(study, kind)[0] for kind in ("slowdown", "gain", "optimal_T"))
     findings = []
@@ -218,7 +218,7 @@ def _corner(block: Block, cells: Sequence[JudgedCell]) -> Finding:
 
 @_of_readings
 def fig13(results: Results) -> list[Finding]:
-    """M5, part by part, for each period: by the clip levels and axes of the paper's figures."""
+    """Judge M5, part by part, for each period, by the clip levels and axes of the figures."""
     study = results.study
     slowdown, gain = (named(study, kind)[0] for kind in ("slowdown", "gain"))
     findings = []
@@ -273,7 +273,7 @@ def _most(block: Block, slowdown: str, level: float, part: str) -> Finding:
 
 @_of_readings
 def fig12(results: Results) -> list[Finding]:
-    """M4 and M6, part by part, for each reading of the figure's parameters."""
+    """Judge M4 and M6, part by part, for each reading of the figure's parameters."""
     findings = []
     for block in blocks(results):
         findings += [
@@ -392,7 +392,7 @@ def _more(larger: _Step, smaller: _Step) -> bool:
 
 
 def fig05_and_08(results: Results) -> list[Finding]:
-    """M7: the slowdown in the setting of Fig. 8 over that in the setting of Fig. 5."""
+    """Judge M7: the slowdown in the setting of Fig. 8 over that in the setting of Fig. 5."""
     slowdown = named(results.study, "slowdown")[0]
     axis = next(axis for axis in results.study.axes if axis.name == "figure")
     first, last = axis.values[0].label, axis.values[-1].label
@@ -441,7 +441,7 @@ def _tenfold(where: str, growth: dict[int, Estimate], told: str) -> Finding:
 
 @_of_readings
 def all_conditions(results: Results) -> list[Finding]:
-    """M8: the largest gain of a study; along ranks, also where each scheme begins to suffer."""
+    """Judge M8: the largest gain of a study; along ranks, also where each scheme suffers first."""
     study = results.study
     gain, slowdowns = named(study, "gain")[0], named(study, "slowdown")
     findings = []

@@ -173,7 +173,7 @@ def _fit(chosen: argparse.Namespace, curve: Any, two_sources: bool) -> Any:
 
 
 def _plain(fitted: Any, two_sources: bool) -> dict[str, Any]:
-    """Plain values, for JSON; ends are null where there are no intervals."""
+    """The plain values, for JSON; ends are null where there are no intervals."""
     from ..inference.fit import NO_FIT
     from ..inference.two_sources import MODEL
 
@@ -195,7 +195,7 @@ def _plain(fitted: Any, two_sources: bool) -> dict[str, Any]:
 
 
 def _write_fits(fits: list[Any], out: Path, two_sources: bool) -> list[str]:
-    """Tables, and pictures of what has one source; the names of the files."""
+    """Write tables, and pictures of what has one source; return the names of the files."""
     from jitterfly.files import write_together
     from jitterfly.plots import draw
 

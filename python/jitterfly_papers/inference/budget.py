@@ -183,7 +183,7 @@ class Budget(Report):
         )
 
     def report(self) -> list[str]:
-        """Lines of text: the answer, and how sure it is."""
+        """The lines of text: the answer, and how sure it is."""
         question = self.question
         k = question.rounds
         step, delay = (show_seconds(float(t), 4) for t in (question.step, question.delay))
@@ -270,7 +270,7 @@ def _known_mean(p: float, rounds: int) -> tuple[float, float]:
 def _for_few_events(
     question: BudgetQuestion, guess: float, half_width: float, confidence: float
 ) -> int:
-    """Realizations that give the interval of a mean its width though few of them have two hits.
+    """The realizations that give the interval of a mean its width, though few have two hits.
 
     30 such realizations are expected (`ENOUGH_EVENTS`), or the interval is made wider for their
     lack by no more than half of the `half_width` that is wanted of E[M].
@@ -284,7 +284,7 @@ def _for_few_events(
 
 
 def _slope_and_spread(question: BudgetQuestion, guess: float) -> tuple[float, float]:
-    """Rise of the statistic with ln p, and its standard deviation in one realization."""
+    """The rise of the statistic with ln p, and its standard deviation in one realization."""
     known, share = hit_table(question.rounds), question.share
     p = np.minimum(guess * np.exp([-_SLOPE_STEP, _SLOPE_STEP]), 1.0)
     if share is None:
@@ -341,7 +341,7 @@ def budget(
 def check_precision(
     statistic: str, confidence: float, precision: float | None, seed: int
 ) -> tuple[float, int]:
-    """Precision and seed of a simulated answer; ValueError where they or `confidence` are wrong."""
+    """Check precision and seed of a simulated answer, and `confidence`; return the first two."""
     check_confidence(confidence)
     if precision is None:
         precision = 0.03 if statistic == "mean" else 0.08
@@ -401,7 +401,7 @@ def _excess_of_table(question: BudgetQuestion, hits: HitTable, p: float, z: floa
 
 
 def _table_error(hits: HitTable, p: float) -> float:
-    """Standard error of E[M] in a table, also where hardly any of its realizations has two hits.
+    """The standard error of E[M] in a table, also where hardly any realization has two hits.
 
     There its own says nothing. No whole number with a mean e below 1 has a smaller variance than
     e (1 - e).

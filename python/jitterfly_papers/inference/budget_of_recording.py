@@ -66,7 +66,7 @@ class RecordingBudget:
 
     @property
     def measured(self) -> float:
-        """Probability that a step of L meets a detour of the measured rate."""
+        """The probability that a step of L meets a detour of the measured rate."""
         return -math.expm1(-self.rate * float(self.question.step))
 
     def rarer(self, probability: float) -> float:
@@ -222,7 +222,7 @@ def budget_of_recording(
 def _mean_bounds(
     delay: Distribution,
 ) -> tuple[Callable[[float, int], tuple[float, float]], float]:
-    """Bounds of the mean delay, seconds, for p and a number of steps; and the share of long hits.
+    """The bounds of the mean delay, seconds, for p and a number of steps; the share of long hits.
 
     With n steps the longest hit exceeds t with 1 - (1 - p P(X > t))^n, whose integral is its mean.
     A sum of k hits is as skewed as that of k (E X^2)^3 / (E X^3)^2 equal ones
@@ -255,7 +255,7 @@ def _statistic(
 
 
 def _rate(path: Path) -> tuple[int, float]:
-    """Detours, and how many a second of one CPU."""
+    """Count the detours, and how many of them a second of one CPU has."""
     events, observed = 0, 0
     for part in load(path).parts:
         if isinstance(part, Detours):

@@ -165,7 +165,7 @@ class Fit(CurveFit):
         return optional_packages.picture(module, self, function="draw_fit", path=path)
 
     def report(self) -> list[str]:
-        """Lines of text: model, parameters, points, verdict, notes."""
+        """The lines of text: model, parameters, points, verdict, notes."""
         lines = [_curve_line(self), _model_line(self), ""]
         lines += _parameter_lines(self)
         lines += ["", *_point_lines(self), "", _verdict_line(self)]
@@ -323,7 +323,7 @@ def _search(
 def _profile_ranges(
     sums: Sums, limit: float, known: _GivenParameters, misfits: Floats
 ) -> list[tuple[Floats, Floats]]:
-    """Least and largest L, then D, that fit, for each p."""
+    """The least and largest L, then D, that fit, for each p."""
     ranges = []
     for own, other, view in (
         (known.step, known.delay, sums.swapped()), (known.delay, known.step, sums),
@@ -357,7 +357,7 @@ def misfit_limit(least: float, freedom: int, curve: Curve, confidence: float) ->
 
 
 class Sums(NamedTuple):
-    """Weighted sums over the points: kk (one number), km, mm, ky (one number), my, yy (one).
+    """The weighted sums over the points: kk (one number), km, mm, ky (one number), my, yy (one).
 
     For each p the misfit ``sum w (y - L k - D m)^2`` is a quadratic form in the latency L and the
     scale D, given by them.
@@ -372,7 +372,7 @@ class Sums(NamedTuple):
 
     @classmethod
     def of(cls, weight: Floats, k: Floats, m: Floats, y: Floats) -> Sums:
-        """`m` of shape (probabilities, points), the others (points,)."""
+        """Make the sums; `m` has shape (probabilities, points), the others (points,)."""
         one = np.ones(len(m))
         return cls(
             (weight * k * k).sum() * one, m @ (weight * k), m**2 @ weight,
@@ -393,7 +393,7 @@ class Sums(NamedTuple):
 def best_parameters(
     sums: Sums, step: float | None, scale: float | None
 ) -> tuple[Floats, Floats, Floats]:
-    """L, D and the misfit where it is smallest, for each p; what is given stays."""
+    """The L, D and misfit where this is smallest, for each p; what is given stays."""
     one = np.ones_like(sums.kk)
     if step is not None and scale is not None:
         return _with_misfit(sums, step * one, scale * one)

@@ -78,7 +78,7 @@ def any_hit(probability: npt.ArrayLike, rounds: int) -> Floats:
 
 
 def pairs_of_steps(rounds: int) -> float:
-    """Pairs of steps on one path: a step of round r is on the paths of 2^(s - r) steps of round s.
+    """The pairs of steps on one path: one of round r is on paths of 2^(s - r) steps of round s.
 
     ``p^2`` times that is the mean number of pairs that are hit, an upper bound on ``P(M >= 2)`` of
     the last rank, and close to it where hits are rare.
@@ -108,7 +108,7 @@ def progress_part(name: str, done: int, parts: int) -> AbstractContextManager[No
 
 
 class SearchProgress:
-    """Reports the simulations of a search over p as parts of about ten.
+    """A reporter of the simulations of a search over p as parts of about ten.
 
     `what` stands before the report, to tell the search from another one.
     """
@@ -133,7 +133,7 @@ def simulated_extra(
     seed: int = 1,
     first_realization: int = 0,
 ) -> npt.NDArray[np.float64]:
-    """Time beyond the noise-free one, in units of the scale of `delay`, shape (realizations,).
+    """The time beyond the noise-free one, in units of the scale of `delay`, shape (realizations,).
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def simulated_extra(
 
 @dataclass(frozen=True, eq=False)
 class HitTable:
-    """Counts of M = 0 ... rounds at each p, shape (probabilities, rounds + 1)."""
+    """The counts of M = 0 ... rounds at each p, shape (probabilities, rounds + 1)."""
 
     rounds: int
     probabilities: Floats
@@ -185,7 +185,7 @@ class HitTable:
         return any_hit(p, self.rounds) + (0.0 if self.rounds < 2 else self._curve(0)(p))
 
     def error(self, probability: npt.ArrayLike) -> Floats:
-        """Standard error of `mean`; what is exact has none."""
+        """The standard error of `mean`; what is exact has none."""
         beyond = np.maximum(np.arange(self.rounds + 1.0) - 1, 0)
         share = self.counts / self.realizations
         variance = np.maximum(share @ beyond**2 - (share @ beyond) ** 2, 0)

@@ -56,7 +56,7 @@ _UNITS = ("s", "ms", "us", "µs", "ns", "ps")
 
 @frozen_dataclass(eq=False)
 class Curve(Dataclass):
-    """Latency of a collective against ranks, one number of ranks after the other.
+    """The latency of a collective against ranks, one number of ranks after the other.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def _common_name(names: Iterable[str]) -> str:
 
 
 def _rows_of(content: bytes) -> _Rows:
-    """Line numbers and cells of what is neither empty nor a comment."""
+    """The line numbers and cells of what is neither empty nor a comment."""
     if len(content) > _MOST_BYTES:
         return []  # a benchmark's own output perhaps, no table of a few points
     text = content.decode("utf-8", errors="replace")

@@ -45,7 +45,7 @@ _GRID_PER_DECADE = 6
 
 @dataclass(frozen=True)
 class Model:
-    """Noise per step, and which rank's completion is the latency.
+    """The noise per step, and which rank's completion is the latency.
 
     `scale` is what the scale of the delay is called, `free` whether p is a parameter, and `most`
     the largest delay of a step in units of the scale.
@@ -58,14 +58,14 @@ class Model:
     most: float
 
     def extra(self, rounds: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:
-        """Mean delay in units of the scale, shape (probabilities, points).
+        """The mean delay in units of the scale, shape (probabilities, points).
 
         Between powers of two linear in log2(ranks).
         """
         return self._over_rounds(self._mean, rounds, np.atleast_1d(probability))
 
     def error(self, rounds: npt.ArrayLike, probability: float) -> Floats:
-        """Standard error of `extra` by the simulation behind it, shape (points,)."""
+        """The standard error of `extra` by the simulation behind it, shape (points,)."""
         found: Floats = self._over_rounds(self._error, rounds, np.array([probability]))[0]
         return found
 
@@ -117,7 +117,7 @@ def make_model(name: str, rank: str) -> Model:
 
 @lru_cache(maxsize=64)
 def simulated_mean(name: str, rank: str, rounds: int, free: bool) -> tuple[Any, float]:
-    """Mean delay as a function of p, and the largest relative standard error."""
+    """The mean delay as a function of p, and the largest relative standard error."""
     steps = rounds * 2.0**rounds
     count = int(np.clip(_STEPS_PER_PROBABILITY / (10 if free else 1) / steps, 100, 20_000))
     low = math.log(_GRID_START) - rounds * math.log(2)

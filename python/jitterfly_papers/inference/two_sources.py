@@ -81,7 +81,7 @@ class TwoSourceFit(CurveFit):
 
     @property
     def undetermined(self) -> tuple[str, ...]:
-        """Names of parameters whose interval spans more than a factor of 10, or has no end.
+        """The names of parameters whose interval spans more than a factor of 10, or has no end.
 
         Without errors, or more points than parameters to estimate them, all that are free.
         """
@@ -110,7 +110,7 @@ class TwoSourceFit(CurveFit):
         return optional_packages.data_frame(rows, columns)
 
     def report(self) -> list[str]:
-        """Lines of text: parameters, points, verdict, and what the curve does not determine."""
+        """The lines of text: parameters, points, verdict, and what the curve does not determine."""
         curve, share = self.curve, f"{100 * self.confidence:g} %"
         lines = [
             f"{curve.name or 'curve'}: {len(curve)} points, {curve.ranks[0]:,} to "
@@ -301,7 +301,7 @@ def _fitted(
     limit: float,
     endless: list[bool],
 ) -> TwoSourceFit:
-    """`endless`: whether the smallest p there is fits, so that a longer delay does as well."""
+    """Make the fit; `endless`: whether the smallest p fits, so that a longer delay does as well."""
     i, j = np.unravel_index(int(np.argmin(grid.misfit)), grid.misfit.shape)
     within = grid.misfit <= limit
     reach = np.sqrt(np.maximum(limit - grid.least, 0.0)[..., None] * grid.inverse)

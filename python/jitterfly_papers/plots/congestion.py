@@ -80,7 +80,7 @@ def draw_size(points: Sequence[FigurePoint], title: str, claimed: tuple[float, f
 
 
 def draw_boxes(points: Sequence[FigurePoint], title: str) -> Figure:
-    """HSL09's slide 7: box plots over realizations, a panel for each network."""
+    """Draw HSL09's slide 7: box plots over realizations, a panel for each network."""
     rule = points[0].case.rule
     points = [point for point in points if point.case.rule == rule]
     panels = grouped(points, _network)
@@ -184,7 +184,7 @@ Loads = list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
 
 
 def loads(case: CongestionCase, level: int, realization: int = 0, seed: int = 0) -> Loads:
-    """Messages on each link at a level of the pattern, of both patterns.
+    """Count the messages on each link at a level of the pattern, of both patterns.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def draw_loads(case: CongestionCase, level: int, realization: int = 0, seed: int
 
 
 def _tree(axes: Axes, tree: FatTree, loads: list[npt.NDArray[np.int64]], own: set[int]) -> None:
-    """Level by level from the hosts; nodes (H, T) stand over the hosts below H, T side by side."""
+    """Draw level by level from the hosts; nodes (H, T) stand over the hosts below H, by T."""
     for level, load in enumerate(loads):
         share = math.prod(tree.w[: level + 1]) * (tree.p or (1,) * len(tree.m))[level]
         above = math.prod(tree.w[: level + 1])

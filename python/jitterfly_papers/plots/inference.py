@@ -24,7 +24,7 @@ _SMOOTH = 8  # points between powers of two
 
 
 def draw_fit(fit: Fit) -> Figure:
-    """Measured and fitted latency; beside them, where p and D are both estimated, their region."""
+    """Draw measured and fitted latency; beside them, where both are estimated, p against D."""
     both = not fit.probability.fixed and not fit.delay.fixed and fit.verdict != NO_FIT
     figure, axes = style.new_figure([2.4], 2 if both else 1, sharex=False, sharey=False)
     handles = _latencies(axes[0, 0], fit)

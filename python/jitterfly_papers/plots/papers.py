@@ -36,7 +36,7 @@ from ..figures import LEAST_MEANS, FewRunMeans, few_runs
 
 
 def draw_slowdown(results: Results, observable: str | None = None) -> Figure:
-    """One column per panel: slowdown (top), gain (middle), redundant exchanges T (bottom)."""
+    """Draw a column per panel: slowdown (top), gain (middle), redundant exchanges T (bottom)."""
     study = results.study
     shown = dict(zip((CONVENTIONAL, REDUNDANT), named(study, "slowdown"), strict=False))
     gain, best = named(study, "gain")[0], named(study, "optimal_T")[0]
@@ -121,7 +121,7 @@ def _draw_redundancy(
 
 
 def draw_times(results: Results, observable: str | None = None) -> Figure:
-    """One column per panel: the mean completion of each scheme, with 5-95 % ranges."""
+    """Draw a column per panel: the mean completion of each scheme, with 5-95 % ranges."""
     names = named(results.study, "completion")[: len(style.SERIES)]
     looks = dict(zip(names, style.SERIES, strict=False))
     shown, left = _columns(results)
@@ -219,7 +219,7 @@ _BOUND: dict[str, Any] = {"color": style.GREY, "linewidth": 1.2, "linestyle": (0
 
 
 def draw_overhead(results: Results, observable: str | None = None) -> Figure:
-    """CS14 Fig. 8. One column per panel: overhead after the last cycle (top), recovery (bottom)."""
+    """Draw CS14's Fig. 8, a column per panel: overhead after the last cycle, recovery below it."""
     study = results.study
     shown = dict(zip(_SCHEMES, named(study, "overhead"), strict=False))
     recovery = named(study, "recovery")[0]
@@ -251,7 +251,7 @@ def draw_overhead(results: Results, observable: str | None = None) -> Figure:
 
 
 def _draw_recovery(axes: Axes, x: Sequence[float], shares: Sequence[Estimate | None]) -> None:
-    """Recovery with its interval, where it has one, beside CS14's 0.4."""
+    """Draw the recovery with its interval, where it has one, beside CS14's 0.4."""
     axes.axhline(0.4, **_CLAIMED)
     kept = [share if share and not share.too_small else None for share in shares]
     series.draw_estimates(axes, x, kept)
@@ -269,7 +269,7 @@ def _overhead_handles(bounded: bool) -> list[Any]:
 
 
 def _label_overhead(axes: np.ndarray) -> None:
-    """Names and units of the y axes."""
+    """Label the y axes with names and units."""
     axes[0, 0].set_ylabel("overhead over noiseless")
     axes[0, 0].set_ylim(bottom=0)
     axes[0, 0].yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
@@ -289,7 +289,7 @@ _FIT: dict[str, Any] = {"color": style.INK, "linewidth": 1.0, "linestyle": (0, (
 
 
 def draw_cycles(results: Results, observable: str | None = None) -> Figure:
-    """One column per panel, at its largest number of ranks; a line carries the fit back to 0."""
+    """Draw a column per panel, at its largest number of ranks; a line carries the fit back to 0."""
     study = results.study
     shown = dict(zip(_SCHEMES, named(study, "overhead"), strict=False))
     recovery = named(study, "recovery")[0]
@@ -333,7 +333,7 @@ _TABLE_LINES: dict[str, Any] = {"estimate": "-", "baseline": ":", "optimized": "
 
 
 def draw_hm18_table(results: Results, observable: str | None = None) -> Figure:
-    """Means with intervals and bands along p; a level for each number of the table."""
+    """Draw means with intervals and bands along p; a level for each number of the table."""
     names = shown_names(results.study, observable) if observable else results.names
     figure, axes = style.new_figure([3.2], 1)
     targets = series.Targets(results)

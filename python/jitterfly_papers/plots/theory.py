@@ -73,7 +73,7 @@ def _draw_end(axes: Axes, one: Ends) -> None:
 
 
 def draw_growth(found: Sequence[Growth], count: str, title: str, subtitle: Sequence[str]) -> Figure:
-    """Means against N on the left, distributions at one N on the right."""
+    """Draw means against N on the left, distributions at one N on the right."""
     figure, grid = style.new_figure([2.6], 2, sharex=False, sharey=False)
     left, right = grid[0]
     handles: list[Any] = []
@@ -101,7 +101,7 @@ def draw_growth(found: Sequence[Growth], count: str, title: str, subtitle: Seque
 
 
 def draw_limits(found: Limits, title: str, subtitle: Sequence[str]) -> Figure:
-    """Completion against p with its saturation, and the noise-free LogGP times against ranks."""
+    """Draw completion against p with its saturation, and noise-free LogGP times against ranks."""
     figure, grid = style.new_figure([2.8], 2, sharex=False, sharey=False)
     left, right = grid[0]
     left.fill_between(found.p, found.last_low * US, found.last_high * US, color=style.GREY,
@@ -151,7 +151,7 @@ def dots(axes: Axes, seen: Points, look: style.Look, scale: float = 1.0) -> None
 
 
 def plain(axis: Axis, at: Sequence[float]) -> None:
-    """Numbers as they are written, on a logarithmic axis of few decades."""
+    """Write numbers as they are on a logarithmic axis of few decades."""
     axis.set_major_locator(FixedLocator(list(at)))
     axis.set_major_formatter(FormatStrFormatter("%g"))
     axis.set_minor_locator(NullLocator())

@@ -55,7 +55,7 @@ def to_json(report: Report) -> str:
 
 
 def update(kept: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Contents in which each study of `new` takes the place of the same one in `kept`.
+    """The contents of `kept`, with each study of `new` in place of the same one.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def limit_text(limit: str, whose: str) -> str:
 
 
 def markdown(some: Mapping[str, Any]) -> str:
-    """Contents as Markdown: what was run for each study, and a table for each claim."""
+    """Write contents as Markdown: what was run for each study, and a table for each claim."""
     ours = count_by_ours((part["verdict"], part["whose"]) for part in _parts(some))
     lines = [f"{show_counts(verdicts(some), ours)}.", ""]
     for name, section in some["sections"].items():
@@ -112,7 +112,7 @@ def _row(cells: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text in which no letter means anything to Markdown."""
+    """Escape a text so that no letter means anything to Markdown."""
     for letter in "\\|*_`<>[]$":
         text = text.replace(letter, f"\\{letter}")
     return text

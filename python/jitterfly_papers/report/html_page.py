@@ -447,13 +447,13 @@ _SETTING = (
 
 
 class Html(str):
-    """Text that is HTML; everything else is text that has to become HTML."""
+    """A text that is HTML; everything else is text that has to become HTML."""
 
     __slots__ = ()
 
 
 def text(content: str) -> Html:
-    """Escaped, with 2^14, T_comm and -> as in print."""
+    """Escape a text, with 2^14, T_comm and -> as in print."""
     if isinstance(content, Html):
         return content
     safe = escape(content)
@@ -481,5 +481,5 @@ def tag(name: str, /, *content: str, **attributes: str | None) -> Html:
 
 
 def join(parts: Iterable[str], between: str = "") -> Html:
-    """Parts one after the other."""
+    """Join parts one after the other."""
     return Html(between.join(text(part) for part in parts))

@@ -49,7 +49,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers as they are shown; a header or a cell is text, every row as long as the header."""
+    """A table of numbers as they are shown; a cell is text, every row as long as the header."""
 
     title: str
     header: tuple[str, ...]
@@ -59,7 +59,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """One study: `name` is its anchor, `facts` what was run, `command` how to run it alone."""
+    """A study: `name` is its anchor, `facts` what was run, `command` how to run it alone."""
 
     name: str
     title: str
@@ -74,7 +74,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """All of it; `pending` are titles of studies that have not been run to their end.
+    """A whole report; `pending` are titles of studies that have not been run to their end.
 
     `introduction` is said at the head; without it, what a reproduction is.
     """

@@ -166,7 +166,7 @@ def _number_kind(facts: MainNumbers) -> str:
 
 
 def _spread(facts: MainNumbers) -> tuple[str, str]:
-    """Median and range of single realizations, where they have a value."""
+    """The median and range of single realizations, where they have a value."""
     if facts.quantiles is None:
         return _NONE, _NONE
     low, middle, high = (_show(value, facts.unit) for value in facts.quantiles)
@@ -228,7 +228,7 @@ _FILE = "times.json"
 
 
 def recorded_bytes(path: Path) -> int:
-    """Bytes of records in a store: whether a run added anything."""
+    """The bytes of records in a store: whether a run added anything."""
     return sum(file.stat().st_size for file in path.glob("records/*"))
 
 
@@ -248,7 +248,7 @@ _TITLE = "Noise in collective communication: MS12, CS14, HM18 and HSL09 run agai
 
 
 class Tally:
-    """Sums over the studies that are done."""
+    """The sums over the studies that are done."""
 
     def __init__(self, quick: bool):
         self.quick = quick
@@ -259,7 +259,7 @@ class Tally:
         self.few_runs: Section | None = None
 
     def add(self, results: Results, seconds: float) -> None:
-        """One more study."""
+        """Add one more study."""
         self.seeds.add(results.study.seed)
         self.backends.update(results.store.meta["backend"])
         self.cells += len(results.cells)
@@ -269,7 +269,7 @@ class Tally:
         self.seconds += seconds
 
     def add_points(self, points: Sequence[FigurePoint], seed: int, seconds: float) -> None:
-        """One more figure of networks."""
+        """Add one more figure of networks."""
         results = [result for point in points for result in (point.perturbed, point.unperturbed)]
         self.seeds.add(seed)
         self.backends.update(result.backend for result in results)

@@ -40,7 +40,7 @@ _DEEPEST = 1e-7  # of the tails that are drawn
 
 @dataclass(frozen=True)
 class Sizes:
-    """Realizations for one rank, for the last, and for the largest of up to 2^`rounds` draws.
+    """The realizations for one rank, for the last, and for the largest of up to 2^`rounds` draws.
 
     And nodes of the grid for each doubling of time.
     """
@@ -71,7 +71,7 @@ def machine(rounds: int, *noise: Any) -> Case:
 
 
 def simulate_ends(sizes: Sizes, tell: Tell) -> tuple[list[Ends], list[list[str]]]:
-    """One rank and the last one after 13 rounds, for each noise, at the receive and at the send."""
+    """Simulate one rank and the last after 13 rounds, for each noise, at receive and at send."""
     ends, checks = [], []
     for at in ("receive", "send"):
         for name, delay in _noises():
@@ -195,7 +195,7 @@ def _largest(delay: Any, rounds: int, count: int) -> Floats:
 
 
 def simulate_limits(sizes: Sizes, tell: Tell) -> Limits:
-    """HM18's barrier on 4096 ranks for every p, its end; and LogGP without noise."""
+    """Simulate HM18's barrier on 4096 ranks for every p, its end; and LogGP without noise."""
     tell("HM18's saturation, LogGP without noise")
     p = np.geomspace(1e-6, 1.0, 61)
     models = [theory.StepModel(12, "3.45us", Bernoulli(float(x), "14us")) for x in p]

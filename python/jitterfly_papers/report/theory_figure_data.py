@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Points:
-    """Simulated values with their 95 % intervals."""
+    """The simulated values with their 95 % intervals."""
 
     at: Floats
     value: Floats
