@@ -134,7 +134,7 @@ def gpu_devices() -> list[dict[str, Any]]:
 
 
 def _cuda_status() -> str:
-    """`core.cuda_status`, in another thread where it may take long, so that Ctrl-C is heard."""
+    """Ask `core.cuda_status`, in another thread where it may take long, so that Ctrl-C is heard."""
     in_main = threading.current_thread() is threading.main_thread()
     if _Process.asked or not in_main or not gpu_present():
         _Process.asked = True
@@ -297,7 +297,7 @@ def check_run(
 
 
 def check_draw(seed: int, realization: int) -> tuple[int, int]:
-    """Seed and number of the one realization that is looked into."""
+    """Check seed and number of the one realization that is looked into."""
     return (
         check_integer(seed, "seed", 0, MOST_SEED),
         check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1),
@@ -410,7 +410,7 @@ def check_device_memory(needed: Callable[[], int]) -> None:
 
 
 def _host_loads(program: core.Program, realizations: int) -> int:
-    """Bytes of the machine's memory that a batch of the device takes at most, under congestion.
+    """The bytes of the machine's memory that a batch of the device takes at most, under congestion.
 
     Its tables, one for each realization, and what every thread makes them with.
     """

@@ -82,7 +82,7 @@ class AnyCase(Protocol):
 
     @property
     def ranks(self) -> int:
-        """Number of ranks."""
+        """The number of ranks."""
 
     @property
     def network(self) -> Network:
@@ -90,11 +90,11 @@ class AnyCase(Protocol):
 
     @property
     def noise(self) -> tuple[Noise, ...]:
-        """Its sources."""
+        """The sources of noise."""
 
     @property
     def placed_noise(self) -> tuple[Noise, ...]:
-        """`noise`, where sources say how many ranks share draws instead of naming a level."""
+        """The `noise`, where sources say how many ranks share draws instead of naming a level."""
 
     @property
     def speed(self) -> Speed | None:
@@ -112,14 +112,14 @@ class AnyCase(Protocol):
         """Results of a case are cached under it: equal cases have equal hashes."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for TOML and JSON."""
+        """The plain values, for TOML and JSON."""
 
     def identity(self) -> dict[str, Any]:
         """The plain values that decide the results: files by their content, not by name."""
 
 
 def own_parts(case: AnyCase) -> list[Component]:
-    """Algorithms and distributions of a case whose classes are a user's."""
+    """The algorithms and distributions of a case whose classes are a user's."""
     return list(own_components((getattr(case, "algorithm", None), case.placed_noise, case.speed)))
 
 
@@ -141,7 +141,7 @@ def content_of_own(case: AnyCase) -> dict[str, dict[str, str]]:
 
 @frozen_dataclass()
 class Case:
-    """One situation to simulate: ranks, algorithm, network, noise and cycles.
+    """A situation to simulate: ranks, algorithm, network, noise and cycles.
 
     A cycle is a compute phase of `compute_time` and then the collective. There is no barrier: a
     rank starts its next cycle when it has finished this one.
@@ -251,12 +251,12 @@ class Case:
 
     @property
     def log2_ranks(self) -> int:
-        """K of the largest power of two that is not above `ranks`, rounds of a butterfly."""
+        """The K of the largest power of two that is not above `ranks`, rounds of a butterfly."""
         return self.ranks.bit_length() - 1
 
     @property
     def costs(self) -> Costs:
-        """Costs of one message of `message_bytes`, in ticks of 1 ps."""
+        """The costs of one message of `message_bytes`, in ticks of 1 ps."""
         return self.network.costs(self.message_bytes)
 
     def cycle_steps(self) -> list[Step]:
@@ -271,7 +271,7 @@ class Case:
 
     @property
     def placed_noise(self) -> tuple[Noise, ...]:
-        """`noise`, where sources say how many ranks share draws instead of naming a level."""
+        """The `noise`, where sources say how many ranks share draws instead of naming a level."""
         return place_noise(self.noise, self.network, self.ranks)
 
     @property
@@ -284,7 +284,7 @@ class Case:
         return None if self.arrival is None else self.arrival.delays(self.ranks, self.cycles)
 
     def rank_work(self) -> npt.NDArray[np.int64] | None:
-        """CPU time of each rank's compute phase, in ticks, shape (ranks,); None: all alike."""
+        """The CPU time of each rank's compute phase, in ticks, shape (ranks,); None: all alike."""
         work = to_ticks(self.compute_time)
         if self.speed is None or not work:
             return None
@@ -318,7 +318,7 @@ class Case:
         return tuple(_one_loop(self, loop) for loop in (*fewer, algorithm))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for TOML and JSON; `from_dict` makes the case again."""
+        """The plain values, for TOML and JSON; `from_dict` makes the case again."""
         values: dict[str, Any] = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         values["algorithm"] = self.algorithm.to_dict()
         values["network"] = self.network.to_dict()

@@ -47,7 +47,7 @@ _Advance = Callable[[int, int], int]
 
 
 class Timeline(NamedTuple):
-    """One cycle in ticks: `ready` has the ready time after each step; the next starts at `end`.
+    """A cycle in ticks: `ready` has the ready time after each step; the next starts at `end`.
 
     `sends`: from when on the rank's link may send again; `receives`: when its last message came in.
     """
@@ -176,7 +176,7 @@ def symmetric_timeline(
 
 
 class CostTable(NamedTuple):
-    """Distinct costs of MESSAGE steps, and which of them each step of the cycle has.
+    """The distinct costs of MESSAGE steps, and which of them each step of the cycle has.
 
     `of_step`: of other steps (); more than one where messages of a step cross different levels of a
     machine, or share a network card with different numbers of others: see `Cycle.listed_messages`.
@@ -378,7 +378,7 @@ class _Messages:
         return costs._replace(combine=int(scaled(costs.combine, self._factors)[0]))
 
     def pairs_and_classes(self, step: Step) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Sender and receiver of each message of a step, and its class."""
+        """The sender and receiver of each message of a step, and its class."""
         ranks = self._ranks
         if step.kind == FORWARD:  # of ranks without a partner to themselves: nothing comes of it
             sender = np.arange(ranks)
@@ -404,7 +404,7 @@ class _Messages:
         return level, factor, others + 1
 
     def cost_table(self, steps: tuple[Step, ...]) -> CostTable:
-        """Costs of MESSAGE steps, and on a machine of several levels the ways of forwards."""
+        """The costs of MESSAGE steps, and on a machine of several levels the ways of forwards."""
         of_step: list[tuple[int, ...]] = []
         for step in steps:
             forwards = step.kind == FORWARD and isinstance(self._network, Hierarchy)
@@ -435,7 +435,7 @@ class _Messages:
     def _level_costs(
         self, level: int, size: int, sharers: int
     ) -> tuple[Costs, npt.NDArray[np.int64], int, int]:
-        """Costs of a message of that level, its combining at each speed, its gap and its load."""
+        """The costs of a message of a level, its combining at each speed, its gap and its load."""
         if (level, size, sharers) not in self._of_level:
             network = self._shared_network(level, sharers)
             costs = network.costs(size)

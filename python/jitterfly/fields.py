@@ -145,7 +145,7 @@ def check_power_of_two(value: Any, name: str, high: int) -> int:
 
 
 def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
-    """One of a few words."""
+    """Check that a value is one of a few words."""
     if not isinstance(value, str) or value not in allowed:
         shown = [repr(word) for word in allowed[:_ALL_SHOWN]]
         if len(allowed) > _ALL_SHOWN or sum(map(len, shown)) > _MOST_LETTERS:
@@ -209,7 +209,7 @@ def check_keys(
 
 
 def own_components(value: Any) -> Iterator[Component]:
-    """Members of a family whose class is a user's, in a value or in the fields of what it holds."""
+    """The members of a family whose class is a user's, in a value or in its fields."""
     if isinstance(value, (list, tuple)):
         for one in value:
             if not isinstance(one, (int, float)):  # of which there may be millions
@@ -229,7 +229,7 @@ def check_present(table: Mapping[str, Any], keys: Collection[str], where: str) -
 
 
 def did_you_mean(word: Any, allowed: Collection[str]) -> str:
-    """``" (did you mean 'period'?)"``, or nothing when no word is close.
+    """The text ``" (did you mean 'period'?)"``, or nothing when no word is close.
 
     Words that have it as a part come first: those that begin with it, then the others; short ones
     before long ones.
@@ -266,7 +266,7 @@ def show_number(value: float) -> str:
 
 
 def shorten(value: Any) -> str:
-    """`repr` on one line, cut where it would fill the screen."""
+    """The `repr` on one line, cut where it would fill the screen."""
     try:
         text = " ".join(repr(value).split())
     except Exception:  # such as an integer of too many digits
@@ -315,7 +315,7 @@ def _digest(values: Sequence[Any]) -> str:
 
 
 def digested(value: Any) -> Any:
-    """Plain values for JSON, with a digest in place of a long list."""
+    """The plain values for JSON, with a digest in place of a long list."""
     if isinstance(value, Mapping):
         return {key: digested(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -327,7 +327,7 @@ def digested(value: Any) -> Any:
 
 
 def _short_repr(value: Any) -> str:
-    """`repr` of a component, as a dataclass has it, with long tuples cut."""
+    """The `repr` of a component, as a dataclass has it, with long tuples cut."""
     if isinstance(value, tuple):
         comma = "," * (len(value) == 1)
         return f"({_listing(value, _short_repr)}{comma})"
@@ -459,7 +459,7 @@ class Component(Dataclass):
         return list(cls._kinds)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values (for TOML and JSON), with `kind`; what is None is left out."""
+        """The plain values (for TOML and JSON), with `kind`; what is None is left out."""
         values: dict[str, Any] = {"kind": self.kind}
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)

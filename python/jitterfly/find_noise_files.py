@@ -136,7 +136,7 @@ def _check_content(path: Path, file: str, expected: str | None) -> str:
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of the content of a file, 64 hex digits; it is read again where it has changed."""
+    """The SHA-256 of a file's content, 64 hex digits; a file that has changed is read again."""
     status = path.stat()
     return _digest(path, status.st_mtime_ns, status.st_size)
 

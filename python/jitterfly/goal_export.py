@@ -53,7 +53,7 @@ class Goal(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One message of a step: its ranks, tag and bytes, and ns of CPU to combine it (reductions)."""
+    """A message of a step: its ranks, tag and bytes, and ns of CPU to combine it (reductions)."""
 
     sender: int
     receiver: int
@@ -140,7 +140,7 @@ class RankOperations:
     def add(
         self, operations: list[str], cpu: int = 0, after: Sequence[int] = (), name: str = "o"
     ) -> None:
-        """Operations that all wait for the ones before and those in `after`, not for each other."""
+        """Add operations that wait for the ones before and those in `after`, not for each other."""
         labels, last = self.labels, self.last.get(cpu, range(0))
         before = labels[last.start : last.stop]
         if after:

@@ -404,7 +404,7 @@ def check_speed(value: Any) -> Speed | None:
 
 
 def scaled(ticks: int, factors: npt.NDArray[np.float64]) -> Ticks:
-    """CPU time of each rank, in whole ticks: exact products, rounded to the nearest."""
+    """The CPU time of each rank, in whole ticks: exact products, rounded to the nearest."""
     distinct, which = np.unique(factors, return_inverse=True)
     times = [round(ticks * exact(factor)) for factor in distinct.tolist()]
     if times and max(times) > LONGEST_TICKS:
@@ -422,7 +422,7 @@ def check_ranks(ranks: int) -> None:
 
 
 def _read_times(values: Any, name: str) -> npt.NDArray[np.float64]:
-    """Seconds, shape (rows, ranks)."""
+    """Read seconds, shape (rows, ranks)."""
     rule = f"{name} must be times in seconds from 0, one for each rank, or a row for each cycle"
     raw = np.atleast_2d(check_numbers(values, rule)).astype(np.float64)
     if raw.ndim != 2 or not raw.size or raw.size > _MOST_TIMES:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class _Variables(NamedTuple):
-    """Names of the variables of one launcher; "" where it has none."""
+    """The names of the variables of one launcher; "" where it has none."""
 
     rank: str  # of all processes
     size: str

@@ -13,7 +13,7 @@ _NO_LIMIT = 2**60  # version 1 of control groups has no word for it: its largest
 
 
 def available_bytes(root: Path = _ROOT) -> int | None:
-    """Memory this process may still take, in bytes; None where the system does not say.
+    """The memory this process may still take, in bytes; None where the system does not say.
 
     The least of what the machine has to spare and what is left of the control groups (version 1
     or 2) that the process belongs to.

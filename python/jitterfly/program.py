@@ -83,7 +83,7 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
 
 @singledispatch
 def engine_memory(case: AnyCase, realizations: int, threads: int = 0) -> int:
-    """Bytes that the CPU engine takes for realizations in flight; 0 threads: all processors."""
+    """The bytes that the CPU engine takes for realizations in flight; 0 threads: all processors."""
     assert isinstance(case, Case), f"no version for {type(case).__name__}"
     return core.memory(compile_case(case), "cpu", threads, realizations)
 
@@ -217,7 +217,7 @@ def _messages_of_loop(case: Case) -> int:
 
 
 def row_labels(case: Case) -> list[str]:
-    """Names of the rows of `ready_times`.
+    """The names of the rows of `ready_times`.
 
     Returns
     -------
@@ -244,7 +244,7 @@ def row_labels(case: Case) -> list[str]:
 
 @singledispatch
 def observation_names(case: AnyCase) -> list[str]:
-    """Names of the columns of `Result.samples`.
+    """The names of the columns of `Result.samples`.
 
     Returns
     -------
@@ -302,7 +302,7 @@ def observation_shape(case: Case) -> dict[str, list[int] | list[str]]:
 
 
 def arrange_observations(case: Case, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Columns of `Result.samples`, the last axis of `values`, over `observation_shape`.
+    """Arrange the columns of `Result.samples`, the last axis of `values`, in `observation_shape`.
 
     The start of a later cycle is the end of the one before, and has no column of its own: NaN.
     """
@@ -361,7 +361,7 @@ def join_loops(case: Case, columns: Iterable[npt.NDArray[np.int64]]) -> npt.NDAr
 
 
 def max_min_mean(raw: npt.NDArray[np.int64], ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Latest, earliest and mean ready time from the engine's max, min, hi and lo.
+    """The latest, earliest and mean ready time from the engine's max, min, hi and lo.
 
     The sum over the `ranks` of a row, shape (rows,), is ``hi * 2^32 + lo``; shape (realizations,
     rows, 4) becomes (realizations, 3 * rows).

@@ -122,7 +122,7 @@ class Phases(ProgressLine):
             self.show(f"{name}{self._time_left(now, done, total)}", done / total if total else 0.0)
 
     def _time_left(self, now: float, done: float, total: float) -> str:
-        """Share and time left, once enough is done to say."""
+        """The share and time left, once enough is done to say."""
         if not 0 < done < total:
             return ""
         left = (now - self.phase_begun) * (total - done) / done
@@ -139,7 +139,7 @@ def _terminal_size(stream: TextIO) -> dict[str, Any]:
 
 
 def show_duration(seconds: float) -> str:
-    """`42 s`, `3 min 05 s`, `2 h 10 min`."""
+    """Show a duration: `42 s`, `3 min 05 s`, `2 h 10 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -150,7 +150,7 @@ def show_duration(seconds: float) -> str:
 
 
 def show_rate(rate: float) -> str:
-    """Three digits at most: `870`, `12.3k`, `4.5M`."""
+    """Show three digits at most: `870`, `12.3k`, `4.5M`."""
     for limit, scale, unit in ((1e3, 1.0, ""), (1e6, 1e3, "k"), (1e9, 1e6, "M")):
         if rate < limit:
             return f"{rate / scale:.3g}{unit}"
@@ -165,7 +165,7 @@ _tell: ContextVar[Tell | None] = ContextVar("tell", default=None)
 
 @contextmanager
 def progress_to(tell: Tell) -> Iterator[None]:
-    """Within, `tell` is called with each line."""
+    """Call `tell` with each line of progress within the block."""
     token = _tell.set(tell)
     try:
         yield
@@ -198,7 +198,7 @@ def counted_progress(items: Iterable[Item], total: int, doing: str) -> Iterator[
 
 @contextmanager
 def timed_phase(doing: str) -> Iterator[None]:
-    """Work that can not be counted: told once it takes long, and at its end with its time."""
+    """Tell of work that can not be counted once it takes long, and at its end with its time."""
     tell = _tell.get()
     if tell is None:
         yield

@@ -84,7 +84,7 @@ class _ButterflyCycle:
         heapq.heappush(self.events, (message.arrival, number, target))
 
     def run(self) -> list[list[int]]:
-        """Ready times, one list per level 0 ... K."""
+        """The ready times, one list per level 0 ... K."""
         while self.events:
             now = self.events[0][0]
             self._arrivals(now)
@@ -231,7 +231,7 @@ class DrawnNoise:
     def _busy_until(
         self, rank: int, until: int, computing: bool
     ) -> tuple[int, list[int], list[int]]:
-        """Begins and ends of a rank's intervals, up to `until` at least."""
+        """The begins and ends of a rank's intervals, up to `until` at least."""
         known = self._busy.get((rank, computing), (-1, [], []))
         if known[0] < until:
             until *= 2  # a rank goes on from there
@@ -243,7 +243,7 @@ class DrawnNoise:
 
 @dataclass
 class Replay:
-    """One realization, played again when it is made.
+    """A realization, played again when it is made.
 
     `ready` has shape (rows, ranks), rows as `row_labels`; `compute` and `delayed` hold (rank,
     begin, end) of the compute phases, and of what was added to the work of single steps.
@@ -322,7 +322,7 @@ class Replay:
 
 
 def noise_free(case: Case) -> int:
-    """Completion without noise, ticks."""
+    """The completion without noise, ticks."""
     return int(noise_free_ticks(case.loops[-1])[-1])
 
 

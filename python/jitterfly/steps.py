@@ -40,7 +40,7 @@ class Partners(ABC):
 
     @abstractmethod
     def pair_array(self, ranks: int) -> PairArray:
-        """Sender and receiver of each message; shape (messages, 2)."""
+        """The sender and receiver of each message; shape (messages, 2)."""
 
     def pairs(self, ranks: int) -> Pairs:
         """The same as a list."""
@@ -273,7 +273,7 @@ class Step(NamedTuple):
 
 
 def digest_of_steps(steps: Sequence[Step]) -> str:
-    """Hexadecimal digits that identify steps: all that they say."""
+    """The hexadecimal digits that identify steps: all that they say."""
     found, of_partners = hashlib.sha256(), dict[int, bytes]()
     for step in steps:
         partners = step.partners
@@ -287,7 +287,7 @@ def digest_of_steps(steps: Sequence[Step]) -> str:
 
 
 class Asking(NamedTuple):
-    """Copies on demand, in ticks: how long a rank waits, CPU to ask, and way of the question."""
+    """The copies on demand, in ticks: how long a rank waits, CPU to ask, way of the question."""
 
     patience: int = 0
     ask: int = 0

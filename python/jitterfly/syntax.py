@@ -90,7 +90,7 @@ def read_count(value: Any, name: str, low: int = 0, high: int = 2**62) -> int:
 
 
 def read_size(value: Any, name: str, low: int = 0, high: int = 2**62) -> int:
-    """Bytes: as `read_count`, with a unit (`units.BYTES`) or K, M, G, T, P, powers of 1024.
+    """Read bytes as `read_count`, with a unit (`units.BYTES`) or K, M, G, T, P, powers of 1024.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def is_number(text: str, sizes: bool = False) -> bool:
 
 
 def read_ranks(value: Any, name: str) -> list[int]:
-    """Numbers of ranks: ``"64,1000,6000"``, ``"2^4..2^12"``, ``"2^4..2^12/2"``, or a list.
+    """Read numbers of ranks: ``"64,1000,6000"``, ``"2^4..2^12"``, ``"2^4..2^12/2"``, or a list.
 
     A range has both of its ends, also where a step would miss the last.
 
@@ -125,7 +125,7 @@ def read_ranks(value: Any, name: str) -> list[int]:
 
 
 def read_bytes(value: Any, name: str) -> list[int]:
-    """Sizes: as `read_ranks`, with the units of `read_size`.
+    """Read sizes as `read_ranks`, with the units of `read_size`.
 
     Examples
     --------

@@ -226,7 +226,7 @@ def to_ticks(seconds: float | Fraction, name: str = "time", *, positive: bool = 
 
 
 def array_to_ticks(seconds: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """`to_ticks` of each of many times from 0, but that one may become 0 ticks.
+    """Apply `to_ticks` to each of many times from 0; one may become 0 ticks.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def array_to_ticks(seconds: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 
 def from_ticks(ticks: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Ticks to seconds: the nearest float64, any shape."""
+    """Convert ticks to seconds: the nearest float64, any shape."""
     return np.asarray(ticks, dtype=np.int64) / float(TICKS_PER_SECOND)
 
 
@@ -283,7 +283,7 @@ def show_ticks(ticks: int) -> str:
 
 
 def show_size(count: int) -> str:
-    """Bytes for people, exact.
+    """Show bytes for people, exactly.
 
     Examples
     --------

@@ -56,7 +56,7 @@ class Algorithm(Component, ABC):
     added: ClassVar[tuple[str, ...]] = ()
 
     def identity(self) -> dict[str, Any]:
-        """Plain values, without `added` fields that are as they were before: to find records."""
+        """The plain values, without `added` fields that are as they were before: for records."""
         values = self.to_dict()
         usual = {field.name: field.default for field in fields(self) if field.name in self.added}
         return {k: v for k, v in values.items() if k not in usual or getattr(self, k) != usual[k]}
@@ -125,7 +125,7 @@ class Algorithm(Component, ABC):
         return 0
 
     def forward_ticks(self) -> int:
-        """CPU time of one FORWARD step, in ticks."""
+        """The CPU time of one FORWARD step, in ticks."""
         return 0
 
 
@@ -324,7 +324,7 @@ def _check_exchanges(exchanges_after: Any) -> int | Literal["all"]:
 def _message_levels(
     steps: Sequence[Step], ranks: int, mirrors: Sequence[int]
 ) -> list[MessagePairs]:
-    """Sender and receiver of each message, for each level that has any.
+    """The sender and receiver of each message, for each level that has any.
 
     Steps with the same draws are one level, and copies go with the messages of the next round, as
     under `Congestion`.

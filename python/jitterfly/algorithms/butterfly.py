@@ -172,7 +172,7 @@ class Butterfly(Forwarding, kind="butterfly"):
 
 
 def _check_levels(value: Any, name: str, highest: int) -> Levels:
-    """Levels as a user gives them, ascending; the highest of all is K - 1, or K = `MOST_ROUNDS`."""
+    """Check levels as a user gives them, ascending; the highest is K - 1, or K = `MOST_ROUNDS`."""
     most = "K" if highest == MOST_ROUNDS else "K - 1"
     if value is None or (isinstance(value, str) and value == "all"):
         return value  # type: ignore[return-value]
@@ -207,7 +207,7 @@ def _levels_on(levels: Any, name: str, highest: int, most: str, rounds: int) -> 
 
 
 def _check_mirrors(value: Any) -> tuple[int, ...]:
-    """Mirrors as a user gives them."""
+    """Check mirrors as a user gives them."""
     rule = f"mirrors must be a list of 1 to {MOST_MIRRORS} distinct integers from 1"
     mirrors = tuple(_distinct(value, rule, "mirrors", 2**MOST_ROUNDS - 1))
     if not 1 <= len(mirrors) <= MOST_MIRRORS:

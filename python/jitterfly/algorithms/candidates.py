@@ -199,7 +199,7 @@ def _forwarded(after: int | str) -> Maker:
 
 
 def _node_ranks(network: Network) -> int:
-    """Ranks of a node of the machine; ValueError where there are none, or not consecutive ones."""
+    """The ranks of a node of the machine; ValueError if there are none, or not consecutive ones."""
     if not isinstance(network, Hierarchy) or not network.spans:
         raise ValueError(
             "network must be a Hierarchy of two levels or more: elsewhere there are no nodes"

@@ -109,7 +109,7 @@ def _parents(ranks: int) -> tuple[_Array, _Array]:
 
 
 def _edges(parent: _Array) -> PairArray:
-    """Parent and child of each edge of a tree, in the order of the children."""
+    """The parent and child of each edge of a tree, in the order of the children."""
     children = np.flatnonzero(parent >= 0)
     return np.stack([parent[children], children], axis=1)
 

@@ -41,7 +41,7 @@ class _Allreduce(Converted[str | Mapping[str, Any] | Algorithm, Algorithm]):
 
 
 def _allreduces() -> list[str]:
-    """Kinds of all that can be one: allreduces of messages, and what users made themselves."""
+    """The kinds of algorithm that can be one: allreduces of messages, and what users made."""
     others = [one for one in COLLECTIVES if one != "allreduce"]
     return [
         kind
@@ -224,7 +224,7 @@ def _rings(ranks: int, width: int, size: int) -> tuple[list[Step], list[Step]]:
 
 
 def _numbered(stages: list[list[Step]]) -> list[Step]:
-    """Stages one after the other, with draws of their own, in the order in which they come up.
+    """The stages one after the other, with draws of their own, in the order in which they come up.
 
     Steps of a stage that share draws, such as the halves of one, still do.
     """

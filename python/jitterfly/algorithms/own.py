@@ -113,7 +113,7 @@ def _spread(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[int]:
 
 
 def _messages(step: Step, ranks: int) -> Iterator[Pairs]:
-    """Sender and receiver of the messages of a step, each time that it is done.
+    """The sender and receiver of the messages of a step, each time that it is done.
 
     Redundant messages are left out: a collective must do without them.
     """

@@ -46,7 +46,7 @@ class SegmentBytes(Converted[int | str, int]):
 
 
 def block_bytes(message_bytes: int, blocks: int) -> int:
-    """Size of a block of a vector that is cut into so many, rounded up."""
+    """The size of a block of a vector that is cut into so many, rounded up."""
     return -(-message_bytes // blocks)
 
 
@@ -145,7 +145,7 @@ def fold_in(ranks: int, size: int, *, combine: bool, occupies: bool = True) -> l
 
 
 def fold_out(ranks: int, size: int, *, occupies: bool = True) -> list[Step]:
-    """And at the end they are sent what they lack."""
+    """Ranks beyond P are sent, at the end, what they lack."""
     power = power_below(ranks)
     if power == ranks:
         return []

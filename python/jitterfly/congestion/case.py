@@ -40,7 +40,7 @@ RULES = (*SLOWED, "bandwidth")
 
 @dataclass(frozen=True)
 class CongestionCase:
-    """One situation: a pattern of messages among random hosts, and others' traffic.
+    """A situation: a pattern of messages among random hosts, and others' traffic.
 
     In every realization the ranks are placed on hosts at random. Ranks 0 ... z - 1 run the
     pattern, ranks z ... `ranks` - 1 the perturbing one, level by level together; the congestion w
@@ -130,12 +130,12 @@ class CongestionCase:
 
     @property
     def z(self) -> int:
-        """Ranks of the collective."""
+        """The number of ranks of the collective."""
         return self.ranks - self.perturbing_ranks
 
     @property
     def perturbing_ranks(self) -> int:
-        """Ranks of the perturbing pattern, idle with perturbation "none"."""
+        """The number of ranks of the perturbing pattern, idle with perturbation "none"."""
         return round(self.ranks * self.ratio)
 
     def levels(self) -> list[Pairs]:
@@ -149,7 +149,7 @@ class CongestionCase:
         return dataclasses.replace(self, perturbation="none")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for TOML and JSON; `from_dict` makes the case again."""
+        """The plain values, for TOML and JSON; `from_dict` makes the case again."""
         values: dict[str, Any] = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         values["network"] = self.network.to_dict()
         if not isinstance(self.pattern, str):
@@ -187,7 +187,7 @@ def check_ratio(value: Any) -> float:
 
 
 def check_levels(value: Any, z: int) -> list[Pairs]:
-    """Given levels of messages as arrays of shape (messages, 2)."""
+    """Check given levels of messages, and make arrays of shape (messages, 2) of them."""
     rule = f"pattern must be one of {PATTERNS}, or for each level a list of [sender, receiver]"
     if isinstance(value, (bytes, dict)):
         raise ValueError(f"{rule}, got {shorten(value)}")
@@ -212,7 +212,7 @@ def check_levels(value: Any, z: int) -> list[Pairs]:
 
 
 def tree(ranks: int) -> Iterator[Pairs]:
-    """Binomial tree from rank 0: i sends to i + 2^l, for i < 2^l."""
+    """A binomial tree from rank 0: i sends to i + 2^l, for i < 2^l."""
     reach = 1
     while reach < ranks:
         senders = np.arange(min(reach, ranks - reach))
@@ -221,12 +221,12 @@ def tree(ranks: int) -> Iterator[Pairs]:
 
 
 def reduce(ranks: int) -> Iterator[Pairs]:
-    """Binomial reduction to rank 0: `tree` backwards, the longest messages first."""
+    """A binomial reduction to rank 0: `tree` backwards, the longest messages first."""
     yield from (level[:, ::-1] for level in reversed(list(tree(ranks))))
 
 
 def bruck(ranks: int) -> Iterator[Pairs]:
-    """Dissemination: every rank i sends to i + 2^l, modulo the ranks."""
+    """A dissemination: every rank i sends to i + 2^l, modulo the ranks."""
     everyone, reach = np.arange(ranks), 1
     while reach < ranks:
         yield _pairs(everyone, (everyone + reach) % ranks)
@@ -247,7 +247,7 @@ def recdbl(ranks: int) -> Iterator[Pairs]:
 
 
 def ring(ranks: int) -> Iterator[Pairs]:
-    """One message that goes round: l sends to l + 1, as many levels as ranks."""
+    """A message that goes round: l sends to l + 1, as many levels as ranks."""
     if ranks > 1:
         for level in range(ranks):
             yield _pairs(np.array([level]), np.array([(level + 1) % ranks]))

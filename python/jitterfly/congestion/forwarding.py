@@ -86,7 +86,7 @@ def forwarding(links: ParsedNetwork) -> tuple[npt.NDArray[np.uint32], list[tuple
 
 
 def unused_edges(links: ParsedNetwork) -> list[int]:
-    """Edges for all hosts of a node that has an earlier one: they are never used."""
+    """The edges for all hosts of a node that has an earlier one: they are never used."""
     for_all: set[int] = set()
     found = []
     for edge, (tail, reach) in enumerate(zip(links.tails, links.reach, strict=True)):
@@ -113,7 +113,7 @@ def node_in_loop(links: ParsedNetwork, source: int, destination: int) -> int:
 def _walk(
     links: ParsedNetwork, table: npt.NDArray[np.uint32], heads: Nodes, destinations: Nodes
 ) -> list[tuple[int, int]]:
-    """All routes to some hosts, a step at a time; returns those that never end.
+    """Walk all routes to some hosts, a step at a time; return those that never end.
 
     What is on its way after as many steps as there are nodes goes in a circle.
     """
@@ -138,7 +138,7 @@ def _walk(
 
 
 def _cut_loops(edges: npt.NDArray[np.uint32], heads: Nodes, to: int) -> None:
-    """Takes out, in place, the edges of all nodes from which the way does not end at `to`."""
+    """Take out, in place, the edges of all nodes from which the way does not end at `to`."""
     ends = np.zeros(len(edges), bool)
     ends[to] = True
     has = edges != NO_EDGE

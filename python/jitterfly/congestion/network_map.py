@@ -126,12 +126,12 @@ class NetworkMap(_Read, kind="map"):
 
     @property
     def edges(self) -> int:
-        """Directed links."""
+        """The number of directed links."""
         return len(self._links.heads)
 
     @property
     def dropped(self) -> int:
-        """Routes that lead into a loop, of all from a host to another."""
+        """The number of routes, of all from a host to another, that lead into a loop."""
         return self._dropped
 
     @property

@@ -87,7 +87,7 @@ class CongestionResult:
         return frame
 
     def mean(self, confidence: float = 0.95) -> Estimate:
-        """Mean over realizations, with its interval (`stats.mean`)."""
+        """The mean over realizations, with its interval (`stats.mean`)."""
         return stats.mean(self.samples, confidence)
 
 
@@ -224,7 +224,7 @@ def _samples(words: npt.NDArray[np.int64], rule: str) -> npt.NDArray[np.float64]
 def slowdown_percent(
     perturbed: CongestionResult, unperturbed: CongestionResult, confidence: float = 0.95
 ) -> Estimate:
-    """Slowdown in percent, 100 mean(perturbed) / mean(unperturbed): 100 is none.
+    """The slowdown in percent, 100 mean(perturbed) / mean(unperturbed): 100 is none.
 
     The realizations are paired, both have the same placements: Fieller's interval.
 
@@ -268,7 +268,7 @@ def _run_of(result: CongestionResult) -> tuple[int, int, int]:
 def bisection_bandwidth(
     network: Topology, realizations: int = 1000, seed: int = 0, confidence: float = 0.95, **run: Any
 ) -> Estimate:
-    """Mean of 1 / w over random bisections: half of the hosts send to the other half.
+    """The mean of 1 / w over random bisections: half of the hosts send to the other half.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ class Realization:
 def congestion_realization(
     case: CongestionCase, realization: int = 0, seed: int = 0
 ) -> Realization:
-    """One realization as `simulate_congestion` draws it, to check with another program.
+    """A realization as `simulate_congestion` draws it, to check with another program.
 
     Examples
     --------
@@ -353,7 +353,7 @@ def route_messages(
     seed: int = 0,
     realization: int = 0,
 ) -> list[npt.NDArray[np.int64]]:
-    """Congestion w of given messages, with any traffic among them: all of a level at one time.
+    """The congestion w of given messages, with any traffic among them, all of a level at a time.
 
     Parameters
     ----------

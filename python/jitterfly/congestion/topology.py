@@ -37,7 +37,7 @@ class Topology(Component, ABC):
     @property
     @abstractmethod
     def hosts(self) -> int:
-        """Endpoints, numbered from 0."""
+        """The number of endpoints, which count from 0."""
 
     @property
     @abstractmethod
@@ -46,7 +46,7 @@ class Topology(Component, ABC):
 
     @abstractmethod
     def give(self, program: core.CongestionProgram, whole: bool = False) -> None:
-        """Hands its routes to a program of the engine; whole: with a counter for every edge."""
+        """Hand the routes to a program of the engine; `whole`: with a counter for every edge."""
 
 
 def program_on(
@@ -180,7 +180,7 @@ class FatTree(Topology, kind="fat_tree"):
 
     @property
     def switches(self) -> int:
-        """Switches of all levels."""
+        """The number of switches of all levels."""
         return sum(
             self.hosts // math.prod(self.m[:level]) * math.prod(self.w[:level])
             for level in range(1, len(self.m) + 1)
@@ -188,7 +188,7 @@ class FatTree(Topology, kind="fat_tree"):
 
     @property
     def edges(self) -> int:
-        """Directed links: two for each cable."""
+        """The number of directed links: two for each cable."""
         return 2 * sum(self.links())
 
     @property
@@ -200,7 +200,7 @@ class FatTree(Topology, kind="fat_tree"):
         return tuple(self.p or ())
 
     def links(self) -> list[int]:
-        """Cables above each level of nodes, from the hosts on."""
+        """The number of cables above each level of nodes, from the hosts on."""
         return [
             self.hosts // math.prod(self.m[:level]) * math.prod(self.w[: level + 1]) * cables
             for level, cables in enumerate(self._cables)

@@ -15,7 +15,7 @@ from .distribution import Distribution, Probability, check_tail, levels, times
 
 @frozen_dataclass()
 class Bernoulli(Distribution, kind="bernoulli"):
-    """`duration` with a probability, else 0.
+    """A `duration` with a probability, else 0.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from .distribution import Distribution, Drawn, TypicalTime, check_tail, levels, 
 
 @frozen_dataclass()
 class Constant(Distribution, kind="constant"):
-    """Always the same time.
+    """The same time, always.
 
     Parameters
     ----------

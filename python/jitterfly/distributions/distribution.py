@@ -59,7 +59,7 @@ Line = tuple[Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class DelayTable:
-    """One of the kinds of table that `core.Delay` knows, and the arrays it is made from.
+    """A table of a kind that `core.Delay` knows, and the arrays it is made from.
 
     kind and arrays: "constant" (value), "smooth" (words), "samples" (values), "pieces" (edges, top,
     drop). `last` is the largest uniform with any delay; from 2^64 - 1 down.
@@ -111,14 +111,14 @@ class DelayTable:
         return np.asarray(times, dtype=np.float64), above * chance
 
     def digest(self) -> str:
-        """Hexadecimal digits that identify what is drawn."""
+        """The hexadecimal digits that identify what is drawn."""
         found = hashlib.sha256(f"{self.kind} {self.last}".encode())
         for array in self.arrays:
             found.update(np.asarray(array).tobytes())
         return found.hexdigest()[:16]
 
     def mean(self) -> float:
-        """Mean of the table, in ticks."""
+        """The mean of the table, in ticks."""
         return float(areas(self.line()).sum())
 
     def positive(self) -> float:
@@ -145,12 +145,12 @@ def last_uniform(chance: Fraction) -> int:
 
 
 def constant(ticks: int) -> DelayTable:
-    """Always the same delay."""
+    """The table of a delay that is always the same."""
     return DelayTable("constant", (ticks,))
 
 
 def node_probabilities() -> Floats:
-    """Probability of each node of a smooth table, counted from its end: 2^-65 ... 1/2."""
+    """The probability of each node of a smooth table, counted from its end: 2^-65 ... 1/2."""
     cell = np.arange(CELLS + 1)
     power = np.maximum(cell // 64 - 1, 0)
     edge = np.ldexp((cell - 64 * power).astype(np.float64), power)
@@ -237,7 +237,7 @@ def round_ticks(ticks: Floats) -> npt.NDArray[np.int64]:
 
 
 def areas(line: Line) -> Floats:
-    """Area below each stretch of a survival function; their sum is the mean."""
+    """The area below each stretch of a survival function; their sum is the mean."""
     times, above = line
     return (times[:-1] - times[1:]) * (above[:-1] + above[1:]) / 2
 
@@ -328,7 +328,7 @@ class Distribution(Component, ABC):
 
     @abstractmethod
     def expected(self) -> float:
-        """Mean, seconds; infinite where there is none."""
+        """The mean, seconds; infinite where there is none."""
 
     @abstractmethod
     def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -351,7 +351,7 @@ class Distribution(Component, ABC):
         return super().from_dict(table, where)
 
     def chance(self) -> Fraction:
-        """Probability that there is anything at all to draw."""
+        """The probability that there is anything at all to draw."""
         return Fraction(1)
 
     @_kept
@@ -381,7 +381,7 @@ class Distribution(Component, ABC):
 
     @_kept
     def mean_ticks(self) -> float:
-        """Mean of what is drawn, in ticks: that of the table."""
+        """The mean of what is drawn, in ticks: that of the table."""
         return self.integers().mean()
 
     def longest_ticks(self) -> int:
@@ -462,17 +462,17 @@ def thinned(delay: Distribution, probability: float) -> DelayTable:
 
 
 def as_ticks(seconds: float) -> float:
-    """Seconds in ticks, not rounded to whole ones."""
+    """Convert seconds to ticks, not rounded to whole ones."""
     return float(exact(seconds) * TICKS_PER_SECOND)
 
 
 def times(t: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Times in seconds as an array; ValueError for what is none."""
+    """Convert times in seconds to an array, or raise ValueError for what is none."""
     return check_numbers(t, "t must be times in seconds").astype(np.float64)
 
 
 def levels(q: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Levels of quantiles as an array."""
+    """Convert levels of quantiles to an array."""
     rule = "q must be from 0 to below 1"
     array = check_numbers(q, rule).astype(np.float64)
     if not ((array >= 0) & (array < 1)).all():

@@ -34,7 +34,7 @@ _TIMES = "list of float or str | None"
 
 @dataclass(frozen=True)
 class Empirical(Distribution, kind="empirical"):
-    """Times as they were measured. None is longer than the longest that was seen.
+    """The times as they were measured: none is longer than the longest that was seen.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Empirical(Distribution, kind="empirical"):
 
     @cached_property
     def _hash(self) -> int:
-        """Kept: of 100,000 samples it takes a millisecond, and a run asks for it some times."""
+        """The hash, kept since 100,000 samples take a millisecond, and a run asks several times."""
         return hash(tuple(getattr(self, field.name) for field in fields(self)))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def _read_seconds(values: Any, name: str) -> tuple[float, ...]:
 
 
 def _to_ticks(values: Sequence[float]) -> Ticks:
-    """Seconds to ticks, each rounded as any time is."""
+    """Convert seconds to ticks, each rounded as any time is."""
     array = np.array(values)
     found = np.rint(array * TICKS_PER_SECOND)
     # Far from the half between two ticks a product of floats rounds as the decimal value does.

@@ -14,7 +14,7 @@ from .distribution import Continuous, Floats, PositiveTypicalTime, check_number
 
 @frozen_dataclass(kw_only=True)
 class Gamma(Continuous, kind="gamma"):
-    """Density proportional to ``t**(shape - 1) * exp(-t / scale)``.
+    """A density proportional to ``t**(shape - 1) * exp(-t / scale)``.
 
     Its parameters are given by name.
 

@@ -129,7 +129,7 @@ class NetworkJitter(WindowNoise, kind="jitter"):
 
 
 def poisson_survival(mean: Fraction) -> npt.NDArray[np.uint64]:
-    """Survival function of the Poisson distribution, as thresholds of a 64-bit uniform.
+    """The survival function of the Poisson distribution, as thresholds of a 64-bit uniform.
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
         return hits.under_way(intervals, duration, self._mean_left())
 
     def _mean_left(self) -> float:
-        """Ticks left of an interval that is under way, in the mean; 0 where none lasts."""
+        """The ticks left of an interval that is under way, in the mean; 0 where none lasts."""
         return self.duration.residual().mean() if self.duration.mean_ticks() > 0 else 0.0
 
     def longest_delay(self, work: int) -> int:

@@ -94,7 +94,7 @@ class Exposure(NamedTuple):
         return -(-self.ranks // node_ranks(shared, self.ranks))
 
     def message_draws(self, groups: int) -> float:
-        """Draws of all messages, where so many groups of receivers have draws of their own."""
+        """The number of draws of all messages, where so many groups of receivers have their own."""
         return self.cycles * float(sum(min(groups, n) * times for n, times, _ in self.rounds))
 
     def time_to_hit(self, source: Any, interval: float, *, underway: bool) -> float:
@@ -244,11 +244,11 @@ class Noise(Component, ABC):
         return ()
 
     def share(self) -> float:
-        """Part of the time for which its intervals take the CPU, where they act, on average."""
+        """The part of the time for which its intervals take the CPU, where they act, on average."""
         return 0.0
 
     def largest_share(self) -> float:
-        """`share` of the rank that has least time; others may have more."""
+        """The `share` of the rank that has least time; others may have more."""
         return self.share()
 
     def intervals_in(self, ticks: int) -> float:
@@ -256,7 +256,7 @@ class Noise(Component, ABC):
         return 0.0
 
     def expected_hits(self, exposure: Exposure) -> Hits | None:
-        """Its hits in a realization, about; None where they can not be told simply."""
+        """The hits in a realization, about; None where they can not be told simply."""
         return None
 
     def longest_delay(self, work: int) -> int:
@@ -336,7 +336,7 @@ class GroupNoise(Noise):
         object.__setattr__(self, "shared", check_shared(self.shared))
 
     def engine_fields(self, ranks: int) -> dict[str, Any]:
-        """These fields as the engine takes them."""
+        """The fields as the engine takes them."""
         return {"node_ranks": node_ranks(self.shared, ranks)}
 
 
@@ -431,7 +431,7 @@ class IntervalNoise(WindowNoise):
     def intervals_in(self, ticks: int) -> float: ...
 
     def intervals_of_work(self, ticks: int) -> float:
-        """About how many intervals may be met in so many ticks, wherever its window lies."""
+        """The number of intervals, about, that so many ticks may meet, wherever the window lies."""
         if self.end is not None:
             ticks = min(ticks, to_ticks(self.end) - to_ticks(self.begin))
         return self.intervals_in(ticks)
@@ -460,7 +460,7 @@ def content_of(value: Any) -> Any:
 
 
 class HashableByFields:
-    """Equal where all fields are, with arrays among them; a base of dataclasses with eq=False."""
+    """A base of dataclasses with eq=False: equal where all fields are, with arrays among them."""
 
     def _key(self) -> tuple[object, ...]:
         values = [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
@@ -579,7 +579,7 @@ EVER = {"begin": -(2**63), "end": 2**63 - 1}
 
 
 def check_shared(value: Any) -> Shared:
-    """False, "machine", what may be the name of a level, or a number of ranks."""
+    """Check for False, "machine", what may be the name of a level, or a number of ranks."""
     if value is False or (isinstance(value, str) and _LEVEL.fullmatch(value)):
         return value  # type: ignore[no-any-return]
     rule = "shared must be False, 'machine' or the ranks per node, from 1 to 2^30"
@@ -617,7 +617,7 @@ def engine_window(begin: float, end: float | None) -> dict[str, int]:
 def check_times_of_ranks(
     values: Any, name: str, below: str, limit: float
 ) -> npt.NDArray[np.float64]:
-    """Times in seconds, each from 0 to below `limit`, as an array that can not be written to."""
+    """Check times in seconds, each from 0 to below `limit`, and make a read-only array of them."""
     rule = f"{name} must be an array of times from 0 to below {below} = {limit} s, one per rank"
     raw = check_numbers(values, rule)
     if raw.ndim != 1:

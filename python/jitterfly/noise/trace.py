@@ -60,7 +60,7 @@ _WAYS = "one of file, (starts, durations and length) and trace"
 
 @dataclass(frozen=True, eq=False)
 class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
-    """Interruptions of the CPU as they were measured, over and over again.
+    """The interruptions of the CPU as they were measured, over and over again.
 
     With a trace of some length and a rank's offset, the rank is busy at time t if the trace is busy
     at ``(t + offset) mod length``.
@@ -494,7 +494,7 @@ def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[
 
 
 def _resampled(recordings: Sequence[Recording], number: int) -> tuple[Recording, ...]:
-    """Recordings of stretches of these, drawn with replacement (see `TraceNoise.resample`).
+    """Make recordings of stretches of these, drawn with replacement (see `TraceNoise.resample`).
 
     A detour goes with the idle time before it, and the recording is a circle, so that stretches of
     equally many detours begin anywhere (the circular block bootstrap: Politis & Romano, 1992).
@@ -526,7 +526,7 @@ def _resampled_one(recording: Recording, rng: np.random.Generator) -> Recording:
 def _recording(
     starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], length: int, where: str
 ) -> Recording:
-    """Sorted intervals as a trace: none is empty, and touching ones are one.
+    """Make a trace of sorted intervals: none is empty, and touching ones are one.
 
     Raises
     ------

@@ -94,7 +94,7 @@ def _colour(name: str, names: Sequence[str]) -> str:
 def _winners(
     axes: Axes, grid: Any, names: list[str], size: tuple[float, float], font: float
 ) -> list[str]:
-    """Cells in the colour of their best, with its number; the names that occur."""
+    """Draw cells in the colour of their best, with its number; return the names that occur."""
     rows, columns = grid.shape
     axes.set_xlim(-0.5, columns - 0.5)
     axes.set_ylim(-0.5, rows - 0.5)

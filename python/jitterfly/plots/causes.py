@@ -24,7 +24,7 @@ _OF_RANKS = {
 
 
 def draw(found: DelayByCause) -> Figure:
-    """Bars of equally many realizations, by delay; each is cut by the mean delay of each cause.
+    """Draw bars of equally many realizations, by delay, each cut by the mean delay of each cause.
 
     Below, the mean time of each rank, or of neighbouring ones, that it did not work.
     """
@@ -62,7 +62,7 @@ def draw(found: DelayByCause) -> Figure:
 
 
 def _draw_ranks(panel: Axes, found: DelayByCause) -> list[Patch]:
-    """Times of ranks on top of each other, up to 256 bars; the handles of the legend."""
+    """Draw times of ranks on top of each other, up to 256 bars; return handles of the legend."""
     parts = np.array_split(np.arange(len(found.by_rank)), min(_RANK_BINS, len(found.by_rank)))
     begins = np.array([part[0] for part in parts]) - 0.5
     widths = np.array([len(part) for part in parts])

@@ -13,7 +13,7 @@ from . import style
 
 
 def draw(found: Agreement) -> Figure:
-    """Quantiles of both, on and off the line where they are equal; of a table the ratios."""
+    """Draw quantiles of both, on and off the line where they are equal; of a table the ratios."""
     figure, axes = style.new_figure([2.6], 1)
     rows = _ratios if found.measured is None else _quantiles
     handles = rows(axes[0, 0], found)

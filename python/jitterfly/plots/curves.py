@@ -103,7 +103,7 @@ def _by_kind(results: Results, names: list[str]) -> dict[str, list[str]]:
 
 
 def _columns(results: Results, panels: list[Panel], by: str) -> list[tuple[str, list[Panel]]]:
-    """Panels that differ in the axis `by` only share a column."""
+    """Group the panels that differ in the axis `by` only: a group is a column."""
     without = (results.axis, by) if by else (results.axis,)
     return list(grouped(panels, lambda panel: results.label(panel.cells[0], without)).items())
 
@@ -159,7 +159,7 @@ def draw_curves(results: Results, observable: str | None = None) -> Figure:
 
 
 def _banded(cell: CurvePanel) -> int:
-    """Lines of a panel that have a range of realizations around them."""
+    """The lines of a panel that have a range of realizations around them."""
     return sum(any(f is not None and f.quantiles for f in line) for line in cell.lines.values())
 
 
@@ -209,7 +209,7 @@ def _panel(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], crowded: 
 
 
 def _scale(row: list[Axes], cells: list[CurvePanel], unit: str) -> None:
-    """Logarithmic where the values of a row span much."""
+    """Make the axis logarithmic where the values of a row span much."""
     facts = [f for cell in cells for line in cell.lines.values() for f in line if f is not None]
     if any(f.is_set for f in facts):
         return

@@ -31,7 +31,7 @@ _PER_DECADE = 16
 
 
 def steps(observed: Observed) -> tuple[Floats, Floats]:
-    """Values and the share of realizations at or below each, as a step function from 0 to 1."""
+    """The values and the share of realizations at or below each, as a step function from 0 to 1."""
     count = min(observed.realizations, _STEPS)
     at = np.arange(1, count + 1) / count
     values = [float(observed.quantile(float(share)).value) for share in at[:-1]]
@@ -136,7 +136,7 @@ def _handles(results: Results, looks: dict[Any, dict[str, Any]]) -> list[Any]:
 
 
 def _with_distribution(results: Results, panels: list[Panel]) -> list[str]:
-    """Observables whose single realizations have a value, the first few."""
+    """The observables whose single realizations have a value, the first few."""
     names = []
     for name in results.names:
         cells = [cell for panel in panels for cell in panel.known(name)]

@@ -117,7 +117,7 @@ def figure(
 
 @contextmanager
 def drawing(**settings: Any) -> Iterator[None]:
-    """Our settings of matplotlib, for the block only; a glyph that no font has becomes a box.
+    """Use our settings of matplotlib in the block only; a glyph that no font has becomes a box.
 
     Those of the user's matplotlibrc do not count: with ``text.usetex`` a picture would need LaTeX,
     and what is text here would be commands of it.

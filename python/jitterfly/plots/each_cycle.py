@@ -66,7 +66,7 @@ def draw_each_cycle(results: Results, observable: str | None = None) -> Figure:
 
 
 def _means(facts: Sequence[MainNumbers | None]) -> np.ndarray:
-    """Means, NaN where there is none."""
+    """The means, NaN where there is none."""
     return np.array([np.nan if fact is None else float(fact.mean.value) for fact in facts])
 
 

@@ -53,7 +53,7 @@ def draw_family(results: Results, observable: str | None = None) -> Figure:
 
 
 def _by_unit(results: Results, names: list[str]) -> list[tuple[str, list[str]]]:
-    """Units and the names of what has them; what has no unit is with its kind alone."""
+    """The units and the names of what has them; what has no unit is with its kind alone."""
     groups: dict[tuple[str, str], list[str]] = {}
     for name in names:
         known = _numbers_of(results, name)
@@ -87,7 +87,7 @@ def _axis_label(results: Results, row: list[str]) -> str:
 
 
 def _handles(panels: list[Panel], looks: list[Any], banded: bool) -> list[Any]:
-    """Lines by their settings; a single line needs no name beside that of its panel."""
+    """The legend of lines by their settings; a single line needs no name beside its panel's."""
     named = [(one.label, look) for one, look in zip(panels, looks, strict=False) if one.label]
     handles: list[Any] = [
         Line2D([], [], color=color, marker=marker, markersize=4, linewidth=1.6, label=label)

@@ -44,7 +44,7 @@ def draw_map(
     colours: str = COLOURS,
     font: float = 6.0,
 ) -> None:
-    """Cells in colour, with their numbers unless they are too small; NaN stays blank.
+    """Draw cells in colour, with their numbers unless they are too small; NaN stays blank.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ _ALL_HIGH = 30.0  # of all maps above each other
 
 
 def draw_maps(results: Results, observable: str | None = None) -> Figure:
-    """One observable: a map per combination of the other axes. Several: also a row for each."""
+    """Draw a map per combination of the other axes; of several observables, a row for each."""
     known = shown_names(results.study, observable) if observable else results.columns
     names = known[:_MOST_ROWS] if observable else results.most_columns(_MOST_ROWS)
     x, y = map_axes(results.study)
@@ -203,7 +203,7 @@ def place_ticks(axes: Axes, grid: Grid, size: tuple[float, float]) -> None:
 
 
 def _every_nth(count: int, most: float) -> list[int]:
-    """Every so many of `count` positions, so that there are at most `most` (and 40)."""
+    """Choose every so many of `count` positions, so that there are at most `most` (and 40)."""
     return list(range(0, count, -(-count // max(1, min(int(most), 40)))))
 
 
@@ -214,7 +214,7 @@ def _span(norm: Normalize) -> float:
 
 
 def _norm(values: list[np.ndarray], kind: str) -> Normalize:
-    """Colours shared by all maps of one observable; ratios start at 1.
+    """The colours shared by all maps of one observable; ratios start at 1.
 
     They are linear, and their ends hold 0, for T and where a value is at or below 0.
     """

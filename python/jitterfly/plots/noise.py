@@ -213,7 +213,7 @@ _LONGEST = 200  # up to so many of them are drawn as points in any case
 
 
 def draw_timeline(axes: Axes, detours: Detours) -> None:
-    """Duration (logarithmic) over start; a million take as long as a thousand."""
+    """Draw duration (logarithmic) over start; a million take as long as a thousand."""
     starts = detours.starts / float(TICKS_PER_SECOND)
     _cloud(axes, starts, detours.durations / float(TICKS_PER_SECOND))
     if detours.threshold and len(starts):
@@ -242,7 +242,7 @@ def timeline_handles(parts: Sequence[Detours]) -> list[Any]:
 
 
 def draw_samples(axes: Axes, values: Floats, name: str) -> None:
-    """Any times in their order."""
+    """Draw any times in their order."""
     _cloud(axes, np.arange(len(values), dtype=np.float64), values)
     axes.set_xlim(0, max(len(values), 1))
     axes.set_xlabel("number")
@@ -284,7 +284,7 @@ _NAMED = {0.5: "p50", 0.99: "p99", 0.999: "p99.9"}
 
 
 def draw_events(axes: Axes, values: Floats, facts: dict[str, Any], name: str = "duration") -> None:
-    """Single events in seconds: bins of equal ratio, and how many are at least as long.
+    """Draw single events in seconds: bins of equal ratio, and how many are at least as long.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def draw_events(axes: Axes, values: Floats, facts: dict[str, Any], name: str = "
 def draw_bins(
     panels: Sequence[Axes], parts: Sequence[Histogram], facts: Sequence[dict[str, Any]], what: str
 ) -> None:
-    """Histograms as they were counted, on common axes."""
+    """Draw histograms as they were counted, on common axes."""
     spans = [np.flatnonzero(part.counts) for part in parts]
     lows = [part.low[span[0]] / TICKS_PER_SECOND for part, span in zip(parts, spans, strict=True)
             if len(span)]  # fmt: skip
@@ -375,7 +375,7 @@ def _highest(axes: Axes, events: int) -> float:
 
 
 def _mark_quantiles(axes: Axes, quantiles: Sequence[dict[str, Any]]) -> None:
-    """Quantiles on the line, and above it the number of events that they rest on."""
+    """Mark quantiles on the line, and above it the number of events that they rest on."""
     # Of a coarse histogram, several are in one bin.
     places: dict[float, tuple[tuple[str, ...], str, int]] = {}
     for quantile in quantiles:
@@ -414,7 +414,7 @@ _FALSE_ALARM = 1e-3
 
 
 def draw_periodogram(axes: Axes, detours: Detours, facts: dict[str, Any]) -> None:
-    """Power over frequency, both logarithmic: 1 is what random arrivals have."""
+    """Draw power over frequency, both logarithmic: 1 is what random arrivals have."""
     spectrum = periodogram(*seconds_of(detours))
     axes.set_xlabel("frequency (Hz)")
     axes.set_ylabel("power")
@@ -469,7 +469,7 @@ _LINES = ("p99", "p90", "mean", "p50")
 
 
 def collectives(parts: Sequence[CollectiveTable]) -> tuple[Any, list[Any]]:
-    """Latency over ranks, or over bytes where all are of one number of ranks; a panel for each."""
+    """Draw latency over ranks, or over bytes where all have the same ranks; a panel for each."""
     columns = min(len(parts), _MOST_COLUMNS)
     rows = -(-len(parts) // columns)
     figure, axes = style.new_figure([2.4] * rows, columns, sharex=False, sharey=False)
@@ -517,7 +517,7 @@ def _table(axis: Any, part: CollectiveTable, rows: Any, x: Any, handles: dict[st
 
 
 def loggp(table: LogGPTable) -> tuple[Any, list[Any]]:
-    """Overheads and latency over bytes, and the gaps that were fitted."""
+    """Draw overheads and latency over bytes, and the gaps that were fitted."""
     figure, axes = style.new_figure([2.2], 2, sharex=True, sharey=False)
     handles = []
     columns = {"latency": "L", "send_overhead": "o_s", "receive_overhead": "o_r", "gap": "g"}
@@ -535,7 +535,7 @@ def loggp(table: LogGPTable) -> tuple[Any, list[Any]]:
 
 
 def shares(parts: Sequence[CpuNoise]) -> tuple[Any, list[Any]]:
-    """Part of the time that noise took, for each CPU."""
+    """Draw the part of the time that noise took, for each CPU."""
     figure, axes = style.new_figure([2.2], 1)
     axis = axes[0, 0]
     places = np.arange(len(parts))

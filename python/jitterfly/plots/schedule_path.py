@@ -21,7 +21,7 @@ _NOISE = "#AAAAAA"
 
 
 def draw(found: ScheduleExplanation) -> Figure:
-    """Ranks over the time without noise, colored by share; right of it the ranks' part of the path.
+    """Draw ranks over the time without noise, colored by share; right of it their part of the path.
 
     Where several operations lie in a cell, the largest share counts.
     """
@@ -67,7 +67,7 @@ def _bins(times: npt.NDArray[np.float64], end: float) -> npt.NDArray[np.int64]:
 
 
 def _draw_ranks(panel: Axes, found: ScheduleExplanation) -> list[Patch]:
-    """Mean time of the path on each rank, or on neighbouring ones, and what of it is noise."""
+    """Draw the mean time of the path on each rank, or neighbouring ones, and its part of noise."""
     ranks = len(found.by_rank)
     parts = np.array_split(np.arange(ranks), min(_RANK_BINS, ranks))
     begins = np.array([part[0] for part in parts]) - 0.5

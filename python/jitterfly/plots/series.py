@@ -43,7 +43,7 @@ def draw_series(
     few_runs: bool = True,
     bar: float | None = None,
 ) -> None:
-    """5-95 % band, median, mean with its 95 % interval, and a 30-run mean with its range.
+    """Draw the 5-95 % band, median, mean with 95 % interval, and a 30-run mean with its range.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def draw_series(
 
 
 def draw_means(axes: Axes, x: FloatsLike, means: Sequence[Estimate | None], **options: Any) -> None:
-    """Values joined by a line, with error bars; a ring around one that has no ends.
+    """Draw values joined by a line, with error bars; a ring around one that has no ends.
 
     An arrow stands for the end that is not known where the other one is.
     """
@@ -108,7 +108,7 @@ def is_open(estimate: Estimate) -> bool:
 
 
 def draw_estimates(axes: Axes, x: Sequence[float], estimates: Sequence[Estimate | None]) -> None:
-    """Values with their 95 % intervals, in black: what compares two algorithms."""
+    """Draw values with their 95 % intervals, in black: what compares two algorithms."""
     draw_means(axes, x, estimates, **ESTIMATE, elinewidth=1.2, capsize=2)
 
 

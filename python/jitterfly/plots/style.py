@@ -57,7 +57,7 @@ _GLUE = "\N{NO-BREAK SPACE}"
 
 
 def _lines(text: str, letters: int, **options: Any) -> list[str]:
-    """Lines of at most so many letters: a number keeps its unit, and its name where that fits.
+    """Cut a text to lines of so many letters: a number keeps its unit, and its name if that fits.
 
     A word that is longer is broken after a `_`, if it has one.
     """
@@ -80,7 +80,7 @@ _LONG_NAME, _MOST_NAMES = 24, 100
 
 
 class InUnit(Formatter):
-    """Numbers, or times with their unit, with the digits that their distances need."""
+    """A formatter of numbers, or times with a unit, with the digits that their distances need."""
 
     def __init__(self, unit: str):
         self.unit = unit
@@ -184,7 +184,7 @@ def _apart(at: Sequence[float], widths: Sequence[float]) -> list[int]:
 def _place_texts(
     axes: Axes, positions: Sequence[float], texts: Sequence[str], width: float
 ) -> None:
-    """Texts as ticks: straight where they have room, else in lines that slant, or stand upright."""
+    """Write texts as ticks: straight where they have room, else in lines that slant, or upright."""
     room = width / len(positions)
     lines = [wrapped(text, max(room - 0.1, 0.5), 9, 2) for text in texts]
     longest = max(len(line) for text in lines for line in text.split("\n")) * _LETTER
@@ -206,7 +206,7 @@ def _place_texts(
 
 
 def _slanted(room: float, angle: float) -> float:
-    """Lines of text that have room between ticks so many inches apart, at an angle in degrees."""
+    """The lines of text that have room between ticks so many inches apart, at an angle."""
     return float(room * np.sin(np.radians(angle)) / _LINE)
 
 
@@ -260,7 +260,7 @@ def scale_axes(axes: Sequence[Axes], values: npt.ArrayLike, unit: str) -> None:
 
 
 def hide(axes: Iterable[Axes]) -> None:
-    """Panels that nothing is drawn into."""
+    """Hide panels that nothing is drawn into."""
     for one in axes:
         one.set_visible(False)
 
@@ -364,12 +364,12 @@ class Look:
 
     @property
     def stroke(self) -> dict[str, Any]:
-        """Options of a line without markers."""
+        """The options of a line without markers."""
         return {"color": self.color, "linestyle": self.line}
 
     @property
     def marked(self) -> dict[str, Any]:
-        """Options of a line with markers."""
+        """The options of a line with markers."""
         return {**self.stroke, "marker": self.marker}
 
 
@@ -417,7 +417,7 @@ def figure_options(size: Any = None, title: str | None = None) -> Iterator[None]
 
 
 def check_size(size: Any) -> tuple[float, float]:
-    """Width and height in inches."""
+    """Check width and height in inches."""
     rule = "`figsize` must be width and height in inches, such as (7, 4), up to 100"
     try:
         width, height = map(float, size)
@@ -481,7 +481,7 @@ def observables_left_out(shown: Sequence[str], known: Sequence[str]) -> str:
 
 
 def finish(figure: Figure, title: str, subtitle: Sequence[str], handles: Sequence[Any]) -> None:
-    """Title above the axes, one legend below them; what is empty of the subtitle is left out."""
+    """Put the title above the axes and one legend below them; empty subtitles are left out."""
     asked = _OPTIONS.get()
     width, height = asked.size or figure.get_size_inches()
     lines_drawn = (line for axes in figure.axes for line in axes.lines)
@@ -545,7 +545,7 @@ def _legend_height(lines: list[int], columns: int) -> float:
 
 
 def _title_lines(figure: Figure) -> int:
-    """Lines of panel titles beyond the first, row by row."""
+    """The number of lines of panel titles beyond the first, summed over rows."""
     rows: dict[int, int] = {}
     for axes in figure.axes:
         spec = axes.get_subplotspec()

@@ -61,14 +61,14 @@ Originals in grey; adopted copies and used forwards stand out; what was dropped 
 def _draw_bars(
     axes: Any, bars: list[tuple[int, int, int]], scale: float, height: float, **look: Any
 ) -> None:
-    """Bars of (rank, begin, end): one collection for each rank, as there may be thousands."""
+    """Draw bars of (rank, begin, end): one collection for each rank, as there may be thousands."""
     for rank, of_rank in grouped(bars, itemgetter(0)).items():
         spans = [(begin * scale, (stop - begin) * scale) for _, begin, stop in of_rank]
         axes.broken_barh(spans, (rank - height / 2, height), **look)
 
 
 def _draw_messages(axes: Any, messages: list[Message], scale: float) -> None:
-    """Lines from sender to receiver: one collection for each kind."""
+    """Draw lines from sender to receiver: one collection for each kind."""
     from matplotlib.collections import LineCollection
 
     for key, alike in grouped(messages, lambda m: (m.kind, m.used)).items():
@@ -219,7 +219,7 @@ def _unit(ticks: int) -> tuple[float, str]:
 
 
 def _noise(replay: Replay, end: int) -> list[tuple[int, int, int]]:
-    """(rank, begin, end) of every noise interval from 0 to `end`, cut to it."""
+    """The (rank, begin, end) of every noise interval from 0 to `end`, cut to it."""
     return [
         (rank, max(begin, 0), min(stop, end))
         for rank in range(replay.case.ranks)

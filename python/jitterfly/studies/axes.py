@@ -45,7 +45,7 @@ def check_path(path: Any, where: str) -> str:
 
 
 def read_settings(value: Any, where: str) -> Frozen:
-    """Fields by path; paths are written as quoted keys, so that nothing is split by TOML."""
+    """Read fields by path; paths are written as quoted keys, so that nothing is split by TOML."""
     if not isinstance(value, Mapping):
         raise ValueError(f'{where} must be a table of "path" = value, got {shorten(value)}')
     for path in value:
@@ -305,7 +305,7 @@ class Axis:
 
 
 def check_axis_name(name: Any) -> str:
-    """`axes.NAME`, if that is a name."""
+    """Return `axes.NAME`, if that is a name."""
     if not isinstance(name, str) or not name.strip() or any(mark in name for mark in _MARKS):
         raise ValueError(
             f"the name of an axis must be text without '=' and ',', got {shorten(name)}"

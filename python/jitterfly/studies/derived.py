@@ -27,7 +27,7 @@ class CaseTime(ABC):
 
     @abstractmethod
     def read(self, table: Mapping[str, Any], by: str) -> Fraction:
-        """Its value; `by` is the field that is solved for, if that says which noise is meant."""
+        """The value of this time; `by` is the field solved for, if that tells which noise it is."""
 
     @abstractmethod
     def is_set_by(self, path: str) -> bool:

@@ -136,18 +136,18 @@ class Cell:
 
 
 def cell_name(labels: Mapping[str, str], variant: str = "") -> str:
-    """`ranks=128, reading=text, redundant`."""
+    """The name of a cell: `ranks=128, reading=text, redundant`."""
     parts = [f"{axis}={label}" for axis, label in labels.items()]
     return ", ".join([*parts, variant] if variant else parts) or "base case"
 
 
 def hash_case(table: Mapping[str, Any]) -> str:
-    """16 hex digits that identify a case, given as `Case.identity` has it."""
+    """The 16 hex digits that identify a case, given as `Case.identity` has it."""
     return digest([STREAM_VERSION, table])
 
 
 def digest(value: Any) -> str:
-    """16 hex digits that identify plain values, whatever the order of keys."""
+    """The 16 hex digits that identify plain values, whatever the order of keys."""
     text = json.dumps(value, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -346,7 +346,7 @@ def _number_named(label: str) -> float | int | None:
 
 
 def order_derived(axes: Sequence[Axis]) -> list[Axis]:
-    """Derived axes so that each comes after those that set what it reads.
+    """Order derived axes so that each comes after those that set what it reads.
 
     Raises
     ------

@@ -13,7 +13,7 @@ _FEW = 100  # fewer tell little, and nothing about rare noise
 
 @dataclass(frozen=True)
 class RealizationBudget:
-    """Realizations per cell: as many as `rank_rounds` pays for, between `min` and `max`.
+    """The number of realizations per cell: as `rank_rounds` pays for, between `min` and `max`.
 
     With targets that is the most; the first look is after `min`.
 
@@ -53,7 +53,7 @@ class RealizationBudget:
             object.__setattr__(self, name, value)
 
     def realizations(self, cost: int) -> int:
-        """Realizations of a cell of which one costs `cost` rank-rounds."""
+        """The number of realizations of a cell of which one costs `cost` rank-rounds."""
         return int(min(self.max, max(self.min, self.rank_rounds / cost)))
 
     def to_dict(self) -> dict[str, Any]:

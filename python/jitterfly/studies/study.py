@@ -69,7 +69,7 @@ class StudyResult(Protocol):
         """A statistic of an observable in a cell, with its interval."""
 
     def to_xarray(self, confidence: float = 0.95) -> xarray.Dataset:
-        """Estimates and intervals over the axes, observables and statistics."""
+        """The estimates and intervals over the axes, observables and statistics."""
 
     def to_pandas(self, confidence: float = 0.95) -> pandas.DataFrame:
         """The same as a long table."""
@@ -246,7 +246,7 @@ class Study:
         return ValueError(f"{self.where}: {what}")
 
     def to_toml(self) -> str:
-        """TOML that `parse_study` reads as the same study."""
+        """The TOML that `parse_study` reads as the same study."""
         return to_toml(self)
 
     def run(
@@ -396,7 +396,7 @@ class BaseReplaced(UserWarning):
 
 
 def read_variants(value: Any) -> tuple[Variant, ...]:
-    """Variants by name, each with the fields that it sets by path."""
+    """Read variants by name, each with the fields that it sets by path."""
     if not isinstance(value, Mapping):
         points = tuple(listed(value, "variants"))
         if all(isinstance(point, Variant) for point in points):

@@ -57,7 +57,7 @@ class Table:
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """`base` with the values of `over` in place of its own, table by table.
+    """Merge `base` with the values of `over` in place of its own, table by table.
 
     A key that `base` lacks is an error: an override that overrides nothing is a misspelling.
     """
@@ -319,7 +319,7 @@ def shipped_folder() -> Path:
 
 
 def shipped() -> dict[str, Shipped]:
-    """All of them by name: the examples first."""
+    """All studies by name: the examples first."""
     place = shipped_folder()
     paths = [*sorted((place / EXAMPLES).glob("*.toml")), *sorted(place.glob("*.toml"))]
     return {

@@ -284,7 +284,7 @@ def _missing(select: Select, cells: Sequence[Cell]) -> str:
 
 
 def read_observables(value: Any, study: Any) -> Frozen:
-    """Observables by name; where there are none, completion and slowdown of each variant.
+    """Read observables by name; without any, completion and slowdown of each variant.
 
     Of a schedule with marks the same of its iterations, too.
     """

@@ -29,7 +29,7 @@ from .executors import bind_gpu
 
 @dataclass(frozen=True)
 class Batch:
-    """Realizations `first` to `first + count - 1` of a cell.
+    """The realizations `first` to `first + count - 1` of a cell.
 
     With `measures` it is a summary that is wanted, else the raw samples.
     """
@@ -45,7 +45,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class BatchResult:
-    """Ticks or their summary; the engines that were used, and for how many seconds."""
+    """The ticks or their summary; the engines that were used, and for how many seconds."""
 
     ticks: Ticks | None
     summary: Summary | None
@@ -86,7 +86,7 @@ def run_batch(batch: Batch) -> BatchResult:
 
 @functools.cache
 def _engine(backend: str, threads: int | None) -> tuple[str, int | None]:
-    """Backend and threads in this process, which is bound to its GPU first."""
+    """The backend and threads in this process, which is bound to its GPU first."""
     if backend == "cpu":
         return "cpu", threads or _share()
     bind_gpu()
@@ -94,7 +94,7 @@ def _engine(backend: str, threads: int | None) -> tuple[str, int | None]:
 
 
 def _share() -> int | None:
-    """Threads of one of several processes that a launcher started here without binding them."""
+    """The threads of one of several processes that a launcher started here without binding them."""
     size = launchers.local_size()
     if not size or size == 1:
         return None
@@ -118,7 +118,7 @@ class BatchSizer:
         self._rate = 0.0  # rank-rounds a second
 
     def guess(self, work: int) -> float:
-        """Realizations of `work` rank-rounds each for a first batch."""
+        """Guess the number of realizations, each of `work` rank-rounds, in a first batch."""
         known = self._rate * self.batch_seconds / _CAUTION
         return (known or _FIRST_WORK * self.batch_seconds) / work
 
@@ -192,7 +192,7 @@ class CellRun:
         self.todo.clear()
 
     def expected(self) -> float:
-        """Realizations that are probably still to be run; nobody knows before the last look."""
+        """The realizations that are probably still to be run; nobody knows before the last look."""
         if self.done:
             return 0.0
         if self.decision is None or self.decision.next is None:

@@ -64,7 +64,7 @@ MOST_SHARDS = 1_000_000
 
 @dataclass(frozen=True)
 class Shard:
-    """Shard `index` of `count`, from 1.
+    """The shard `index` of `count`, from 1.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class Shard:
         return cls(index + 1, count)
 
     def of(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Its cells, in the study's order; the dearest are dealt first, one to each."""
+        """The cells of the shard, in the study's order; the dearest are dealt first, one each."""
         dealt = sorted(cells, key=lambda cell: (-cell.work, cell.index))
         mine = {cell.index for cell in dealt[self.index - 1 :: self.count]}
         return [cell for cell in cells if cell.index in mine]
@@ -135,7 +135,7 @@ class Shard:
 
 
 class RunProgressLine(ProgressLine):
-    """Counts cells, realizations and work.
+    """A progress line that counts cells, realizations and work.
 
     The time left goes by work (rank-rounds), or by cells where that is longer: small cells take
     time for more than their work.
@@ -200,11 +200,11 @@ class RunProgressLine(ProgressLine):
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the start."""
+        """The seconds since the start."""
         return time.monotonic() - self.begun
 
     def text(self) -> str:
-        """Cells done, time left, realizations per second: a narrow terminal cuts the end off."""
+        """The cells done, time left, realizations per second: a narrow terminal cuts this off."""
         if self.nothing_to_do:
             return f"{self.cells_done}/{self.cells} cells, nothing to do"
         elapsed = max(self.elapsed, 1e-9)
@@ -218,7 +218,7 @@ class RunProgressLine(ProgressLine):
         return text if worst_run is None else f"{text}, {_show_worst(*worst_run)}"
 
     def _part(self) -> float:
-        """Part of all that is done: of the work, or of the cells where that is less."""
+        """The part of all that is done: of the work, or of the cells where that is less."""
         work = self.work_done / max(self.work_done + max(self.work_left, 0.0), 1e-9)
         return min(work, self.cells_worth / max(self.cells_asked, 1))
 
@@ -236,7 +236,7 @@ _ATTEMPTS = 3  # at a batch whose worker dies or whose device fails
 
 
 class BatchDispatcher:
-    """Batches of all cells on their way to the workers and back.
+    """The batches of all cells on their way to the workers and back.
 
     `on_error`: in a cell that can not be run "stop", or "finish" the others first. How far it is
     is written down by `writer`.
@@ -347,7 +347,7 @@ class CellsFailed(RuntimeError):
 def _checked_workers(
     executor: Executor | None, workers: str | int | None, backend: str, threads: int | None
 ) -> tuple[str | int | None, str]:
-    """Workers and backend as they are meant; raises ValueError where they do not fit together."""
+    """Check workers and backend as they are meant, and that they fit together."""
     backend = backend_named(backend)
     if executor is not None and workers is not None:
         raise ValueError("workers must be None where an executor is given")

@@ -39,7 +39,7 @@ class WorkersBroken(RuntimeError):
 
 
 class Pool(Executor):
-    """Spawned processes, one for each of `setups`; ``prepare(setup)`` is called at its start.
+    """A pool of spawned processes, one for each of `setups`, which call ``prepare(setup)`` first.
 
     A process that dies costs the call that it was at, and no other.
     `concurrent.futures.ProcessPoolExecutor` gives up all its calls, and does not say which of them
@@ -228,7 +228,7 @@ _COUNT = "from jitterfly.backends import core; print(len(core.devices()))"
 
 
 def count_devices() -> int:
-    """GPUs that a new process would see; asked of one, so that this one stays free to choose."""
+    """Count the GPUs that a new process would see: it is asked, so that this one can choose yet."""
     if not backends.gpu_present():
         return 0
     done = subprocess.run([sys.executable, "-c", _COUNT], capture_output=True, text=True)
@@ -267,7 +267,7 @@ _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 class InProcess(Executor):
-    """Runs a call when it is submitted, in this thread: Ctrl-C stops the engine at once."""
+    """An executor that runs a call as it is submitted, in this thread: Ctrl-C stops the engine."""
 
     num_workers = 1
 
@@ -360,7 +360,7 @@ def shares(number: int) -> list[list[int]]:
 
 
 def _processors() -> list[tuple[int, int, int]]:
-    """(socket, core, number) of each; the two threads of a core are neighbours."""
+    """The (socket, core, number) of each; the two threads of a core are neighbours."""
     if hasattr(os, "sched_getaffinity"):
         numbers = sorted(os.sched_getaffinity(0))
     else:
@@ -382,7 +382,7 @@ def _stay(group: list[int] | None) -> None:
 
 
 def _leave_signals() -> None:
-    """Ctrl-C and SIGTERM, which all ranks get, are for rank 0: it ends the job.
+    """Leave Ctrl-C and SIGTERM, which all ranks get, to rank 0: it ends the job.
 
     A launcher kills all ranks as soon as one of them dies of a signal, before rank 0 is in order.
     """

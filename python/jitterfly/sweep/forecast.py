@@ -126,7 +126,7 @@ def forecast(
     def total(
         count: Callable[[Cell], int], looks: Callable[[Cell], float]
     ) -> tuple[float, float, float, float]:
-        """Realizations, rank-rounds, seconds and bytes with so many realizations of a cell."""
+        """The realizations, rank-rounds, seconds and bytes with so many realizations of a cell."""
         counts = np.array([count(cell) for cell in cells], float)
         kept = [min(count(cell), cell.raw_limit) * len(cell.columns) for cell in cells]
         seconds = 0.0

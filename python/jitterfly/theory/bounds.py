@@ -74,7 +74,7 @@ def _conditions_of_source(source: Any) -> dict[str, bool]:
 
 
 def _largest_of_all(groups: list[tuple[int, float, float]]) -> float:
-    """Mean of the largest residual over groups of (count, period, duration), in seconds.
+    """The mean of the largest residual over groups of (count, period, duration), in seconds.
 
     P(all <= x) is the product of ``(1 - (D - x)^+ / P)^count``; its complement is integrated.
     """

@@ -24,7 +24,7 @@ from ..units import LONGEST_TICKS, exact, from_ticks, to_ticks
 
 
 def round_time(case: Case) -> float:
-    """One round without noise, in seconds: send + transit + receive + combine.
+    """The time of one round without noise, in seconds: send + transit + receive + combine.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def round_time(case: Case) -> float:
 
 
 def noise_free_completion(case: Case, cycle: int = 1) -> float:
-    """End of a cycle without noise, in seconds: ``cycle * (compute_time + K * round_time)``.
+    """The end of a cycle without noise, in seconds: ``cycle * (compute_time + K * round_time)``.
 
     Matsumoto & Suda 2012: ``K (alpha + beta n + gamma n)`` for any T; Chen & Suda:
     ``K (o + L + (n - 1) G + o + gamma n)``.
@@ -86,7 +86,7 @@ def _check_alike(case: Case) -> None:
 
 
 def loggp_completion(network: LogGOPS, ranks: int, message_bytes: int = 1) -> float:
-    """Noise-free completion of the butterfly, in seconds, with the gap g between messages.
+    """The noise-free completion of the butterfly, in seconds, with the gap g between messages.
 
     ``(K - 1) * max(A, g + (n - 1) G) + A`` with ``A = 2 o + L + (n - 1) G + gamma n``: a rank may
     send again only ``g + (n - 1) G`` after its last send began. The engine does not model the
@@ -191,7 +191,7 @@ class Waits(ValueError):
 
 
 class Message(NamedTuple):
-    """Ticks: CPU to send, way, CPU to receive and combine, and how long it occupies a link."""
+    """The ticks of a message: CPU to send, way, CPU to receive and combine, time on a link."""
 
     send: int
     way: int
@@ -223,7 +223,7 @@ def message(case: Case, size: int, *, combine: bool = False, occupies: bool = Tr
 
 
 def in_a_row(rounds: Sequence[Message]) -> int:
-    """Messages that each wait for the one before, sent and received by every rank.
+    """The time of messages that each wait for the one before, sent and received by every rank.
 
     Of equal messages (but for combining) the slower of message and gap counts; of others none may
     wait for a link.
@@ -238,7 +238,7 @@ def in_a_row(rounds: Sequence[Message]) -> int:
 def folded(
     before: Message, rounds: Sequence[tuple[Message, int]], after: Message, extra: int
 ) -> int:
-    """Rounds among a power of two of ranks, with `extra` ranks that hand over and get back.
+    """The time of rounds in a power of two of ranks, with `extra` that hand over and get back.
 
     `rounds` are messages and the bits of the rank over which they go. The last rank inside is one
     whose path from a rank that took a message crosses every round: the sum of all. The `extra`
@@ -375,7 +375,7 @@ def _reduce_and_broadcast(case: Case, combine: bool) -> int:
 
 
 def _scatter_allgather(case: Case) -> int:
-    """Broadcast of a long vector."""
+    """The time of a broadcast of a long vector."""
     block = block_bytes(case.message_bytes, case.ranks)
 
     def scatter(size: int) -> int:
@@ -443,7 +443,7 @@ def _blocks_held(case: Case) -> list[int]:
 
 
 def _bruck(case: Case, blocks: Callable[[int, int], int]) -> int:
-    """`blocks`: how many are sent in a round, of the ranks and its number."""
+    """The time of rounds in which `blocks` are sent: how many, of the ranks and the round."""
     sizes = [case.message_bytes * blocks(case.ranks, r) for r in range(rounds_of(case.ranks))]
     return in_a_row([message(case, size) for size in sizes])
 

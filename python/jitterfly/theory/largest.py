@@ -31,7 +31,7 @@ _TIMES, _SHARES = "t must be times in seconds", "shares must be numbers from 0 t
 
 
 def largest_exponential(count: int, mean: Time) -> float:
-    """Mean of the largest of `count` exponential delays, seconds: ``mean * H_count``.
+    """The mean of the largest of `count` exponential delays, seconds: ``mean * H_count``.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def largest_exponential(count: int, mean: Time) -> float:
 
 
 def largest_pareto(count: int, scale: Time, shape: float) -> float:
-    """Mean of the largest of `count` Pareto delays, seconds.
+    """The mean of the largest of `count` Pareto delays, seconds.
 
     ``scale * Gamma(1 - 1/shape) * N! / Gamma(N + 1 - 1/shape)``; infinite for a shape up to 1.
 
@@ -80,7 +80,7 @@ def largest_pareto(count: int, scale: Time, shape: float) -> float:
 
 
 def largest_bernoulli(count: int, probability: float, duration: Time) -> float:
-    """Mean of the largest of `count` Bernoulli delays, seconds: ``D (1 - (1 - p)^N)``.
+    """The mean of the largest of `count` Bernoulli delays, seconds: ``D (1 - (1 - p)^N)``.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def largest_bernoulli(count: int, probability: float, duration: Time) -> float:
 
 
 def largest_residual(count: int, period: Time, duration: Time) -> float:
-    """Mean of the largest residual noise that `count` independent processors are in.
+    """The mean of the largest residual noise that `count` independent processors are in.
 
     With stationary periodic noise a processor is inside an interval with probability q =
     duration / period, anywhere in it alike. The mean of the largest residual is
@@ -172,11 +172,11 @@ class Residual(Dataclass):
         return found
 
     def expected(self) -> float:
-        """Mean, seconds."""
+        """The mean, seconds."""
         return self.duration**2 / (2 * self.period)
 
     def longest_ticks(self) -> int:
-        """`duration`, in ticks."""
+        """The `duration` in ticks."""
         return to_ticks(self.duration)
 
 
@@ -242,7 +242,7 @@ class Largest:
         return from_ticks(high)
 
     def mean(self) -> float:
-        """Mean, seconds: a closed form, or the sum of `survival` over a fine grid."""
+        """The mean, seconds: a closed form, or the sum of `survival` over a fine grid."""
         if self.probability == 1 and (known := self._closed_form()) is not None:
             return known
         part = RandomDelay(self.delay, self.probability)

@@ -103,7 +103,7 @@ class Mesh:
         return np.concatenate([first, *parts])
 
     def sum(self, a: Floats, b: Floats, *, up: bool) -> tuple[Floats, float]:
-        """Probabilities at the nodes, and beyond, of the sum of two independent times.
+        """The probabilities at the nodes, and beyond, of the sum of two independent times.
 
         Times between nodes are rounded, up or down; so are those beyond the last one.
 
@@ -138,7 +138,7 @@ class Mesh:
 
 
 def _coarser(values: Floats, up: bool) -> Floats:
-    """Probabilities at 0, 1, 2, ... on every second node, by rounding."""
+    """The probabilities at 0, 1, 2, ... on every second node, by rounding."""
     padded = np.concatenate([np.zeros(1 if up else 0), values])
     if len(padded) % 2:
         padded = np.append(padded, 0.0)
@@ -190,11 +190,11 @@ class Lattice:
         )
 
     def later(self, ticks: int) -> Lattice:
-        """T + ticks."""
+        """The law of T + ticks."""
         return Lattice(self.values + ticks, self.log_cdf, self.log_survival)
 
     def plus(self, part: RandomDelay) -> Lattice:
-        """T + X for an independent X of at most two values."""
+        """The law of T + X for an independent X of at most two values."""
         atoms = part.atoms
         if atoms is None:
             raise ValueError("a lattice takes delays of at most two values")
@@ -214,7 +214,7 @@ class Lattice:
         return other._shifted(self.values, self._log_masses())
 
     def _shifted(self, shifts: Ticks, logs: Floats) -> Lattice:
-        """T later by one of these times, of which each has a probability, given by its logarithm.
+        """The law of T later by one of these times, each with the logarithm of its probability.
 
         Raises
         ------
@@ -249,7 +249,7 @@ class Lattice:
         return _settled_lattice(self.values, cdf, np.minimum(survival, 0.0))
 
     def survival(self, ticks: Any) -> tuple[Floats, Floats]:
-        """Bounds of P(T > ticks); here they are equal."""
+        """The bounds of P(T > ticks); here they are equal."""
         exact = np.exp(self._at(np.asarray(ticks, dtype=np.int64))[1])
         return exact, exact
 
@@ -258,12 +258,12 @@ class Lattice:
         return self.survival(ticks)[0]
 
     def cdf(self, ticks: Any) -> tuple[Floats, Floats]:
-        """Bounds of P(T <= ticks); here they are equal."""
+        """The bounds of P(T <= ticks); here they are equal."""
         exact = np.exp(self._at(np.asarray(ticks, dtype=np.int64))[0])
         return exact, exact
 
     def exceeded(self, share: Any) -> tuple[Floats, Floats]:
-        """Bounds of the smallest t with P(T > t) <= share, in ticks; here they are equal."""
+        """The bounds of the smallest t with P(T > t) <= share, in ticks; here they are equal."""
         with np.errstate(divide="ignore"):
             log = np.log(np.asarray(share, dtype=float))
         index = np.searchsorted(-self.log_survival, -log, side="left")
@@ -275,7 +275,7 @@ class Lattice:
         return self.exceeded(share)[0]
 
     def mean(self) -> tuple[float, float]:
-        """Bounds of the mean, in ticks; here they are equal."""
+        """The bounds of the mean, in ticks; here they are equal."""
         gaps = np.diff(self.values).astype(float)
         exact = float(self.values[0]) + float(np.sum(gaps * np.exp(self.log_survival[:-1])))
         return exact, exact
@@ -298,13 +298,13 @@ class Bracket:
 
     @classmethod
     def at(cls, mesh: Mesh) -> Bracket:
-        """Time 0."""
+        """The law of time 0."""
         nothing = np.zeros(len(mesh.nodes))
         return cls(mesh, nothing, nothing)
 
     @classmethod
     def of(cls, mesh: Mesh, part: RandomDelay) -> Bracket:
-        """One delay: each node has what the real delay has there."""
+        """The law of one delay: each node has what the real delay has there."""
         high = part.survival(mesh.nodes)
         low = np.append(part.survival(mesh.nodes[1:] - 1), 0.0)  # P(X >= next node)
         return cls(mesh, low, high)
@@ -317,7 +317,7 @@ class Bracket:
         )
 
     def later(self, ticks: int) -> Bracket:
-        """T + ticks."""
+        """The law of T + ticks."""
         if ticks == 0:
             return self
         nodes = self.mesh.nodes
@@ -344,7 +344,7 @@ class Bracket:
         return Bracket(self.mesh, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
 
     def survival(self, ticks: Any) -> tuple[Floats, Floats]:
-        """Bounds of P(T > ticks)."""
+        """The bounds of P(T > ticks)."""
         index = np.searchsorted(self.mesh.nodes, ticks, side="right") - 1
         before, index = index < 0, np.maximum(index, 0)
         return np.where(before, 1.0, self.low[index]), np.where(before, 1.0, self.high[index])
@@ -369,12 +369,12 @@ class Bracket:
         return (nodes[1:] + nodes[:-1]) / 2, ((self.low + self.high) / 2)[:-1]
 
     def cdf(self, ticks: Any) -> tuple[Floats, Floats]:
-        """Bounds of P(T <= ticks)."""
+        """The bounds of P(T <= ticks)."""
         low, high = self.survival(ticks)
         return 1 - high, 1 - low
 
     def exceeded(self, share: Any) -> tuple[Floats, Floats]:
-        """Bounds of the smallest t with P(T > t) <= share, in ticks."""
+        """The bounds of the smallest t with P(T > t) <= share, in ticks."""
         return self._first_exceeded(self.low, share), self._first_exceeded(self.high, share)
 
     def _first_exceeded(self, side: Floats, share: Any) -> Floats:
@@ -383,7 +383,7 @@ class Bracket:
         return nodes[np.minimum(index, len(nodes) - 1)].astype(float)
 
     def mean(self) -> tuple[float, float]:
-        """Bounds of the mean, in ticks."""
+        """The bounds of the mean, in ticks."""
         gaps = np.diff(self.mesh.nodes).astype(float)
         beyond = max(self.mesh.most - int(self.mesh.nodes[-1]), 0) * self.high[-1]
         return float(gaps @ self.low[:-1]), float(gaps @ self.high[:-1] + beyond)
@@ -414,7 +414,7 @@ def _survival_of_sum(mesh: Mesh, a: Floats, b: Floats, *, up: bool) -> Floats:
 
 
 def _above_zero(survival: Floats) -> Floats:
-    """Probabilities of the nodes above 0."""
+    """The probabilities of the nodes above 0."""
     return np.append(0.0, survival[:-1] - survival[1:])
 
 

@@ -44,29 +44,29 @@ class ReadyTime:
     _late: Any = field(repr=False)  # a law that it is not after
 
     def survival_bounds(self, t: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Lower and upper bound of P(time > t), for t in seconds, any shape."""
+        """The lower and upper bound of P(time > t), for t in seconds, any shape."""
         at = _ticks(t) - self._offset
         low = reduce(np.maximum, (law.survival(at)[0] for law in self._early))
         return low, np.maximum(self._late.survival(at)[1], low)
 
     def cdf_bounds(self, t: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Lower and upper bound of P(time <= t), for t in seconds, any shape."""
+        """The lower and upper bound of P(time <= t), for t in seconds, any shape."""
         at = _ticks(t) - self._offset
         high = reduce(np.minimum, (law.cdf(at)[1] for law in self._early))
         return np.minimum(self._late.cdf(at)[0], high), high
 
     def quantile_bounds(self, q: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Bounds of the smallest t with P(time <= t) >= q, in seconds, for q in [0, 1)."""
+        """The bounds of the smallest t with P(time <= t) >= q, in seconds, for q in [0, 1)."""
         return self.isf_bounds(1 - _shares(q, "q"))
 
     def isf_bounds(self, share: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Bounds of the smallest t with P(time > t) <= share, in seconds: for far tails."""
+        """The bounds of the smallest t with P(time > t) <= share, in seconds: for far tails."""
         share = _shares(share, "share")
         low = reduce(np.maximum, (law.exceeded(share)[0] for law in self._early))
         return self._seconds(low), self._seconds(np.maximum(self._late.exceeded(share)[1], low))
 
     def mean_bounds(self) -> tuple[float, float]:
-        """Bounds of the mean, in seconds."""
+        """The bounds of the mean, in seconds."""
         low = max(law.mean()[0] for law in self._early)
         high = self._late.mean()[1]
         return float(self._seconds(low)), float(self._seconds(max(high, low)))
@@ -101,7 +101,7 @@ class OneRank(ReadyTime):
         return found
 
     def mean(self) -> float:
-        """Seconds."""
+        """The mean, in seconds."""
         return sum(self.mean_bounds()) / 2
 
     @cached_property
@@ -111,11 +111,11 @@ class OneRank(ReadyTime):
 
 
 class LastRank(ReadyTime):
-    """Bounds of the completion. There is no closed form; simulation has the value."""
+    """The bounds of the completion. There is no closed form; simulation has the value."""
 
 
 def _ticks(t: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Whole ticks that have passed at t; a number of ticks is that, whatever its last bit."""
+    """The whole ticks that have passed at t; a number of ticks is that, whatever its last bit."""
     seconds = check_numbers(t, "t must be times in seconds")
     return np.floor(seconds * float(TICKS_PER_SECOND) + 0.25).astype(np.int64)
 
@@ -134,7 +134,7 @@ _PER_SCALE = 16  # typical delays that the first block of a mesh holds
 
 
 class InputTree:
-    """Laws of ready times; V_l is the time when a rank's send of level l has left its CPU.
+    """The laws of ready times; V_l is the time when a rank's send of level l has left its CPU.
 
     ``V_l = max(V_{l-1} of the rank, V_{l-1} of the partner + message + transit) + draws of l``.
     Before level l the blocks of 2^(l-1) ranks of the two are disjoint, so the two are independent
@@ -142,7 +142,7 @@ class InputTree:
     """
 
     def __init__(self, draws: CollectiveDelays, points: int | None):
-        """Exact where every part has two values (OverflowError: too many in sum); else `points`."""
+        """Make it exact where `points` is None (OverflowError: too many values), else on a mesh."""
         self.draws = draws
         self._mesh = None if points is None else _mesh(draws, points)
         self._delays: dict[int, Law] = {}
@@ -158,7 +158,7 @@ class InputTree:
 
     @property
     def zero(self) -> Law:
-        """Time 0."""
+        """The law of time 0."""
         return Lattice.at() if self._mesh is None else Bracket.at(self._mesh)
 
     @property
@@ -251,7 +251,7 @@ def _crossings(tree: InputTree) -> Floats:
 
 
 def not_before(tree: InputTree) -> list[Law]:
-    """Laws that the last of all ranks is not earlier than: one of all draws, one of each level.
+    """The laws that the last of all ranks is not earlier than: one of all draws, one of each level.
 
     Of all draws: nothing can make up for the largest of all delays. Of level l: some rank has
     the largest of all ranks' draws there; which one says nothing of when its data arrived. What
@@ -315,7 +315,7 @@ def one_rank(what: Case | StepModel, points: int = 2**14) -> OneRank:
 
 
 def last_rank(what: Case | StepModel, points: int = 2**12) -> LastRank:
-    """Rigorous bounds of the completion, the ready time of the last rank.
+    """The rigorous bounds of the completion, the ready time of the last rank.
 
     Not after ``F(t)^N``, as ready times are associated, nor after what the mean number of delays
     that cross t allows. Not before the largest of N draws of a level on top of one rank's arrival
@@ -349,7 +349,7 @@ def last_rank(what: Case | StepModel, points: int = 2**12) -> LastRank:
 
 
 def _input_tree(draws: CollectiveDelays, points: int) -> InputTree:
-    """Exact where that is possible, else on a mesh of so many points."""
+    """Make the tree exact where that is possible, else on a mesh of so many points."""
     points = check_power_of_two(points, "points", MOST_POINTS)
     if points < LEAST_POINTS:
         raise ValueError(f"points must be from {LEAST_POINTS} to 2^20, got {points}")

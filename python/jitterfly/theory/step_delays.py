@@ -61,7 +61,7 @@ class RandomDelay:
 
     @property
     def atoms(self) -> tuple[Ticks, Floats] | None:
-        """Values in ticks and their probabilities, where X has at most two; else None."""
+        """The values in ticks and their probabilities, where X has at most two; else None."""
         kind = getattr(self.delay, "kind", "")
         if kind == "constant":
             value, chance = to_ticks(self.delay.value), self.probability
@@ -96,7 +96,7 @@ class CollectiveDelays:
 
     @property
     def parts(self) -> list[RandomDelay]:
-        """All of them."""
+        """All these delays."""
         return [*self.start, *self.send, *self.message, *self.receive]
 
     def at_level(self, level: int) -> list[RandomDelay]:
@@ -114,7 +114,7 @@ class CollectiveDelays:
 
 @frozen_dataclass()
 class StepModel(Dataclass):
-    """2^K ranks whose every step takes L and a random delay, without a case (HM18, AGV05).
+    """A model of 2^K ranks, without a case: every step takes L and a random delay (HM18, AGV05).
 
     Parameters
     ----------
