@@ -68,7 +68,8 @@ class RealizationBudget:
 
 def _check_rounds(value: Any) -> float:
     rounds = as_float(value) if is_real_number(value) else 0.0
-    if not rounds >= 1:
+    beyond = rounds == float("inf") and value != rounds  # such as 10^400
+    if not rounds >= 1 or beyond:
         raise ValueError(
             f"realizations.rank_rounds must be a number of at least 1, got {shorten(value)}"
         )
