@@ -67,6 +67,43 @@ def test_batches_do_not_matter(tmp_path, whole):
     assert sweep_cases.contents(tmp_path / "out") == whole
 
 
+TRAP = "import sys; sys.stderr.write('from the current directory: ' + __file__); sys.exit(7)"
+
+
+def test_no_module_of_the_current_directory_is_imported(tmp_path):
+    """By workers, by what `multiprocessing` starts beside them, and by who counts the GPUs."""
+    for name in ("jitterfly", "pickle", "signal", "struct", "numpy"):
+        (tmp_path / f"{name}.py").write_text(TRAP)
+    (tmp_path / "small.toml").write_text(sweep_cases.PLAIN)
+    command = [Path(sys.executable).with_name("jitterfly"), "run", "small.toml", "--workers", "2"]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
+    done = subprocess.run(
+        [*command, "-q", "--out", "out"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    script = (
+        "from jitterfly import backends; from jitterfly.sweep import executors; "
+        "backends.gpu_present = lambda: True; print(executors.count_devices())"
+    )
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "count.py").write_text(script)
+    done = subprocess.run(
+        [sys.executable, "scripts/count.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "PYTHONSAFEPATH" not in os.environ
+
+
 RANKS = 3 if scale.FULL else 2  # of which one drives the others
 
 

@@ -7,14 +7,16 @@ each of them would run the whole study, which `check_not_copies` refuses.
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.util
 import os
 import queue
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import ExitStack, contextmanager
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -153,7 +155,8 @@ class Pool(Executor):
             process = _SPAWN.Process(
                 target=_serve, args=(theirs, self._prepare, setup), daemon=True
             )
-            process.start()
+            with _without_current_directory():
+                process.start()
             self._processes[number] = process
         theirs.close()
         try:
@@ -186,6 +189,35 @@ class Pool(Executor):
         self._processes.pop(number, None)
         code = process.exitcode or 0
         return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+@contextmanager
+def _without_current_directory() -> Iterator[None]:
+    """Start Python within so that no module comes from the current directory by chance.
+
+    `multiprocessing` starts ``python -c``, which looks there first: for `pickle`, say. What a
+    worker finds is on this process's own path, which it gets before it loads anything of a study.
+    """
+    with ExitStack() as stack:
+        if sys.version_info >= (3, 11):
+            before = os.environ.get(_SAFE_PATH)
+            os.environ[_SAFE_PATH] = "1"
+            stack.callback(_restore_safe_path, before)
+        else:  # without that variable; of the options only -I leaves the directory out
+            options = multiprocessing.util._args_from_interpreter_flags
+            multiprocessing.util._args_from_interpreter_flags = lambda: ["-I", *options()]
+            stack.callback(setattr, multiprocessing.util, "_args_from_interpreter_flags", options)
+        yield
+
+
+_SAFE_PATH = "PYTHONSAFEPATH"
+
+
+def _restore_safe_path(before: str | None) -> None:
+    if before is None:
+        os.environ.pop(_SAFE_PATH, None)
+    else:
+        os.environ[_SAFE_PATH] = before
 
 
 _NOT_LOADED = (
@@ -224,14 +256,19 @@ def _leave_with_the_driver() -> None:
         os._exit(1)
 
 
-_COUNT = "from jitterfly.backends import core; print(len(core.devices()))"
+# With this process's path: `python -c` would look in the current directory first.
+_COUNT = (
+    "import sys; sys.path[:] = {path!r}; "
+    "from jitterfly.backends import core; print(len(core.devices()))"
+)
 
 
 def count_devices() -> int:
     """Count the GPUs that a new process would see: it is asked, so that this one can choose yet."""
     if not backends.gpu_present():
         return 0
-    done = subprocess.run([sys.executable, "-c", _COUNT], capture_output=True, text=True)
+    program = _COUNT.format(path=sys.path)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     return int(done.stdout) if done.returncode == 0 else 0
 
 
