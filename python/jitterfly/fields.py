@@ -107,6 +107,50 @@ def first_few(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
+# Also those that turn the direction of writing: what is shown is another text then.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    r"""A text for a terminal, with its control characters as JSON writes them.
+
+    A title or a name in a file could else move the cursor, or set the terminal's own title.
+
+    Examples
+    --------
+    >>> visible("\x1b[2Jred")
+    '\\u001b[2Jred'
+    """
+    return _CONTROL.sub(lambda letter: f"\\u{ord(letter[0]):04x}", text)
+
+
+_FORMULA = re.compile(r"'*[=+@\-\t\r]")
+
+
+def csv_field(value: Any) -> Any:
+    """The same for CSV: before a text that spreadsheets take for a formula stands an apostrophe.
+
+    Numbers stay, and texts that are numbers. `text_of_csv_field` takes the apostrophe away.
+
+    Examples
+    --------
+    >>> [csv_field(value) for value in ("=1+1", "'=1+1", "-x", "-1e-6", "it's", -2)]
+    ["'=1+1", "''=1+1", "'-x", '-1e-6', "it's", -2]
+    """
+    if not isinstance(value, str) or not _FORMULA.match(value):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
+def text_of_csv_field(text: str) -> str:
+    """What `csv_field` made `text` of."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text, 1) else text
+
+
 def grouped(items: Iterable[_T], key: Callable[[_T], _K]) -> dict[_K, list[_T]]:
     """The items by their key, in the order in which keys and items come.
 

@@ -18,6 +18,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .fields import text_of_csv_field
+
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
@@ -61,7 +63,8 @@ def from_csv(content: str) -> pandas.DataFrame:
 
     By itself: older versions of pandas round numbers unless they are told, newer ones warn then.
     """
-    columns = zip(*csv.reader(io.StringIO(content)), strict=True)
+    rows = (map(text_of_csv_field, row) for row in csv.reader(io.StringIO(content)))
+    columns = zip(*rows, strict=True)
     table = {name: _numbers(column) for name, *column in columns}
     frame: pandas.DataFrame = package("pandas").DataFrame(table)
     return frame

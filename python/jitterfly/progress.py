@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TextIO, TypeVar
 
+from .fields import visible
+
 Item = TypeVar("Item")
 Tell = Callable[[str], object]
 Line = TypeVar("Line", bound="ProgressLine")
@@ -45,7 +47,8 @@ class ProgressLine:
     def __init__(
         self, stream: TextIO, *, quiet: float = 0.0, keep: bool = False, begun: float | None = None
     ) -> None:
-        self.stream, self.keep = stream, keep
+        self.stream: Any = getattr(stream, "with_controls", stream)
+        self.keep = keep
         self.begun = time.monotonic() if begun is None else begun
         self.first = self.begun + quiet
         self.last = -math.inf if quiet else self.begun
@@ -61,6 +64,7 @@ class ProgressLine:
     def show(self, text: str, share: float = 0.0) -> None:
         """Show what is done now, whether it is due or not; `share` is the part of all that is."""
         self.last = time.monotonic()
+        text = visible(text)
         if not self.terminal:
             print(text, file=self.stream, flush=True)
         elif self.bar is not None or self._begin_bar():

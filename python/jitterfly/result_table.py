@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import optional_packages
+from .fields import csv_field
 from .files import write_whole
 from .stats import Estimate
 from .units import show_seconds
@@ -83,9 +84,10 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
-    """Rows as CSV, the header first."""
+    """Rows as CSV, the header first; no text is a formula of a spreadsheet (`csv_field`)."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    fields = (map(csv_field, row) for row in rows)
+    csv.writer(text, lineterminator="\n").writerows(fields)
     return text.getvalue()
 
 

@@ -1,6 +1,8 @@
 """Commands whose output nobody reads (`| head`), or can not be written: files and exit codes."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -13,6 +15,8 @@ from support.scale import full_scale
 from support.small_study import STUDY
 
 from jitterfly.cli.streams import StandardStreams
+from jitterfly.progress import ProgressLine
+from jitterfly.store import Store
 
 NOISE = ROOT / "sweeps" / "examples" / "vm.noise"
 PERIODIC = "--noise=period=1ms,duration=25us,start=stationary"
@@ -162,3 +166,54 @@ def test_a_stream_without_a_descriptor():
     with redirect_stdout(Broken()), StandardStreams() as streams:
         print("a line", flush=True)
         assert streams.code(0) == 0
+
+
+ESCAPE = "\x1b]0;mine\x07\x1b[2J\r\x9b1A\u202edrow"
+
+
+def test_titles_and_names_do_not_command_the_terminal(tmp_path, monkeypatch, capsys):
+    """Neither those of a study nor those of files and options; JSON has them as they are."""
+    monkeypatch.chdir(tmp_path)
+    title = json.dumps(ESCAPE)
+    text = STUDY.replace('"A small study"', title).replace("\x9b", "\\u009b")
+    (tmp_path / "small.toml").write_text(text, encoding="utf-8")
+    (tmp_path / f"{ESCAPE}.toml").write_text("no study")
+    commands = [
+        ("run", "small.toml", "--out=out"),
+        ("status", "out"),
+        ("plot", "out", f"--title={ESCAPE}", f"--observable={ESCAPE}"),
+        ("run", f"{ESCAPE}.toml"),
+        ("slowdown", f"--{ESCAPE}"),
+    ]
+    for command in commands:
+        run(*command)
+        printed = capsys.readouterr()
+        for shown in (printed.out, printed.err):
+            assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", shown), command
+    run("run", "small.toml", "--out=out", "--json")
+    printed = capsys.readouterr().out
+    assert json.loads(printed)["title"] == ESCAPE
+    assert ESCAPE[0] not in Store.open("out").summary()
+
+
+def test_bars_and_help_have_their_control_characters(capsys):
+    with StandardStreams() as streams:
+        with ProgressLine(Terminal(sys.stderr)) as line:
+            line.bar = None
+            line._begin_bar = lambda: False
+            line.show("\x1b[2Jhere")
+        streams.output.with_controls.write("\x1b[1mhelp")
+    printed = capsys.readouterr()
+    assert printed.err == "\r\x1b[K\\u001b[2Jhere\r\x1b[K"
+    assert printed.out == "\x1b[1mhelp"
+
+
+class Terminal:
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+    def isatty(self):
+        return True

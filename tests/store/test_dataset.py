@@ -15,6 +15,7 @@ from support.small_store import STUDY, make, put, study, to_csv
 import jitterfly as jf
 from jitterfly import optional_packages
 from jitterfly.observables import STATISTICS
+from jitterfly.result_table import csv_text
 from jitterfly.results import Results
 from jitterfly.results.figures import figure_kind
 from jitterfly.store import Store, export, to_xarray
@@ -296,6 +297,30 @@ def test_tables_read_back(out):
     assert set(by_parquet.confidence) == {0.95, 0.9}
     assert not by_parquet.exact.any()
     assert math.inf in by_parquet.high.tolist()
+
+
+def test_no_text_in_csv_is_a_formula(out):
+    """Of an axis and its values; numbers below 0 stay numbers."""
+    names = ["=1+1", "+cmd|x", "-x", "@SUM(A1)", "'=1", "it's", "\tx", "plain"]
+    points = "".join(
+        f'points.{json.dumps(name)} = {{ "noise.0.duration" = "{i + 1}us" }}\n'
+        for i, name in enumerate(names)
+    )
+    text = STUDY.replace(DURATION, f'[axes."+axis"]\n{points}')
+    store = make(out, study(text))
+    rows = list(csv.reader(io.StringIO(to_csv(store))))
+    for row in rows:
+        for field in row:
+            assert field[:1] not in ("=", "+", "@", "\t", "\r"), field
+            assert field[:1] != "-" or float(field) < 0
+    table = optional_packages.from_csv(to_csv(store))
+    assert list(table) == [*store.to_pandas(), "seed", "version"]
+    for name in ("+axis", "observable"):
+        assert table[name].tolist() == store.to_pandas()[name].tolist()
+    assert set(table["+axis"]) == set(names)
+    answer = csv_text([["name", "value"], *([name, -1.5] for name in names)])
+    assert optional_packages.from_csv(answer)["name"].tolist() == names
+    assert optional_packages.from_csv(answer)["value"].tolist() == [-1.5] * len(names)
 
 
 def test_the_chosen_T_is_told(out):

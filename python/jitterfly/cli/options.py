@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,6 +52,11 @@ class OnceParser(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(r"-\.?[0-9]")
         for name in (None, "store"):
             self.register("action", name, _Once)
+
+    def print_help(self, file: Any = None) -> None:
+        """As argparse's, in colours from Python 3.14 on."""
+        file = sys.stdout if file is None else file
+        super().print_help(getattr(file, "with_controls", file))
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self.once = set()

@@ -8,6 +8,8 @@ import sys
 from contextlib import suppress
 from typing import Any, TextIO, cast
 
+from ..fields import visible
+
 
 class Nowhere(io.TextIOBase):
     """A stream that drops what is written."""
@@ -18,16 +20,25 @@ class Nowhere(io.TextIOBase):
 
 
 class _Outlasting:
-    """A stream that drops what is written from the first error on, which it keeps."""
+    """A stream that drops what is written from the first error on, which it keeps.
+
+    Control characters are made visible: a title or a file may have some. `with_controls` is the
+    same stream for texts of our own that have them, such as a bar.
+    """
 
     def __init__(self, stream: TextIO | None) -> None:
         self.stream: Any = Nowhere() if stream is None else stream  # None: it was closed (>&-)
         self.error: OSError | ValueError | None = None
+        self.with_controls = _WithControls(self)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
 
     def write(self, text: str) -> int:
+        self.write_controls(visible(text))
+        return len(text)
+
+    def write_controls(self, text: str) -> int:
         try:
             self.stream.write(text)
         except UnicodeError:
@@ -52,6 +63,19 @@ class _Outlasting:
                 os.dup2(nowhere, self.stream.fileno())
                 os.close(nowhere)
         self.stream = Nowhere()
+
+
+class _WithControls:
+    """A stream whose control characters are meant."""
+
+    def __init__(self, stream: _Outlasting) -> None:
+        self.stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def write(self, text: str) -> int:
+        return self.stream.write_controls(text)
 
 
 class StandardStreams:

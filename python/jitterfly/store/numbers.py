@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from .. import optional_packages
 from ..algorithms import Butterfly
-from ..fields import digested, seed_in_files
+from ..fields import csv_field, digested, seed_in_files
 from ..observables import STATISTICS, CellData, Decision, Family, Observed, Target
 from ..progress import counted_progress
 from ..stats import Estimate
@@ -268,9 +268,9 @@ class Numbers:
         """The rows as CSV; an infinite bound is `inf`, what has no interval has empty fields."""
         writer = csv.writer(file, lineterminator="\n")
         origin = self.origin
-        writer.writerow([*self.axis_names, *COLUMNS, *origin])
+        writer.writerow(map(csv_field, [*self.axis_names, *COLUMNS, *origin]))
         writer.writerows(
-            ["" if x is None or x != x else x for x in (*row, *origin.values())]
+            ["" if x is None or x != x else csv_field(x) for x in (*row, *origin.values())]
             for row in self.rows()
         )
 

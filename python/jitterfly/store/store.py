@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import optional_packages
-from ..fields import MOST_REALIZATIONS, check_choice, first_few
+from ..fields import MOST_REALIZATIONS, check_choice, first_few, visible
 from ..files import synchronize
 from ..observables import CellData, Computed, Decision, Observed, Summary, Ticks, decide
 from ..progress import timed_phase
@@ -355,8 +355,7 @@ class Store:
         """
         results = optional_packages.load_module("results").Results(self)
         whole = "`to_csv(FILE)` writes all"
-        text: str = optional_packages.load_module("results.tables").table(results, width, whole)
-        return text
+        return visible(optional_packages.load_module("results.tables").table(results, width, whole))
 
     def plot(
         self,

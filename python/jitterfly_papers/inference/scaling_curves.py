@@ -25,6 +25,7 @@ from jitterfly.fields import (
     did_you_mean,
     frozen_dataclass,
     shorten,
+    text_of_csv_field,
 )
 from jitterfly.files import compression, read_whole
 from jitterfly.measured import CollectiveTable, FormatError, PerRankSamples
@@ -223,7 +224,8 @@ def _parse_columns(file: str, rows: _Rows, unit: str) -> list[Curve]:
             name: _parse_cell(file, number, cell, name, own or unit)
             for cell, (name, own) in zip(cells, columns, strict=True)
         }
-        series.setdefault(values.pop("series", ""), []).append((number, values))
+        curve = text_of_csv_field(values.pop("series", ""))
+        series.setdefault(curve, []).append((number, values))
         at = names.index("latency")
         if not warned and not columns[at][1] and not unit:
             warned = warn_of_long(cells[at], f"{file}, line {number}: latency", way=_MEND_UNIT)
