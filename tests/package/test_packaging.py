@@ -2,8 +2,10 @@
 
 import importlib.util
 import re
+from itertools import chain
 
 import pytest
+from packaging.requirements import Requirement
 from support.paths import ROOT
 
 try:
@@ -188,3 +190,19 @@ def test_contributing_names_files_that_exist():
         assert list((ROOT / "python" / "jitterfly").rglob(path)), path
     registered = re.findall(r"pip install.*?\"\.\[(\w+)\]\"", text)
     assert set(registered) <= set(PROJECT["project"]["optional-dependencies"])
+
+
+# The last version with a fault that everybody who installs it would have.
+FAULTY = {
+    "pyarrow": "14.0.0",  # CVE-2023-47248: a file of Parquet runs code
+    "tqdm": "4.66.2",  # CVE-2024-34062
+    "selenium": "4.13.0",  # CVE-2023-5590
+}
+
+
+def test_no_package_of_a_known_fault_is_enough():
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    needed = [Requirement(text) for text in chain(PROJECT["project"]["dependencies"], *extras)]
+    for name, version in FAULTY.items():
+        (one,) = {str(one.specifier): one for one in needed if one.name == name}.values()
+        assert version not in one.specifier

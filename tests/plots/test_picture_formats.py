@@ -63,3 +63,15 @@ def test_help_says_the_formats(capsys, words):
     with pytest.raises(SystemExit):
         main([*words, "--help"])
     assert ".png, .pdf or .svg" in " ".join(capsys.readouterr().out.split())
+
+
+def test_settings_of_the_user_do_not_count(folder):
+    """With `text.usetex` a picture needs LaTeX, and names are its commands."""
+    import matplotlib as mpl
+
+    assert main(["trace", "--out", "plain.svg"]) == 0
+    own = {"text.usetex": True, "font.size": 30, "axes.facecolor": "red", "savefig.bbox": "tight"}
+    with mpl.rc_context(own):
+        assert main(["trace", "--out", "own.svg"]) == 0
+        assert {key: mpl.rcParams[key] for key in own} == own
+    assert (folder / "own.svg").read_bytes() == (folder / "plain.svg").read_bytes()
