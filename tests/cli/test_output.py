@@ -15,6 +15,7 @@ from jitterfly.cli import main
 from jitterfly.cli.completion import leaves
 from jitterfly.cli.output import plain
 from jitterfly.cli.parser import _parser
+from jitterfly.store import Store
 
 TARGETS = STUDY.replace("max = 40 }", "max = 40 }\ntargets = ['mean of slowdown ± 1 %']")
 
@@ -285,3 +286,30 @@ def test_every_command_has_both_levels():
     assert len(found) > 18
     for words, parser in found.items():
         assert {"-q", "--quiet", "-v", "--verbose"} <= set(parser._option_string_actions), words
+
+
+def test_export_says_which_cells_lost_their_records(folder, capsys, blank_pictures):
+    (folder / "plain.toml").write_text(STUDY)
+    assert main(["run", "plain.toml", "--out", "out", "-q"]) == 0
+    whole = output_of(capsys, "export", "out", "whole.csv")
+    assert whole["unfinished"] == {}
+    (lost,) = (folder / "out" / "records").glob("ranks=8_*.jfr")
+    (short,) = (folder / "out" / "records").glob("ranks=16_*.jfr")
+    lost.unlink()
+    short.write_bytes(short.read_bytes()[:-3])
+    assert main(["export", "out", "x.csv"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == "written: x.csv\n"
+    left = Store.open("out")
+    count = left.available(left.cells[2])
+    assert printed.err.splitlines()[-1] == (
+        "jitterfly: 2 of 3 cells are not finished, and the file has no rows of those without "
+        f"realizations: ranks=8 (no realizations), ranks=16 ({count or 'no'} realizations); run "
+        "the study again to finish them"
+    )
+    assert main(["export", "out", "x.csv", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["unfinished"] == {"ranks=8": 0, "ranks=16": count}
+    assert main(["run", "plain.toml", "--out", "out", "-q"]) == 0
+    assert output_of(capsys, "export", "out", "x.csv")["unfinished"] == {}
+    assert (folder / "x.csv").read_bytes() == (folder / "whole.csv").read_bytes()

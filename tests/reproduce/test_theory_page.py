@@ -65,6 +65,22 @@ def test_other_sizes_are_asked_for(made, small, monkeypatch):
     assert theory._earlier_rows(made, quick=True) is None
 
 
+def test_one_that_was_killed_leaves_no_pictures_of_other_sizes(made, small, tmp_path, monkeypatch):
+    folder = tmp_path / "theory"
+    shutil.copytree(made, folder)
+
+    def kill(*_):
+        (folder / "ends.svg").write_text("of other sizes")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(theory, "QUICK", dataclasses.replace(SMALL, one=61))
+        patch.setattr(theory, "_make", kill)
+        with pytest.raises(KeyboardInterrupt):
+            theory.section(tmp_path, quick=True, tell=print)
+    assert theory._earlier_rows(folder, quick=True) is None
+
+
 @pytest.mark.full_scale
 def test_other_sizes_are_made_anew(made, small, tmp_path, monkeypatch, capsys):
     shutil.copytree(made, tmp_path / "new" / "theory")
@@ -77,8 +93,9 @@ def test_other_sizes_are_made_anew(made, small, tmp_path, monkeypatch, capsys):
 
 def test_a_damaged_file_is_no_reason_to_fail(tmp_path):
     (tmp_path / "theory").mkdir()
-    (tmp_path / "theory" / "numbers.json").write_text("[1")
-    assert theory._earlier_rows(tmp_path / "theory", quick=True) is None
+    for text in ("[1", "[" * 10**5, "{}", '{"rows": 1}'):
+        (tmp_path / "theory" / "numbers.json").write_text(text)
+        assert theory._earlier_rows(tmp_path / "theory", quick=True) is None
 
 
 def test_the_section_of_a_reproduction(made, small, tmp_path, monkeypatch):

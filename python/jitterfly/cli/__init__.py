@@ -14,8 +14,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns its exit code: 0, 2 after an error (one line), 130 after Ctrl-C, 143 after SIGTERM. And
     1 where the command did its work, and what it found is not as it should be: cells of a study
-    failed and the others were finished, `merge` found cells unfinished, a recording is not to be
-    trusted.
+    failed and the others were finished, `merge` or `export` found cells unfinished, a recording is
+    not to be trusted.
     """
     with Stopping(with_process=arguments is None) as stopping, StandardStreams() as streams:
         return streams.code(stopping.code(_run(arguments)))

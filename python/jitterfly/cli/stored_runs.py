@@ -234,13 +234,25 @@ def _merge(chosen: argparse.Namespace) -> int:
     return 1
 
 
-def _export(chosen: argparse.Namespace) -> None:
+def _export(chosen: argparse.Namespace) -> int:
     from ..store import export
     from ..store.export import check_path, read_numbers
 
     check_path(chosen.file)
-    export(read_numbers(chosen.results), chosen.file)
+    numbers = read_numbers(chosen.results)
+    export(numbers, chosen.file)
+    unfinished = numbers.unfinished()
     if chosen.json:
-        print_json("export", path=chosen.results, written=[chosen.file])
-        return
-    print(f"written: {chosen.file}")
+        print_json("export", path=chosen.results, unfinished=unfinished, written=[chosen.file])
+    else:
+        print(f"written: {chosen.file}")
+    if not unfinished:
+        return 0
+    names = [f"{name} ({count or 'no'} realizations)" for name, count in unfinished.items()]
+    print(
+        f"jitterfly: {len(names)} of {len(numbers.arrays['at'])} cells are not finished, and the "
+        f"file has no rows of those without realizations: {first_few(names, 5)}; run the study "
+        "again to finish them",
+        file=sys.stderr,
+    )
+    return 1

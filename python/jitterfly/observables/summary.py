@@ -168,6 +168,42 @@ class Summary:
             },
         )
 
+    @classmethod
+    def of_record(cls, data: bytes, count: int, measures: Sequence[Measure]) -> Summary:
+        """What `to_bytes` made of so many realizations and of these measures, or more.
+
+        Raises
+        ------
+        ValueError
+            It is no summary, or of something else.
+        """
+        try:
+            found = cls.from_bytes(data)
+            fits = found._is_of(count, measures)
+        except Exception as error:  # of json, struct, NumPy and of wrong types
+            raise ValueError(f"it is no summary ({error})") from None
+        if not fits:
+            raise ValueError("it is a summary of something else")
+        return found
+
+    def _is_of(self, count: int, measures: Sequence[Measure]) -> bool:
+        if self.count != count or len(self.cross_moments.sums) != len(self.columns):
+            return False
+        if not columns_of(measures) <= set(self.columns):
+            return False
+        chosen = {measure.key: measure for measure in measures if measure.distribution}
+        for key, measure in chosen.items():
+            counts = self.histograms[key].counts
+            wins = self.win_counts[key] if measure.is_ratio else (count, 0, 0)
+            if (counts < 0).any() or counts.sum() != count or min(wins) < 0 or sum(wins) != count:
+                return False
+        for sums, low, high, *pairs in map(astuple, self.third_moments.values()):
+            if (len(sums), len(low), len(high)) not in ((1, 1, 1), (4, 2, 2)):
+                return False
+            if not all(type(number) is int for number in (*sums, *low, *high, *pairs)):
+                return False
+        return True
+
 
 class Computed:
     """What was computed of the samples of one cell; it outlives them, so it is small.

@@ -137,8 +137,27 @@ class RunProgress:
 
     @classmethod
     def from_json(cls, path: Path, text: bytes, age: float | None, who: str | None) -> RunProgress:
-        """What `to_json` made."""
-        table = json.loads(text)
+        """What `to_json` made.
+
+        Raises
+        ------
+        ValueError
+            It is something else.
+        """
+        try:
+            return cls._from_table(path, json.loads(text), age, who)
+        except (KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+            raise ValueError(f"{path / PROGRESS}: {error}") from None
+
+    @classmethod
+    def _from_table(cls, path: Path, table: Any, age: float | None, who: str | None) -> RunProgress:
+        words = [table["title"], *table["axes"]]
+        words += [label for labels, *_ in table["cells"] for label in labels]
+        counts = [number for cell in table["cells"] for number in cell[2:5]]
+        if not all(isinstance(word, str) for word in words):
+            raise TypeError("names must be text")
+        if not all(type(number) is int and number >= 0 for number in counts):
+            raise TypeError("realizations must be integers")
         targets = tuple(map(Target.parse, table["targets"]))
         cells = tuple(
             CellProgress(
@@ -185,16 +204,20 @@ def _progress(path: Path) -> RunProgress:
     if (path / META).is_file():
         who = holder(path)
         if (content := valid_content(file)) is not None:
-            return RunProgress.from_json(path, content, None, who)
+            with suppress(ValueError):  # not what a run writes: it is made again
+                return RunProgress.from_json(path, content, None, who)
         kept = read_cached(file)
         if kept is not None and who not in (None, UNKNOWN) and kept.study == study_of(path):
-            return RunProgress.from_json(path, kept.content, max(time.time() - kept.time, 0.0), who)
+            with suppress(ValueError):
+                age = max(time.time() - kept.time, 0.0)
+                return RunProgress.from_json(path, kept.content, age, who)
         if kept is not None and who is None and kept.study == study_of(path):
             times = [file.stat().st_mtime for file in (path / RECORDS).glob("*.jfr")]
             age = max(times, default=kept.time) - kept.time
-            progress = RunProgress.from_json(path, kept.content, max(age, 0.0), who)
-            if len(progress.cells) >= MANY and 0 <= age <= _SOON:
-                return progress
+            with suppress(ValueError):
+                progress = RunProgress.from_json(path, kept.content, max(age, 0.0), who)
+                if len(progress.cells) >= MANY and 0 <= age <= _SOON:
+                    return progress
     elif started := started_shards(path):
         return _sum_of_shards(path, [run_progress(shard) for shard in started])
     store = Store.open(path)
@@ -239,8 +262,11 @@ def is_finished(store: Store) -> bool:
     content = valid_content(store.path / PROGRESS)
     if content is None:
         return False
-    written = RunProgress.from_json(store.path, content, None, None).cells
-    if not all(cell.complete for cell in written):
+    try:
+        written = RunProgress.from_json(store.path, content, None, None).cells
+    except ValueError:
+        return False
+    if len(written) != len(store.cells) or not all(cell.complete for cell in written):
         return False
     return len(written) >= MANY or all(
         store.available(cell) >= then.available

@@ -185,9 +185,16 @@ class CellRecords:
         return CellData(ticks, summary, computed, limit)
 
     def _summary(self, record: int | None, first: int, end: int) -> Summary:
-        if record is not None:
-            return Summary.from_bytes(self.summaries.payload(record))
-        return Summary.of(self.ticks(first, end), self.study.measures(self.cell))
+        measures = self.study.measures(self.cell)
+        if record is None:
+            return Summary.of(self.ticks(first, end), measures)
+        try:
+            return Summary.of_record(self.summaries.payload(record), end - first, measures)
+        except ValueError as error:
+            raise ValueError(
+                f"{self.summaries.path}: the record of realizations {first:,} to {end - 1:,} can "
+                f"not be used: {error}; delete the file and run the study again"
+            ) from None
 
     def _refuse(self, holes: list[Span]) -> None:
         if holes:

@@ -18,10 +18,12 @@ import numpy.typing as npt
 from .. import optional_packages
 from ..algorithms import Butterfly
 from ..fields import csv_field, digested, seed_in_files
+from ..files import read_npz
 from ..observables import STATISTICS, CellData, Decision, Family, Observed, Target
 from ..progress import counted_progress
 from ..stats import Estimate
 from ..studies import Cell, Study, axis_unit
+from ..studies.grid import cell_name
 from ..units import show_seconds
 from .run_directory import NUMBERS, has_records, valid_content, write_cached
 
@@ -205,11 +207,21 @@ class Numbers:
         content = valid_content(path / NUMBERS)
         if content is None:
             return None
-        with np.load(io.BytesIO(content)) as file:
-            arrays = {key: file[key] for key in file.files}
-        if "complete" not in arrays:  # an older version wrote it
+        try:
+            arrays = read_npz(content, len(content))
+            about = json.loads(arrays.pop("about").tobytes())
+            return cls(about, arrays) if _fit(about, arrays) else None
+        except (KeyError, TypeError, ValueError, RecursionError):  # of another version, or damaged
             return None
-        return cls(json.loads(arrays.pop("about").tobytes()), arrays)
+
+    def unfinished(self) -> dict[str, int]:
+        """The realizations of cells that lack some, by their names: records may have been lost."""
+        labels, found = self.about["labels"], {}
+        for number in np.flatnonzero(~self.arrays["complete"]).tolist():
+            at = self.arrays["at"][number].tolist()
+            own = {name: labels[i][at[i]] for i, name in enumerate(self.axis_names)}
+            found[cell_name(own)] = int(self.arrays["realizations"][number])
+        return found
 
     # --- as rows
 
@@ -341,6 +353,44 @@ def _decisions(store: Readable, targets: dict[str, int]) -> dict[str, Array]:
                 of[here] = getattr(state.estimate, key)
     known = {"realizations": realizations, "complete": complete}
     return {**known, "met": met, "error": error, **ends}
+
+
+def _fit(about: Any, arrays: Mapping[str, Array]) -> bool:
+    """Whether numbers that were kept have all that is relied on."""
+    names = {"axes", "labels", "coordinates", "observables", "units", "statistics", "targets"}
+    texts = {"title", "source", "study", "case", "variants"}
+    if any(not isinstance(about[key], str) for key in texts):
+        return False
+    if any(not isinstance(about[key], list) for key in names | {"backend"}):
+        return False
+    words = [about[key] for key in ("observables", "units", "statistics", "targets", "backend")]
+    words += [[name, unit] for name, unit in about["axes"]] + about["labels"]
+    if not all(isinstance(word, str) for each in words for word in each):
+        return False
+    if type(about["seed"]) is not int or not isinstance(about["versions"]["jitterfly"], str):
+        return False
+    if not 0 < about["confidence"] < 1 or not isinstance(about["rules"], dict):
+        return False
+    lengths = [len(labels) for labels in about["labels"]]
+    if lengths != [len(values) for values in about["coordinates"]]:
+        return False
+    for target in about["targets"]:
+        Target.parse(target)
+    cells, axes = len(arrays["realizations"]), len(lengths)
+    own = len(about["observables"])
+    inner, aims = (cells, own, len(about["statistics"])), (cells, len(about["targets"]))
+    shapes: dict[str, tuple[tuple[int, ...], str]] = dict.fromkeys(_ENDS, (inner, "f"))
+    shapes |= {f"target_{key}": (aims, "f") for key in _ENDS}
+    shapes |= {"at": ((cells, axes), "i"), "realizations": ((cells,), "i")}
+    shapes |= {"complete": ((cells,), "b"), "met": (aims, "b"), "error": (aims, "f")}
+    shapes |= {key: ((cells, own), kind) for key, kind in
+               (("turn", "i"), ("T", "i"), ("compares", "b"), ("exact", "b"))}  # fmt: skip
+    if {key: (one.shape, one.dtype.kind) for key, one in arrays.items()} != shapes:
+        return False
+    at, turn = arrays["at"], arrays["turn"]
+    inside = (at >= 0).all() and (at < np.array(lengths, int)).all()
+    fits = len(lengths) == len(about["axes"]) and len(about["units"]) == own
+    return bool(fits and inside and (turn < own).all() and (arrays["realizations"] >= 0).all())
 
 
 def to_html(store: Readable) -> str:

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..fields import MOST_REALIZATIONS, MOST_SEED
 from ..stats.cross_moments import extremes
 
 MAGIC = b"JFR2"
@@ -201,13 +202,38 @@ def read_head(file: BinaryIO, at: int, end: int) -> tuple[dict[str, Any], int, i
     text = file.read(length)
     if zlib.crc32(text, zlib.crc32(prefix[:-4])) != head:
         return "changed"
-    header: dict[str, Any] = json.loads(text)  # as it was written: the check sum says so
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        header = None
+    if not _is_header(header):  # the check sum says that it is as it was written, not by whom
+        return "not one of a run"
     return header, at + _PREFIX.size + length, size, crc
+
+
+def _is_header(header: Any) -> bool:
+    """Whether a header has what is relied on: names, and numbers that can be sizes."""
+    if not isinstance(header, dict) or not isinstance(header.get("id"), str):
+        return False
+    columns, base, kind = header.get("columns"), header.get("base"), header.get("kind")
+    good = isinstance(columns, list) and all(isinstance(name, str) for name in columns)
+    good = good and _are_integers([header.get("seed"), header.get("stream")], 0, MOST_SEED)
+    good = good and _are_integers([header.get("first")], 0, MOST_REALIZATIONS)
+    good = good and _are_integers([header.get("count")], 1, MOST_REALIZATIONS - header["first"])
+    if not good or kind == SUMMARY:
+        return good
+    if kind != RAW or not columns or header.get("packing") not in _TYPES:
+        return False
+    return _are_integers(base, -(2**63), 2**63 - 1) and len(header["base"]) == len(columns)
+
+
+def _are_integers(values: Any, low: int, high: int) -> bool:
+    return isinstance(values, list) and all(type(x) is int and low <= x <= high for x in values)
 
 
 def _identity(header: dict[str, Any], size: int) -> Identity | None:
     """What a record is of; None where its payload is not of the size that its header says."""
-    columns = tuple(header.get("columns") or ())
+    columns = tuple(header["columns"])
     identity = Identity(header["kind"], header["id"], header["seed"], header["stream"], columns)
     if identity.kind == RAW:
         item = np.dtype(header["packing"]).itemsize

@@ -324,7 +324,7 @@ def _earlier_rows(folder: Path, quick: bool) -> list[list[str]] | None:
         kept = json.loads(read_text(folder / _NUMBERS))
         whole = all((folder / f"{name}.svg").is_file() for name in _PICTURES)
         return list(kept["rows"]) if whole and kept["key"] == _key(quick) else None
-    except (OSError, ValueError, TypeError, KeyError):  # not there, or damaged: made anew
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):  # none, or damaged
         return None
 
 
