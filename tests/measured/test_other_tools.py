@@ -98,13 +98,16 @@ def test_each_command_names_the_tool(name, tmp_path, capsys):
         assert name.strip() in message or "\0" in text
 
 
-def test_no_command_is_told_that_reads_it_after_all(tmp_path):
+def test_no_command_is_told_that_reads_it_after_all(tmp_path, capsys):
     """A study that names such a file: `noise import` does not take it either."""
     path = tmp_path / "oslat.txt"
     path.write_text(BEGINNINGS["oslat"][0])
     with pytest.raises(OtherTool, match="a report of oslat") as caught:
         TraceNoise(path)
     assert "jitterfly noise import" not in str(caught.value)
+    message = error_of(capsys, "fit", path)  # which takes tables of a user's own, too
+    assert "a report of oslat" in message
+    assert "header" not in message
 
 
 def test_no_file_that_is_read_is_refused():

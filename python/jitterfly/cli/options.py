@@ -155,7 +155,7 @@ def naming_options(*parameters: str) -> Iterator[None]:
     try:
         yield
     except FormatError as error:
-        raise FormatError(error.file, error.line, _with_options(error.what, ())) from None
+        raise type(error)(error.file, error.line, _with_options(error.what, ())) from None
     except ValueError as error:
         text = _with_options(str(error), parameters)
         if text == str(error):

@@ -29,7 +29,7 @@ from jitterfly.fields import (
 )
 from jitterfly.files import compression, read_whole
 from jitterfly.measured import CollectiveTable, FormatError, PerRankSamples
-from jitterfly.measured.formats import TextFile
+from jitterfly.measured.formats import OtherTool, TextFile
 from jitterfly.measured.load import load_text
 from jitterfly.measured.measurements import parts_of_collective
 from jitterfly.units import LONGEST_SECONDS, parse_seconds, warn_of_long
@@ -334,7 +334,7 @@ def _curve_of_measurement(
     try:
         measured = load_text(TextFile(str(path), content), **given)
     except FormatError as error:
-        if error.line is not None or given:
+        if error.line is not None or given or isinstance(error, OtherTool):
             raise
         if compression(content):
             raise
