@@ -404,3 +404,13 @@ def test_command(tmp_path, capsys):
     assert "nothing to write to openmpi.rules" in captured.err
     assert "nothing known yet" in captured.out or "no winner" in captured.out
     assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["openmpi.rules", "openmpi.json"])
+def test_open_mpi_s_files_say_who_decides_on_several_nodes(tmp_path, name):
+    """Component han has the higher priority there, from version 5 on, and reads no such file."""
+    *_, last = won_by("ring", [4], [1024]).write_tuning(tmp_path / name)
+    head = " ".join(last.read_text().replace("# ", "").split())
+    assert "OMPI_MCA_coll_han_priority=0 OMPI_MCA_coll_tuned_use_dynamic_rules=1" in head
+    assert "On several nodes Open MPI 5 and later take the component han instead" in head
+    assert "coll_han_priority (35) is above coll_tuned_priority (30)" in head

@@ -84,6 +84,23 @@ def by_rank(found, ranks):
     )
 
 
+def test_the_parameters_that_the_file_names_are_there(tmp_path):
+    """And tuned decides with them: han has the lower priority, whatever a site sets otherwise."""
+    (rules, *_) = won_by("ring", [4], [1024]).write_tuning(tmp_path / "a.rules")
+    head = rules.read_text().partition("\n1  # collectives")[0]
+    named = set(re.findall(r"coll_(?:han|tuned)_[a-z_]+", head))
+    assert named == {"coll_han_priority", "coll_tuned_priority", "coll_tuned_use_dynamic_rules",
+                     "coll_tuned_dynamic_rules_filename"}  # fmt: skip
+    settings = dict(re.findall(r"(OMPI_MCA_\w+)=(\S+)", head))
+    assert settings["OMPI_MCA_coll_han_priority"] == "0"
+    info = subprocess.run(["ompi_info", "--all", "--parsable"], env=os.environ | settings,
+                          capture_output=True, text=True, check=True).stdout  # fmt: skip
+    value = dict(re.findall(r":param:(coll_(?:han|tuned)_\w+):value:(.*)", info))
+    assert named <= set(value)
+    assert int(value["coll_han_priority"]) < int(value["coll_tuned_priority"])
+    assert value["coll_tuned_use_dynamic_rules"] == "true"
+
+
 MIRRORED = {("allreduce", "reduce_broadcast"), ("broadcast", "binomial")}
 """Open MPI's binomial tree numbers its ranks by another bit first: the same tree."""
 

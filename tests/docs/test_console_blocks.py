@@ -49,8 +49,10 @@ NOT_EXECUTED = {
         "needs mpicc; test_measured_allreduce.py executes it with fewer samples"
     ),
     "jitterfly run STUDY.toml --workers gpus": "needs a GPU; test_executors.py has the workers",
-    "mpiexec --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename "
-    "$PWD/openmpi.rules ./program": "needs Open MPI, and a program of the reader's",
+    "mpiexec --mca coll_han_priority 0 --mca coll_tuned_use_dynamic_rules 1 "
+    "--mca coll_tuned_dynamic_rules_filename $PWD/openmpi.rules ./program": (
+        "needs Open MPI, and a program of the reader's"
+    ),
     "jitterfly advise --ranks 16,256 --bytes 8,32KiB --network L=1us,o=0.2us,G=0.1ns,gamma=0.05ns "
     "--noise period=1ms,duration=10us --write mpich.json --libmpi "
     "/usr/lib/x86_64-linux-gnu/libmpich.so.12": "needs MPICH; test_advise_tuning_mpich.py has it",

@@ -52,7 +52,7 @@ def check_sizes(question: Question, settings: None) -> None:
 def usage_lines(path: Path) -> list[str]:
     """How to have the library read the file."""
     return [
-        "To use it: OMPI_MCA_coll_tuned_use_dynamic_rules=1 "
+        "To use it: OMPI_MCA_coll_han_priority=0 OMPI_MCA_coll_tuned_use_dynamic_rules=1 "
         f"OMPI_MCA_coll_tuned_dynamic_rules_filename={path.name} mpiexec ..."
     ]
 
@@ -62,6 +62,10 @@ def notes(settings: None) -> list[str]:
     return [
         "A choice holds up to the next ranks and the next message size below; elsewhere the",
         "library chooses.",
+        "These are rules of the component tuned. On several nodes Open MPI 5 and later take the",
+        "component han instead for most collectives, as coll_han_priority (35) is above",
+        "coll_tuned_priority (30): with coll_han_priority=0, as above, tuned decides. In 4.1 han",
+        "has 0 unless a site sets it: see `ompi_info --param coll all --level 9`.",
     ]
 
 
