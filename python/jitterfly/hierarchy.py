@@ -70,8 +70,11 @@ class Hierarchy(Network, kind="hierarchy"):
     shared_card : bool
         Whether the ranks of a node share its network card: of the messages of one step that leave
         a node, or enter it, each has an equal part of the bandwidth (``1 / G``, ``1 / beta``) of
-        its level. Messages of other steps at the same time are not counted. As text it is a key of
-        the outermost level: ``"8: L=300ns,o=100ns; L=1us,o=200ns,G=50GB/s,shared_card=true"``.
+        its level. Messages of other steps at the same time are not counted, so that a card carries
+        up to as many times its bandwidth as steps overlap there, at most as many times as the node
+        has ranks: also on quiet ranks, in trees and linear gathers (docs/model.md, *Limits*). As
+        text it is a key of the outermost level:
+        ``"8: L=300ns,o=100ns; L=1us,o=200ns,G=50GB/s,shared_card=true"``.
 
     Raises
     ------
