@@ -9,7 +9,7 @@ import pytest
 from support.paths import DATA
 
 import jitterfly as jf
-from jitterfly.store.metadata import digest
+from jitterfly.studies.grid import digest
 
 STORE = DATA / "store-0.2"
 
