@@ -65,7 +65,7 @@ def notes(settings: None) -> list[str]:
         "These are rules of the component tuned. On several nodes Open MPI 5 and later take the",
         "component han instead for most collectives, as coll_han_priority (35) is above",
         "coll_tuned_priority (30): with coll_han_priority=0, as above, tuned decides. In 4.1 han",
-        "has 0 unless a site sets it: see `ompi_info --param coll all --level 9`.",
+        "has 0 unless a site sets it; Open MPI's command ompi_info lists both.",
     ]
 
 
