@@ -57,6 +57,7 @@ CALLS = {
     "a trace": "simulate(TRACE)",
     "ranks in one lane": "jf.simulate(case(TWO, algorithm=jf.RingAllreduce()), 1, threads=1)",
     "lanes": "jf.simulate(case(TRACE, algorithm=jf.RingAllreduce()), 64, backend='cpu')",
+    "a team on each realization": "simulate(TWO, 2**21)",
     "a wait": "simulate(RENEWAL, 64, 0, arrival=jf.imbalance.GivenArrival([0] * 63 + [1e6]))",
     "a short walk in each of many cycles": "simulate(RENEWAL, 1024, '0.9s', cycles=10**4)",
     "ready times": "jf.ready_times(case(TWO))",
