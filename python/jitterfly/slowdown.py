@@ -152,7 +152,8 @@ class SlowdownTable(ResultTable):
     def notes(self) -> list[str]:
         """The subtitle of pictures, and what else has to be said about the table."""
         first = self.rows[0]
-        text = [*self.subtitle(), *self._recording_notes()]
+        recorded = self._recording_notes()
+        text = [*self.subtitle(), *recorded]
         drawn = any(random_sources(self.case))
         if not drawn:
             text.append("no noise that acts here is drawn: all realizations are the same")
@@ -167,9 +168,15 @@ class SlowdownTable(ResultTable):
         costless = getattr(self.case.network, "G", None) == 0
         if costless and self.case.message_bytes >= _LARGE:
             text.append("G = 0: messages of any size take as long; give G, the time of a byte")
-        if first.p99.too_small and drawn:
-            least = stats.realizations_needed(0.99, first.p99.confidence)
+        least = stats.realizations_needed(0.99, first.p99.confidence)
+        if first.p99.realizations < least and drawn:
             text.append(f"too few realizations for an interval of p99: it takes {least}")
+        open_ended = [row.ranks for row in self.rows if math.isinf(row.p99.high)]
+        if open_ended and first.p99.realizations >= least and recorded:
+            text.append(
+                f"on {ranks_in_words(open_ended)} p99 has no upper end: fewer than "
+                f"{stats.ENOUGH_EVENTS} detours of the recording are as long"
+            )
         late = [row.ranks for row in self.rows
                 if all(begins_after(one, row.noise_free) for one in self.case.noise)]  # fmt: skip
         if late:
@@ -294,9 +301,8 @@ def slowdown(
     resamples : int
         Where recordings are replayed: under so many others, made of stretches of them
         (`TraceNoise`: `resample`), all is simulated again, each with a fifth of the realizations.
-        By how much these differ, the intervals are wider; that of p99 is still too narrow where the
-        recording is short (docs/statistics.md). From 5; 20 are usual. 0: the intervals are those of
-        the recordings as they are.
+        Where they differ by more than the recording's detours tell (docs/statistics.md), intervals
+        are wider. From 5; 20 are usual. 0: none.
 
     Returns
     -------

@@ -55,6 +55,8 @@ def test_slowdown_in_table_csv_json_and_picture(both, capsys):
         assert is_wider(mine.mean, alone.mean, mine.noise_free)
         assert is_wider(mine.slowdown, alone.slowdown, 1.0)
         assert mine.p99.high == math.inf > alone.p99.high
+    assert any("16, 64 ranks p99 has no upper end" in note for note in one.notes())
+    assert not any("too few realizations" in note for note in one.notes())
     assert f"[{one.rows[1].slowdown.low:.3g}, {one.rows[1].slowdown.high:.3g}]" in one.lines()[2]
     rows = list(csv.DictReader(one.to_csv().splitlines()))
     assert float(rows[1]["slowdown_high"]) == one.rows[1].slowdown.high

@@ -558,7 +558,10 @@ def cells_table(advice: Advice, width: int | None = None) -> list[str]:
         ))  # fmt: skip
     text = _aligned(rows, width, _LEFT_OUT_FIRST)
     if any(cell.ranking and _has_no_end(cell.ranking[0].value) for cell in advice.cells):
-        text.append("  ?]: no upper end is known: too few realizations met noise")
+        why = "too few realizations met noise"
+        if advice.cells[-1].recordings:
+            why += ", or too few detours were recorded"
+        text.append(f"  ?]: no upper end is known: {why}")
     if any(cell.outcome == OPEN for cell in advice.cells):
         text.append("  ?: no winner; the first of these has the smallest "
                     f"{advice.question.statistic} so far")  # fmt: skip

@@ -84,7 +84,7 @@ def add_parser(commands: Any) -> None:
     )
     add("--realizations", metavar="N", help="for each number of ranks (default 2,000)")
     add("--resamples", metavar="N", help="under a recording: also under so many others, made of "
-        "stretches of it; intervals allow for what another one would hold (usual: 20; default 0)",
+        "stretches of it, which may make intervals wider (usual: 20; default 0)",
         )  # fmt: skip
     add("--seed", metavar="N", default="0", help="default 0")
     add_backend(parser)

@@ -10,8 +10,8 @@ deviation s alone, about the inverse root of the number of detours that decide (
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from ..stats.critical_values import student_t
 from ..units import TICKS_PER_SECOND
 
 Floats = npt.NDArray[np.float64]
+_T = TypeVar("_T")
 
 UNSEEN = 3.0
 """How many detours may be expected where a recording has none, with 95 % (the rule of three)."""
@@ -90,7 +91,14 @@ class RecordedDelays:
         ]
         self.parts = parts
         self.cycles = cycles
+        self._known: dict[tuple[object, ...], Any] = {}  # every estimate of a case asks
         self._make_distribution()
+
+    def _once(self, key: tuple[object, ...], make: Callable[[], _T]) -> _T:
+        if key not in self._known:
+            self._known[key] = make()
+        found: _T = self._known[key]
+        return found
 
     def _make_distribution(self) -> None:
         """Make G(x) = P(delay <= x), linear between `x`: values `at` each and `before` it."""
@@ -125,7 +133,7 @@ class RecordedDelays:
 
     def longest_of(self, ranks: float) -> float:
         """Return the mean of the longest delay of so many ranks in one cycle, seconds."""
-        return float(self.x[-1] - self._powers(ranks).sum())
+        return self._once(("longest", ranks), lambda: float(self.x[-1] - self._powers(ranks).sum()))
 
     def quantile_of(self, share: float, ranks: float) -> float:
         """Return a quantile of the longest delay of so many ranks in one cycle, seconds."""
@@ -142,6 +150,18 @@ class RecordedDelays:
         Where all realizations meet a detour in that phase, their rate still tells how often another
         one holds up the messages that follow.
         """
+        events, *rates = self._once(
+            ("mean", ranks, confidence), lambda: self._rates_of_mean(ranks, confidence)
+        )
+        stages = (self, *others)
+        parts = [sum(one.longest_of(ranks) for one in stages)]
+        for rate in rates:
+            factor = math.exp(min(max(rate, -_MOST_RATE), _MOST_RATE))
+            parts.append(abs(sum(one.longest_of(ranks * factor) for one in stages) - parts[0]))
+        return SamplingError(events, *(self.cycles * one for one in parts))
+
+    def _rates_of_mean(self, ranks: float, confidence: float) -> tuple[float, float, float]:
+        """Return the detours that decide, and ln r at both ends of its interval."""
         reach = student_t(confidence, _BLOCKS - 1)
         # Where every realization meets the longest detours, a change of their rate changes nothing:
         # fewer ranks tell on which of them it rests.
@@ -152,16 +172,8 @@ class RecordedDelays:
         # More of them make it rest on rarer ones.
         more = fewer * math.exp(min(reach * error, _MOST_RATE))
         events_of_more, error_of_more, unseen_of_more = self._rate_error(self._deciding(more)[1])
-        rates = (
-            -reach * error,
-            math.hypot(reach * max(error, error_of_more), max(unseen, unseen_of_more)),
-        )
-        stages = (self, *others)
-        parts = [sum(one.longest_of(ranks) for one in stages)]
-        for rate in rates:
-            factor = math.exp(min(max(rate, -_MOST_RATE), _MOST_RATE))
-            parts.append(abs(sum(one.longest_of(ranks * factor) for one in stages) - parts[0]))
-        return SamplingError(min(events, events_of_more), *(self.cycles * one for one in parts))
+        up = math.hypot(reach * max(error, error_of_more), max(unseen, unseen_of_more))
+        return min(events, events_of_more), -reach * error, up
 
     def quantile_error(self, share: float, ranks: float, confidence: float) -> SamplingError:
         """Return the error of a quantile of the last rank: of the longest delay in all cycles.
@@ -170,8 +182,13 @@ class RecordedDelays:
         sure, and may lie beyond a gap between short and long detours. Where fewer than
         `ENOUGH_EVENTS` detours are as long as one of these, there is no upper end.
         """
+        return self._once(
+            ("quantile", share, ranks, confidence),
+            lambda: self._find_quantile_error(share, ranks * self.cycles, confidence),
+        )
+
+    def _find_quantile_error(self, share: float, ranks: float, confidence: float) -> SamplingError:
         reach = student_t(confidence, _BLOCKS - 1)
-        ranks *= self.cycles
         value = self.quantile_of(share, ranks)
         events, error, _ = self._rate_error(self._above(value))
         low = self.quantile_of(share, ranks * math.exp(-min(reach * error, _MOST_RATE)))

@@ -390,7 +390,7 @@ class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
         return 2 * max(trace.length for trace in self.replayed())
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)  # each is some times as large as the recording
 def _recorded_delays(noise: TraceNoise, work: float, cycles: int) -> RecordedDelays:
     return RecordedDelays(noise.replayed(), work, cycles)
 
