@@ -147,7 +147,7 @@ def csv_field(value: Any) -> Any:
 
 
 def text_of_csv_field(text: str) -> str:
-    """What `csv_field` made `text` of."""
+    """The text of which `csv_field` made `text`."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text, 1) else text
 
 
