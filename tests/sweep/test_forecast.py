@@ -1,14 +1,18 @@
 """Forecast of a study's cost (`--dry-run`): time, memory, files."""
 
 import re
+import subprocess
+import sys
 import time
 
 import pytest
 from support import sweep_cases
+from support.scale import full_scale
 from support.small_store import STUDY
 
 from jitterfly import cli
 from jitterfly.sweep import Shard, run
+from jitterfly.sweep import forecast as sweep_forecast
 from jitterfly.sweep.forecast import _Trial, forecast
 
 PLAIN = STUDY.replace("min = 50, max = 200", "max = 200")
@@ -83,6 +87,21 @@ def test_work_and_files_are_those_of_the_run(tmp_path):
     assert forecast(study, shard).cells == len(shard)
 
 
+def test_the_disk_is_that_of_the_run_however_slow_the_second_try_is(monkeypatch):
+    """It stores fewer realizations of a cell than there are of the first one."""
+    study = sweep_cases.study(sweep_cases.PLAIN)
+    expected = forecast(study).disk.high
+    seconds = iter([0.001] * 2 + [100.0] * 100)
+    run_seconds = sweep_forecast._run_seconds
+
+    def slower(*args):
+        run_seconds(*args)
+        return next(seconds)
+
+    monkeypatch.setattr(sweep_forecast, "_run_seconds", slower)
+    assert forecast(study).disk.high < 2 * expected
+
+
 def test_a_study_of_cells_too_large_to_be_tried(monkeypatch):
     monkeypatch.setattr("jitterfly.sweep.forecast._MOST_WORK", 1)
     found = forecast(sweep_cases.study(sweep_cases.PLAIN))
@@ -101,6 +120,59 @@ def test_the_largest_cell_is_tried_however_slow_the_first_is(monkeypatch):
     work = [cell.work for cell in study.cells()]
     assert tried[1:] == [min(work), max(work)]
     assert (found.tried, found.rate) == (2, max(work))
+
+
+STUDY_OF_MEMORY = """
+name = "memory"
+realizations = {{ max = {most} }}
+
+[case]
+network = {{ kind = "loggops", L = "1us", o = "200ns" }}
+noise = [{{ kind = "periodic", period = "100us", duration = "5us" }}]
+cycles = {cycles}
+compute_time = "10us"
+
+[axes.ranks]
+values = {ranks}
+
+[observables.x]
+kind = "completion"
+"""
+PEAK = """
+import resource, sys
+from pathlib import Path
+from jitterfly.cli.run import run_study
+from jitterfly.studies import load_study
+from jitterfly.sweep.forecast import forecast
+study = load_study(sys.argv[1])
+if sys.argv[2] == "forecast":
+    print(forecast(study).memory)
+else:
+    run_study(study, Path("out"))
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+@pytest.mark.parametrize(
+    ("cycles", "ranks", "most"),
+    [
+        (100, "[2, 3, 4, 5]", 80_000),  # 64 MB of samples in each cell
+        full_scale(20, "[2, 3, 4, 5]", 400_000),
+        full_scale(1, "[2]", 4_000_000),
+        (1, "[4]", 1000),
+    ],
+)
+def test_the_memory_is_that_of_the_run(tmp_path, cycles, ranks, most):
+    """Within a quarter, of processes of their own."""
+    text = STUDY_OF_MEMORY.format(cycles=cycles, ranks=ranks, most=most)
+    (tmp_path / "memory.toml").write_text(text, encoding="utf-8")
+
+    def peak(what):
+        command = [sys.executable, "-c", PEAK, "memory.toml", what]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return float(done.stdout.split()[-1])
+
+    assert peak("forecast") == pytest.approx(peak("run"), rel=0.25)
 
 
 @pytest.mark.timing

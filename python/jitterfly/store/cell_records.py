@@ -67,7 +67,7 @@ class RecentSamples:
                 del self._parts[cell]
 
 
-_MOST_EARLY = 64  # columns of which all products are made before anybody asks
+MOST_EARLY = 64  # columns of which all products are made before anybody asks
 _UNSAFE = re.compile(r"[^A-Za-z0-9=._^-]+")
 
 
@@ -144,7 +144,7 @@ class CellRecords:
             piece = ticks.parts[0] if len(ticks.parts) == 1 else Piece(values)
             self.recent.add(self.cell.index, first, piece)
             writer = self.files.writer
-            if writer.is_on and values.nbytes >= SMALL and len(ticks.columns) <= _MOST_EARLY:
+            if writer.is_on and values.nbytes >= SMALL and len(ticks.columns) <= MOST_EARLY:
                 piece.prepare(writer.later)
         if summary is not None:
             self.summaries.append_summary(first, count, summary.to_bytes())

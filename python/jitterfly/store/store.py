@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 8  # runs, of those below a directory
 # Data of cells that stay in memory: how many, and bytes of their samples. What is computed of them
 # early is as much again.
-_MOST_DATA, _MOST_DATA_BYTES = 16, 2**27
+_MOST_DATA, MOST_DATA_BYTES = 16, 2**27
 # Numbers stay longer than the samples that they were computed of: tables, pictures and claims ask
 # for the same ones, one after the other.
 _MOST_COMPUTED_BYTES = 2**26
@@ -238,7 +238,7 @@ class Store:
     def _is_too_much(self) -> bool:
         """Whether more data are in memory than there shall be."""
         size = sum(data.nbytes for data in self._data.values())
-        return size > _MOST_DATA_BYTES or len(self._data) > _MOST_DATA
+        return size > MOST_DATA_BYTES or len(self._data) > _MOST_DATA
 
     def families(self, cell: Cell) -> Mapping[str, Any]:
         """Of a cell, by name."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import resource
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,9 @@ from ..observables import STATISTICS, CellData, Observed
 from ..program import engine_memory
 from ..progress import timed_phase
 from ..store import Store
+from ..store.cell_records import MOST_EARLY
 from ..store.record_files import MOST_OWN_FILES
+from ..store.store import MOST_DATA_BYTES
 from ..studies import Cell, Study
 from .batches import Batch, run_batch
 
@@ -30,6 +34,7 @@ _GROWS = 2.0  # times the seconds of a look at one realization; below it more ta
 _MOST_WORK = 5e8  # a cell with more of them in one realization is not tried
 _RECORD, _ROW = 400, 150  # bytes of a record beside its samples, of a statistic in all files
 _SHARED = 256  # files of records, where cells share them
+_PICTURE = 48 * 2.0**20  # bytes of the modules that a table and a picture take
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,7 @@ def forecast(
         A cell can not be run, such as for want of memory.
     """
     cells = study.cells() if cells is None else cells
+    now = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0  # before the tries take more
     with (
         timed_phase("trying a few cells"),
         tempfile.TemporaryDirectory(prefix="jitterfly-") as folder,
@@ -156,7 +162,7 @@ def forecast(
         len(tries),
         disk,
         records if records <= MOST_OWN_FILES else _SHARED,
-        _memory(cells, threads),
+        now + _memory(cells, threads),
     )
 
 
@@ -197,7 +203,10 @@ def _run_trial(store: Store, cell: Cell, backend: str, threads: int | None) -> _
     fixed, slope = fixed + few_looked, more / (many * cell.work)
     files = store.records(cell).samples
     packed = sum(entry.size for file in files for entry in file.entries)
-    return _Trial(float(cell.work), fixed, slope, packed / ((1 + many) * len(cell.columns)))
+    # All that are there: the very first try of this cell may have stored more.
+    samples = sum((entry.end - entry.first) * len(file.identity.columns)
+                  for file in files for entry in file.entries)  # fmt: skip
+    return _Trial(float(cell.work), fixed, slope, packed / samples)
 
 
 def _run_seconds(
@@ -230,14 +239,23 @@ def _statistics(study: Study) -> list[str]:
 
 
 def _memory(cells: Sequence[Cell], threads: int | None) -> float:
-    """The memory of this process now, and of the largest cell's realizations and samples."""
-    now = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
+    """Bytes that a run adds: modules, realizations in flight, and samples of cells.
+
+    Samples of several cells stay in memory, and what is made of them early beside half of them: so
+    much was measured. Those of a cell that is written are packed, and for a statistic of a large
+    cell there are copies of a column: ticks, values, values in order.
+    """
     if not cells:
-        return now
+        return 0.0
+    drawn = "matplotlib" not in sys.modules and find_spec("matplotlib") is not None
+    modules = _PICTURE * drawn
     largest = max(cells, key=lambda cell: cell.work)
     flight = max(
         engine_memory(variant.case, largest.limit, int(threads or 0))
         for variant in largest.variants
     )
-    samples = max(8.0 * min(c.limit, c.raw_limit) * len(c.columns) for c in cells)
-    return now + flight + 3 * samples  # packed, and what is made of them, beside
+    columns = [8.0 * min(cell.limit, cell.raw_limit) for cell in cells]
+    sizes = [size * len(cell.columns) for size, cell in zip(columns, cells, strict=True)]
+    held = min(sum(sizes), MOST_DATA_BYTES + max(sizes))
+    early = min(len(cell.columns) for cell in cells) <= MOST_EARLY
+    return modules + flight + (1.5 if early else 1.0) * held + max(sizes) / 2 + 3 * max(columns)
