@@ -161,7 +161,7 @@ FLOORS = (
     ("estimates and intervals", "stats optional_packages result_table"),
     ("the engine, as Python calls it", "backends info"),
     ("values and files", "fields extensions units syntax files memory progress launchers "
-     "lazy_special interrupts_while_loading"),
+     "lazy_special interrupts_while_loading version"),
 )  # fmt: skip
 
 

@@ -15,150 +15,153 @@
 from . import interrupts_while_loading  # noqa: F401  (it acts before all that takes time to import)
 
 # isort: split
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import algorithms, congestion, distributions, imbalance, noise, stats, theory
-from .advice import Advice, advise
-from .algorithms import *  # noqa: F403
-from .backends import BackendError, UnusedGPUWarning
-from .case import (
-    Case,
-    IneffectiveNoiseWarning,
-    IneffectiveSpeedWarning,
-    ScarceRecordingWarning,
-    UnusedCostWarning,
-)
-from .compare_measured import Agreement, compare_measured
-from .distributions import *  # noqa: F403
-from .explain import Explanation, explain
-from .hierarchy import Hierarchy
-from .info import __version__, info
-from .network import Hockney, LogGOPS, Network
-from .noise import *  # noqa: F403
-from .noise_limit import NoiseLimitTable, noise_limit
-from .observables import (
-    Completion,
-    CycleGain,
-    CycleSlowdown,
-    CycleTime,
-    Gain,
-    OptimalT,
-    Overhead,
-    Recovery,
-    SinceArrival,
-    Slowdown,
-    Target,
-)
-from .results.compare import Comparison, compare
-from .schedule import (
-    CriticalPath,
-    Schedule,
-    ScheduleBuilder,
-    ScheduleCase,
-    ScheduleExplanation,
-    ScheduleResult,
-    ShortReceiveWarning,
-    explain_schedule,
-    simulate_schedule,
-)
-from .simulate import Result, noise_intervals, ready_times, simulate
-from .slowdown import SlowdownTable, slowdown
-from .store import Store, export, merge
-from .studies import Axis, RealizationBudget, Study, load_study
-from .sweep import run as run_study
-from .units import LongTimeWarning, SmallFactorWarning, Time
-
 if TYPE_CHECKING:
-    from . import measured, plots
+    from . import algorithms as algorithms
+    from . import congestion as congestion
+    from . import distributions as distributions
+    from . import imbalance as imbalance
+    from . import measured as measured
+    from . import noise as noise
+    from . import plots as plots
+    from . import stats as stats
+    from . import theory as theory
+    from .advice import Advice as Advice
+    from .advice import advise as advise
+    from .algorithms import *  # noqa: F403
+    from .backends import BackendError as BackendError
+    from .backends import UnusedGPUWarning as UnusedGPUWarning
+    from .case import Case as Case
+    from .case import IneffectiveNoiseWarning as IneffectiveNoiseWarning
+    from .case import IneffectiveSpeedWarning as IneffectiveSpeedWarning
+    from .case import ScarceRecordingWarning as ScarceRecordingWarning
+    from .case import UnusedCostWarning as UnusedCostWarning
+    from .compare_measured import Agreement as Agreement
+    from .compare_measured import compare_measured as compare_measured
+    from .distributions import *  # noqa: F403
+    from .explain import Explanation as Explanation
+    from .explain import explain as explain
+    from .hierarchy import Hierarchy as Hierarchy
+    from .info import info as info
+    from .network import Hockney as Hockney
+    from .network import LogGOPS as LogGOPS
+    from .network import Network as Network
+    from .noise import *  # noqa: F403
+    from .noise_limit import NoiseLimitTable as NoiseLimitTable
+    from .noise_limit import noise_limit as noise_limit
+    from .observables import Completion as Completion
+    from .observables import CycleGain as CycleGain
+    from .observables import CycleSlowdown as CycleSlowdown
+    from .observables import CycleTime as CycleTime
+    from .observables import Gain as Gain
+    from .observables import OptimalT as OptimalT
+    from .observables import Overhead as Overhead
+    from .observables import Recovery as Recovery
+    from .observables import SinceArrival as SinceArrival
+    from .observables import Slowdown as Slowdown
+    from .observables import Target as Target
+    from .results.compare import Comparison as Comparison
+    from .results.compare import compare as compare
+    from .schedule import CriticalPath as CriticalPath
+    from .schedule import Schedule as Schedule
+    from .schedule import ScheduleBuilder as ScheduleBuilder
+    from .schedule import ScheduleCase as ScheduleCase
+    from .schedule import ScheduleExplanation as ScheduleExplanation
+    from .schedule import ScheduleResult as ScheduleResult
+    from .schedule import ShortReceiveWarning as ShortReceiveWarning
+    from .schedule import explain_schedule as explain_schedule
+    from .schedule import simulate_schedule as simulate_schedule
+    from .simulate import Result as Result
+    from .simulate import noise_intervals as noise_intervals
+    from .simulate import ready_times as ready_times
+    from .simulate import simulate as simulate
+    from .slowdown import SlowdownTable as SlowdownTable
+    from .slowdown import slowdown as slowdown
+    from .store import Store as Store
+    from .store import export as export
+    from .store import merge as merge
+    from .studies import Axis as Axis
+    from .studies import RealizationBudget as RealizationBudget
+    from .studies import Study as Study
+    from .studies import load_study as load_study
+    from .sweep import run as run_study  # noqa: F401
+    from .units import LongTimeWarning as LongTimeWarning
+    from .units import SmallFactorWarning as SmallFactorWarning
+    from .units import Time as Time
+    from .version import __version__ as __version__
 
-__all__ = [
-    "Advice",
-    "Agreement",
-    "Axis",
-    "BackendError",
-    "Case",
-    "Comparison",
-    "Completion",
-    "CriticalPath",
-    "CycleGain",
-    "CycleSlowdown",
-    "CycleTime",
-    "Explanation",
-    "Gain",
-    "Hierarchy",
-    "Hockney",
-    "IneffectiveNoiseWarning",
-    "IneffectiveSpeedWarning",
-    "LogGOPS",
-    "LongTimeWarning",
-    "Network",
-    "NoiseLimitTable",
-    "OptimalT",
-    "Overhead",
-    "RealizationBudget",
-    "Recovery",
-    "Result",
-    "ScarceRecordingWarning",
-    "Schedule",
-    "ScheduleBuilder",
-    "ScheduleCase",
-    "ScheduleExplanation",
-    "ScheduleResult",
-    "ShortReceiveWarning",
-    "SinceArrival",
-    "Slowdown",
-    "SlowdownTable",
-    "SmallFactorWarning",
-    "Store",
-    "Study",
-    "Target",
-    "Time",
-    "UnusedCostWarning",
-    "UnusedGPUWarning",
-    "__version__",
-    "advise",
-    "algorithms",
-    "compare",
-    "compare_measured",
-    "congestion",
-    "distributions",
-    "explain",
-    "explain_schedule",
-    "export",
-    "imbalance",
-    "info",
-    "load_study",
-    "measured",
-    "merge",
-    "noise",
-    "noise_intervals",
-    "noise_limit",
-    "plots",
-    "ready_times",
-    "run_study",
-    "simulate",
-    "simulate_schedule",
-    "slowdown",
-    "stats",
+_NAMESPACES = (
+    "algorithms", "congestion", "distributions", "imbalance", "measured", "noise", "plots", "stats",
     "theory",
-]
+)  # fmt: skip
+# All of their names stand here, too: a new one is a module in its package and a line there.
+_WHOLE = ("algorithms", "distributions", "noise")
+# The names of other modules that stand here.
+_NAMES = {
+    "advice": "Advice advise",
+    "backends": "BackendError UnusedGPUWarning",
+    "case": "Case IneffectiveNoiseWarning IneffectiveSpeedWarning ScarceRecordingWarning"
+    " UnusedCostWarning",
+    "compare_measured": "Agreement compare_measured",
+    "explain": "Explanation explain",
+    "hierarchy": "Hierarchy",
+    "info": "info",
+    "network": "Hockney LogGOPS Network",
+    "noise_limit": "NoiseLimitTable noise_limit",
+    "observables": "Completion CycleGain CycleSlowdown CycleTime Gain OptimalT Overhead Recovery"
+    " SinceArrival Slowdown Target",
+    "results.compare": "Comparison compare",
+    "schedule": "CriticalPath Schedule ScheduleBuilder ScheduleCase ScheduleExplanation"
+    " ScheduleResult ShortReceiveWarning explain_schedule simulate_schedule",
+    "simulate": "Result noise_intervals ready_times simulate",
+    "slowdown": "SlowdownTable slowdown",
+    "store": "Store export merge",
+    "studies": "Axis RealizationBudget Study load_study",
+    "sweep": "run_study",
+    "units": "LongTimeWarning SmallFactorWarning Time",
+    "version": "__version__",
+}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
+_RENAMED = {"run_study": "run"}
 
-# A new one is a module in its package and a line there.
-__all__ += algorithms.__all__
-__all__ += distributions.__all__
-__all__ += noise.__all__
 
-_LOADED_WHEN_ASKED_FOR = ("measured", "plots")
+class _Face(ModuleType):
+    """The package, which loads what is asked for when it is asked for: all takes half a second."""
 
-
-if not TYPE_CHECKING:  # which would know every name else
-
-    def __getattr__(name: str) -> Any:
-        if name in _LOADED_WHEN_ASKED_FOR:
+    def __getattr__(self, name: str) -> Any:
+        if name in _NAMESPACES:
             return import_module(f".{name}", __name__)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        if name == "__all__":
+            return [*_MODULE_OF, *_NAMESPACES, *(each for one in _WHOLE for each in _names_of(one))]
+        module = _MODULE_OF.get(name)
+        if module is None and name[:1].isupper():  # a class; modules of the package are not asked
+            module = next((one for one in _WHOLE if name in _names_of(one)), None)
+        if module is None:
+            raise AttributeError(
+                f"module {__name__!r} has no attribute {name!r}", name=name, obj=self
+            )
+        value = getattr(import_module(f".{module}", __name__), _RENAMED.get(name, name))
+        vars(self)[name] = value
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # A module that is loaded becomes an attribute of its package. `jf.slowdown` is the
+        # function, not the module of that name.
+        if not (name in _MODULE_OF and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted(self.__getattr__("__all__"))
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+def _names_of(package: str) -> list[str]:
+    """Return the public names of a package, which is loaded for it."""
+    names: list[str] = import_module(f".{package}", __name__).__all__
+    return names
+
+
+sys.modules[__name__].__class__ = _Face

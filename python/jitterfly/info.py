@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,7 @@ import numpy as np
 from . import backends
 from .backends import core
 from .memory import available_bytes, show_bytes
-
-try:
-    __version__ = version("jitterfly")
-except PackageNotFoundError:  # used from a source tree
-    __version__ = "0+source"
+from .version import __version__
 
 
 def info() -> dict[str, Any]:

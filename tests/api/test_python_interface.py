@@ -51,6 +51,22 @@ def results(tmp_path_factory):
 KINDS = ["Result", "Store", "Advice", "Fit", "Budget", "CongestionResult"]
 
 
+def test_an_import_loads_nothing_else():
+    code = "import sys, jitterfly; print('numpy' in sys.modules, len(jitterfly.__all__))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", str(len(dir(jf)))]
+
+
+def test_a_function_stays_one_when_its_module_is_loaded():
+    code = (
+        "import jitterfly as jf, jitterfly.slowdown, jitterfly.simulate, jitterfly.explain\n"
+        "from jitterfly import *\n"
+        "print(all(map(callable, (jf.slowdown, jf.simulate, jf.explain, slowdown, advise))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
 def test_dir_has_what_is_public_only():
     assert dir(jf) == sorted(jf.__all__)
     assert dir(jf.imbalance) == sorted(jf.imbalance.__all__)

@@ -13,7 +13,7 @@ PROGRAM = """
 import atexit, os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the shell put us behind
 name, number, times = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-sys.argv = ["/somewhere/jitterfly", "--version"]
+sys.argv = ["/somewhere/jitterfly", "info"]
 
 class Press:
     def find_spec(self, module, *_):
@@ -80,7 +80,7 @@ def test_a_program_that_imports_the_package_is_left_alone(name):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["-m", "jitterfly", "--version"], (130, "jitterfly: stopped\n")),
+        (["-m", "jitterfly", "info"], (130, "jitterfly: stopped\n")),
         (["-m", "mpi4py", "-m", "jitterfly"], "KeyboardInterrupt\n"),
     ],
 )
@@ -97,7 +97,7 @@ def test_as_a_module(words, expected, tmp_path, monkeypatch):
     )
     (tmp_path / "mpi4py").mkdir()
     (tmp_path / "mpi4py" / "__init__.py").write_text("")
-    (tmp_path / "mpi4py" / "__main__.py").write_text("import jitterfly\n")
+    (tmp_path / "mpi4py" / "__main__.py").write_text("import jitterfly.fields\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
     if isinstance(expected, tuple):

@@ -19,7 +19,7 @@ ROOT = Path(jitterfly.__file__).parent
 # From the lowest on; what stands later may import what stands before it. The face, `jitterfly`
 # itself, is above all but the command line.
 ORDER = """
-interrupts_while_loading
+interrupts_while_loading version
 fields extensions units launchers files memory progress lazy_special steps syntax
 backends info
 stats optional_packages result_table measured find_noise_files imbalance network hierarchy

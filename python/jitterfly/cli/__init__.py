@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Sequence
 
-from .signals import Stopping
 from .streams import StandardStreams
 
 
@@ -17,8 +16,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed and the others were finished, `merge` or `export` found cells unfinished, a recording is
     not to be trusted.
     """
+    if list(sys.argv[1:] if arguments is None else arguments) == ["--version"]:
+        return _print_version()
+    from .signals import Stopping
+
     with Stopping(with_process=arguments is None) as stopping, StandardStreams() as streams:
         return streams.code(stopping.code(_run(arguments)))
+
+
+def _print_version() -> int:
+    """Print the version, without loading what it takes to run a command: that is half a second."""
+    from ..version import __version__
+
+    with StandardStreams() as streams:
+        print(f"jitterfly {__version__}")
+        return streams.code(0)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

@@ -28,8 +28,8 @@ import numpy as np
 
 from ..fields import counted, shorten
 from ..files import check_output, make_directory, read_whole, write_together
-from ..info import __version__
 from ..progress import Phases
+from ..version import __version__
 from .streams import Nowhere
 
 _PLAIN_LETTERS = {"±": "+-", "–": "-", "…": "...", "µ": "u", "μ": "u", "×": "x"}

@@ -9,8 +9,8 @@ from typing import Any
 
 from .. import extensions
 from ..fields import did_you_mean
-from ..info import __version__
 from ..syntax import HELP
+from ..version import __version__
 from . import (
     advise,
     bench,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..fields import first_few
-from ..info import __version__
+from ..version import __version__
 from .measurements import Detours, Measured
 
 _SHOWN = 3  # names of nodes in a note that several have

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from .. import launchers
 from ..backends import core
 from ..fields import check_integer, counted, show_number
-from ..info import __version__
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds
+from ..version import __version__
 from . import host
 from .measurements import LOAD_NOTE, Detours, Measured
 

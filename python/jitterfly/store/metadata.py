@@ -21,7 +21,6 @@ from ..case import AnyCase, own_parts
 from ..fields import MOST_SEED, counted, is_real_number, shorten
 from ..files import read_text, read_whole, write_whole
 from ..find_noise_files import COPIES, STORED_STUDY, copy_name, files_from, files_of
-from ..info import __version__
 from ..observables import Target
 from ..studies import (
     STREAM_VERSION,
@@ -33,6 +32,7 @@ from ..studies import (
 )
 from ..studies.case_fields import get_path, leaves
 from ..studies.toml import read_toml
+from ..version import __version__
 
 FORMAT = 2
 SHARED_FORMAT = 3  # cells share files of records, which programs that know format 2 do not find

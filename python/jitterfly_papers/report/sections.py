@@ -12,7 +12,7 @@ import numpy as np
 
 from jitterfly.fields import grouped
 from jitterfly.files import read_text, write_whole
-from jitterfly.info import __version__, info
+from jitterfly.info import info
 from jitterfly.plots import draw
 from jitterfly.progress import show_duration
 from jitterfly.results import CellResults, Results
@@ -22,6 +22,7 @@ from jitterfly.results.main_numbers import RUNS, MainNumbers
 from jitterfly.results.tables import SELECTION
 from jitterfly.results.text_table import interval, show_number, show_ranks
 from jitterfly.units import show_seconds
+from jitterfly.version import __version__
 
 from ..claims import judge
 from ..figures import FewRunMeans, few_runs, published_figures

@@ -17,7 +17,6 @@ from jitterfly import theory
 from jitterfly.case import Case
 from jitterfly.distributions import Bernoulli, Distribution, Exponential, Pareto
 from jitterfly.files import read_text, write_whole
-from jitterfly.info import __version__
 from jitterfly.network import Hockney, LogGOPS
 from jitterfly.noise import PeriodicNoise, StepNoise
 from jitterfly.plots import draw
@@ -25,6 +24,7 @@ from jitterfly.progress import Tell
 from jitterfly.simulate import simulate
 from jitterfly.stats import Estimate, mean
 from jitterfly.units import show_seconds
+from jitterfly.version import __version__
 
 from .html_page import page
 from .report_content import Facts, Picture, Report, Section, Table

@@ -35,7 +35,7 @@ from ...algorithms.algorithm import COLLECTIVES
 from ...algorithms.candidates import known
 from ...fields import check_choice
 from ...files import check_replaceable, write_together
-from ...info import __version__
+from ...version import __version__
 from ..question import Question
 from . import mpich_json, nccl_csv, openmpi_json, openmpi_rules
 from .table import LEAST_CHOICE, Decided, TuningChoice, TuningTable
