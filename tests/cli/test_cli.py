@@ -203,7 +203,7 @@ def test_compare(study, tmp_path, capsys):
     assert repr(compared) == "Comparison(3 rows: A wins 2, B wins 0)"
     table = compared.to_pandas()
     assert (table.mean_a < table.mean_b).all()
-    assert table.winner.tolist() == ["no winner", "A", "A"]
+    assert table.winner.fillna("").tolist() == ["", "A", "A"]
     with pytest.raises(ValueError, match="no variant 'x'"):
         jf.compare((jf.Store.open(a), "x"), b)
     assert "no variant 'x'" in error_of(capsys, "compare", f"{a}:x", b)
