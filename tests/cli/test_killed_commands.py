@@ -20,6 +20,17 @@ ADVISE = (
     "--candidates=ring,recursive_doubling", "--seconds=20s", "--realizations",
 )  # fmt: skip
 CURVE = "ranks,latency_us\n2,3.9\n4,8.1\n8,12.2\n16,16.0\n32,20.1\n"
+CASE = """
+name = "ring"
+realizations = { max = 9 }
+[case]
+ranks = 4
+algorithm = { kind = "ring_allreduce" }
+network = { kind = "hockney", alpha = "100ns", beta = 1e-9, gamma = 1e-8 }
+noise = [{ kind = "periodic", period = "100us", duration = "10us" }]
+[observables]
+completion = { kind = "completion" }
+"""
 BUDGET = ("budget", "--ranks=16", "--step=1us", "--delay=10us", "--precision=0.2", "--out=out")
 # The command, what ran before it in the same folder, and what another one of the folder asks.
 COMMANDS = {
@@ -35,7 +46,7 @@ COMMANDS = {
     "export zarr": (("export", "out", "out.zarr"), [("run", "small.toml", "--out=out")], ()),
     "export nc": (("export", "out", "out.nc"), [("run", "small.toml", "--out=out")], ()),
     "noise import": (("noise", "import", "x.csv", "--length=1s", "--out=x.noise"), (), ()),
-    "export-goal": (("export-goal", "small.toml", "--at", "ranks=4", "--out=x.goal"), (), ()),
+    "export-goal": (("export-goal", "case.toml", "--out=x.goal"), (), ()),
 }  # fmt: skip
 AT_SMALL_SCALE = ("slowdown", "advise")
 OF_ONE_ANSWER = ("slowdown", "budget", "fit")  # `advise` says how long it took
@@ -46,6 +57,7 @@ def folder(tmp_path):
     made = tmp_path / "begin"
     made.mkdir()
     (made / "small.toml").write_text(STUDY)
+    (made / "case.toml").write_text(CASE)
     (made / "curve.csv").write_text(CURVE)
     (made / "x.csv").write_text("start_s,duration_s\n0.1,0.001\n0.5,0.002\n")
     return made
