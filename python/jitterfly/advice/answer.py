@@ -86,7 +86,7 @@ _LARGEST_SHORT = 1e4  # from which on four digits would need an exponent
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Advice(ResultTable):
-    """What `advise` found.
+    """The answer of `advise`.
 
     Attributes
     ----------
@@ -267,7 +267,7 @@ class Advice(ResultTable):
         return write_tuning(path, [self], library, libmpi=libmpi, protocol=protocol)
 
     def title(self) -> str:
-        """What was asked."""
+        """Return the question that was asked."""
         question = self.question
         ranks = f"{question.ranks[0]:,}"
         if len(question.ranks) > 1:
@@ -291,7 +291,7 @@ class Advice(ResultTable):
         return list(chain.from_iterable(rankings))[:-1]
 
     def notes(self) -> list[str]:
-        """Who was left out and why, what was decided, how sure that is."""
+        """Say which candidates were left out and why, what was decided, and how sure that is."""
         left_out = left_out_lines(self.cells)
         head = ["left out:", *left_out, ""] if left_out else []
         return [*head, self.summary(), *certainty_lines(self), *_tolerance_notes(self)]
@@ -350,7 +350,7 @@ def _csv_cells(candidate: RankedCandidate) -> dict[str, Any]:
 
 
 def _origin(candidate: RankedCandidate) -> str:
-    """What stands behind the numbers of a candidate."""
+    """Say what stands behind the numbers of a candidate."""
     if candidate.is_bound:
         return "bound"
     return "simulated" if candidate.realizations else "noise-free time"
@@ -365,7 +365,7 @@ def _plain_estimate(estimate: Estimate) -> dict[str, Any]:
 
 
 def certainty_lines(advice: Advice) -> list[str]:
-    """How sure it is, and why it ended."""
+    """Say how sure the answer is, and why the search ended."""
     question = advice.question
     budget = {"realizations": question.realizations, "seconds": question.seconds}
     ended = _ENDS[advice.ended].format(**budget, within=100 * question.within)
@@ -389,7 +389,7 @@ def certainty_lines(advice: Advice) -> list[str]:
 
 
 def _card_notes(question: Question) -> list[str]:
-    """That ranks of a node do not share its network card, where messages are long enough."""
+    """Say, where messages are long enough, that ranks of a node do not share its network card."""
     network = question.network
     if not isinstance(network, Hierarchy) or network.shared_card:
         return []
@@ -408,7 +408,7 @@ def _card_notes(question: Question) -> list[str]:
 
 
 def _rare_notes(advice: Advice) -> list[str]:
-    """What means may lack of noise that is too rare for so few realizations, at the worst cell."""
+    """Say what means may lack of noise that so few realizations hardly meet, at the worst cell."""
     found = [cell for cell in advice.cells if cell.rare_noise]
     if not found:
         return []
@@ -421,7 +421,7 @@ def _rare_notes(advice: Advice) -> list[str]:
 
 
 def _tolerance_notes(advice: Advice) -> list[str]:
-    """That the tolerance is a share of all that is measured, and what it is of the collective."""
+    """Say that `within` counts compute time, too, and what it is of the collective alone."""
     question = advice.question
     computing = question.cycles * float(question.compute_time)
     quiet = [cell.ranking[0].noise_free for cell in advice.cells if cell.ranking]
@@ -486,7 +486,7 @@ def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None) -> list[s
 
 
 def _state_in_words(candidate: RankedCandidate, places: Mapping[str, int], within: float) -> str:
-    """What is told of a candidate, against which one, and at how many realizations."""
+    """Say how a candidate stands, against which other one, and after how many realizations."""
     count = f" ({candidate.told_at:,})" if candidate.told_at else ""
     if candidate.state == BEST:
         return f"the best{count}"
@@ -584,7 +584,9 @@ def _has_no_end(estimate: Estimate) -> bool:
 
 
 def _runner_up(cell: AdviceCell, second: RankedCandidate) -> str:
-    """How many times the first the second takes; or the one that it is compared with."""
+    """Say how many times as long the second takes as the first, or as the one it is compared
+    with.
+    """
     times = (
         f"> {_above_one(float(second.ratio.low))} (bound)"
         if second.is_bound

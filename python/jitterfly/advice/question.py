@@ -57,7 +57,7 @@ _HALVINGS = 20  # of the way from what is told to the estimate
 
 
 class BeyondSample(NamedTuple):
-    """What a case says of two candidates, a and b, that their samples do not show. Seconds.
+    """The facts that a case, but not the samples, says of two candidates, a and b. Seconds.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class BeyondSample(NamedTuple):
     lacks_b: float = 0.0
 
     def swapped(self) -> BeyondSample:
-        """Of b and a."""
+        """Return the same facts of b and a."""
         return BeyondSample(self.moved, self.lacks_b, self.lacks_a)
 
 
@@ -103,7 +103,7 @@ class Statistic:
 
     @classmethod
     def named(cls, name: str) -> Statistic:
-        """From "mean", or a quantile such as "p99.9".
+        """Make one from "mean", or a quantile such as "p99.9".
 
         Raises
         ------
@@ -132,7 +132,7 @@ class Statistic:
         lower_bound: float | None = None,
         beyond: BeyondSample = _NOTHING,
     ) -> stats.Estimate:
-        """Of a sample, with its interval; each end fails with probability `error`.
+        """Estimate it of a sample, with an interval; each end fails with probability `error`.
 
         That of a mean does not reach below `lower_bound`, what no sample can lie below.
         """
@@ -160,7 +160,7 @@ class Statistic:
         factor: float = 1.0,
         beyond: BeyondSample = _NOTHING,
     ) -> bool:
-        """Whether that of a is told to be above `factor` times that of b (paired)."""
+        """Return whether that of a is shown to be above `factor` times that of b (paired)."""
         if self.share is not None:
             return PairedQuantiles(a, b, self.share, error).above(factor)
         difference = a - factor * b
@@ -181,7 +181,7 @@ class Statistic:
         within: float = 0.0,
         beyond: BeyondSample = _NOTHING,
     ) -> stats.Estimate:
-        """That of a over that of b (paired); each bound fails with probability `error`.
+        """Return that of a over that of b (paired); each bound fails with probability `error`.
 
         Both ends are on that side of 1, and of ``1 + within``, that `above` tells. Without this an
         interval could hold 1 although the test tells a difference: few rare events widen both, and
@@ -228,7 +228,7 @@ class Statistic:
     def difference(
         self, a: Floats, b: Floats, error: float, beyond: BeyondSample = _NOTHING
     ) -> stats.Estimate:
-        """That of a minus that of b (paired), seconds; bounds as those of `ratio`."""
+        """Return that of a minus that of b (paired), seconds; bounds as those of `ratio`."""
         confidence = 1 - 2 * error
         if self.share is not None:
             pair = PairedQuantiles(a, b, self.share, error)
@@ -284,7 +284,7 @@ _TAIL_TIMES = 8  # of what the tail's interval takes at least
 
 @frozen_dataclass()
 class Question:
-    """What `advise` is asked.
+    """The question that `advise` is asked.
 
     The parameters are those of `advise`, which explains them, without `backend`, `threads` and
     `progress`.
@@ -399,7 +399,7 @@ class Question:
         return [*sizes, limit]
 
     def error(self) -> float:
-        """How often one statement of one look at one cell may be wrong.
+        """Return how often one statement of one look at one cell may be wrong.
 
         At each look a cell makes at most two of each candidate, both ends of its statistic, and
         four of each two candidates: both ends of their ratio and of their difference. Which two

@@ -97,14 +97,15 @@ class CandidateRuns:
         return unmet_sources(self.case, *ticks, count)
 
     def lacks(self, count: int) -> float:
-        """What the mean of `count` realizations may lack of such sources, seconds."""
+        """Return what the mean of `count` realizations may lack of the `unmet` sources, seconds."""
         if count not in self._lacks:
             self._lacks[count] = may_lack(self.unmet(count))
         return self._lacks[count]
 
     @property
     def moved(self) -> float:
-        """How far noise moved its first sample, seconds: all of them, where they are the same.
+        """The time by which noise moved its first sample, seconds: all of them if they are the
+        same.
 
         0 where that is not known (`has_one_random_source`).
         """
@@ -151,7 +152,7 @@ def fitting_candidates(
 
 
 def _program_of(case: Case) -> tuple[Any, ...]:
-    """What is equal where programs are: steps, and what forwards, copies and questions add.
+    """Return what is equal where programs are: steps, and what forwards, copies and questions add.
 
     Of equal programs all realizations are the same.
     """
@@ -166,7 +167,7 @@ def _program_of(case: Case) -> tuple[Any, ...]:
 
 
 def _acts(case: Case) -> Sequence[Any]:
-    """What each rank sends, receives and combines in its order, with which draws.
+    """Return what each rank sends, receives and combines in its order, with which draws.
 
     The steps as they are where there are other ones than messages, or too many of these (only on
     few ranks are different steps the same program), or where those of a step share links.
@@ -285,7 +286,7 @@ class Race:
 
     @property
     def left(self) -> list[CandidateRuns]:
-        """Those that are not dropped, the best first."""
+        """The candidates that are not dropped, the best first."""
         here = [candidate for candidate in self.candidates if candidate.dropped < 0]
         if self.look < 0:
             return sorted(here, key=lambda candidate: candidate.noise_free)
@@ -297,7 +298,7 @@ class Race:
 
     @property
     def decided(self) -> bool:
-        """Whether there is nothing left to find out."""
+        """Return whether there is nothing left to find out."""
         if self.ready and (not self.candidates or self.exact):
             return True
         if self.look < 0:
@@ -306,7 +307,7 @@ class Race:
         return all(self.close(best, other) for other in others)
 
     def close(self, candidate: CandidateRuns, other: CandidateRuns) -> bool:
-        """Whether `candidate` is told to be at most `within` slower than `other`."""
+        """Return whether `candidate` is shown to be at most `within` slower than `other`."""
         if self.exact:
             return candidate.noise_free <= (1 + self.within) * other.noise_free
         if not self.within:
@@ -323,7 +324,7 @@ class Race:
     def beyond(
         self, candidate: CandidateRuns, other: CandidateRuns | None = None, count: int = 0
     ) -> BeyondSample:
-        """What their samples do not tell, as `Statistic` takes it.
+        """Return what the samples of both do not show, as `Statistic` takes it.
 
         Of the first `count` realizations; 0: of those that both had at their last looks.
         """

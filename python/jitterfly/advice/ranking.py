@@ -93,7 +93,7 @@ class RankedCandidate:
 
     @property
     def is_bound(self) -> bool:
-        """Whether only bounds are known of it, as it was never simulated."""
+        """Return whether only bounds of its time are known, as it was never simulated."""
         return self.state == TOO_SLOW
 
 
@@ -159,7 +159,7 @@ class AdviceCell:
 
 
 def cell_of_race(race: Race, confidence: float) -> AdviceCell:
-    """What a race says after its last look."""
+    """Return what a race says after its last look."""
     quiet = {
         candidate.name: candidate.noise_free
         for candidate in race.candidates
@@ -229,7 +229,7 @@ def _outcome(others: set[str], first: str) -> str:
 
 
 def _order_of_dropped(race: Race, candidate: CandidateRuns) -> tuple[bool, float]:
-    """Where a candidate that is dropped is listed: by the statistic; bounds last."""
+    """Return the key that sorts candidates that are dropped: by the statistic; bounds last."""
     unknown = not race.exact and not candidate.judged_by
     return unknown, candidate.noise_free if unknown else race.value(candidate)
 
@@ -251,7 +251,7 @@ def _consistent_order(order: list[RankedCandidate]) -> tuple[RankedCandidate, ..
 
 
 def _largest_ratio(race: Race, left: list[CandidateRuns]) -> float:
-    """How many times as long as the best of those left the first takes at most."""
+    """Return how many times as long as the best of those left the first takes at most."""
     if race.exact:
         return 1.0
     ratios = [
@@ -329,7 +329,7 @@ def _state(race: Race, candidate: CandidateRuns, left: list[CandidateRuns]) -> s
 
 
 def _rival(race: Race, candidate: CandidateRuns, first: CandidateRuns, state: str) -> CandidateRuns:
-    """What a candidate is compared with, so that the intervals say what its state says."""
+    """Choose what a candidate is compared with, so that the intervals say what its state says."""
     if candidate.slower_than is None:
         return first
     if candidate.ceiling is not None:

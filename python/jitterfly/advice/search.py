@@ -25,7 +25,7 @@ from .ranking import cell_of_race
 
 @dataclass
 class Progress:
-    """How far a search is: what `advise` tells its `progress`.
+    """The state of a search, which `advise` passes to its `progress`.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ def advise(
     threads: int | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Advice:
-    """Which algorithm of a collective to use on a machine with noise.
+    """Find which algorithm of a collective to use on a machine with noise.
 
     All candidates see the same noise, and are compared by paired differences with ever more
     realizations; those that the data tell to be slower than the best one are dropped. With

@@ -40,7 +40,7 @@ _BUDGET_OPTIONS = (*_BUDGET, "within")  # that the report speaks of
 
 
 class AdviceProgress(ProgressLine):
-    """How far the answer is: called by `advice.search` with its state."""
+    """The progress line of `advise`: called by `advice.search` with its state."""
 
     def __init__(self) -> None:
         super().__init__(progress_stream(), quiet=QUIET)
@@ -213,7 +213,7 @@ def _tuning_in_words(answer: Any, files: tuple[Path, ...], chosen: argparse.Name
 
 
 def _is_less(answer: Any, before: Any) -> bool:
-    """Whether an answer was cut short before it knew what the earlier one does."""
+    """Return whether an answer was cut short before it knew what the earlier one does."""
     from ..advice import DECIDED
 
     if before is None or answer.ended == DECIDED:

@@ -111,7 +111,7 @@ def _run(chosen: argparse.Namespace) -> None:
 
 
 def _realizations_for(case: Case) -> int:
-    """As many as usual, or of many messages as many as take about 20 s."""
+    """Return the usual number; of many messages, as many realizations as take about 20 s."""
     messages = max(rank_rounds(case.loops[-1]), 1)
     fit = round(_USUAL_MESSAGES / messages)
     chosen = min(max(fit, _LEAST_REALIZATIONS), _USUAL_REALIZATIONS)

@@ -195,7 +195,7 @@ def _run(chosen: argparse.Namespace) -> None:
 
 
 def _answer(question: _Question, given: Any, ask: bool) -> Any:
-    """What was given, is answered where it is asked on a terminal, or else is proposed."""
+    """Return what was given, else what the user answers on a terminal, else what is proposed."""
     if given is not None:
         return question.read(given)
     while ask:
@@ -260,7 +260,7 @@ def _noise_tables(sources: list[dict[str, Any]], folder: Path) -> str:
 
 
 def _from_folder(file: str | Path, folder: Path) -> str:
-    """How a study in that folder names a file."""
+    """Return how a study in that folder names a file."""
     return str(file) if Path(file).is_absolute() else os.path.relpath(file, folder)
 
 

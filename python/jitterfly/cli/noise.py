@@ -66,7 +66,7 @@ def _add_reading_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _load(chosen: argparse.Namespace, file: Path) -> Measured:
-    """What is in a file that was named."""
+    """Read the file that was named."""
     from ..measured import load
 
     options = _reading_options(chosen)
@@ -158,7 +158,7 @@ def _run_import(chosen: argparse.Namespace) -> None:
 def _print_json(
     command: str, measured: Measured, written: list[Path], facts: Any = None, **read: Path
 ) -> None:
-    """What `describe` gives, and the file that was read; on stderr why it is not to be trusted."""
+    """Print what `describe` gives, and the file that was read; on stderr why not to trust it."""
     from ..measured.description import describe
 
     _warn_of_distrust(measured, sys.stderr)
@@ -168,7 +168,7 @@ def _print_json(
 
 
 def _print_source(measured: Measured, keys: Sequence[str]) -> None:
-    """What is known of where it comes from."""
+    """Print what is known of where a measurement comes from."""
     for key in keys:
         if key in measured.source:
             print(f"{key}: {measured.source[key]}")
@@ -236,7 +236,7 @@ def _holds_the_same(path: Path, measured: Measured) -> bool:
 
 
 def _print_next_steps(measured: Measured, out: Path) -> None:
-    """What to do with it."""
+    """Print what to do with a measurement."""
     from ..measured import Detours
 
     first, which = _pooled(measured)
@@ -271,7 +271,7 @@ def _print_next_steps(measured: Measured, out: Path) -> None:
 
 
 def _recorded_together(measured: Measured) -> int:
-    """How many consecutive parts are the CPUs of a node, recorded at once; 1 if it is not known."""
+    """Count the consecutive parts that are the CPUs of a node, recorded at once; 1 if not known."""
     parts: Any = measured.parts
     nodes = [part.cpu.rpartition(":")[0] for part in parts]  # merged ones are NODE:CPU
     groups = [list(group) for _, group in groupby(zip(nodes, parts, strict=True), itemgetter(0))]
@@ -294,7 +294,7 @@ def _each_part(measured: Measured) -> str:
 
 
 def _noise_option(first: Any, which: int | str | None, measured: Measured, out: Path) -> str:
-    """What `--noise` takes: the file, or a renewal with the durations of a histogram."""
+    """Return what `--noise` takes: the file, or a renewal with the durations of a histogram."""
     from ..measured import Detours
 
     if isinstance(first, Detours):
@@ -391,7 +391,7 @@ def _run_record(chosen: argparse.Namespace) -> int:
     with ProgressLine(progress_stream()) as line:
 
         def show(done: float, detours: int) -> None:
-            """So much has been recorded; of many processes the first one shows it."""
+            """Show how much has been recorded; of many processes the first one shows it."""
             if first and line.due():
                 left = show_seconds(max(seconds - done, 0.0), 2)
                 line.show(f"{left} left, {detours:,} detours", done / seconds)

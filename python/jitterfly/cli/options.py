@@ -54,7 +54,7 @@ class OnceParser(argparse.ArgumentParser):
             self.register("action", name, _Once)
 
     def print_help(self, file: Any = None) -> None:
-        """As argparse's, in colours from Python 3.14 on."""
+        """Print the help as argparse does, in colours from Python 3.14 on."""
         file = sys.stdout if file is None else file
         super().print_help(getattr(file, "with_controls", file))
 
@@ -118,7 +118,7 @@ def pairs(text: str, name: str) -> dict[str, Any]:
 
 
 def _is_there(text: str) -> bool:
-    """Whether it names a file; a list of keys may be too long for the name of one."""
+    """Return whether a text names a file; a list of keys may be too long for the name of one."""
     try:
         return bool(text.strip()) and Path(text).exists()
     except OSError:
@@ -183,7 +183,7 @@ def add_algorithm(parser: argparse.ArgumentParser) -> None:
 def algorithm(
     chosen: argparse.Namespace, ranks: Iterable[int], network: Network, message_bytes: int
 ) -> Algorithm:
-    """What `--algorithm` names, for so many ranks and such messages (see `algorithm_named`)."""
+    """Return what `--algorithm` names, for these ranks and messages (see `algorithm_named`)."""
     from ..advice import algorithm_named
 
     name, collective = chosen.algorithm, chosen.collective
@@ -196,7 +196,7 @@ def algorithm(
 
 
 def network_of(chosen: argparse.Namespace) -> Network:
-    """What `--network` says, or the usual network where it is not given."""
+    """Return what `--network` says, or the usual network where it is not given."""
     from ..slowdown import USUAL_NETWORK
 
     if chosen.network is None:

@@ -122,7 +122,7 @@ def plain(value: Any) -> Any:
 
 @contextmanager
 def level(chosen: argparse.Namespace) -> Iterator[None]:
-    """How much is said within it, as `-q` and `-v` ask."""
+    """Say as much as `-q` and `-v` ask, as long as the context lasts."""
     global _QUIET  # one for the process, as its standard error is
     before, _QUIET = _QUIET, bool(getattr(chosen, "quiet", False))
     try:
@@ -158,7 +158,7 @@ class GivenOptions(frozenset[str]):
 
     @classmethod
     def of(cls, chosen: argparse.Namespace) -> GivenOptions:
-        """What the command line was read as."""
+        """Make it from what the command line was read as."""
         values = vars(chosen)
         made = cls(values)
         named = values.get("option_names", ())
@@ -205,7 +205,7 @@ def in_options(text: str, options: Collection[str] | None = None) -> str:
 
 
 def progress_stream() -> TextIO:
-    """Where progress goes: standard error, or nowhere after `-q`."""
+    """Return where progress goes: standard error, or nowhere after `-q`."""
     return Nowhere() if _QUIET else sys.stderr  # type: ignore[return-value]
 
 

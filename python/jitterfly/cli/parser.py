@@ -66,14 +66,16 @@ class _Parser(OnceParser):
         self.exit(2, f"jitterfly: error: {' '.join(message.split())} (see {self.prog} --help)\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """With the word that was probably meant, which argparse has from Python 3.14 on."""
+        """Name the word that was probably meant, which argparse does from Python 3.14 on."""
         if action.choices is not None and value not in action.choices:
             words = [str(choice) for choice in action.choices]
             message = f"invalid choice: {value!r}{did_you_mean(value, words)}"
             raise argparse.ArgumentError(action, f"{message}; choose from {', '.join(words)}")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse's; `stranger` of the result is the parser that did not know an argument."""
+        """Parse as argparse does; `stranger` of the result is the parser that knew no such
+        argument.
+        """
         self.given = [str(word) for word in (sys.argv[1:] if args is None else args)]
         found, rest = super().parse_known_args(args, namespace)
         if rest and not hasattr(found, "stranger"):  # the innermost parser is done first
@@ -92,7 +94,7 @@ class _Parser(OnceParser):
 
 
 def _taken_by(option: str) -> str:
-    """Which other commands have an option, in words; nothing where none has, or many have it."""
+    """Say which other commands have an option; "" where none has, or many have it."""
     names = [words for words, one in completion.leaves(_parser())
              if option in one._option_string_actions]  # fmt: skip
     return f" ({option} is an option of {', '.join(names)})" if 0 < len(names) < 5 else ""
@@ -132,7 +134,7 @@ _COMMANDS: tuple[tuple[tuple[str, ...], Callable[[Any], None]], ...] = (
 
 
 def _parser(command: str | None = None) -> argparse.ArgumentParser:
-    """Of all commands; where one of them is given, of that: the others take a while."""
+    """Make the parser of all commands, or of the one that is given: the others take a while."""
     wanted = [add for names, add in _COMMANDS if command in names]
     if not wanted:
         added = [name for name in extensions.names(extensions.COMMANDS) if "." not in name]

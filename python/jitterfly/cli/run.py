@@ -44,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def options(chosen: argparse.Namespace) -> dict[str, Any]:
-    """What `add_options` gave, as arguments of `sweep.run`."""
+    """Return what `add_options` gave, as arguments of `sweep.run`."""
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
     if chosen.backend == "cuda" and threads is not None:
         raise ValueError("--threads is for the CPU backend, and --backend is cuda: give one")
@@ -177,7 +177,7 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
 
 
 def _is_newer(path: Path, other: Path) -> bool:
-    """Whether a file was written after another one, or at once."""
+    """Return whether a file was written after another one, or at the same time."""
     return path.is_file() and path.stat().st_mtime_ns >= other.stat().st_mtime_ns
 
 

@@ -49,7 +49,7 @@ _EXPLAINED_FILES = {
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What only a schedule takes."""
+    """Add the options that only a schedule takes."""
     group = parser.add_argument_group("of a schedule (APP.goal)")
     add = group.add_argument
     add("--noise", metavar="FILE|K=V,...", action="append", help="may be given several times")
@@ -72,7 +72,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_explain_options(parser: argparse.ArgumentParser) -> None:
-    """What `explain` takes for a schedule alone."""
+    """Add the options that `explain` takes for a schedule alone."""
     group = parser.add_argument_group("of a schedule (APP.goal)")
     add = group.add_argument
     add("--slowest", metavar="P%", help="explain this part of the realizations, the slowest ones")
@@ -212,7 +212,7 @@ def _executing(
 
 
 def _question(answer: Any) -> dict[str, Any]:
-    """What was simulated, for programs: the same of a run and of an explanation."""
+    """Return what was simulated, for programs: the same of a run and of an explanation."""
     schedule = answer.schedule
     return {
         "schedule": {"name": schedule.name, "ranks": schedule.ranks, "cpus": schedule.cpus,
@@ -357,7 +357,9 @@ def _explained(explanation: Any) -> dict[str, Any]:
 
 
 def delay_by_cause(explanation: Any) -> dict[str, Any]:
-    """For programs: the delay of a collective or a schedule, by cause, and what ranks did."""
+    """Return, for programs, the delay by cause and what ranks did, of a collective or a
+    schedule.
+    """
     return {
         "on_time": explanation.on_time * 1e-12,
         "mean_delay": float(explanation.delay.mean()) * 1e-12,
@@ -369,5 +371,5 @@ def delay_by_cause(explanation: Any) -> dict[str, Any]:
 
 
 def culprits(explanation: Any) -> list[dict[str, Any]]:
-    """For programs: the ranks that the longest single delay on the path hits most often."""
+    """Return, for programs, the ranks that the longest single delay on the path hits most often."""
     return [{"rank": rank, "share": share} for rank, share in explanation.culprits()]

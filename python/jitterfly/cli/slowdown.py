@@ -97,7 +97,7 @@ def add_parser(commands: Any) -> None:
 
 
 class _Question(NamedTuple):
-    """What is asked: how slow a case is, or with `at_most` which noise keeps its slowdown at that.
+    """The question: how slow a case is, or with `at_most` which noise keeps its slowdown at that.
 
     Attributes
     ----------
@@ -120,11 +120,11 @@ class _Question(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of the files of its answer."""
+        """The name of the files of its answer."""
         return "slowdown" if self.at_most is None else "noise_limit"
 
     def fields(self) -> dict[str, Any]:
-        """As the JSON of the answer has it."""
+        """Return the question as the JSON of the answer has it."""
         case, known = self.case, self.at_most is None
         fields: dict[str, Any] = {
             "noise": [one.to_dict() for one in case.noise] if known else self.tables,
@@ -261,13 +261,13 @@ def _answer(
 
 
 def _row(row: Any) -> dict[str, Any]:
-    """As JSON has it: an interval is an object."""
+    """Return a row as JSON has it: an interval is an object."""
     return {name: one._asdict() if hasattr(one, "_asdict") else one
             for name, one in row._asdict().items()}  # fmt: skip
 
 
 def _has_more(before: Any, answer: Any) -> bool:
-    """Whether the earlier answer has more rows."""
+    """Return whether the earlier answer has more rows."""
     try:
         return before is not None and len(before["rows"]) > len(answer.rows)
     except (KeyError, TypeError):  # another program wrote it

@@ -84,7 +84,7 @@ def _status(chosen: argparse.Namespace) -> None:
 
 
 def _progress(progress: RunProgress, only_open: bool) -> dict[str, Any]:
-    """What `status` prints, for programs."""
+    """Return what `status` prints, for programs."""
     from ..store.merge import missing_shards
 
     rows = [
@@ -111,7 +111,7 @@ def _progress(progress: RunProgress, only_open: bool) -> dict[str, Any]:
 
 
 def _counts(progress: RunProgress) -> dict[str, Any]:
-    """What is done in all cells of a run, or of a shard, and whether it goes on."""
+    """Return what is done in all cells of a run, or of a shard, and whether it goes on."""
     from ..store.run_directory import UNKNOWN
 
     return {

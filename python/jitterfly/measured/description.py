@@ -223,7 +223,7 @@ def _unknown_quantile(q: float) -> Facts:
 
 
 def _event_facts(values: Any) -> Facts:
-    """Of single events, in seconds."""
+    """Describe single events, whose durations are `values` in seconds."""
     values = np.sort(values)
     total = len(values)
     if total == 0:
@@ -307,7 +307,7 @@ def _collective_facts(part: CollectiveTable) -> Facts:
 
 
 def description_lines(measured: Measured, facts: Facts | None = None) -> list[str]:
-    """What a measurement holds, for people.
+    """Say what a measurement holds, for people.
 
     Parameters
     ----------
@@ -356,7 +356,7 @@ def description_lines(measured: Measured, facts: Facts | None = None) -> list[st
 
 
 def _is_idle(part: Any) -> bool:
-    """Whether it is a CPU, or a run, without any detour."""
+    """Return whether a part is a CPU, or a run, without any detour."""
     if isinstance(part, Detours):
         return not len(part.starts)
     return isinstance(part, Histogram) and part.what == "detour" and not part.total
@@ -415,7 +415,7 @@ def _in_full(facts: Facts, name: str) -> list[str]:
 
 
 def _has_longer_tail(facts: Facts) -> bool:
-    """Whether rare events are longer than the others, not shorter: the mean is above the median."""
+    """Return whether rare events are longer than the others: the mean is above the median."""
     median = facts["quantiles"][0]["value"]
     return bool(np.mean(facts["mean"]) > np.mean(median))
 
@@ -499,7 +499,7 @@ def _in_short(facts: Facts, name: str) -> str:
 
 
 def comparison_row(facts: Facts) -> list[str]:
-    """Of detours or a histogram: count, rate, share of the CPU in percent, mean, p50, p99, max."""
+    """Return for detours or a histogram: count, rate, percent of the CPU, mean, p50, p99, max."""
     known = {quantile["q"]: quantile["value"] for quantile in facts["quantiles"]}
     rate, share = facts.get("rate"), facts.get("share")
     percent = "?"

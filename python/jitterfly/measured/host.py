@@ -41,7 +41,7 @@ def elsewhere(cpus: Collection[int]) -> Iterator[None]:
 
 
 def show_cpus(cpus: Iterable[int]) -> str:
-    """As Linux writes them.
+    """Write numbers of CPUs as Linux does.
 
     Examples
     --------
@@ -67,18 +67,18 @@ def model() -> str:
 
 
 def flags() -> set[str]:
-    """What the processor can do; empty where Linux does not say."""
+    """Return the names of what the processor can do; none where Linux does not say."""
     found = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")), re.M)
     return set(found[1].split()) if found else set()
 
 
 def is_virtual() -> bool:
-    """Whether a hypervisor is known to run this system."""
+    """Return whether a hypervisor is known to run this system."""
     return "hypervisor" in flags() or bool(_read(Path("/sys/hypervisor/type")).strip())
 
 
 def clocksource() -> str:
-    """What the system's clock is made of, such as tsc or kvm-clock."""
+    """Return what the system's clock is made of, such as tsc or kvm-clock."""
     return _read(_CLOCK).strip() or "unknown"
 
 
@@ -93,7 +93,7 @@ def counter_flaw(counter: str) -> str:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Of some CPUs at one moment, by CPU; what is not known is left out.
+    """The state of some CPUs at one moment, by CPU; what is not known is left out.
 
     `stolen` in seconds (what a hypervisor gave to others), `frequency` in Hz.
     """

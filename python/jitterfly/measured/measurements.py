@@ -250,7 +250,7 @@ def pooled(parts: Sequence[Histogram]) -> Histogram | None:
 
 @dataclass(frozen=True, eq=False)
 class CollectiveTable(EqualByFields):
-    """How long a collective took, a row for each size; times in seconds, shape (rows,).
+    """The times of a collective, a row for each size, in seconds, shape (rows,).
 
     Columns that the file lacks are None.
     """
@@ -365,7 +365,7 @@ def parts_of_collective(
 
 @dataclass(frozen=True)
 class Measured:
-    """What is in a file.
+    """The content of a file.
 
     Parameters
     ----------
@@ -446,7 +446,7 @@ class CpuNoise(EqualByFields):
         return self.noise / self.runtime
 
     def lines(self) -> list[str]:
-        """What it says, for people."""
+        """Return the text for people."""
         counts = ", ".join(f"{count} {kind}" for kind, count in self.counts.items())
         return [
             f"CPU {self.cpu}: share of the CPU {100 * self.share:.3g} % ({_show(self.noise)} of "
@@ -455,7 +455,7 @@ class CpuNoise(EqualByFields):
         ]
 
     def facts(self) -> dict[str, Any]:
-        """What it says, for programs: times in seconds."""
+        """Return the values for programs: times in seconds."""
         return {
             "cpu": self.cpu,
             "share": self.share,
@@ -499,7 +499,7 @@ class LogGPTable(EqualByFields):
             raise ValueError(f"all columns must have one length above 0, got {sorted(sizes)}")
 
     def lines(self) -> list[str]:
-        """What it says, for people: the smallest size, and the fit over all."""
+        """Return the text for people: the smallest size, and the fit over all."""
         last = len(self.bytes) - 1
         return [
             f"{len(self.bytes)} sizes from {self.bytes[0]} to {self.bytes[last]} bytes",

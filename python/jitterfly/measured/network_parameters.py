@@ -25,7 +25,7 @@ _SAME = 0.2  # part by which fits over few and over all sizes may differ before 
 
 @dataclass(frozen=True)
 class NetworkParameters:
-    """Of the LogGP model, as `LogGOPS` takes them; seconds, G in seconds per byte.
+    """The parameters of the LogGP model, as `LogGOPS` takes them; seconds, G in seconds per byte.
 
     `L + 2 o` is how long a message of one byte takes. `notes` says what the file does not
     determine; `overhead_known` is whether it, or the user, gave o, which is 0 here otherwise.
@@ -40,7 +40,7 @@ class NetworkParameters:
 
     @property
     def line(self) -> str:
-        """What a command takes for its network; `o=?` is for the user to fill in.
+        """The text that a command takes for its network; `o=?` is for the user to fill in.
 
         Examples
         --------
@@ -236,7 +236,7 @@ def _of_pingpong(
 def _misfit(
     sizes: npt.NDArray[np.float64], times: npt.NDArray[np.float64], fit: npt.NDArray[np.float64]
 ) -> list[str]:
-    """Where the line is off the most, and the slope at the end where that is another one."""
+    """Say where the line is off the most, and the slope at the end where that is another one."""
     off = np.abs(fit / times - 1)
     worst = int(np.argmax(off))
     notes = [

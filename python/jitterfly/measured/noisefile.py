@@ -121,7 +121,7 @@ def read(path: str | Path) -> Measured:
 
 
 def recognise(head: str) -> bool:
-    """Whether a file that begins so is a noise file (of any version)."""
+    """Return whether a file that begins so is a noise file (of any version)."""
     return head.startswith("# jitterfly noise ")
 
 
@@ -155,7 +155,7 @@ def _part_pieces(part: Part) -> Iterator[str]:
 
 
 def _toml_value(value: Any) -> str:
-    """As TOML, on one line: JSON's text is TOML's, but for one letter."""
+    """Write a value as TOML, on one line: JSON's text is TOML's, but for one letter."""
     if isinstance(value, list):
         return f"[{', '.join(map(_toml_value, value))}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

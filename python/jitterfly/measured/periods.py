@@ -255,7 +255,9 @@ class LineSearch:
         return float(self.spectrum.frequency[at] + np.clip(shift, -0.5, 0.5) * self.step)
 
     def _is_real(self, at: int) -> bool:
-        """Whether the events themselves have the line; bins fold those of high frequencies here."""
+        """Return whether the events themselves have the line; bins fold high frequencies to
+        here.
+        """
         spectrum = self.spectrum
         part = min(1.0 / spectrum.width, self.length)
         begins = np.arange(max(int(self.length / part), 1)) * part
@@ -276,7 +278,7 @@ class LineSearch:
         return frequency, 1
 
     def _is_comb(self, at: int, frequency: float, k: int) -> bool:
-        """Whether the multiples of a frequency are lines, not only every k-th of them.
+        """Return whether the multiples of a frequency are lines, not only every k-th of them.
 
         More than half have to be: trains of 250 and of 100 Hz are none of 50 Hz, although some of
         its multiples are lines.
@@ -328,7 +330,7 @@ class LineSearch:
 
 
 class Trains:
-    """Which detour keeps to which period: the one that is kept most regularly."""
+    """The period to which each detour keeps: the one that is kept most regularly."""
 
     def __init__(self, starts: Floats, length: float, grid: float = 0.0):
         self.starts, self.length, self.grid = starts, length, grid
@@ -381,7 +383,7 @@ class Trains:
             self.of[mine[far]], self.regular[mine[far]] = -1, 0.0
 
     def _fold(self, among: npt.NDArray[np.int64], frequency: float) -> tuple[Any, Floats, Floats]:
-        """Those of some detours that stand out at a phase; how regularly, how many by chance."""
+        """Find which of some detours stand out at a phase; how regularly, how many by chance."""
         # Where in its step of a grid a detour was is not known: it is put anywhere in it. Phases
         # would be steps of the grid otherwise, each crowded beside the empty ones between them.
         step = self.grid * frequency
@@ -584,7 +586,7 @@ def _together(one: Period, other: Period) -> Period:
 
 
 def _period(detours: Detours, trains: Trains, number: int, line: SpectralLine) -> Period:
-    """What belongs to the line of this number."""
+    """Return what belongs to the line of this number."""
     mine = trains.of == number
     weight = 1.0 - trains.chance[mine]
     events = round(float(weight.sum()))

@@ -55,7 +55,7 @@ Progress = Callable[[float, int], object]
 
 @dataclass(frozen=True)
 class Rate:
-    """Of a counter, in counts a second.
+    """The rate of a counter, in counts a second.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Rate:
 
     @property
     def steady(self) -> bool:
-        """Whether the calibrations before and after agree."""
+        """Return whether the calibrations before and after agree."""
         return abs(self.drift) <= self.drift_error + _RATES_AGREE
 
 
@@ -105,7 +105,7 @@ def _rate_between(earlier: Moment, later: Moment) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Iteration:
-    """Of a loop that reads a counter, where nothing disturbs it, in counts.
+    """The time of an iteration that reads a counter, where nothing disturbs it, in counts.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class Iteration:
 
     @property
     def is_shorter_than_step(self) -> bool:
-        """Whether the loop reads the counter several times within one of its steps."""
+        """Return whether the loop reads the counter several times within one of its steps."""
         return self.regular > max(self.smallest, 1)
 
 
@@ -177,7 +177,7 @@ iteration, `passed` how long it recorded and `asked` how long it should.
 
 
 def _source_of(recordings: Sequence[Recording], quantum: float) -> dict[str, str]:
-    """For `Measured.source`: what, where, when, with which clock, at what cost."""
+    """Return for `Measured.source`: what, where, when, with which clock, at what cost."""
     source = {
         "tool": "jitterfly noise record",
         "version": __version__,
@@ -284,7 +284,7 @@ def _busy_share(recording: Recording) -> float:
 def _notes_of(
     recordings: Sequence[Recording], before: host.Snapshot, after: host.Snapshot
 ) -> tuple[str, ...]:
-    """What happened that should not, and what the numbers do not say."""
+    """Say what happened that should not, and what the numbers do not say."""
     text = []
     flaw = host.counter_flaw(core.counter)
     if flaw:
@@ -519,7 +519,7 @@ def _record_once(
 
 
 def _undisturbed(quiet: dict[str, Any]) -> dict[str, Any]:
-    """What an iteration takes where nothing disturbs it, from those of the calibration.
+    """Find what an iteration takes where nothing disturbs it, from those of the calibration.
 
     `regular` is what a detour's duration leaves out, with the work of a quantum if there is one.
     """
@@ -600,7 +600,7 @@ def _wait(
 
 
 def _detours(recording: Recording) -> Detours:
-    """From counts to ticks; ends are rounded like starts, so that what is disjoint stays so."""
+    """Convert counts to ticks; ends are rounded like starts, so that what is disjoint stays so."""
     scale = TICKS_PER_SECOND / recording["rate"].hz
     step = recording["step"] * scale
     begin, taken = recording["detours"].T

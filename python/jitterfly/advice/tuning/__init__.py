@@ -216,7 +216,7 @@ def _prepare(
 def tuning_choices(
     advice: Decided, library: str = "openmpi", *, libmpi: str | Path | None = None
 ) -> tuple[TuningChoice, ...]:
-    """What a library should do in each cell of an answer, in the order of its cells.
+    """Return what a library should do in each cell of an answer, in the order of its cells.
 
     An algorithm is chosen where at least two that the library has were compared, and the answer
     tells that one of these is the best, or at most by the tolerance `within` slower than any of
@@ -307,7 +307,7 @@ def _file_names(path: Path, form: Any) -> tuple[Path, ...]:
 
 
 def _called(question: Question, form: Any, settings: Any) -> dict[str, str]:
-    """What the library calls the candidates that it has."""
+    """Return what the library calls the candidates that it has."""
     return {
         candidate.name: candidate.called[form.CALLED]
         for candidate in question.chosen()
@@ -317,7 +317,7 @@ def _called(question: Question, form: Any, settings: Any) -> dict[str, str]:
 
 
 def _comments(tables: Sequence[TuningTable], form: Any, settings: Any, path: Path) -> list[str]:
-    """What stands behind the choices, in lines."""
+    """Return what stands behind the choices, in lines."""
     text = [
         f"Tuning file for {form.CALLED}, written by jitterfly {__version__}",
         *form.usage_lines(path),

@@ -66,7 +66,7 @@ _TREE = re.compile(rb'\{"collective=[^\0]{2,1000000}\}(?=\0)')
 
 @dataclass(frozen=True)
 class MpichLibrary:
-    """What MPICH's library says of itself.
+    """The answers of MPICH's library about itself.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ def settings(name: str, *, libmpi: str | Path | None = None) -> MpichLibrary:
 
 
 def supports(collective: str, called: str, library: MpichLibrary | None) -> bool:
-    """Whether the library has an algorithm; of no library in particular: some version has."""
+    """Return whether the library has an algorithm; without a library, whether any version has."""
     if collective not in _COLLECTIVES:
         return False
     return library is None or _algorithm(collective, called) in library.algorithms
@@ -143,7 +143,7 @@ def check_sizes(question: Question, library: MpichLibrary) -> None:
 
 
 def usage_lines(path: Path) -> list[str]:
-    """How to have the library read the file."""
+    """Say how to have the library read the file."""
     return [
         f"To use it: MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={path.name} "
         "MPIR_CVAR_DEVICE_COLLECTIVES=none mpiexec ...",
@@ -167,7 +167,7 @@ def write(tables: Sequence[TuningTable], comments: Sequence[str], library: Mpich
 
 
 def notes(library: MpichLibrary) -> list[str]:
-    """For which ranks and sizes the choices hold, and what stands elsewhere."""
+    """Say for which ranks and sizes the choices hold, and what stands elsewhere."""
     return [
         "A choice holds up to the next ranks and the next message size below; elsewhere is the",
         f"tree of {library.name}, sha256 {library.sha256[:16]}.",

@@ -57,7 +57,7 @@ def settings(name: str, *, protocol: str | None = None) -> str:
 
 
 def supports(collective: str, called: str, protocol: str | None) -> bool:
-    """Whether NCCL's plugin takes lines for a collective; it has no barrier."""
+    """Return whether NCCL's plugin takes lines for a collective; it has no barrier."""
     return collective in _COLLECTIVES
 
 
@@ -66,7 +66,7 @@ def check_sizes(question: Question, protocol: str) -> None:
 
 
 def usage_lines(path: Path) -> list[str]:
-    """How to have the library read the file."""
+    """Say how to have the library read the file."""
     return [
         "To use it: build plugins/tuner/example of NCCL's sources, then "
         f"NCCL_TUNER_PLUGIN=libnccl-tuner-example.so NCCL_TUNER_CONFIG_FILE={path.name} ...",
@@ -76,7 +76,7 @@ def usage_lines(path: Path) -> list[str]:
 
 
 def notes(protocol: str) -> list[str]:
-    """For which ranks and sizes the choices hold."""
+    """Say for which ranks and sizes the choices hold."""
     said = [
         "A choice holds for the very ranks below, on any number of nodes, up to the next message "
         "size; elsewhere NCCL chooses algorithm and protocol.",

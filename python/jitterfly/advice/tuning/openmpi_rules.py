@@ -41,7 +41,7 @@ def settings(name: str) -> None:
 
 
 def supports(collective: str, called: str, settings: None) -> bool:
-    """Whether the library has an algorithm of this name, in a collective that is written."""
+    """Return whether the library has an algorithm of this name, in a collective that is written."""
     return collective in _COLLECTIVES
 
 
@@ -50,7 +50,7 @@ def check_sizes(question: Question, settings: None) -> None:
 
 
 def usage_lines(path: Path) -> list[str]:
-    """How to have the library read the file."""
+    """Say how to have the library read the file."""
     return [
         "To use it: OMPI_MCA_coll_han_priority=0 OMPI_MCA_coll_tuned_use_dynamic_rules=1 "
         f"OMPI_MCA_coll_tuned_dynamic_rules_filename={path.name} mpiexec ..."
@@ -58,7 +58,7 @@ def usage_lines(path: Path) -> list[str]:
 
 
 def notes(settings: None) -> list[str]:
-    """For which ranks and sizes the choices hold."""
+    """Say for which ranks and sizes the choices hold."""
     return [
         "A choice holds up to the next ranks and the next message size below; elsewhere the",
         "library chooses.",

@@ -1,4 +1,4 @@
-"""Which algorithm a tuning file names in each cell and for which ranks and sizes, or none.
+"""The algorithm, if any, that a tuning file names in each cell, and for which ranks and sizes.
 
 Where it names none, the library keeps its own choice.
 """
@@ -23,20 +23,20 @@ _OF_ALL_RANKS = ("allgather", "alltoall", "gather", "scatter")
 
 
 class Decided(Protocol):
-    """What tuning files are made of: `Advice` has it."""
+    """The part of an answer that tuning files are made of: `Advice` has it."""
 
     @property
     def question(self) -> Question:
-        """What was asked."""
+        """The question that was asked."""
 
     @property
     def cells(self) -> tuple[AdviceCell, ...]:
-        """What was found, along the ranks first."""
+        """The answers, along the ranks first."""
 
 
 @dataclass(frozen=True)
 class TuningChoice:
-    """What a tuning file says about one cell of an answer.
+    """The line of a tuning file about one cell of an answer.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ def _reason(question: Question, chosen: RankedCandidate, outcome: str) -> str:
 
 
 def _at_most(cell: AdviceCell, one: RankedCandidate, other: RankedCandidate) -> float:
-    """How many times as long as another candidate one takes at most; infinite if not known.
+    """Return how many times as long as another candidate one takes at most; infinite if not known.
 
     Each candidate's ratio to another one is known with both ends, and all intervals of an answer
     hold together, so that quotients of ratios to the same candidate are bounds, too.
@@ -133,7 +133,7 @@ def _ratios(cell: AdviceCell, candidate: RankedCandidate) -> dict[str, tuple[flo
 
 
 class SizeRange(NamedTuple):
-    """What is chosen for message sizes, in bytes as the library counts them.
+    """The choice for a range of message sizes, in bytes as the library counts them.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ class TuningTable:
         return min((one - 1 for one in self.question.ranks if one > ranks), default=ranks)
 
     def comments(self) -> list[str]:
-        """What stands behind the choices: the question, and a line for each cell."""
+        """Return what stands behind the choices: the question, and a line for each cell."""
         question = self.question
         text = [
             f"{question.collective}: smallest {question.statistic}, within "
@@ -233,7 +233,7 @@ class TuningTable:
         return text
 
     def way_to_decide(self) -> str:
-        """How cells are decided that are not; "" where all are."""
+        """Say how to decide the cells that are not decided; "" where all are."""
         if all(choice.called for choice in self.choices):
             return ""
         others = [one.name for one in self.question.chosen() if one.name not in self._candidates]

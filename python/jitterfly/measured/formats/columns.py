@@ -162,7 +162,7 @@ def _pieces(data: bytes, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _is_regular(codes: npt.NDArray[np.uint8], piece: bytes, separator: bytes, width: int) -> bool:
-    """Whether every line has so many words, and separators between them, or is empty."""
+    """Return whether every line has so many words, and separators between them, or is empty."""
     space = _SPACE[codes]
     first = np.empty(len(codes), dtype=bool)  # of a word
     first[:1] = ~space[:1]

@@ -52,7 +52,9 @@ def recognise(head: str) -> bool:
 
 
 def may_be_ftq(head: str) -> bool:
-    """Whether it is two columns without names whose starts are equally far apart, as of quanta."""
+    """Return whether there are two columns without names, with starts equally far apart
+    (quanta).
+    """
     layout = _layout_of(head)
     if layout is None or layout.header:
         return False
@@ -252,7 +254,7 @@ def _times(
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where the columns are, of what unit, and what separates them."""
+    """The places of the columns, their units, and what separates them."""
 
     separator: str | None
     header: bool

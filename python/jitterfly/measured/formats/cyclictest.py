@@ -26,7 +26,7 @@ _UNITS = {"us": 10**6, "µs": 10**6, "ns": 10**3}
 
 
 def recognise(head: str) -> bool:
-    """By the line above its rows."""
+    """Recognise the format by the line above its rows."""
     return _FIRST.search(head) is not None
 
 

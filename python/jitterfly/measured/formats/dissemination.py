@@ -24,7 +24,7 @@ _UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
 def recognise(head: str) -> bool:
-    """By its first line."""
+    """Recognise the format by its first line."""
     return _HEAD.match(head.lstrip()) is not None
 
 

@@ -78,7 +78,7 @@ def read(text: TextFile, options: Options) -> Measured:
 
 
 def _threads(text: TextFile) -> Iterator[tuple[str, str, list[tuple[int, int]]]]:
-    """Of each thread its number, its CPU, and where its samples are; "" for what is not known."""
+    """Yield for each thread its number, its CPU ("" if not known), and where its samples are."""
     heads = list(_RUNNING.finditer(text.data))
     if not heads:
         named = _THREAD.search(PurePath(text.name).name)
@@ -91,7 +91,7 @@ def _threads(text: TextFile) -> Iterator[tuple[str, str, list[tuple[int, int]]]]
 def _detours(
     values: npt.NDArray[np.int64], scale: Fraction, resolution: int | None, cpu: str
 ) -> tuple[Detours, str]:
-    """What samples take beyond the shortest; and that one, in words."""
+    """Return what samples take beyond the shortest; and that one, in words."""
     if len(values) <= _LEAST:
         raise ValueError(f"must have more than {_LEAST} samples, got {len(values)}")
     values = values[1:]

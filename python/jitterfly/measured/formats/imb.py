@@ -41,7 +41,7 @@ _PINGPONG = ["#bytes", "#repetitions", "t[usec]"]
 
 
 def recognise(head: str) -> bool:
-    """By the first line of a block."""
+    """Recognise the format by the first line of a block."""
     ranks = "#processes = " in head or " groups of " in head
     return _BLOCK.search(head) is not None and ranks
 
@@ -145,7 +145,7 @@ def read(text: TextFile, options: Options) -> Measured:
 
 
 def is_pingpong(head: str) -> bool:
-    """Whether there are latencies of single messages."""
+    """Return whether there are latencies of single messages."""
     return any(match[1] == "PingPong" for match in _BLOCK.finditer(head))
 
 
@@ -162,7 +162,7 @@ def pingpong_rows(text: TextFile) -> tuple[list[Row], list[str]]:
 
 
 def _is_wrong(names: list[str], words: list[str]) -> bool:
-    """Whether data were not those that were sent, where the benchmark was built to look."""
+    """Return whether data were not those that were sent, where the benchmark was built to look."""
     at = names.index("defects") if "defects" in names else len(words)
     number = words[at] if at < len(words) else ""
     return re.fullmatch(r"[0-9.]{1,20}", number) is not None and float(number) > _MOST_DEFECTS

@@ -138,7 +138,7 @@ def _detours(text: TextFile, run: _Run) -> list[tuple[Detours, list[str]]]:
 
 
 def _threshold(text: TextFile, run: _Run) -> int | None:
-    """Of durations, in ticks: the shortest iteration is subtracted from them."""
+    """Return the threshold in ticks: as from durations, the shortest iteration is subtracted."""
     shortest = _number(text, run, "Minimal cycle length [ns]")
     percent = _number(text, run, "Threshold: [% minimal cycle length]")
     limit = _number(text, run, "Threshold [ns]")

@@ -22,7 +22,7 @@ _HEAD = re.compile(r"#size[ \t]+rtt[ \t]*$", re.MULTILINE)
 
 
 def recognise(head: str) -> bool:
-    """By its first line."""
+    """Recognise the format by its first line."""
     return _HEAD.match(head.lstrip()) is not None
 
 

@@ -25,7 +25,7 @@ _MOST = 1e15  # microseconds
 
 
 def recognise(head: str) -> bool:
-    """By the titles of its columns."""
+    """Recognise the format by the titles of its columns."""
     return head.lstrip().startswith("# size n PRTT(1,0,s) PRTT(n,0,s)")
 
 

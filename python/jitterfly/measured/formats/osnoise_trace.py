@@ -35,7 +35,7 @@ Spans = list[list[int]]
 
 
 def recognise(head: str) -> bool:
-    """By the tracer's header or a tracepoint; a trace of timerlat may hold these, too."""
+    """Recognise the tracer's header or a tracepoint; a trace of timerlat may hold these, too."""
     return "timer_latency" not in head and _HEAD.search(head) is not None
 
 

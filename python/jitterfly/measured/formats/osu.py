@@ -83,12 +83,12 @@ class Table:
 
     @property
     def is_pingpong(self) -> bool:
-        """Whether it has latencies of single messages between two processes."""
+        """Return whether the table has latencies of single messages between two processes."""
         mpi = re.fullmatch(r"MPI(?:-\S+)?", self.family) is not None
         return mpi and self.title == "Latency" and "mean" in self.names
 
     def follows(self, words: list[str]) -> bool:
-        """Whether these can be its next row below other lines: sizes rise, or it has none yet."""
+        """Return whether `words` can be its next row: sizes rise, or it has no row yet."""
         if "bytes" not in self.names or not self.rows:
             return not self.rows
         at = self.names.index("bytes")
@@ -98,7 +98,7 @@ class Table:
 
 
 def recognise(head: str) -> bool:
-    """By the title of a collective."""
+    """Recognise the format by the title of a collective."""
     return any(_collective(match[1], match[2]) for match in _TITLE.finditer(head))
 
 
@@ -247,7 +247,7 @@ def _operations(found: list[Table]) -> list[str]:
 
 
 def _iterations(command: str) -> int:
-    """Those that a command asks for, of all sizes; 0 where it does not."""
+    """Return how many iterations a command asks for, of all sizes; 0 where it does not."""
     words = command.replace("=", " ").split()
     at = next((at for at, word in enumerate(words) if "osu_" in word), len(words))
     for option, number in zip(words[at:], words[at + 1 :], strict=False):

@@ -175,7 +175,7 @@ _TOOLS = (
 
 
 def known_for(head: str, name: str) -> tuple[str, str]:
-    """What a file that begins so is, if a known tool wrote it, and what to do instead; else ""."""
+    """Say which known tool wrote a file that begins so, and what to do instead; else ""."""
     for tool in _TOOLS:
         if match := re.search(tool.sign, head, re.MULTILINE):
             return tool.what.format(*match.groups()), tool.instead.format(file=shlex.quote(name))

@@ -183,7 +183,7 @@ class LeftOut:
             raise self.text.error(None, f"has no row of a collective: {notes[0]}")
 
     def notes(self) -> list[str]:
-        """What to tell of them."""
+        """Say what was left out."""
         notes = self._reasons[:_MOST_NOTES]
         if more := len(self._reasons) - len(notes):
             notes.append(f"left out for such reasons: {counted(more, 'more line')}")
@@ -198,7 +198,7 @@ class LeftOut:
 
 
 def is_row(words: list[str], names: list[str] | None, directly: bool) -> bool:
-    """Whether a line is a row of a table with these columns (None: any).
+    """Return whether a line is a row of a table with these columns (None: any).
 
     It begins with a number. `directly` below another it may be a wrong one, which is an error then.
     """
@@ -243,7 +243,7 @@ class Event:
 
 
 def is_trace(head: str) -> bool:
-    """Whether a file that begins so is a trace of ftrace, of whatever events."""
+    """Return whether a file that begins so is a trace of ftrace, of whatever events."""
     return _LINE.search(head) is not None
 
 
@@ -265,7 +265,7 @@ def events(text: TextFile, notes: list[str]) -> Iterator[Event]:
 
 
 def ticks(seconds: str, fraction: str) -> int:
-    """Of digits before and after the point."""
+    """Make ticks of the digits before and after the point."""
     return int(seconds) * TICKS_PER_SECOND + int(fraction) * 10 ** (12 - len(fraction))
 
 
@@ -379,7 +379,7 @@ def clock_quantum(durations: Floats) -> float | None:
 
 
 def in_steps(starts: Ticks, durations: Ticks, **known: Any) -> tuple[Detours, list[str]]:
-    """As `in_order`; where the clock is coarse, with its resolution and a note on it."""
+    """Do as `in_order`; where the clock is coarse, with its resolution and a note on it."""
     quantum = clock_quantum(durations / TICKS_PER_SECOND)
     if quantum is None:
         return in_order(starts, durations, **known)

@@ -30,7 +30,7 @@ _SUMS = ("over:", "count:", "min:", "avg:", "max:")
 
 
 def recognise(head: str) -> bool:
-    """By its first line."""
+    """Recognise the format by its first line."""
     return _FIRST_LINE.search(head) is not None
 
 

@@ -21,7 +21,7 @@ _PERIODS = re.compile(r"#([0-9]{1,18})")
 
 
 def recognise(head: str) -> bool:
-    """By the titles of its columns."""
+    """Recognise the format by the titles of its columns."""
     return _HEAD.search(head) is not None
 
 

@@ -27,7 +27,7 @@ _ORDER = ("irq", "thread", "user-ret")
 
 
 def recognise(head: str) -> bool:
-    """By the tracer's header or one of its lines."""
+    """Recognise the format by the tracer's header or one of its lines."""
     return _HEAD.search(head) is not None
 
 
