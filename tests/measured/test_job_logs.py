@@ -360,12 +360,12 @@ def test_wrong_data_of_imb_are_left_out():
     assert "line 7, '16" in note_on(log, "its data were wrong (defects)")
 
 
-@pytest.mark.parametrize("group", [False, True])
-def test_groups_that_run_at_once_are_no_rows_of_the_benchmark_above(group):
+@pytest.mark.parametrize("in_groups", [False, True])
+def test_groups_that_run_at_once_are_no_rows_of_the_benchmark_above(in_groups):
     multi = imb("Multi-Allreduce", rows=IMB_ROWS.replace("2.", "9."))
     groups = "# ( 2 groups of 2 processes each running simultaneous ) "
     multi = multi.replace("# #processes = 4 ", groups)
-    if group:
+    if in_groups:
         multi = multi.replace("       #bytes", "        Group       #bytes")
         multi = multi.replace("\n            ", "\n            0            ")
     log = imb() + multi
