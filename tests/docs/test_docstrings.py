@@ -29,7 +29,7 @@ CLAUSE = re.compile(
 )
 # Folders and files of jitterfly that still have such lines. It only becomes shorter.
 WITH_CLAUSES = """
-observables results schedule stats store
+stats store
 compare_measured.py explain.py files.py hierarchy.py interrupts_while_loading.py noise_free.py
 noise_limit.py rare_noise.py result_table.py simulate.py slowdown.py
 """

@@ -36,7 +36,7 @@ class OfCycles(Observable):
         return Select(variant, cycle="last" if self.cycle == "mean" else self.cycle, rank=self.rank)
 
     def cycles_in(self, cases: Mapping[str, AnyCase]) -> list[int]:
-        """How many cycles the cases have that it reads, of these (by variant)."""
+        """Return the numbers of cycles of those of `cases` (by variant) that it reads."""
         sides = self.sides().values()
         return sorted({cases[side.variant_of(cases, "variant")].cycles for side in sides})
 

@@ -31,7 +31,7 @@ class Column:
 
 
 class Prepared(NamedTuple):
-    """Of a piece of samples: sums and products of all columns, and each in one run of memory."""
+    """A piece of samples, prepared: sums and products of columns, each in one run of memory."""
 
     cross_moments: CrossMoments
     columns: Integers  # shape (columns, realizations): to gather one from rows touches all memory
@@ -113,7 +113,7 @@ class Ticks:
 
     @classmethod
     def joined(cls, columns: tuple[Column, ...], parts: Iterable[Piece | Integers]) -> Ticks:
-        """Of pieces that may be many: neighbours that are small are copied into one."""
+        """Join pieces that may be many: neighbours that are small are copied into one."""
         found: list[Piece | Integers] = []
         small: list[Integers] = []
         for part in parts:
@@ -140,7 +140,7 @@ class Ticks:
 
     @cached_property
     def index(self) -> dict[Column, int]:
-        """Where each column is."""
+        """The place of each column."""
         return {column: i for i, column in enumerate(self.columns)}
 
     def column(self, column: Column) -> Integers:
@@ -283,7 +283,7 @@ class Measure:
 
     @cached_property
     def key(self) -> str:
-        """What identifies it whatever its name: 16 hex digits."""
+        """The identity of the measure whatever its name: 16 hex digits."""
         below = self.denominator
         forms = [
             self.numerator.canonical(),
@@ -294,17 +294,17 @@ class Measure:
 
     @property
     def is_ratio(self) -> bool:
-        """Whether the denominator is measured too."""
+        """Return whether the denominator is measured too."""
         return isinstance(self.denominator, Form)
 
     @property
     def is_paired(self) -> bool:
-        """Whether it is a difference or ratio of two that are measured."""
+        """Return whether it is a difference or ratio of two that are measured."""
         signs = {coefficient > 0 for coefficient, _ in self.numerator.terms}
         return self.numerator != self.denominator and (self.is_ratio or len(signs) == 2)
 
     def difference(self, ticks: Ticks, ratio: float) -> Floats:
-        """Of the two in every realization, in ticks; of a ratio: top - ratio * bottom."""
+        """Return the difference of the two in every realization, in ticks: top - ratio * bottom."""
         top = self.numerator(ticks).astype(np.float64)
         if isinstance(self.denominator, Form):
             top -= ratio * self.denominator(ticks)

@@ -79,7 +79,7 @@ class Chosen:
         return Form.of(self.column)
 
     def part(self, first: int, last: int) -> tuple[float, float]:
-        """From the end of the cycle `first` (0: the start) to that of `last`, of the whole run."""
+        """Return where in the run cycle `first` (0: the start) and cycle `last` end, as shares."""
         begin, end = (self.ends[cycle - 1][1] if cycle else 0 for cycle in (first, last))
         whole = self.ends[-1][1]
         return (begin / whole, end / whole) if end > begin else (0.0, 1.0)
@@ -87,7 +87,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Select:
-    """Which completion of a cell is meant.
+    """The completion of a cell that is meant.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Select:
 
     @classmethod
     def read(cls, value: Any, where: str) -> Select:
-        """From the name of a variant, or a table."""
+        """Make it from the name of a variant, or a table."""
         if isinstance(value, Select):
             return value
         if isinstance(value, str):
@@ -133,7 +133,7 @@ class Select:
             raise ValueError(what if what.startswith(where) else f"{where}.{what}") from None
 
     def plain(self) -> str | dict[str, Any]:
-        """As `read` takes it."""
+        """Return it as `read` takes it."""
         table = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
@@ -142,7 +142,7 @@ class Select:
         return self.variant if set(table) == {"variant"} else table
 
     def within(self, cycle: Cycle, rank: Rank) -> Select:
-        """With what it leaves to the observable filled in."""
+        """Return it with what it leaves to the observable filled in."""
         return dataclasses.replace(
             self,
             cycle=cycle if self.cycle is None else self.cycle,
@@ -165,7 +165,7 @@ class Select:
         return check_choice(self.variant, f"{where}: variant", list(cases))
 
     def completions_in(self, variant: str, case: AnyCase) -> list[Chosen]:
-        """What it can mean in `case`: several with "best" and "each", else one at most."""
+        """Return what it can mean in `case`: several with "best" and "each", else one at most."""
         rows, cycles = _completions_of(case), case.cycles
         last_T = max(row.T for row, *_ in rows)
         mean = self.rank == "mean"
@@ -250,7 +250,9 @@ class Observable(Component, ABC):
 
     @abstractmethod
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
-        """What is measured, given one completion for each side; None if there is no such value."""
+        """Return what is measured, given one completion for each side; None where it has no
+        value.
+        """
 
     def floor(self, cases: Mapping[str, AnyCase]) -> float | None:
         """A bound that theory sets; `cases` by side."""
@@ -261,7 +263,7 @@ class Observable(Component, ABC):
         return "it takes 0 s without noise"
 
     def resolve(self, name: str, cases: Mapping[str, AnyCase]) -> tuple[Family, ...]:
-        """What it is in a cell with these cases (by variant).
+        """Return what it is in a cell with these cases (by variant).
 
         With "each" there are several, ``"NAME, T=3"``, ``"NAME, cycle 2"``; none where the cases
         lack the T or the cycle.
@@ -448,7 +450,7 @@ def variants_named(chosen: Iterable[str], variants: Iterable[str]) -> set[str]:
 
 
 def _group_of(select: Select, T: int | None, cycle: int | None) -> tuple[int | None, int | None]:
-    """What tells completions of a side apart that "each" makes an observable of."""
+    """Return the T and the cycle, each only where "each" makes an observable of every one."""
     return (T if select.T == "each" else None, cycle if select.cycle == "each" else None)
 
 

@@ -66,7 +66,7 @@ def check_statistic(name: str, where: str) -> str:
 
 
 def rare_events_of(measure: Measure, data: CellData, moments: Moments) -> RareEvents | None:
-    """What a cell's realizations tell of the rare events that the mean of a measure rests on.
+    """Return what a cell's realizations show of rare events that the mean of a measure rests on.
 
     Of a ratio of means, those of ``numerator - ratio * denominator``. Beyond the raw realizations
     they follow from exact sums; None where these are missing, and nothing else tells them.
@@ -99,7 +99,7 @@ def _of_raw_samples(measure: Measure, data: CellData, moments: Moments) -> RareE
 
 
 def _of_old_summaries(measure: Measure, data: CellData, moments: Moments) -> RareEvents | None:
-    """What summaries of 0.1 tell, which have no third moments.
+    """Return what summaries of 0.1 show, which have no third moments.
 
     The raw samples stand for all where single realizations have no value. Else the events are those
     of the histogram, if its buckets resolve the spread; if not, as few as they can be: samples
@@ -152,24 +152,24 @@ class Observed:
 
     @property
     def realizations(self) -> int:
-        """How many it is made of."""
+        """The number of realizations that it is made of."""
         return self.data.count
 
     @property
     def exact(self) -> bool:
-        """Whether quantiles are samples, and not known to the bucket of a histogram only."""
+        """Return whether quantiles are samples, and not known to the bucket of a histogram only."""
         return self.data.exact
 
     # --- which member
 
     @property
     def is_set(self) -> bool:
-        """Whether the observable is the best T itself."""
+        """Return whether the observable is the best T itself."""
         return self.family.pick == "set"
 
     @cached_property
     def _compared_forms(self) -> list[tuple[int, ...]]:
-        """What the members are compared by: the side that has a T."""
+        """The forms by which the members are compared: the side that has a T."""
         below = self.family.pick == "smallest denominator"
         forms = [m.denominator if below else m.numerator for m in self.family.members]
         return [f.vector(self.family.columns) for f in forms if isinstance(f, Form)]
@@ -209,7 +209,7 @@ class Observed:
 
     @property
     def samples(self) -> npt.NDArray[np.float64] | None:
-        """Of the raw realizations, in their order; None where there are none.
+        """The values of the raw realizations, in their order; None where there are none.
 
         Those beyond `raw_bytes` of the study's budget are in statistics only: the first ones are
         here, and `realizations` counts all.
@@ -218,7 +218,7 @@ class Observed:
 
     @property
     def has_distribution(self) -> bool:
-        """Whether single realizations have a value."""
+        """Return whether single realizations have a value."""
         return not self.is_set and self.measure.distribution
 
     @cached_property
@@ -230,7 +230,7 @@ class Observed:
 
     @property
     def events(self) -> float:
-        """How many rare events the mean is made of (see `rare_events_of`); 0: none, or unknown."""
+        """The number of rare events of the mean (see `rare_events_of`); 0: none, or unknown."""
         return 0.0 if self._rare_events is None else float(self._rare_events.count)
 
     def mean_ticks(self, columns: Sequence[Column]) -> list[float]:
@@ -260,13 +260,15 @@ class Observed:
         return found.bounded(self.measure.lower_bound)
 
     def _is_unmet(self, form: Form, quiet: int | None) -> bool:
-        """Whether no realization tells what noise does to a part: its mean has no interval."""
+        """Return whether no realization shows what noise does to a part, whose mean has no
+        interval.
+        """
         moments = self._cross_moments.moments(form.vector(self.family.columns))
         same = moments.count * moments.xx == moments.x * moments.x
         return same and (quiet is None or moments.x == moments.count * quiet)
 
     def unwidened_mean(self, confidence: float = 0.95) -> Estimate:
-        """As `mean`, with an interval that does not allow for few rare events, nor for a bound."""
+        """Return the mean with an interval not widened for few rare events, nor for a bound."""
         if self.is_set:
             chosen = self.confidence_set(confidence)
             low, high = float(min(chosen)), float(max(chosen))
@@ -277,7 +279,7 @@ class Observed:
         return cross_moments.mean_of(self._moments, confidence, below)
 
     def standard_error(self) -> float:
-        """Of the mean; NaN for one realization."""
+        """Return the standard error of the mean; NaN for one realization."""
         if self.is_set:
             return math.nan
         below = self.measure.denominator
@@ -307,7 +309,7 @@ class Observed:
         )
 
     def _order_statistic(self, rank: int) -> tuple[float, float, float]:
-        """Where the sample of that rank is: low, middle, high."""
+        """Return where the sample of that rank is: low, middle, high."""
         key = ("order statistic", self.measure.key, rank)
         return self.data.once(key, lambda: self._find_order_statistic(rank))
 
@@ -358,7 +360,7 @@ class Observed:
         return replace(found, low=wide.low, high=wide.high).bounded(measure.lower_bound)
 
     def statistic(self, name: str, confidence: float = 0.95) -> Estimate:
-        """By its name; what has no interval has NaN for its ends."""
+        """Return a statistic by its name; what has no interval has NaN for its ends."""
         check_statistic(name, "statistic")
         if name == "mean":
             return self.mean(confidence)

@@ -24,7 +24,7 @@ WinCounts = tuple[int, int, int]
 
 
 def histogram_of(measure: Measure, ticks: Ticks) -> Histogram:
-    """Of the numerator in ticks, or of the quotient in multiples of 1 / RATIO_ONE."""
+    """Make the histogram of the numerator in ticks, or of the quotient in 1 / RATIO_ONE."""
     if not measure.is_ratio:
         return Histogram.of(measure.numerator(ticks))
     # An int64 at most: whatever is beyond 2^33 times as long counts as that.
@@ -34,18 +34,18 @@ def histogram_of(measure: Measure, ticks: Ticks) -> Histogram:
 
 
 def histogram_scale(measure: Measure) -> int:
-    """What the values in the measure's histogram are to be divided by."""
+    """Return what the values in the measure's histogram are to be divided by."""
     return RATIO_ONE if isinstance(measure.denominator, Form) else measure.denominator
 
 
 def third_moments_of(measure: Measure, ticks: Ticks) -> ThirdMoments:
-    """Of the numerator in ticks, and of the denominator where that is measured too."""
+    """Sum up cubes of the numerator in ticks, and of the denominator where it is measured too."""
     forms = (measure.numerator, measure.denominator)
     return ThirdMoments.of(*(form(ticks) for form in forms if isinstance(form, Form)))
 
 
 def count_wins(measure: Measure, ticks: Ticks) -> WinCounts:
-    """How often the numerator was smaller, equal, larger."""
+    """Count how often the numerator was smaller, equal, larger."""
     if not isinstance(measure.denominator, Form):
         raise ValueError(f"{measure.name} has no denominator to be compared with")
     top, bottom = measure.numerator(ticks), measure.denominator(ticks)
@@ -54,7 +54,7 @@ def count_wins(measure: Measure, ticks: Ticks) -> WinCounts:
 
 
 def add_wins(one: WinCounts, other: WinCounts) -> WinCounts:
-    """Of two sets of realizations."""
+    """Add the wins of two sets of realizations."""
     return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
 
@@ -90,7 +90,7 @@ class Summary:
 
     @classmethod
     def of(cls, ticks: Ticks, measures: Iterable[Measure]) -> Summary:
-        """Of raw samples."""
+        """Make the summary of raw samples."""
         chosen = {measure.key: measure for measure in measures}
         columns = ticks.columns
         if len(columns) > MOST_COLUMNS:  # moments take time and memory by the square
@@ -149,7 +149,7 @@ class Summary:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Summary:
-        """What `to_bytes` made."""
+        """Read what `to_bytes` made."""
         end = data.index(b"\n") + 1
         head = json.loads(data[:end])
         parts = {}
@@ -170,7 +170,7 @@ class Summary:
 
     @classmethod
     def of_record(cls, data: bytes, count: int, measures: Sequence[Measure]) -> Summary:
-        """What `to_bytes` made of so many realizations and of these measures, or more.
+        """Read what `to_bytes` made of so many realizations and of these measures, or more.
 
         Raises
         ------
@@ -206,7 +206,7 @@ class Summary:
 
 
 class Computed:
-    """What was computed of the samples of one cell; it outlives them, so it is small.
+    """The results computed of the samples of one cell; they outlive them, so they are small.
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ class Computed:
 
 
 class CellData:
-    """What readers ask of one cell; what is asked for again is computed once.
+    """The data that readers ask of one cell; what is asked for again is computed once.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class CellData:
         self._ordered: tuple[str, npt.NDArray[np.float64]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """With the samples: what reads them stays here."""
+        """Return the state with the samples: what reads them stays here."""
         return {**self.__dict__, "_ticks": self.ticks}
 
     @property
@@ -286,7 +286,7 @@ class CellData:
 
     @property
     def exact(self) -> bool:
-        """Whether all realizations are there as raw samples."""
+        """Return whether all realizations are there as raw samples."""
         return self.rest is None
 
     @property
@@ -323,7 +323,7 @@ class CellData:
         return total
 
     def histogram(self, measure: Measure) -> Histogram:
-        """Of all realizations; `histogram_scale` is its unit."""
+        """Return the histogram of all realizations; `histogram_scale` is its unit."""
         if measure.key not in self._histograms:
             self._histograms[measure.key] = self._make_histogram(measure)
         return self._histograms[measure.key]
@@ -337,7 +337,7 @@ class CellData:
         return total
 
     def third_moments(self, measure: Measure) -> ThirdMoments | None:
-        """Of all realizations; None where a summary of 0.1 lacks them."""
+        """Return the third moments of all realizations; None where a summary of 0.1 lacks them."""
         known = None if self.rest is None else self.rest.third_moments.get(measure.key)
         if self.ticks is None or (self.rest is not None and known is None):
             return known
@@ -345,7 +345,7 @@ class CellData:
         return raw if known is None else raw + known
 
     def win_counts(self, measure: Measure) -> WinCounts:
-        """In how many realizations the numerator was smaller, equal, larger."""
+        """Return in how many realizations the numerator was smaller, equal, larger."""
         return self.once(("win counts", measure.key), lambda: self._make_win_counts(measure))
 
     def _make_win_counts(self, measure: Measure) -> WinCounts:

@@ -138,7 +138,7 @@ class Target:
 
     @property
     def column(self) -> str:
-        """What its statistic is called beside the observables, whose means have 95 % intervals.
+        """The name of its statistic beside the observables, whose means have 95 % intervals.
 
         Examples
         --------
@@ -164,7 +164,7 @@ class Target:
 
 @dataclass(frozen=True)
 class TargetState:
-    """Where a target stands.
+    """The state of a target.
 
     Attributes
     ----------
@@ -191,13 +191,13 @@ class TargetState:
 
     @property
     def narrow_enough(self) -> bool:
-        """Whether the interval is as narrow as wanted, met or not."""
+        """Return whether the interval is as narrow as wanted, met or not."""
         return self.error <= _wanted_half_width(self.target)
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What the looks so far say.
+    """The decision that the looks so far lead to.
 
     Attributes
     ----------
@@ -221,11 +221,13 @@ class Decision:
 
     @property
     def met(self) -> bool:
-        """Whether it is finished and all targets are met."""
+        """Return whether it is finished and all targets are met."""
         return self.next is None and all(state.met for state in self.states)
 
     def level(self, confidence: float = 0.95) -> float:
-        """Of intervals that hold with `confidence` although the data said when to stop."""
+        """Return the level of intervals that hold with `confidence` although data said when to
+        stop.
+        """
         return level_of(confidence, self.share)
 
 
@@ -335,7 +337,7 @@ def _state(
     noisy: bool,
     unmet: Sequence[UndersampledNoise],
 ) -> TargetState:
-    """Where a target stands; `undecided`: why it can not be met yet, though all else is."""
+    """Return the state of a target; `undecided`: why it can not be met yet, though all else is."""
     estimate = _interval(target, observed, share)
     error = _half_width(target, estimate)
     why = undecided
@@ -406,7 +408,7 @@ class UndersampledNoise(NamedTuple):
 def _not_met(
     target: Target, observed: Observed, cases: Mapping[str, AnyCase], noisy: bool
 ) -> list[UndersampledNoise]:
-    """What may move the mean of a target, and was met too rarely."""
+    """Return what may move the mean of a target, and was met too rarely."""
     if not (cases and _wants_events(target, observed, noisy)):
         return []
     value = abs(float(observed.unwidened_mean().value))
@@ -415,7 +417,7 @@ def _not_met(
 
 
 def undersampled_in_words(undersampled: Sequence[UndersampledNoise]) -> str:
-    """What a mean may lack: the rarest, and the largest of all effects; "" where nothing."""
+    """Say what a mean may lack: the rarest, and the largest of all effects; "" where nothing."""
     if not undersampled:
         return ""
     most = max(one.most for one in undersampled) / TICKS_PER_SECOND
@@ -426,7 +428,8 @@ def undersampled_in_words(undersampled: Sequence[UndersampledNoise]) -> str:
 def undersampled_noise(
     observed: Observed, cases: Mapping[str, AnyCase], half_width: float
 ) -> list[UndersampledNoise]:
-    """What may move a mean by a tenth of its half width, and was met too rarely; the rarest first.
+    """Find noise met too rarely that may move a mean by a tenth of its half width, the rarest
+    first.
 
     A source's hits add to a completion; what they add to a measure follows from its coefficients.
     Where the width is infinite, the interval says itself that too little was met.
@@ -532,7 +535,7 @@ def hits_of_one_side(
 
 
 def _weight(form: Form, variant: str) -> int:
-    """How many times over a delay of all completions of a variant, or of some, moves a form."""
+    """Return how many times a delay of completions of a variant, all or some, counts in a form."""
     own = [coefficient for coefficient, column in form.terms if column.variant == variant]
     return max(sum(c for c in own if c > 0), -sum(c for c in own if c < 0))
 

@@ -67,7 +67,7 @@ class _Side:
         return f"{self.store.path}{self.variant and f':{self.variant}'}"
 
     def family(self, cell: Cell) -> Family:
-        """What is compared in a cell.
+        """Return what is compared in a cell.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class ComparisonRow(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Comparison(ResultTable):
-    """What `compare` found.
+    """The answer of `compare`.
 
     Attributes
     ----------
@@ -182,7 +182,7 @@ class Comparison(ResultTable):
         return f"Comparison({len(self.rows)} rows: A wins {won[0]}, B wins {won[1]})"
 
     def title(self) -> str:
-        """What is compared."""
+        """Say what is compared."""
         return f"A = {self.a}\nB = {self.b}\ncompared: {self.observable}"
 
     def lines(self) -> list[str]:
@@ -202,7 +202,7 @@ class Comparison(ResultTable):
         return aligned_table(header, rows).splitlines()
 
     def notes(self) -> list[str]:
-        """What the intervals are, and what the means may lack."""
+        """Say what the intervals are, and what the means may lack."""
         return [
             f"The intervals of B / A hold for all rows together with {100 * self.confidence:g} %; "
             "a winner has one without 1.",
@@ -325,7 +325,7 @@ def compare(a: Compared, b: Compared, observable: str = "", confidence: float = 
 
 
 def _observed(side: _Side, cell: Cell) -> tuple[Observed, np.ndarray]:
-    """What is compared, and its samples."""
+    """Return what is compared, and its samples."""
     data = side.store.data(cell, side.store.available(cell))
     observed = Observed(side.family(cell), data)
     samples = observed.samples
@@ -395,7 +395,7 @@ def _row(
 
 
 def _is_unmet(mean: stats.Estimate) -> bool:
-    """Whether no realization tells what noise does to a mean."""
+    """Return whether no realization shows what noise does to a mean."""
     return not math.isfinite(float(mean.high))
 
 

@@ -12,7 +12,7 @@ from ..studies import Study, axis_unit, value_text
 
 
 def numeric(values: Sequence[Any]) -> bool:
-    """Whether an axis has numbers as its values, all different."""
+    """Return whether an axis has numbers as its values, all different."""
     return all(is_real_number(value) for value in values) and len(set(values)) == len(values)
 
 
@@ -55,7 +55,7 @@ def ascending(cells: Sequence[Any], axis: str) -> list[Any]:
 
 
 def axis_title(study: Study, name: str) -> str:
-    """What an axis is called in a picture: `T_comm / D`, `duration`."""
+    """Return what an axis is called in a picture: `T_comm / D`, `duration`."""
     for axis in study.axes:
         if axis.name == name and axis.rule:
             return str(axis.rule)
@@ -82,7 +82,7 @@ def _is_numeric(study: Study, name: str) -> bool:
 
 
 class AxisScale:
-    """Where the values of an axis are drawn: powers of two, decades, plain numbers, or texts.
+    """The scale on which the values of an axis are drawn: powers of two, decades, numbers, texts.
 
     `unit` is that of the values: "s", "s/B", "B" or "". `exponents`: powers of two are told as
     2^10, where all are such and have no unit.
@@ -105,11 +105,11 @@ class AxisScale:
 
     @property
     def positions(self) -> list[float]:
-        """Where each value is."""
+        """The position of each value."""
         return [self.position(value) for value in self.values]
 
     def position(self, value: Any) -> float:
-        """Where a value is."""
+        """Return where a value is."""
         if self.scale == "text":
             return float(self.values.index(value))
         if self.scale == "log2":
@@ -137,7 +137,7 @@ class AxisScale:
 
 
 def scale_of(study: Study, name: str, values: Sequence[Any]) -> AxisScale:
-    """Where values of an axis are drawn; points that are named by numbers keep their names."""
+    """Choose where values of an axis are drawn; points named by numbers keep their names."""
     named = any(axis.name == name and not (axis.path or axis.rule) for axis in study.axes)
     return AxisScale(values, axis_unit(study, name), exponents=not named)
 
@@ -179,7 +179,7 @@ _MOST_NAMED = 4  # values of an axis that are left out
 
 
 def axis_values_left_out(study: Study, shown: Mapping[str, Sequence[str]]) -> str:
-    """For a subtitle, what is not shown of axes: `left out: T = 1, 2; D = 5 µs`; "" for nothing."""
+    """Say for a subtitle what is not shown of axes: `left out: T = 1, 2; D = 5 µs`; or ""."""
     parts = []
     for axis in study.axes:
         if axis.name not in shown or len(shown[axis.name]) == len(axis.values):

@@ -91,13 +91,13 @@ def check_figure(study: Study, kind: str | None = None, observable: str | None =
 
 
 def observables(study: Study) -> list[str]:
-    """What a figure can show: all observables, with those of each T or cycle, and targets."""
+    """List what a figure can show: all observables, with those of each T or cycle, and targets."""
     names = [name for cell in study.cells() for name in study.families(cell)]
     return list(dict.fromkeys([*names, *(target.column for target in study.targets)]))
 
 
 def shown_names(study: Study, observable: str) -> list[str]:
-    """What a figure of one observable shows: it alone, or all of its cycles (or T).
+    """List what a figure of one observable shows: it alone, or all of its cycles (or T).
 
     Raises
     ------
@@ -112,7 +112,7 @@ def shown_names(study: Study, observable: str) -> list[str]:
 
 
 def names_by_cycle(names: Iterable[str], observable: str | None) -> dict[str, dict[int, str]]:
-    """Of observables (and T) that have a name for each cycle, or of one of them: names by cycle."""
+    """Return names by cycle, of observables (and T) that have one for each, or of one of them."""
     found: dict[str, dict[int, str]] = {}
     for name in names:
         match = OF_A_CYCLE.fullmatch(name)
@@ -209,7 +209,7 @@ class GridMap:
         return cls(title, kind, numbers, numbers.copy(), marks, marks.copy())
 
     def put(self, at: tuple[int, int], facts: MainNumbers, unmet: bool) -> None:
-        """What is known in a cell."""
+        """Enter what is known in a cell."""
         self.values[at] = float(facts.mean.value)
         self.half_widths[at] = facts.half
         self.unsure[at] = _unsure(facts, self.kind)

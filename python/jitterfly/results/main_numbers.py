@@ -79,7 +79,7 @@ class MainNumbers:
 
     @property
     def is_target(self) -> bool:
-        """Whether it is here for a target only: a quantile, or a mean of another confidence."""
+        """Return whether only a target needs it: a quantile, or a mean of another confidence."""
         return self.statistic != "mean" or self.mean.confidence != 0.95
 
     @property
@@ -141,7 +141,7 @@ def _quantiles(observed: Observed) -> tuple[float, float, float] | None:
 
 
 def _bound(observed: Observed) -> float | None:
-    """Where a mean completion is bounded below, so is what can be recovered."""
+    """Bound what can be recovered where a mean completion is bounded below; None elsewhere."""
     floor, measure = observed.family.floor, observed.measure
     if floor is None or not isinstance(measure.denominator, Form):
         return None

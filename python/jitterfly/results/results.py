@@ -74,14 +74,14 @@ CONVENTIONAL, REDUNDANT = "conventional", "redundant"
 
 @dataclass(frozen=True, eq=False)
 class CellResults:
-    """What a run knows of one cell of its study."""
+    """The results of a run in one cell of its study."""
 
     store: Store
     cell: Cell
 
     @property
     def name(self) -> str:
-        """For people: `ranks=128, duration=10 µs`."""
+        """The name for people: `ranks=128, duration=10 µs`."""
         shown = shown_labels(self.store.study, self.cell)
         return cell_name(dict(zip(self.labels, shown, strict=True)))
 
@@ -102,7 +102,7 @@ class CellResults:
 
     @cached_property
     def decision(self) -> Decision:
-        """How many realizations count, and whether the targets are met."""
+        """The decision on how many realizations count, and whether the targets are met."""
         return self.store.decision(self.cell)
 
     @cached_property
@@ -117,7 +117,7 @@ class CellResults:
 
     @cached_property
     def complete(self) -> bool:
-        """Whether this cell is finished: targets met, or budget spent."""
+        """Return whether this cell is finished: targets met, or budget spent."""
         return self.decision.next is None
 
     @cached_property
@@ -129,12 +129,12 @@ class CellResults:
 
     @property
     def targets(self) -> list[Target]:
-        """Those whose observable is here."""
+        """The targets whose observable is here."""
         return [t for t in self.store.study.targets if t.observable in self.families]
 
     @property
     def ranks(self) -> int:
-        """Of its cases, which share it."""
+        """The number of ranks of its cases, which share it."""
         return self.first_case.ranks
 
     @cached_property
@@ -216,7 +216,7 @@ class Panel:
     cells: list[CellResults]
 
     def is_in(self, settings: Mapping[str, Sequence[str]]) -> bool:
-        """Whether it is at these values of the axes that are named."""
+        """Return whether it is at these values of the axes that are named."""
         return all(self.labels[axis] in labels for axis, labels in settings.items())
 
     def known(self, name: str) -> list[CellResults]:
@@ -225,7 +225,7 @@ class Panel:
 
 
 class Results:
-    """What a run has found so far: `cells` in the study's order; it may be unfinished."""
+    """The results of a run so far: `cells` in the study's order; it may be unfinished."""
 
     def __init__(self, store: Store):
         self.store = store
@@ -233,12 +233,12 @@ class Results:
 
     @property
     def study(self) -> Study:
-        """What was run."""
+        """The study that was run."""
         return self.store.study
 
     @property
     def title(self) -> str:
-        """For a picture: the study's title, or else its name."""
+        """The title of a picture: the study's, or else its name."""
         return self.study.title or self.study.name
 
     @cached_property
@@ -264,7 +264,7 @@ class Results:
 
     @cached_property
     def columns(self) -> list[str]:
-        """What tables and pictures show: the observables, each with its targets after it."""
+        """The columns of tables and pictures: the observables, each with its targets after it."""
         targets = self.study.targets
         groups = [
             [name, *(t.column for t in targets if t.observable == name)] for name in self.names
@@ -332,7 +332,7 @@ class Results:
 
     @property
     def counted(self) -> str:
-        """For a caption: `1 realization per cell`."""
+        """The number of realizations, for a caption: `1 realization per cell`."""
         return f"{self.count} realization{'' if self.count == '1' else 's'} per cell"
 
     @cached_property
@@ -344,7 +344,9 @@ class Results:
 
     @cached_property
     def state(self) -> str:
-        """For a caption: what is missing, which cells met their targets, network noise; or ""."""
+        """The remarks for a caption: what is missing, which cells met targets, network noise; or
+        "".
+        """
         remarks = []
         done = sum(cell.complete for cell in self.cells)
         if done < len(self.cells):
@@ -356,5 +358,5 @@ class Results:
 
     @cached_property
     def network_noise(self) -> str:
-        """For a caption: what is known of networks and other jobs' traffic. May be empty."""
+        """The notes, for a caption, on networks and other jobs' traffic. May be empty."""
         return network_noise(case for cell in self.cells for case in cell.cell.cases.values())

@@ -52,7 +52,7 @@ def _state(cell: CellProgress) -> str:
 
 
 def _activity(progress: RunProgress) -> str:
-    """Whether a run is going on, and how old that is what is shown."""
+    """Say whether a run is going on, and how old the numbers shown are."""
     if progress.holder is None and progress.age is not None:
         return f"as of {progress.age:.0f} s before the run was stopped; no run is going on"
     if progress.holder is None:

@@ -142,7 +142,7 @@ def _without_index(results: Results) -> list[str]:
 
 
 def _most_tables(results: Results) -> int:
-    """Of a study without maps, where every panel has data."""
+    """Count the tables of a study without maps, where every panel has data."""
     kinds = bool(_indices(results.columns)) + bool(_without_index(results))
     return len(results.panels()) * kinds
 
@@ -162,7 +162,7 @@ def _one_cell(results: Results, whole: str) -> list[str]:
 
 
 def notes(results: Results) -> list[str]:
-    """What has to be said about the tables."""
+    """Say what has to be said about the tables."""
     lines = [_MARKS if figures.figure_kind(results.study) == "maps" else _MEANS]
     if any(results.targets_of(name) for name in results.names) and lines[0] == _MEANS:
         lines.append(_TARGETS)
@@ -320,7 +320,7 @@ def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
 
 
 def _noise_free(cell: CellResults, slow: list[str]) -> str:
-    """What slowdowns are divided by: of several variants all, in the order of the columns.
+    """Return what slowdowns are divided by: of several variants all, in the order of the columns.
 
     Where none can be told, such as of a time of 0, that of the first variant.
     """

@@ -44,7 +44,8 @@ _MOST_BYTES = 2**52  # of a message, for the reader of GOAL
 
 @dataclass(frozen=True)
 class Operations:
-    """What a call of `ScheduleBuilder` added, for others to wait for: each rank's last operations.
+    """The operations that a call of `ScheduleBuilder` added, for others to wait for: each rank's
+    last.
 
     Attributes
     ----------
@@ -357,7 +358,7 @@ class ScheduleBuilder:
             )
 
     def _waits(self, after: After, cpu: int) -> dict[int, list[int]]:
-        """By rank, the operations that a call has to wait for; `cpu` is checked as well."""
+        """Return by rank the operations that a call has to wait for; `cpu` is checked as well."""
         check_integer(cpu, "cpu", 0, MOST_CPUS - 1)
         waits: dict[int, list[int]] = {}
         for operations in after if isinstance(after, Sequence) else [after]:
@@ -371,7 +372,7 @@ class ScheduleBuilder:
 
 
 def _label(name: str) -> str:
-    """What labels begin with; those of GOAL begin with a letter."""
+    """Return what labels begin with; those of GOAL begin with a letter."""
     if not re.fullmatch("([A-Za-z][A-Za-z0-9_]*)?", _check_text(name, "name")):
         raise ValueError(f"name must be a letter, then letters, digits and _, got {shorten(name)}")
     return f"{name}_" if name else "o"

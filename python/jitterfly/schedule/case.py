@@ -171,18 +171,18 @@ class ScheduleCase:
 
     @property
     def size(self) -> _Size:
-        """How many ranks and operations the schedule has, and its marks."""
+        """The numbers of ranks and operations of the schedule, and its marks."""
         return _size(self._files)
 
     @property
     def _files(self) -> _Files:
-        """What is read, by its content."""
+        """The files that are read, by their content."""
         marks = self.marks.path if isinstance(self.marks, FileName) else self.marks
         return self.schedule.path, str(self.sha256), marks, self.marks_sha256
 
     @property
     def ranks(self) -> int:
-        """Of the schedule."""
+        """The number of ranks of the schedule."""
         return self.size.ranks
 
     @property
@@ -221,7 +221,7 @@ class ScheduleCase:
         return values
 
     def identity(self) -> dict[str, Any]:
-        """What of it decides the results, as plain values: files by their content, not by name."""
+        """Return what decides the results, as plain values: files by their content, not by name."""
         marks = {} if self.marks is None else {"marks": self.marks_sha256 or self.marks}
         return (
             self.to_dict()
@@ -314,7 +314,7 @@ def _size(files: _Files) -> _Size:
 
 
 def _without_noise(case: ScheduleCase) -> ScheduleCase:
-    """What decides the order of operations, and how long they take without noise.
+    """Return the case that decides the order of operations, and their times without noise.
 
     That is the order without noise, also where each realization has its own (``order="arrival"``).
     """

@@ -31,7 +31,7 @@ _FACTOR_BITS = 32  # fractional bits of the engine's factors on CPU time: kSpeed
 
 
 class CompiledSchedule(NamedTuple):
-    """What the engine takes: the plan, and a program that holds costs and noise."""
+    """The schedule as the engine takes it: the plan, and a program that holds costs and noise."""
 
     plan: core.SchedulePlan
     program: core.Program
@@ -84,7 +84,7 @@ def compile_schedule(
 
 
 def costs_of_levels(schedule: Schedule, network: LogGOPS | Hierarchy) -> list[LevelCosts]:
-    """What messages of the schedule's sizes cost on each level of the network."""
+    """Return what messages of the schedule's sizes cost on each level of the network."""
     sizes = schedule.message_sizes.tolist()
     return [LevelCosts.of(one, sizes) for one in levels_of(network)]
 
@@ -188,7 +188,7 @@ def _factors(speed: Speed | None, ranks: int) -> npt.NDArray[np.uint64]:
 
 
 def longest_calculation(schedule: Schedule, factors: npt.NDArray[np.uint64]) -> int:
-    """In ticks, on the slowest rank."""
+    """Return the longest calculation in ticks, on the slowest rank."""
     longest = schedule._mapped.longest_calculation * 1000
     return -(-longest * int(factors.max(initial=0)) >> _FACTOR_BITS) if factors.size else longest
 
@@ -247,7 +247,7 @@ def _check_operations(
 
 
 def _longest_of_cpu(noise: Sequence[Noise], work: int) -> int:
-    """How far beyond the begin of `work` ticks the engine can get before it looks at the time."""
+    """Return how far from the begin of `work` ticks the engine gets before it looks at the time."""
     work += sum(_longest_drawn(source) for source in noise if isinstance(source, StepNoise))
     # Beyond 2^62 ps the engine asks sources for no further interval: at most one ends after that.
     beyond = max(map(_longest_interval, noise), default=0)

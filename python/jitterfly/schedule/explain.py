@@ -223,7 +223,7 @@ class CriticalPath:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScheduleExplanation(DelayByCause):
-    """What `explain_schedule` found.
+    """The answer of `explain_schedule`.
 
     Attributes
     ----------
@@ -309,7 +309,7 @@ class ScheduleExplanation(DelayByCause):
         return compile_schedule(self.schedule, self.network, self.noise, speed=self.speed)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickle and copies, which compile the schedule again where they need that."""
+        """Return what pickle and copies take; where needed they compile the schedule again."""
         return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
 
     def _varies(self) -> dict[str, bool]:
@@ -397,7 +397,7 @@ class ScheduleExplanation(DelayByCause):
         return sorted(rows, key=lambda row: row.on_time - row.time)
 
     def kind_rows(self, confidence: float = 0.95) -> list[KindRow]:
-        """How often causes, parts and bounds are on the critical path."""
+        """Return how often causes, parts and bounds are on the critical path."""
         noise = (self.ticks[:, :-1] != 0).sum(axis=0).tolist()  # a speed may be a gain
         parts = (self.parts_on_path > 0).sum(axis=0).tolist()
         bounds = (self.bound_by > 0).sum(axis=0).tolist()
@@ -457,7 +457,7 @@ class ScheduleExplanation(DelayByCause):
 
     @property
     def waits_for_rest(self) -> str:
-        """What ranks wait for, but for others that had not sent, in words.
+        """The causes of waiting other than ranks that had not sent, in words.
 
         A calculation on one CPU may require one on another of the same rank.
         """
@@ -465,11 +465,11 @@ class ScheduleExplanation(DelayByCause):
 
     @property
     def cpus(self) -> int:
-        """How many CPUs of a rank the times of ranks are the sum of."""
+        """The number of CPUs of a rank that the times of ranks are the sum of."""
         return self.schedule.cpus
 
     def title(self) -> str:
-        """What was simulated, and the delay in all."""
+        """Say what was simulated, and the delay in all."""
         return f"{self.schedule.name}: {self.schedule.summary()}: {self._delay_in_words()}"
 
     def path_lines(self) -> list[str]:
@@ -514,11 +514,11 @@ class ScheduleExplanation(DelayByCause):
         return f"{n:,} realizations, seed {self.seed}"
 
     def subtitle(self) -> list[str]:
-        """What pictures say below their title: network, speed, noise, and which realizations."""
+        """Return the lines below a picture's title: network, speed, noise, realizations."""
         return [*self._question_in_words(), self._realizations_in_words()]
 
     def notes(self) -> list[str]:
-        """Which realizations, how often which rank is to blame, and what the numbers are."""
+        """Say which realizations, how often which rank is to blame, and what the numbers are."""
         cpus, operations = self.schedule.cpus, np.count_nonzero(self.on_path)
         return [
             *self._order_warning(),
@@ -576,7 +576,8 @@ class ScheduleExplanation(DelayByCause):
         return write_if_path(csv_text([head, *rows]), path)
 
     def plot_paths(self, path: str | Path | None = None) -> Figure:
-        """In what share of realizations operations are on the path: ranks over time, and ranks.
+        """Draw the share of realizations in which operations are on the path: ranks over time,
+        ranks.
 
         Time is that of the run without noise. Written to `path`, where it is given; errors as
         `plot`.
@@ -584,7 +585,9 @@ class ScheduleExplanation(DelayByCause):
         return optional_packages.picture("schedule_path", self, path=path)
 
     def noise_free_times(self) -> Ticks:
-        """From when to when each operation has its CPU without noise, in ticks, shape (n, 2)."""
+        """Return from when to when operations have their CPU without noise, in ticks, shape (n,
+        2).
+        """
         quiet = compile_schedule(self.schedule, self.network, (), speed=self.speed)
         return core.operation_times(*quiet, 0, 0)
 
@@ -602,7 +605,8 @@ def explain_schedule(
     first_realization: int = 0,
     speed: Speed | None = None,
 ) -> ScheduleExplanation:
-    """By what an application is delayed: the critical path of each realization, cause by cause.
+    """Find by what an application is delayed: the critical path of each realization, cause by
+    cause.
 
     Parameters
     ----------
@@ -727,7 +731,7 @@ def _explanation(
     quiet: Any,
     check: OrderCheck | None,
 ) -> ScheduleExplanation:
-    """What the engine's numbers mean, under noise and without it."""
+    """Make the explanation of the engine's numbers, under noise and without it."""
     raw, on_path, times, ranks = found
     n, count = len(raw), len(PATH_PARTS)
     noise = prepared.noise

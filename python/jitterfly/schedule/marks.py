@@ -52,7 +52,7 @@ def read_marks(schedule: Schedule, text: str | Path) -> Marks:
 
 
 def is_pattern(text: str | Path) -> bool:
-    """Whether it is a pattern such as "tag=7" and no file."""
+    """Return whether a text is a pattern such as "tag=7" and no file."""
     return isinstance(text, str) and _PATTERN.fullmatch(text) is not None
 
 

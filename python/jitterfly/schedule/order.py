@@ -66,11 +66,13 @@ class OrderCheck(NamedTuple):
     noise_free_difference: float = 0.0
 
     def matters(self, mean: float) -> bool:
-        """Whether it changes what noise adds, or the run time, whose mean is given, by much."""
+        """Return whether the order changes by much what noise adds, or the run time with this
+        mean.
+        """
         return any((self.changes_mean(mean), self._changes_longest(mean)))
 
     def changes_mean(self, mean: float) -> bool:
-        """Whether it does so on average, and not of the longest realizations alone."""
+        """Return whether the order changes one of them on average, not only when it is longest."""
         return self._speeds_matter(mean) or self._noise_matters(
             self.mean_difference, self.mean_added, mean
         )
@@ -127,7 +129,7 @@ class OrderCheck(NamedTuple):
         )
 
     def in_words(self, realizations: int) -> str:
-        """What was checked of so many realizations, and what came out."""
+        """Say what was checked of so many realizations, and what came out."""
         told = (
             f"in {self.same} of {self.realizations} realizations, the longest among them, all "
             "times are the same in the order of arrival"
@@ -148,17 +150,17 @@ class OrderCheck(NamedTuple):
 
 
 def usual_checks(operations: int) -> int:
-    """How many realizations are checked where nobody says it: more of a short schedule."""
+    """Return how many realizations are checked where nobody says it: more of a short schedule."""
     return min(max(_CHECKED_OPERATIONS // max(operations, 1), FEWEST_CHECKS), MOST_CHECKS)
 
 
 def different_realizations(realizations: int, sources: Sequence[Noise], speed: Speed | None) -> int:
-    """How many are worth two orders: without noise one, with equally fast ranks besides none."""
+    """Count those worth two orders: without noise one, with equally fast ranks besides none."""
     return realizations if sources else int(speed is not None)
 
 
 def realizations_to_check(ticks: npt.NDArray[np.int64], count: int) -> tuple[list[int], int]:
-    """Which realizations are executed in two orders, and how many of them are the first.
+    """Return which realizations to execute in two orders, and how many of them are the first.
 
     The first are a fair sample. The longest of the others show what rare noise does, which that
     sample misses.
@@ -221,7 +223,7 @@ def check_order(
 
 
 def _last(times: npt.NDArray[np.int64]) -> int:
-    """When the last operation ends."""
+    """Return when the last operation ends."""
     return int(times[:, 1].max(initial=0))
 
 

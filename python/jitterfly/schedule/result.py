@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @frozen_dataclass(eq=False)
 class ScheduleResult(ResultTable):
-    """What `simulate_schedule` found.
+    """The answer of `simulate_schedule`.
 
     Attributes
     ----------
@@ -122,7 +122,8 @@ class ScheduleResult(ResultTable):
     def _mean(
         self, times: npt.NDArray[np.float64], noise_free: Any, confidence: float = 0.95
     ) -> Estimate:
-        """Of times from the beginning on; below those without noise only if noise can make it so.
+        """Estimate times from the beginning on; below those without noise only if noise can make it
+        so.
 
         Costs are added along an order of operations that is the same in all realizations, unless it
         is that of arrival: there noise may bring a better one about.
@@ -165,7 +166,7 @@ class ScheduleResult(ResultTable):
         return share if self.noise and share < 1 else None
 
     def amplification(self, confidence: float = 0.95) -> Estimate | None:
-        """How much larger the slowdown is than that of one rank which only calculates.
+        """Return how much larger the slowdown is than that of one rank which only calculates.
 
         That one takes 1 / (1 - s) times as long if noise takes a share s of its CPU. Amplification
         is (slowdown - 1) / (1 / (1 - s) - 1): above 1 the application makes noise worse, below 1 it
@@ -204,7 +205,7 @@ class ScheduleResult(ResultTable):
         return np.diff(self.mark_ticks, prepend=0, axis=1)
 
     def title(self) -> str:
-        """What was simulated, under which noise."""
+        """Say what was simulated, under which noise."""
         noise = "; ".join(map(part_in_words, self.noise)) or "none"
         return f"{self.schedule.name}: {self.schedule.summary()}, under noise: {noise}"
 
@@ -227,7 +228,7 @@ class ScheduleResult(ResultTable):
         return aligned(rows, left=2)
 
     def _last_in_words(self) -> list[tuple[str, str]]:
-        """Of the realizations that noise changes: in others many ranks may end at one instant."""
+        """Name the rank most often last where noise acts: else many may end at one instant."""
         moved = self.last_rank[self.samples != self.noise_free]
         if not len(moved):
             return []
@@ -238,7 +239,7 @@ class ScheduleResult(ResultTable):
         return [("most often last", f"{told} {those}")]
 
     def _marks_in_words(self) -> list[tuple[str, str]]:
-        """Of all iterations together; the slowest on average."""
+        """Describe all iterations together, and the slowest on average."""
         if not self.marks:
             return []
         reached, quiet = from_ticks(self.mark_ticks), from_ticks(self.mark_ticks_noise_free)
@@ -301,7 +302,7 @@ class ScheduleResult(ResultTable):
                 "more realizations, unless waits absorb such delays"]  # fmt: skip
 
     def _is_delayed(self, estimate: Estimate) -> bool:
-        """Whether an estimate of all realizations rests on any that noise moved."""
+        """Return whether an estimate of all realizations rests on any that noise moved."""
         return not estimate.too_small or bool((self.samples != self.noise_free).any())
 
     def _swapped_in_words(self) -> list[str]:
@@ -330,7 +331,7 @@ class ScheduleResult(ResultTable):
 
     @property
     def order_matters(self) -> bool:
-        """Whether `order_check` found that the mean is another one by much in that of arrival.
+        """Return whether `order_check` found that the order of arrival changes the mean by much.
 
         False where there was no check.
         """
@@ -459,7 +460,7 @@ class ScheduleResult(ResultTable):
 
 
 class MarkRow(NamedTuple):
-    """When a mark is reached, and the time since the mark before it (or since 0), in seconds.
+    """The time when a mark is reached, and since the mark before it (or since 0), in seconds.
 
     `noise_free`, `since_noise_free`: without noise. `mean`, `p50`, `p99`: over the realizations;
     with `since_` of the time since the mark before.

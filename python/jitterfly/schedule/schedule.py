@@ -128,7 +128,7 @@ class Schedule:
             raise ValueError(f"{path}: {getattr(error, 'strerror', error)}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For pickle and copies: as `write` writes it.
+        """Return what pickle and copies take: the text as `write` writes it.
 
         A result carries its schedule. Where many results are sent to other processes, `to_xarray`
         of them is smaller.
@@ -142,7 +142,7 @@ class Schedule:
         return f"Schedule({self.name!r}: {self.summary()})"
 
     def summary(self) -> str:
-        """How large it is, in words."""
+        """Say how large it is."""
         counts = [(self.ranks, "rank"), (self.operations, "operation"), (self.messages, "message")]
         return ", ".join(f"{n:,} {what}{'' if n == 1 else 's'}" for n, what in counts)
 
@@ -206,13 +206,13 @@ def _no_room(path: Path, why: str) -> str:
 
 
 def in_file(path: str | Path, error: Exception) -> str:
-    """What is wrong with a schedule, with the name of its file before the line."""
+    """Say what is wrong with a schedule, with the name of its file before the line."""
     found = _LINE.fullmatch(str(error))
     return f"{path}, line {found['line']}: {found['what']}" if found else f"{path}: {error}"
 
 
 def looks_like_schedule(path: Path) -> bool:
-    """Whether a file is a schedule, by its name or by how it begins."""
+    """Return whether a file is a schedule, by its name or by how it begins."""
     if path.suffix == ".goal" or Path(path.stem).suffix == ".goal":  # app.goal.gz: `read` says so
         return True
     try:

@@ -456,20 +456,20 @@ def why_idle(speed: Speed, schedule: Schedule) -> str:
 
 
 def positive_calculations(schedule: Schedule, rank: int) -> int:
-    """How many calculations of a rank take longer than 0 ns."""
+    """Count the calculations of a rank that take longer than 0 ns."""
     operations = schedule._mapped.operations_of(rank)
     return int(np.count_nonzero((operations[:, 0] == KINDS["calc"]) & (operations[:, 1] > 0)))
 
 
 def needs_length(source: Noise) -> bool:
-    """Whether it can not hit a calculation of 0 ns; an interval of noise can hold one up."""
+    """Return whether a source hits no calculation of 0 ns; an interval of noise can delay one."""
     return isinstance(source, (SpeedNoise, StepNoise))
 
 
 def exposed_work(
     schedule: Schedule, network: LogGOPS | Hierarchy, *, positive: bool
 ) -> ExposedWork:
-    """What noise can hit in a schedule; `positive`: calculations of 0 ns do not count."""
+    """Return what noise can hit in a schedule; `positive`: calculations of 0 ns do not count."""
     sizes = schedule.message_sizes
     longest = int(sizes.max(initial=1)) - 1
     levels = levels_of(network)
