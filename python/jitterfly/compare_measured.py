@@ -105,13 +105,13 @@ class AgreementRow(NamedTuple):
 
     @property
     def apart(self) -> bool:
-        """Whether the two are told apart."""
+        """Return whether the measured and the simulated value are found to differ."""
         return self.verdict in (HIGH, LOW)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement(ResultTable):
-    """What `compare_measured` found.
+    """The answer of `compare_measured`.
 
     Attributes
     ----------
@@ -151,14 +151,14 @@ class Agreement(ResultTable):
         return max(apart, key=lambda row: abs(math.log(row.ratio)) if row.ratio > 0 else math.inf)
 
     def cautions(self) -> list[str]:
-        """Where the algorithm is a bad choice at the size of a row."""
+        """Say where the algorithm is a bad choice at the size of a row."""
         sizes = dict.fromkeys((row.ranks, row.bytes) for row in self.rows)
         return algorithm_cautions(
             replace(self.case, ranks=n, message_bytes=size) for n, size in sizes
         )
 
     def title(self) -> str:
-        """What is compared."""
+        """Say what is compared."""
         return f"{self.case.algorithm.kind}, simulated beside measured"
 
     def lines(self) -> list[str]:
@@ -170,7 +170,7 @@ class Agreement(ResultTable):
         return aligned(rows)
 
     def subtitle(self) -> list[str]:
-        """For pictures: the distance, what is off the most, and what the intervals are."""
+        """Say for pictures the distance, what is off the most, and what the intervals are."""
         told = self.cautions()
         if self.distance is not None:
             d = self.distance
@@ -231,7 +231,7 @@ def compare_measured(
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Agreement:
-    """How a simulated collective agrees with a measured one.
+    """Compare a simulated collective with a measured one.
 
     Parameters
     ----------
@@ -413,7 +413,7 @@ def _rows_of_table(
 
 
 def _sends(table: CollectiveTable) -> npt.NDArray[np.bool_]:
-    """Of each row, whether the collective sends messages: of 0 bytes only a barrier does."""
+    """Return for each row whether the collective sends messages: of 0 bytes only a barrier does."""
     return np.asarray((table.bytes > 0) | (full_name(table.operation) == "barrier"))
 
 
@@ -455,7 +455,7 @@ def _allow_for_recordings(case: Case, simulated: Estimate, share: float | None) 
 
 
 def _least(case: Case) -> float:
-    """What no simulated time lies below, in seconds."""
+    """Return the time that no simulated time lies below, in seconds."""
     if not noise_only_delays(case):
         return 0.0
     return float(from_ticks(noise_free_observations(case.loops[-1])[-1]))
@@ -489,7 +489,7 @@ def _distance(
 
 
 class _Chosen(NamedTuple):
-    """What of a benchmark's file is compared; None is all."""
+    """The part of a benchmark's file that is compared; None is all."""
 
     collective: str | None
     ranks: int | None
@@ -554,13 +554,13 @@ def _read(
 
 
 def _may_be_times(path: Path, format: str) -> bool:
-    """Whether a file that can be read as a measurement of noise may be plain times as well."""
+    """Return whether a file that reads as a measurement of noise may be plain times as well."""
     text = read_text(path)
     return text.lstrip()[:1].isdigit() or (format in PLAIN and not noisefile.recognise(text))
 
 
 def _numbers(path: Path, problem: FormatError | None) -> tuple[list[float], str | None]:
-    """Of a text file with one in each line, or all in one; the unit that a head names, if it does.
+    """Read a text file with a number in each line, or all in one; and the unit of a head, if any.
 
     A head is a first line of names: words that begin with a letter.
     """

@@ -98,7 +98,7 @@ SHARES = (
 
 
 class CauseRow(NamedTuple):
-    """What one cause adds to the delay of the collective.
+    """The delay that one cause adds to the collective.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class CauseRow(NamedTuple):
 
 
 class RankRow(NamedTuple):
-    """What a rank did with its time up to the end of the last cycle: means in seconds.
+    """The parts of a rank's time up to the end of the last cycle: means in seconds.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class RankRow(NamedTuple):
 
     @property
     def end(self) -> float:
-        """When it has the result: all of its time together."""
+        """The time when it has the result: all of its time together."""
         return sum(self[1 : 1 + len(_RANK_PARTS)])
 
 
@@ -169,7 +169,7 @@ RANK_COLUMNS = ("rank", *(f"{name}_s" for name in RankRow._fields[1:]))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DelayByCause(ResultTable):
-    """What explanations of a collective and of a schedule have in common: numbers and tables.
+    """The numbers and tables that explanations of a collective and of a schedule have in common.
 
     Attributes are those of `Explanation`.
     """
@@ -194,7 +194,7 @@ class DelayByCause(ResultTable):
 
     @abstractmethod
     def _varies(self) -> dict[str, bool]:
-        """Whether the delay by a cause, or by the path, can differ between realizations.
+        """Return whether the delay by each cause, or by the path, can differ between realizations.
 
         What is on the path, and so what a cause adds to it, depends on all noise that is drawn.
         """
@@ -215,7 +215,7 @@ class DelayByCause(ResultTable):
 
     @property
     def delay(self) -> Ticks:
-        """How much later the collective ends than `on_time`, in ticks, shape (realizations,)."""
+        """The ticks by which the collective ends later than `on_time`, shape (realizations,)."""
         return self.completion - self.on_time
 
     def rows(self, confidence: float = 0.95) -> list[CauseRow]:
@@ -239,19 +239,19 @@ class DelayByCause(ResultTable):
         return self._cause_rows(self.causes, self.ticks, means)
 
     def path_rows(self, confidence: float = 0.95) -> list[CauseRow]:
-        """What the row of the path is made of; `largest`: in how many no other part is larger."""
+        """Return the parts of the path's row; `largest`: in how many no other part is larger."""
         varies = self._varies()[PATH]
         means = [self._mean(own, confidence, noisy=varies) for own in self.path_ticks.T]
         return self._cause_rows(self.path_parts, self.path_ticks, means)
 
     def _mean(self, ticks: Ticks, confidence: float, **known: Any) -> Estimate:
-        """Of a value of each realization, seconds; `known`: as of `stats.mean`."""
+        """Estimate the mean of one value a realization, seconds; `known`: as of `stats.mean`."""
         return stats.mean(from_ticks(ticks), confidence, **known)
 
     def _cause_rows(
         self, names: Sequence[str], ticks: Ticks, means: list[Estimate]
     ) -> list[CauseRow]:
-        """With the share and the largest cause of each; `ticks`: a column for each name."""
+        """Make rows with share and largest cause of each name; `ticks` has a column for each."""
         total = float(self.delay.mean())
         columns = zip(names, means, ticks.T, _largest_in(ticks), strict=True)
         return [
@@ -303,12 +303,12 @@ class DelayByCause(ResultTable):
 
     @property
     def waits_for_rest(self) -> str:
-        """What ranks wait for, but for others that had not sent, in words."""
+        """The causes of waiting other than ranks that had not sent, in words."""
         return "messages"
 
     @property
     def cpus(self) -> int:
-        """How many CPUs of a rank the times of ranks are the sum of."""
+        """The number of CPUs of a rank that the times of ranks are the sum of."""
         return 1
 
     @property
@@ -337,7 +337,7 @@ class DelayByCause(ResultTable):
 
     @abstractmethod
     def subtitle(self) -> list[str]:
-        """What pictures say below their title."""
+        """Return the lines below a picture's title."""
 
     def report(self) -> list[str]:
         """Title, tables of causes and of ranks, and notes as lines of text."""
@@ -367,7 +367,7 @@ class DelayByCause(ResultTable):
         return optional_packages.picture("causes", self, path=path)
 
     def _culprits_in_words(self) -> str:
-        """Which ranks single delays hit, and which ones are slow by what is given."""
+        """Say which ranks single delays hit, and which ones are slow by what is given."""
         return f"{self._hits_in_words()}{self._slowest_in_words()}"
 
     def _slowest_in_words(self) -> str:
@@ -394,7 +394,7 @@ class DelayByCause(ResultTable):
         return f"the longest single delay on the path hits {word} {ranks} most often"
 
     def _stands_out(self, share: float, ranks: int) -> bool:
-        """Whether so many ranks are hit far more often than others; once in a few is nothing."""
+        """Return whether so many ranks are hit far more often than others, not just once."""
         part = ranks / len(self.by_rank)
         return share >= max(_STANDS_OUT, min(5 * part, (1 + part) / 2), 2 / len(self.ticks))
 
@@ -423,7 +423,7 @@ class DelayByCause(ResultTable):
 
     @abstractmethod
     def _network_and_speed(self) -> tuple[Network, Speed | None]:
-        """What tells which ranks belong together."""
+        """Return the network and the speed: they say which ranks belong together."""
 
     def _delay_in_words(self) -> str:
         mean = float(from_ticks(self.delay.mean()))
@@ -435,7 +435,7 @@ class DelayByCause(ResultTable):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(DelayByCause):
-    """What `explain` found.
+    """The answer of `explain`.
 
     Attributes
     ----------
@@ -484,7 +484,7 @@ class Explanation(DelayByCause):
         return self.case.noise
 
     def cautions(self) -> list[str]:
-        """Where the algorithm is a bad choice at this size."""
+        """Say where the algorithm is a bad choice at this size."""
         return algorithm_cautions([self.case])
 
     def _network_and_speed(self) -> tuple[Network, Speed | None]:
@@ -496,11 +496,11 @@ class Explanation(DelayByCause):
         return RecordedNoise.of(found, work_of_rank(self.case)) if found else None
 
     def title(self) -> str:
-        """What was simulated, and the delay in all."""
+        """Say what was simulated, and the delay in all."""
         return f"{self.case.algorithm.kind} on {self.case.ranks:,} ranks: {self._delay_in_words()}"
 
     def notes(self) -> list[str]:
-        """What was simulated, how often which rank is to blame, and what the numbers are."""
+        """Say what was simulated, how often which rank is to blame, and what the numbers are."""
         return [
             *self.cautions(),
             *self._question_in_words(),
@@ -516,7 +516,7 @@ class Explanation(DelayByCause):
         ]
 
     def subtitle(self) -> list[str]:
-        """What pictures say below their title: what was simulated, and which rank is to blame."""
+        """Return the lines below a picture's title: what was simulated, which rank is to blame."""
         return [
             *self.cautions(),
             *self._question_in_words(),
@@ -539,7 +539,7 @@ class Explanation(DelayByCause):
 
 
 def _ranks_in_words(ranks: Ticks) -> str:
-    """Which ranks, in words; ascending."""
+    """Name ascending ranks, as "ranks 4 to 7"."""
     first, last = int(ranks[0]), int(ranks[-1])
     if len(ranks) == 1:
         return f"rank {first:,}"
@@ -588,7 +588,7 @@ def _rank_cells(
 
 
 def _largest_in(ticks: Ticks) -> npt.NDArray[np.float64]:
-    """In which share of the realizations each column is the largest delay; NaN if nothing delays.
+    """Return in which share of realizations each column is the largest delay; NaN if none delays.
 
     Where no column is above 0 nothing delayed, and nothing is to blame.
     """
@@ -610,7 +610,7 @@ def explain(
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Explanation:
-    """By what a collective is delayed, in each realization: its critical path, cause by cause.
+    """Find what delays a collective in each realization: its critical path, cause by cause.
 
     The end of the last cycle counts, with all redundant exchanges after it. The realizations are
     those of `simulate`; this runs on the CPU, and takes about 1 µs of CPU time a message.
@@ -679,7 +679,7 @@ def explain(
 
 
 def _bytes_of_rank(case: Case) -> int:
-    """Of each thread, in bytes: a rank keeps a path for each message of a window that it sent."""
+    """Return a rank's bytes in each thread: it has a path for each message of a window."""
     places = (step.place for step in case.lowered.steps if not (step.sends and step.receives))
     paths = _PATHS + 1 + max(places, default=0)
     return paths * _PATH_BYTES + 3 * 8 * len(_RANK_PARTS) + len(case.noise) * _CURSOR_BYTES
@@ -688,7 +688,7 @@ def _bytes_of_rank(case: Case) -> int:
 def _explanation(
     case: Case, seed: int, noisy: tuple[Ticks, Ticks], without: tuple[Ticks, Ticks]
 ) -> Explanation:
-    """What the engine's numbers mean, with all that delays and `without` it.
+    """Make the explanation of the engine's numbers, with all that delays and `without` it.
 
     Each has shape (realizations, 5 + causes), and sums over them of shape (ranks, parts, 2).
     """
@@ -736,7 +736,7 @@ def causes_of(noise: Sequence[Noise]) -> list[int]:
 
 
 def means_of_sums(sums: Ticks, realizations: int) -> npt.NDArray[np.float64]:
-    """Of sums that are ``hi * 2^32 + lo``, shape (ranks, parts, 2)."""
+    """Return the means of sums that are ``hi * 2^32 + lo``, shape (ranks, parts, 2)."""
     means: npt.NDArray[np.float64] = (sums[..., 0] * 2.0**32 + sums[..., 1]) / realizations
     return means
 

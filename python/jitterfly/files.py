@@ -87,7 +87,7 @@ def make_directory(path: Path, name: str) -> None:
 
 
 def is_open_already(path: Path) -> bool:
-    """Whether a name is that of a file which this process was started with, such as /dev/stdin."""
+    """Return whether a name is of a file that was open when this process began, as /dev/stdin."""
     return re.fullmatch(r"/dev/std(in|out|err)|(/dev|/proc/self)/fd/[0-9]+", str(path)) is not None
 
 
@@ -130,7 +130,7 @@ def read_whole(path: Path, most: int = MOST_BYTES, *, pipe: bool = False) -> byt
 
 
 def compression(content: bytes) -> str:
-    """What to say of a file that begins so, where it is compressed; else "".
+    """Say of a file that begins so that it is compressed, and what to do; else "".
 
     Examples
     --------
@@ -240,7 +240,7 @@ def remove_temporaries(folder: Path) -> None:
 
 
 def _is_left(path: Path, name: re.Match[str]) -> bool:
-    """Whether nobody writes to a temporary file any more."""
+    """Return whether nobody writes to a temporary file any more."""
     if path.name in _ours:
         return False
     try:

@@ -122,7 +122,7 @@ class Hierarchy(Network, kind="hierarchy"):
 
     @property
     def spans(self) -> list[int]:
-        """How many ranks a node has, a rack, and so on; one fewer than levels."""
+        """The numbers of ranks that a node has, a rack, and so on; one fewer than levels."""
         sizes = [level.size for level in self.levels if level.size is not None]
         return [int(span) for span in np.cumprod(np.array(sizes, dtype=object))]
 
@@ -187,7 +187,7 @@ class Hierarchy(Network, kind="hierarchy"):
 
     @property
     def level_names(self) -> list[str]:
-        """How each level below the machine is called, the innermost first."""
+        """The name of each level below the machine, the innermost first."""
         names = [level.name for level in self.levels if level.size is not None]
         usual = [*_USUAL_NAMES, *("" for _ in names)]
         return [
@@ -215,7 +215,7 @@ class Hierarchy(Network, kind="hierarchy"):
         return names.index(name) + 1
 
     def shared_ranks(self, level: int, ranks: int) -> int:
-        """How many consecutive ranks are in one part of a level, for noise that they share.
+        """Return how many consecutive ranks are in one part of a level, for noise that they share.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class Hierarchy(Network, kind="hierarchy"):
         return level
 
     def sharers(self, senders: Ranks, receivers: Ranks, ranks: int) -> Ranks:
-        """Of each message how many are at a network card with it, if all are sent at once.
+        """Count for each message those at a network card with it, if all are sent at once.
 
         Parameters
         ----------
@@ -306,7 +306,7 @@ class Hierarchy(Network, kind="hierarchy"):
             network.leave_out_defaults(table)
 
     def identity(self) -> dict[str, Any]:
-        """What of it decides the results, as plain values: not how levels are called."""
+        """Return what decides the results, as plain values: not how levels are called."""
         table = self.to_dict()
         for level in table["levels"]:
             level.pop("name", None)

@@ -13,7 +13,7 @@ from types import FrameType
 
 
 def is_command() -> bool:
-    """Whether this process is the command: `jitterfly`, or `python -m jitterfly`."""
+    """Return whether this process is the command: `jitterfly`, or `python -m jitterfly`."""
     processes = sys.modules.get("multiprocessing.process")
     if not sys.argv or (processes is not None and processes.parent_process() is not None):
         return False  # a worker has the words of the command as well

@@ -69,7 +69,7 @@ def noise_free_observations(case: AnyCase) -> npt.NDArray[np.int64]:
 
 @singledispatch
 def noise_only_delays(case: AnyCase) -> bool:
-    """Whether no realization can be earlier than without noise, in any row.
+    """Return whether no realization can be earlier than without noise, in any row.
 
     All noise adds to times, but for speeds that are drawn: they may be faster. What a rank waits
     for is a maximum, with redundant exchanges after the collective a minimum, of times to which
@@ -84,7 +84,7 @@ def noise_only_delays(case: AnyCase) -> bool:
 
 @lru_cache(maxsize=256)  # each statistic of its data asks
 def has_one_random_source(case: AnyCase) -> bool:
-    """Whether one source alone acts, and is drawn.
+    """Return whether one source alone acts, and is drawn.
 
     Then a realization that differs from the noise-free one was met by it. Beside a source that is
     not drawn all realizations differ from that, and beside another one a rare one may be unmet.
@@ -125,7 +125,7 @@ def _of_loop(case: Case, poll: Poll | None) -> npt.NDArray[np.int64]:
 
 
 def _by_engine(case: Case, poll: Poll | None) -> npt.NDArray[np.int64]:
-    """By the engine: ranks differ, but without noise one realization is like any other."""
+    """Ask the engine: ranks differ, but without noise one realization is like any other."""
     with check_allocation(f"one realization of {case.ranks} ranks"):
         raw = core.simulate(compile_case(case), 0, 0, 1, "all", "cpu", 0, poll)
     return max_min_mean(raw, ranks_of_rows(case)).reshape(-1, 3)

@@ -82,7 +82,7 @@ class Limit(NamedTuple):
 
 
 class NoiseLimitRow(NamedTuple):
-    """What keeps the mean slowdown at the limit on so many ranks.
+    """The noise that keeps the mean slowdown at the limit on so many ranks.
 
     `state` is "at most" (there is a `value`, seconds, with its interval), "always" (the noise may
     take `MOST_SHARE` of the CPU and more) or "never" (the limit is not kept with hardly any).
@@ -104,7 +104,7 @@ class NoiseLimitRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoiseLimitTable(ResultTable):
-    """What `noise_limit` found.
+    """The answer of `noise_limit`.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class NoiseLimitTable(ResultTable):
         return f"NoiseLimitTable({len(self.rows)} rows; {self.cell(row)} on {row.ranks:,} ranks)"
 
     def title(self) -> str:
-        """What was asked."""
+        """Return the question that was asked."""
         size, repeated = show_size(self.case.message_bytes), repetition(self.case)
         return (
             f"{part_in_words(self.case.algorithm)}, {size}{repeated}, slowed down (mean) by "
@@ -157,7 +157,7 @@ class NoiseLimitTable(ResultTable):
 
     @property
     def column(self) -> str:
-        """What was looked for."""
+        """The name of what was looked for."""
         return "duration at most" if self.field == "duration" else "period at least"
 
     def cell(self, row: NoiseLimitRow) -> str:
@@ -177,11 +177,11 @@ class NoiseLimitTable(ResultTable):
         return aligned(rows)
 
     def cautions(self) -> list[str]:
-        """Where the algorithm is a bad choice at this size."""
+        """Say where the algorithm is a bad choice at this size."""
         return algorithm_cautions(replace(self.case, ranks=row.ranks) for row in self.rows)
 
     def subtitle(self) -> list[str]:
-        """What pictures say below their title: network and realizations, what the intervals are."""
+        """Return the lines below a picture's title: network, realizations, intervals."""
         return [
             *self.cautions(),
             f"network: {part_in_words(self.case.network)}",
@@ -225,7 +225,7 @@ class NoiseLimitTable(ResultTable):
         return text
 
     def _is_untold(self, row: NoiseLimitRow) -> bool:
-        """Whether an end is not known for another reason than that other noise may exceed it."""
+        """Return whether an end is unknown, but not because other noise may exceed the limit."""
         safe, unsafe = row.value.high, row.value.low
         if self.field == "period":
             safe, unsafe = unsafe, safe
@@ -233,7 +233,7 @@ class NoiseLimitTable(ResultTable):
         return any(map(math.isnan, [safe, *others]))
 
     def _steady_notes(self) -> list[str]:
-        """Whether the longest noise that was found is long beside what was simulated."""
+        """Say where the longest noise that was found is long beside what was simulated."""
         if not self.drawn:
             return []
         longest = max(self.drawn, key=lambda row: row.share)
@@ -244,7 +244,7 @@ class NoiseLimitTable(ResultTable):
         return steady_notes(replace(self.case, noise=[found, *others]), longest.noise_free)
 
     def _one_cycle_notes(self) -> list[str]:
-        """What the time of one collective is, where more than one rank takes part."""
+        """Say what the time of one collective is, where more than one rank takes part."""
         if self.case.cycles > 1 or not any(row.ranks > 1 for row in self.drawn):
             return []
         return [
@@ -306,7 +306,7 @@ class _Question(NamedTuple):
 
 
 def has_unknown(noise: Any) -> bool:
-    """Whether a noise, as text or as a table, has a field that is to be found."""
+    """Return whether a noise, as text or as a table, has a field that is to be found."""
     table = read_noise(noise, "noise") if isinstance(noise, str) else noise
     return isinstance(table, dict) and any(
         table.get(field) == word for field, word in UNKNOWN.items()
@@ -464,7 +464,7 @@ def _limit(
         return unmet_of(*tried(part))
 
     def excess(end: str, lacks: float = 0.0) -> Callable[[float], float]:
-        """How far the mean slowdown, or an end of its interval, is above the limit.
+        """Return how far the mean slowdown, or an end of its interval, is above the limit.
 
         `lacks`: what is added to it for sources that the mean may know too little of, seconds.
         """

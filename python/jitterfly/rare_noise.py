@@ -51,16 +51,16 @@ class SourceHits(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As in a study and in messages: `noise.1 (step)`."""
+        """The name in a study and in messages: `noise.1 (step)`."""
         return name_in_case(self.place, self.noise.kind)
 
     @property
     def most(self) -> float:
-        """How much its hits add to the mean completion, at most, in ticks; 0: nobody knows."""
+        """The ticks that its hits add to the mean completion, at most; 0: nobody knows."""
         return 0.0 if self.hits is None else self.hits.most
 
     def is_unmet(self, realizations: int, half_width: float) -> bool:
-        """Whether so many realizations expect too few hits as long as its own, and it matters.
+        """Return whether too few hits as long as its own are expected in so many, and it matters.
 
         It does where its hits may move the mean completion by a tenth of `half_width`, in ticks.
         """
@@ -68,7 +68,7 @@ class SourceHits(NamedTuple):
 
 
 def expected_hits(case: AnyCase, duration: float, share: float = 1.0) -> list[SourceHits]:
-    """What is to be expected of each random source that acts in a case.
+    """Return what to expect of each random source that acts in a case.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _as_long(own: Hits | None, all_hits: list[Hits | None]) -> float:
 
 
 def hidden(sources: Collection[SourceHits]) -> list[SourceHits]:
-    """Those beside which another source hits more often and for a shorter time.
+    """List the sources beside which another one hits more often and for a shorter time.
 
     Only these can be missing from a sample that looks as if it rested on many events. Where a
     source is alone, or all hits are as long as its own, the sample tells how many it met. A source
@@ -124,7 +124,7 @@ def _hides(frequent: SourceHits, rare: SourceHits) -> bool:
 
 
 def _are_same(one: Noise, other: Noise) -> bool:
-    """Whether they are equal, but for the phase of the cycle in which they act."""
+    """Return whether two are equal, but for the phase of the cycle in which they act."""
     if one == other or type(one) is not type(other) or not hasattr(one, "during"):
         return one == other
     alike: Noise = dataclasses.replace(one, during=other.during)  # type: ignore
@@ -151,7 +151,7 @@ def unmet_sources(
 
 
 def may_lack(unmet: Collection[SourceHits]) -> float:
-    """What a mean may lack of such sources, seconds."""
+    """Return what a mean may lack of unmet sources, seconds."""
     return sum(source.most for source in unmet) / TICKS_PER_SECOND
 
 
@@ -164,7 +164,7 @@ def ratio_with_lacks(low: float, high: float, above: float, below: float) -> tup
 
 
 def expectation(source: SourceHits, realizations: int, words: str = "") -> str:
-    """How often a source is expected to hit so many realizations; `words` describe it."""
+    """Say how often a source is expected to hit so many realizations; `words` describe it."""
     name = name_in_case(source.place, words) if words else source.name
     count = realizations * source.as_long
     times = f"{count:.2g} times in {realizations:,} realizations"
@@ -263,7 +263,7 @@ def _is_one_source(one: SourceHits, other: SourceHits) -> bool:
 
 @singledispatch
 def exposure(case: AnyCase) -> Exposure:
-    """What noise meets in a case whose duration is not known yet."""
+    """Return what noise meets in a case whose duration is not known yet."""
     raise NotImplementedError
 
 
@@ -303,6 +303,6 @@ def _exposure_of_collective(case: Case) -> Exposure:
 
 
 def _way(cycle: Cycle, step: int) -> int | None:
-    """How long the messages of a step are on their way, in ticks; None where they differ."""
+    """Return how long a step's messages are on their way, in ticks; None where they differ."""
     ways = {cycle.table.entries[entry].transit for entry in cycle.table.of_step[step]}
     return ways.pop() if len(ways) == 1 else None

@@ -36,10 +36,10 @@ class ResultTable(Report):
 
     @abstractmethod
     def title(self) -> str:
-        """What was asked."""
+        """Return the question that was asked."""
 
     def cautions(self) -> list[str]:
-        """What misleads where it is not read before the numbers; the first of the notes, too."""
+        """Say what misleads unless it is read before the numbers; the first of the notes, too."""
         return []
 
     @abstractmethod
@@ -48,7 +48,7 @@ class ResultTable(Report):
 
     @abstractmethod
     def notes(self) -> list[str]:
-        """What the numbers are, and how sure they are."""
+        """Say what the numbers are, and how sure they are."""
 
     @abstractmethod
     def to_csv(self, path: str | Path | None = None) -> str:

@@ -84,7 +84,7 @@ _LONG_NAMES = {
 
 @frozen_dataclass(eq=False)
 class Result:
-    """What `simulate` found.
+    """The answer of `simulate`.
 
     Attributes
     ----------
@@ -349,7 +349,7 @@ def simulate_checked(
     progress: Callable[[int, int], object] | None = None,
     first_realization: int = 0,
 ) -> Result:
-    """As `simulate`, without a look at what the noise can hit: callers ask that of all cases."""
+    """Simulate without a look at what the noise can hit: callers ask that of all cases."""
     backend = backend_named(backend)
     realizations, seed, first_realization = check_run(
         realizations, seed, backend, threads, progress, first_realization
@@ -513,7 +513,7 @@ def noise_phases(
 
 
 def _periodic_number(case: Case, source: int | None) -> int:
-    """Which of the periodic sources a source of the case is, from 0."""
+    """Return which of the periodic sources a source of the case is, from 0."""
     places = [i for i, noise in enumerate(case.noise) if noise.kind == "periodic"]
     if not places:
         raise ValueError("noise must hold a PeriodicNoise: without it there are no phases")
@@ -535,7 +535,7 @@ def noise_intervals(
     realization: int = 0,
     phase: Literal["communication", "compute"] = "communication",
 ) -> npt.NDArray[np.float64]:
-    """When noise takes the CPU of a rank in one realization, to check us with another program.
+    """Return when noise takes a rank's CPU in one realization, to check us with another program.
 
     Parameters
     ----------

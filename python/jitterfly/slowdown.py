@@ -85,7 +85,7 @@ class SlowdownRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SlowdownTable(ResultTable):
-    """What `slowdown` found.
+    """The answer of `slowdown`.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class SlowdownTable(ResultTable):
         return f"SlowdownTable({len(self.rows)} rows; {last.slowdown} on {last.ranks:,} ranks)"
 
     def title(self, where: str = "") -> str:
-        """What was simulated, and under which noise; `where` stands between them."""
+        """Say what was simulated, and under which noise; `where` stands between them."""
         size = show_size(self.case.message_bytes)
         noise = "; ".join(map(part_in_words, self.case.noise))
         repeated = repetition(self.case)
@@ -135,12 +135,12 @@ class SlowdownTable(ResultTable):
         return aligned(rows)
 
     def cautions(self) -> list[str]:
-        """Where the algorithm is a bad choice at this size."""
+        """Say where the algorithm is a bad choice at this size."""
         cases = (dataclasses.replace(self.case, ranks=row.ranks) for row in self.rows)
         return algorithm_cautions(cases)
 
     def subtitle(self) -> list[str]:
-        """What pictures say below their title: network and realizations, what the intervals are."""
+        """Return the lines below a picture's title: network, realizations, intervals."""
         first = self.rows[0]
         return [
             *self.cautions(),
@@ -270,7 +270,7 @@ def slowdown(
     progress: Callable[[float, int, int], object] | None = None,
     resamples: int | str = 0,
 ) -> SlowdownTable:
-    """How much a noise slows a collective down, for each number of ranks.
+    """Find how much a noise slows a collective down, for each number of ranks.
 
     Parameters
     ----------
@@ -566,7 +566,7 @@ def steady_notes(case: Case, simulated: float) -> list[str]:
 
 
 def begins_after(noise: Noise, seconds: float) -> bool:
-    """Whether it has a `begin`, and that is not before so long a time has passed."""
+    """Return whether a noise has a `begin`, and that is not before so long a time has passed."""
     begin = getattr(noise, "begin", 0.0)
     return bool(begin) and begin >= seconds
 
@@ -586,14 +586,14 @@ def repetition(case: Case) -> str:
 
 
 def question_cells(case: Case, noise: str = "") -> tuple[object, ...]:
-    """What stands in `QUESTION_COLUMNS`; `noise` in place of the case's."""
+    """Return the cells of `QUESTION_COLUMNS`; `noise` in place of the case's."""
     sources = noise or "; ".join(map(part_in_words, case.noise))
     return (part_in_words(case.algorithm), case.message_bytes, case.cycles, case.compute_time,
             part_in_words(case.network), sources)  # fmt: skip
 
 
 def faster_cells(case: Case, ranks: int) -> tuple[object, ...]:
-    """What stands in `FASTER_COLUMNS` on so many ranks."""
+    """Return the cells of `FASTER_COLUMNS` on so many ranks."""
     found = faster_candidate(dataclasses.replace(case, ranks=ranks))
     return ("", "") if found is None else (found.name, found.noise_free)
 

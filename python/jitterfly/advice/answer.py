@@ -584,9 +584,7 @@ def _has_no_end(estimate: Estimate) -> bool:
 
 
 def _runner_up(cell: AdviceCell, second: RankedCandidate) -> str:
-    """Say how many times as long the second takes as the first, or as the one it is compared
-    with.
-    """
+    """Say how many times as long as the first, or as its `versus`, the second takes."""
     times = (
         f"> {_above_one(float(second.ratio.low))} (bound)"
         if second.is_bound

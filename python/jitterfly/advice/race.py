@@ -104,8 +104,7 @@ class CandidateRuns:
 
     @property
     def moved(self) -> float:
-        """The time by which noise moved its first sample, seconds: all of them if they are the
-        same.
+        """The time by which noise moved its first sample, seconds: all if they are the same.
 
         0 where that is not known (`has_one_random_source`).
         """

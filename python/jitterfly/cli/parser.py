@@ -73,9 +73,7 @@ class _Parser(OnceParser):
             raise argparse.ArgumentError(action, f"{message}; choose from {', '.join(words)}")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does; `stranger` of the result is the parser that knew no such
-        argument.
-        """
+        """Parse as argparse; `stranger` of the result is the parser that knew no such argument."""
         self.given = [str(word) for word in (sys.argv[1:] if args is None else args)]
         found, rest = super().parse_known_args(args, namespace)
         if rest and not hasattr(found, "stranger"):  # the innermost parser is done first

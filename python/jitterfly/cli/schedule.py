@@ -357,9 +357,7 @@ def _explained(explanation: Any) -> dict[str, Any]:
 
 
 def delay_by_cause(explanation: Any) -> dict[str, Any]:
-    """Return, for programs, the delay by cause and what ranks did, of a collective or a
-    schedule.
-    """
+    """Return the delay of a collective or a schedule by cause, and what ranks did, for programs."""
     return {
         "on_time": explanation.on_time * 1e-12,
         "mean_delay": float(explanation.delay.mean()) * 1e-12,

@@ -255,9 +255,7 @@ class LineSearch:
         return float(self.spectrum.frequency[at] + np.clip(shift, -0.5, 0.5) * self.step)
 
     def _is_real(self, at: int) -> bool:
-        """Return whether the events themselves have the line; bins fold high frequencies to
-        here.
-        """
+        """Return whether the events themselves have the line, which may be folded in the bins."""
         spectrum = self.spectrum
         part = min(1.0 / spectrum.width, self.length)
         begins = np.arange(max(int(self.length / part), 1)) * part

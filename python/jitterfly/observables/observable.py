@@ -250,9 +250,7 @@ class Observable(Component, ABC):
 
     @abstractmethod
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
-        """Return what is measured, given one completion for each side; None where it has no
-        value.
-        """
+        """Return what is measured, given a completion for each side; None if there is none."""
 
     def floor(self, cases: Mapping[str, AnyCase]) -> float | None:
         """A bound that theory sets; `cases` by side."""

@@ -260,9 +260,7 @@ class Observed:
         return found.bounded(self.measure.lower_bound)
 
     def _is_unmet(self, form: Form, quiet: int | None) -> bool:
-        """Return whether no realization shows what noise does to a part, whose mean has no
-        interval.
-        """
+        """Return whether no realization shows what noise does to a part: no interval then."""
         moments = self._cross_moments.moments(form.vector(self.family.columns))
         same = moments.count * moments.xx == moments.x * moments.x
         return same and (quiet is None or moments.x == moments.count * quiet)

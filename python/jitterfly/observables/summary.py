@@ -39,7 +39,7 @@ def histogram_scale(measure: Measure) -> int:
 
 
 def third_moments_of(measure: Measure, ticks: Ticks) -> ThirdMoments:
-    """Sum up cubes of the numerator in ticks, and of the denominator where it is measured too."""
+    """Make the third moments of the numerator (ticks), and of a denominator that is measured."""
     forms = (measure.numerator, measure.denominator)
     return ThirdMoments.of(*(form(ticks) for form in forms if isinstance(form, Form)))
 

@@ -225,9 +225,7 @@ class Decision:
         return self.next is None and all(state.met for state in self.states)
 
     def level(self, confidence: float = 0.95) -> float:
-        """Return the level of intervals that hold with `confidence` although data said when to
-        stop.
-        """
+        """Return the level at which intervals hold with `confidence` though data chose the end."""
         return level_of(confidence, self.share)
 
 
@@ -428,8 +426,7 @@ def undersampled_in_words(undersampled: Sequence[UndersampledNoise]) -> str:
 def undersampled_noise(
     observed: Observed, cases: Mapping[str, AnyCase], half_width: float
 ) -> list[UndersampledNoise]:
-    """Find noise met too rarely that may move a mean by a tenth of its half width, the rarest
-    first.
+    """Find noise met too rarely that may move a mean by a tenth of its half width; rarest first.
 
     A source's hits add to a completion; what they add to a measure follows from its coefficients.
     Where the width is infinite, the interval says itself that too little was met.

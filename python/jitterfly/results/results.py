@@ -344,9 +344,7 @@ class Results:
 
     @cached_property
     def state(self) -> str:
-        """The remarks for a caption: what is missing, which cells met targets, network noise; or
-        "".
-        """
+        """The remarks for a caption: what is missing, which cells met targets, and more; or ""."""
         remarks = []
         done = sum(cell.complete for cell in self.cells)
         if done < len(self.cells):

@@ -44,8 +44,7 @@ _MOST_BYTES = 2**52  # of a message, for the reader of GOAL
 
 @dataclass(frozen=True)
 class Operations:
-    """The operations that a call of `ScheduleBuilder` added, for others to wait for: each rank's
-    last.
+    """The last operations of each rank that a call of `ScheduleBuilder` added, to wait for.
 
     Attributes
     ----------

@@ -576,8 +576,7 @@ class ScheduleExplanation(DelayByCause):
         return write_if_path(csv_text([head, *rows]), path)
 
     def plot_paths(self, path: str | Path | None = None) -> Figure:
-        """Draw the share of realizations in which operations are on the path: ranks over time,
-        ranks.
+        """Draw the share of realizations in which operations are on the path, over time and ranks.
 
         Time is that of the run without noise. Written to `path`, where it is given; errors as
         `plot`.
@@ -585,9 +584,7 @@ class ScheduleExplanation(DelayByCause):
         return optional_packages.picture("schedule_path", self, path=path)
 
     def noise_free_times(self) -> Ticks:
-        """Return from when to when operations have their CPU without noise, in ticks, shape (n,
-        2).
-        """
+        """Return when operations begin and end without noise, in ticks, shape (n, 2)."""
         quiet = compile_schedule(self.schedule, self.network, (), speed=self.speed)
         return core.operation_times(*quiet, 0, 0)
 
@@ -605,8 +602,7 @@ def explain_schedule(
     first_realization: int = 0,
     speed: Speed | None = None,
 ) -> ScheduleExplanation:
-    """Find by what an application is delayed: the critical path of each realization, cause by
-    cause.
+    """Find what delays an application: the critical path of each realization, cause by cause.
 
     Parameters
     ----------

@@ -66,13 +66,11 @@ class OrderCheck(NamedTuple):
     noise_free_difference: float = 0.0
 
     def matters(self, mean: float) -> bool:
-        """Return whether the order changes by much what noise adds, or the run time with this
-        mean.
-        """
+        """Return whether the order changes much beside what noise adds, or beside the `mean`."""
         return any((self.changes_mean(mean), self._changes_longest(mean)))
 
     def changes_mean(self, mean: float) -> bool:
-        """Return whether the order changes one of them on average, not only when it is longest."""
+        """Return whether the order changes means by much, not only the longest realizations."""
         return self._speeds_matter(mean) or self._noise_matters(
             self.mean_difference, self.mean_added, mean
         )
@@ -155,7 +153,7 @@ def usual_checks(operations: int) -> int:
 
 
 def different_realizations(realizations: int, sources: Sequence[Noise], speed: Speed | None) -> int:
-    """Count those worth two orders: without noise one, with equally fast ranks besides none."""
+    """Count realizations worth two orders: all with noise, else one if speeds differ, else none."""
     return realizations if sources else int(speed is not None)
 
 

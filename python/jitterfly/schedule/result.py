@@ -122,8 +122,7 @@ class ScheduleResult(ResultTable):
     def _mean(
         self, times: npt.NDArray[np.float64], noise_free: Any, confidence: float = 0.95
     ) -> Estimate:
-        """Estimate times from the beginning on; below those without noise only if noise can make it
-        so.
+        """Estimate times from the beginning on; below noise-free ones only if noise can hasten.
 
         Costs are added along an order of operations that is the same in all realizations, unless it
         is that of arrival: there noise may bring a better one about.
@@ -228,7 +227,7 @@ class ScheduleResult(ResultTable):
         return aligned(rows, left=2)
 
     def _last_in_words(self) -> list[tuple[str, str]]:
-        """Name the rank most often last where noise acts: else many may end at one instant."""
+        """Name the rank most often last where noise delays the end: elsewhere many may tie."""
         moved = self.last_rank[self.samples != self.noise_free]
         if not len(moved):
             return []

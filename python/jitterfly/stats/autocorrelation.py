@@ -110,7 +110,7 @@ class Series:
         self._times: dict[float, float] = {}
 
     def effective(self, q: float | None = None) -> float:
-        """How many independent samples it is worth for a quantile; without q for the mean."""
+        """Return how many independent samples it is worth for quantile `q`, or for the mean."""
         count = float(len(self._samples))
         if self.is_sorted:
             return count
@@ -157,5 +157,5 @@ class Series:
 
 
 def too_few(independent: float, count: int) -> bool:
-    """Whether `count` samples depend on each other for so long that they have no intervals."""
+    """Return whether `count` samples depend on each other too long to have intervals."""
     return independent < min(LEAST_EFFECTIVE, count)

@@ -40,7 +40,7 @@ def student_t(confidence: float, freedom: int) -> float:
 
 @lru_cache(maxsize=1024)
 def binomial_ranks(count: int, q: float, confidence: float) -> tuple[int | None, int | None]:
-    """Which order statistics (1 = smallest) of `count` samples enclose the q quantile.
+    """Return which order statistics (1 = smallest) of `count` samples enclose the q quantile.
 
     Each misses with a probability of at most (1 - confidence) / 2; None where none does.
     """
@@ -70,7 +70,7 @@ def check_share(q: float) -> None:
 
 
 def quantile_rank(count: int, q: float) -> int:
-    """Which order statistic estimates the q quantile: the first with a share q at or below it."""
+    """Return the rank that estimates the q quantile: the first with a share q at or below it."""
     # 1e-9 absorbs the rounding of the product
     return min(max(math.ceil(count * q - 1e-9), 1), count)
 
@@ -93,7 +93,7 @@ def clopper_pearson(hits: int, count: int, confidence: float) -> tuple[float, fl
 
 
 def realizations_needed(q: float, confidence: float = 0.95) -> int:
-    """How many realizations give the interval of the q quantile two ends.
+    """Return how many realizations give the interval of the q quantile two ends.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class CrossMoments:
-    """How many samples, their sums and their sums of products, as Python integers.
+    """The number of samples, their sums and their sums of products, as Python integers.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class CrossMoments:
 
     @classmethod
     def of(cls, values: npt.NDArray[np.int64]) -> CrossMoments:
-        """Of int64 samples, shape (realizations, columns)."""
+        """Sum up int64 samples, shape (realizations, columns)."""
         refuse_masked(values, "values must be int64")
         if values.ndim != 2 or values.dtype != np.int64:
             raise ValueError(
@@ -105,7 +105,7 @@ class CrossMoments:
     __hash__ = None  # type: ignore[assignment]
 
     def take(self, columns: Sequence[int]) -> CrossMoments:
-        """Of some of the columns, by their numbers."""
+        """Return those of some of the columns, by their numbers."""
         at = np.array(columns, dtype=np.intp)
         return CrossMoments(self.count, self.sums[at], self.products[np.ix_(at, at)])
 
@@ -150,7 +150,7 @@ class CrossMoments:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CrossMoments:
-        """What `to_bytes` made."""
+        """Read what `to_bytes` made."""
         count, columns = struct.unpack_from("<QI", data)
         numbers = [
             int.from_bytes(data[i : i + _WORD], "little", signed=True)
@@ -225,7 +225,7 @@ def _reduce_rows(what: np.ufunc, values: Integers) -> Integers:
 
 @lru_cache(maxsize=64)
 def _triangle(columns: int) -> tuple[Integers, Integers]:
-    """Where the upper triangle is; made once, for it takes longer than what is done with it."""
+    """Return where the upper triangle is; kept, for it takes longer than what is done with it."""
     rows, others = np.triu_indices(columns)
     return rows, others
 

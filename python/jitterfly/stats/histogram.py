@@ -71,7 +71,7 @@ class Histogram:
 
     @classmethod
     def of(cls, values: Integers) -> Histogram:
-        """Of int64 samples, shape (realizations,)."""
+        """Count int64 samples, shape (realizations,)."""
         refuse_masked(values, "values must be int64")
         if values.ndim != 1 or values.dtype != np.int64:
             raise ValueError(f"values must be int64 of one dimension, got {values.dtype}")
@@ -150,7 +150,7 @@ class Histogram:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Histogram:
-        """What `to_bytes` made, also that of 0.1, whose histograms all have the largest level."""
+        """Read what `to_bytes` made, also in 0.1, whose histograms all have the largest level."""
         if not data.startswith(_MAGIC):
             return cls._from_old_bytes(data)
         _, level, *sizes, size, low, high = _HEAD.unpack_from(data)
@@ -183,7 +183,7 @@ def _size(values: Integers) -> npt.NDArray[np.uint64]:
 
 
 def _dropped_digits(size: npt.NDArray[np.uint64]) -> Integers:
-    """How many binary digits a size has beyond `_DIGITS`."""
+    """Count the binary digits of a size beyond `_DIGITS`."""
     # A float64 holds the number of digits in its exponent. Bits that it could not hold are cleared
     # first: rounding up might change the octave.
     kept = np.where(size >> np.uint64(53), size & ~np.uint64(2047), size)

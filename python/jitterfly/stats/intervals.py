@@ -67,7 +67,7 @@ class Estimate:
         return ", ".join(words + ["..."] * (len(rows) > _SHOWN))
 
     def __str__(self) -> str:
-        """As ``format(estimate)``; and whether the sample was too skewed for the interval."""
+        """Return ``format(estimate)``, and whether the sample was too skewed for the interval."""
         if not self.skewed:
             return format(self, "")
         events = np.asarray(self.events)
@@ -76,7 +76,7 @@ class Estimate:
 
     @property
     def skewed(self) -> bool:
-        """Whether a `mean` rests on so few rare events that its interval is wider, anywhere.
+        """Return whether a `mean` rests on so few rare events that its interval is wider, anywhere.
 
         On fewer than 30 (`ENOUGH_EVENTS`), and than there are realizations: the rule by which
         studies do not believe a mean.
@@ -89,7 +89,7 @@ class Estimate:
 
     @property
     def too_small(self) -> bool:
-        """Whether the sample does not give an interval with two ends, anywhere."""
+        """Return whether the sample does not give an interval with two ends, anywhere."""
         return not bool(np.isfinite(self.low).all() and np.isfinite(self.high).all())
 
     def bounded(self, lower_bound: npt.ArrayLike | None) -> Estimate:
@@ -185,7 +185,7 @@ def mean(
 
 
 class RareEvents(NamedTuple):
-    """What samples tell of the rare events that an estimate rests on; of floats, or of arrays.
+    """The rare events that an estimate rests on, as samples show them; of floats, or of arrays.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class RareEvents(NamedTuple):
         counts: npt.NDArray[np.int64] | None = None,
         noise_free: Any = None,
     ) -> RareEvents:
-        """Of samples, shape (realizations, ...), or of different values and how many there are."""
+        """Find those of samples, shape (realizations, ...), or of different values and `counts`."""
         low, high = values.min(axis=0), values.max(axis=0)
         count = events_of_columns(values, counts)
         found = cls(count, mean - low, high - mean)
@@ -223,7 +223,7 @@ class RareEvents(NamedTuple):
 
     @classmethod
     def of_ratio(cls, top: Floats, bottom: Floats, ratio: float) -> RareEvents:
-        """Of paired samples, shape (realizations,), whose means have that ratio.
+        """Find those of paired samples, shape (realizations,), whose means have that ratio.
 
         The events are those of ``top - ratio * bottom``, which the interval of the ratio depends
         on, and no more than the realizations where this is not 0: few hits of both signs are not
@@ -325,7 +325,7 @@ def _times(margin: Any, distance: Any) -> Any:
 
 
 def rare_event_margin(events: npt.ArrayLike, count: int, confidence: float) -> Any:
-    """How much wider the interval of a mean is, as a part of the farthest sample's distance.
+    """Return how much wider a mean's interval is, as a part of the farthest sample's distance.
 
     The second term of Bernstein's empirical bound, ``7 log(2 / a) / (3 (count - 1))`` for an end
     that fails with probability a, where nothing but one event was seen; less where more were, in
@@ -492,7 +492,7 @@ def thirty_run_means(samples: npt.ArrayLike, runs: int = 30) -> Floats:
 def effective_events(
     values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64] | None = None
 ) -> float:
-    """How many equally large rare events would make the mean as skewed as it is.
+    """Return how many equally large rare events would make the mean as skewed as it is.
 
     Student's interval of a mean needs a sum that is near normal. Of a rare event that k of n
     realizations had, the skewness of the mean is 1 / sqrt(k); so this is n over the squared
@@ -584,7 +584,7 @@ def check_confidence(confidence: float) -> None:
 
 
 def _quantile(x: Floats, q: float, confidence: float) -> Estimate:
-    """Of sorted samples."""
+    """Estimate the quantile of sorted samples."""
     check_share(q)
     nothing = np.full(x.shape[1:], np.inf)
     low, high = binomial_ranks(len(x), float(q), confidence)

@@ -126,7 +126,7 @@ class ConfidenceSet:
 def confidence_set(
     cross_moments: CrossMoments, forms: Sequence[Sequence[int]], confidence: float = 0.95
 ) -> ConfidenceSet:
-    """Of integer linear forms of columns, those whose mean may be the smallest.
+    """Find, of integer linear forms of columns, those whose mean may be the smallest.
 
     Each is compared with the best one by paired differences, one-sided, the error rate divided
     by the number of comparisons (S. S. Gupta's subset selection, with Bonferroni's bound).
@@ -155,7 +155,7 @@ def confidence_set(
 
 
 def comparison_t(forms: int, count: int, confidence: float) -> float:
-    """How many standard errors tell a form from the best of `forms`."""
+    """Return the number of standard errors beyond which a form differs from the best of `forms`."""
     if count < 2:
         return math.inf
     return student_t(1 - 2 * (1 - confidence) / max(forms - 1, 1), count - 1)

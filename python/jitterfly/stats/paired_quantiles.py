@@ -55,13 +55,13 @@ class PairedQuantiles:
         self.error = error
 
     def above(self, factor: float = 1.0, plus: float = 0.0) -> bool:
-        """Whether the samples show a's quantile above ``factor * that of b + plus``."""
+        """Return whether the samples show a's quantile above ``factor * that of b + plus``."""
         if self.q < 0.5:
             return self._reference_b.under(self.b, lambda t: (t - plus) / factor)
         return self._reference_a.over(self.a, lambda t: factor * t + plus)
 
     def below(self, factor: float = 1.0, plus: float = 0.0) -> bool:
-        """Whether the samples show a's quantile below ``factor * that of b + plus``."""
+        """Return whether the samples show a's quantile below ``factor * that of b + plus``."""
         if self.q < 0.5:
             return self._reference_a.under(self.a, lambda t: factor * t + plus)
         return self._reference_b.over(self.b, lambda t: (t - plus) / factor)
@@ -121,15 +121,15 @@ class _ReferenceSample:
         self.upto = np.searchsorted(self.grid, b, side="left")  # b <= grid from here on
 
     def over(self, a: Floats, move: Callable[[Floats], Floats]) -> bool:
-        """Whether the samples show that the quantile of a is above that of b, moved."""
+        """Return whether the samples show that the quantile of a is above that of b, moved."""
         return self._tells_more(self.below, np.searchsorted(move(self.grid), a, side="left"))
 
     def under(self, a: Floats, move: Callable[[Floats], Floats]) -> bool:
-        """Whether the samples show that the quantile of a is below that of b, moved."""
+        """Return whether the samples show that the quantile of a is below that of b, moved."""
         return self._tells_more(np.searchsorted(move(self.grid), a, side="right"), self.upto)
 
     def _tells_more(self, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> bool:
-        """Whether at each point more realizations are in the first only than in the second only."""
+        """Return whether at each point more are in `first` alone than in `second` alone."""
         size = len(self.grid)
         if not size:
             return False
@@ -158,6 +158,6 @@ def _smallest_decided(is_decided: Callable[[float], bool], step: float, far: flo
 
 
 def _count_upto(first: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
-    """How many begin at or before each of `size` places."""
+    """Count how many begin at or before each of `size` places."""
     counts: npt.NDArray[np.int64] = np.cumsum(np.bincount(first, minlength=size + 1)[:size])
     return counts

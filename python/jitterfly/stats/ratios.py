@@ -59,7 +59,7 @@ def ratio(
 def fieller_ratio(
     numerator: npt.ArrayLike, denominator: npt.ArrayLike, confidence: float = 0.95
 ) -> Estimate:
-    """As `ratio`, with Fieller's interval as it is, however few events it rests on."""
+    """Estimate as `ratio`, with Fieller's interval as it is, however few events it rests on."""
     top = check_samples(numerator, "numerator", 1)
     bottom = check_samples(denominator, "denominator", 1)
     check_confidence(confidence)

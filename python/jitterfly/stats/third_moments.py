@@ -21,7 +21,7 @@ _FARTHEST = 2**63  # beyond any sample
 
 @dataclass(frozen=True)
 class ThirdMoments:
-    """Of x, or of pairs x, y: sums of products of three, and the ends of each. Merging is exact.
+    """The sums of products of three, of x or of pairs x, y, and the ends of each. Merging is exact.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class ThirdMoments:
 
     @classmethod
     def of(cls, *samples: Integers) -> ThirdMoments:
-        """Of one array or two, int64 of shape (realizations,)."""
+        """Sum up one array or two, int64 of shape (realizations,)."""
         blocks = [
             _sums_of_products([array[at : at + _ROWS] for array in samples])
             for at in range(0, len(samples[0]), _ROWS)
@@ -73,7 +73,7 @@ class ThirdMoments:
     def rare_events(
         self, moments: Moments, scale: int = 1, noise_free: float | None = None
     ) -> RareEvents:
-        """As `RareEvents.of` has it of the samples of ``x / scale``.
+        """Return what `RareEvents.of` finds in the samples of ``x / scale``.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class ThirdMoments:
     def rare_events_of_ratio(
         self, moments: Moments, quotients: tuple[float, float] | None = None
     ) -> RareEvents:
-        """As `RareEvents.of_ratio` has it of the samples of x and y, whose means have a ratio.
+        """Return what `RareEvents.of_ratio` finds in samples of x and y, whose means have a ratio.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ def _effective_events(count: int, numerator: int, denominator: int) -> float:
 
 
 def _sums_of_products(samples: list[Integers]) -> list[int]:
-    """Of one array the sum of its cubes; of two those of x^3, x^2 y, x y^2, y^3.
+    """Sum up the cubes of one array; of two, x^3, x^2 y, x y^2 and y^3.
 
     A sample is a sum of digits (of its distance from the smallest) and of 1, each times a weight.
     """

@@ -29,7 +29,7 @@ class Call(Generic[T]):
         self.error: BaseException | None = None
 
     def execute(self) -> None:
-        """In the other thread."""
+        """Execute the function, in the other thread."""
         assert self._function is not None
         try:
             self._value = self._function()
@@ -46,7 +46,7 @@ class Call(Generic[T]):
                 pass
 
     def result(self) -> T:
-        """What the function returned, once it has; what it raised is raised."""
+        """Return what the function returned, once it has; raise what it raised."""
         self.wait()
         if self.error is not None:
             raise self.error
@@ -82,7 +82,7 @@ class BackgroundWriter:
 
     @property
     def is_on(self) -> bool:
-        """Whether there is a thread for what is to be done."""
+        """Return whether there is a thread for what is to be done."""
         return self._calls is not None
 
     def later(self, function: Callable[[], T]) -> Callable[[], T]:

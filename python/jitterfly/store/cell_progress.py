@@ -35,7 +35,7 @@ _SOON = 60.0  # seconds, from what a run wrote down last to its last record
 
 
 class TargetProgress(NamedTuple):
-    """Where a target stands: see `TargetState`. `unit` is the observable's."""
+    """The state of a target: see `TargetState`. `unit` is the observable's."""
 
     target: Target
     met: bool
@@ -58,7 +58,7 @@ class CellProgress(NamedTuple):
 
     @classmethod
     def of(cls, store: Store, index: int, decision: Decision | None = None) -> CellProgress:
-        """As the data say."""
+        """Make it from the data."""
         cell = store.cells[index]
         decision = store.decision(cell) if decision is None else decision
         families = store.families(cell) if decision.states else {}
@@ -84,7 +84,7 @@ class CellProgress(NamedTuple):
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far the run in the directory `path` is.
+    """The progress of the run in the directory `path`.
 
     `age` is None where it is so now, else seconds since it was so; or, where no run is going on,
     seconds between then and the end of a run that was killed. `holder` says who runs it, such
@@ -105,23 +105,23 @@ class RunProgress:
 
     @property
     def finished(self) -> int:
-        """How many cells need no more."""
+        """The number of cells that need no more."""
         return sum(cell.complete for cell in self.cells)
 
     @property
     def realizations(self) -> int:
-        """Of all cells together."""
+        """The number of realizations of all cells together."""
         return sum(cell.available for cell in self.cells)
 
     @classmethod
     def of(cls, store: Store) -> RunProgress:
-        """As the records say."""
+        """Make it from the records."""
         reading = counted_progress(store.cells, len(store.cells), "reading cells")
         cells = [CellProgress.of(store, cell.index) for cell in reading]
         return _run_progress(store, cells, who=holder(store.path))
 
     def to_json(self) -> bytes:
-        """For `from_json`; targets by their number."""
+        """Write it for `from_json`; targets by their number."""
         number = {target: i for i, target in enumerate(self.targets)}
         cells = [
             [*cell[:6], [[number[s.target], *_plain_reached(s)] for s in cell.states]]
@@ -137,7 +137,7 @@ class RunProgress:
 
     @classmethod
     def from_json(cls, path: Path, text: bytes, age: float | None, who: str | None) -> RunProgress:
-        """What `to_json` made.
+        """Read what `to_json` made.
 
         Raises
         ------
@@ -175,7 +175,7 @@ class RunProgress:
 
 
 def run_progress(path: str | Path) -> RunProgress:
-    """How far the run in the directory `path` is, or all shards in it that are not merged yet.
+    """Return how far the run in the directory `path` is, or all shards in it not merged yet.
 
     What the run wrote down, if the records are still those. While it goes on, what it wrote down
     last; so too of many cells, where it was killed soon after that. Else the records are read, and
@@ -255,7 +255,7 @@ def _sum_of_shards(path: Path, shards: Sequence[RunProgress]) -> RunProgress:
 
 
 def is_finished(store: Store) -> bool:
-    """Whether a run wrote down that each cell is finished, and the records are still those.
+    """Return whether a run wrote down that each cell is finished, and its records are unchanged.
 
     Of few cells they are read: one that is damaged has the size that it had.
     """
@@ -299,7 +299,7 @@ class ProgressWriter:
         self._changed = {i: None for i, cell in enumerate(self.cells) if not cell.complete}
 
     def write(self) -> None:
-        """How far it is now; nothing where that can not be said, or not be written.
+        """Write how far the run is; nothing where that is not known, or can not be written.
 
         An error here ends no run, as the file may be missing; what is wrong with a disk or a store
         is said where records are written or read. Nothing is written where another process has

@@ -20,7 +20,7 @@ _MOST_BYTES = 2**26  # that nobody has looked at yet, of all cells
 
 
 class RecentSamples:
-    """What this process added and nobody has looked at yet, so that it is not read again.
+    """The samples that this process added, not looked at yet, so that they are not read again.
 
     The arrays themselves, by cell. Beyond some memory the cell that was first is given up; its
     samples are in its file.

@@ -65,7 +65,7 @@ def dataset_of(numbers: Numbers) -> xarray.Dataset:
     here = np.ravel_multi_index(tuple(arrays["at"].T), shape) if axes else [0]
 
     def spread(values: Any) -> Any:
-        """From cells, the product of the axes, to axes."""
+        """Spread cells, the product of the axes, over the axes."""
         full = np.empty((math.prod(shape), *values.shape[1:]), values.dtype)
         full[here] = values
         return full.reshape(shape + values.shape[1:])
@@ -102,7 +102,7 @@ def dataset_of(numbers: Numbers) -> xarray.Dataset:
 
 
 def _attributes(about: dict[str, Any]) -> dict[str, Any]:
-    """Where the numbers are from.
+    """Return the attributes that say where the numbers are from.
 
     `case` is the base case in JSON: network, algorithm and noise without what axes set.
     """
@@ -122,7 +122,7 @@ def _attributes(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _coordinate(labels: list[str], values: list[Any]) -> list[Any]:
-    """Of an axis: numbers where all are."""
+    """Return the coordinate of an axis: numbers where all are."""
     texts = any(isinstance(value, str) for value in values)
     return labels if texts or len(set(values)) < len(values) else values
 

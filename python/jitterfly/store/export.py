@@ -78,7 +78,7 @@ def check_path(path: Path) -> None:
 
 
 def _named(dataset: xarray.Dataset, path: Path) -> xarray.Dataset:
-    """With names that files can hold, no paths: "T_comm per D"; `long_name` has the study's."""
+    """Rename variables as files can hold it: "T_comm per D"; `long_name` has the study's name."""
     names = {str(name): _clean(str(name)) for name in dataset.variables}
     for name, clean in names.items():
         others = [other for other in names if names[other] == clean and other != name]

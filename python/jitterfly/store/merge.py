@@ -113,7 +113,7 @@ def _check_aims(store: Store, other: Store) -> None:
 
 
 def _codes(store: Store) -> int:
-    """How many series of records there are: samples of each variant, summaries of each cell."""
+    """Count the series of records: samples of each variant, summaries of each cell."""
     return sum(len(cell.variants) + 1 for cell in store.cells)
 
 

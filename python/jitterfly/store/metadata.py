@@ -63,7 +63,7 @@ def versions() -> dict[str, str]:
 
 
 def describe(study: Study) -> dict[str, Any]:
-    """What store.json says of a study before anything has run."""
+    """Return what store.json says of a study before anything has run."""
     return {
         "format": FORMAT,
         "stream": STREAM_VERSION,
@@ -144,7 +144,7 @@ def write_study(path: Path, study: Study) -> list[Path]:
 
 
 def _write(path: Path, content: bytes) -> list[Path]:
-    """Where nothing is replaced a power cut can take nothing away: it need not be waited for."""
+    """Write a file, and wait for the disk if it replaces one: else a power cut harms nothing."""
     there = path.exists()
     write_whole(path, content, sync=there)
     return [] if there else [path]
@@ -182,14 +182,14 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
 
 
 def _own_classes(study: Study) -> str:
-    """That a study has classes of the user's, which may be others than when it was run."""
+    """Say that the user's own classes in a study may have changed since it was run; else ""."""
     cases = [variant.case for cell in study.cells() for variant in cell.variants]
     names = sorted({type(one).__name__ for case in cases for one in own_parts(case)})
     return f"{' or '.join(names)}, of your own, does something else than then" if names else ""
 
 
 def _has_full(text: str) -> bool:
-    """Whether [full] is a table of a study still: what 0.1 wrote has the text as it was read."""
+    """Return whether [full] is still a table of a study: 0.1 wrote the text as it was read."""
     try:
         return "full" in read_toml(text)
     except ValueError:
@@ -211,7 +211,7 @@ _PAIRS = 64  # of cells, that are compared
 
 
 def changed_fields(path: Path, old: Mapping[str, Any], study: Study) -> str:
-    """Which fields differ, and how, in all cells of the run in `path` and of a study, or in which.
+    """Say which fields of the run in `path` and of a study differ, how, and in which cells.
 
     Cells at the same values of the axes are compared; "" where none are, or no field differs.
     """

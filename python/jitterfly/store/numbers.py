@@ -41,7 +41,7 @@ Array = npt.NDArray[Any]
 
 
 class Readable(Protocol):
-    """What the numbers are of: a `Store`, as far as they need it."""
+    """The part of a `Store` that the numbers need."""
 
     path: Path
     study: Study
@@ -62,7 +62,7 @@ class Readable(Protocol):
         """The first `count` realizations of a cell."""
 
     def families(self, cell: Cell) -> Mapping[str, Any]:
-        """What is observed in a cell, by name."""
+        """Return the families of observables in a cell, by name."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Row:
 
     @property
     def unit(self) -> str:
-        """Of the estimate."""
+        """The unit of the estimate."""
         return "" if self.statistic == WINS else self.family.unit
 
 
@@ -119,7 +119,7 @@ def axis_names(store: Readable) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """What exports hold; P cells, A axes, O observables, S statistics, G targets.
+    """The content of exports; P cells, A axes, O observables, S statistics, G targets.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Numbers:
 
     @classmethod
     def of(cls, store: Readable, confidence: float = 0.95) -> Numbers:
-        """As the records say; of the same records and confidence those that were made last.
+        """Make them from the records, or return the last ones of the same records and confidence.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class Numbers:
 
     @classmethod
     def read_cached(cls, path: Path) -> Numbers | None:
-        """What was written down in the directory `path`, if the records are still those."""
+        """Read what was written down in the directory `path`, if the records are still those."""
         content = valid_content(path / NUMBERS)
         if content is None:
             return None
@@ -356,7 +356,7 @@ def _decisions(store: Readable, targets: dict[str, int]) -> dict[str, Array]:
 
 
 def _fit(about: Any, arrays: Mapping[str, Array]) -> bool:
-    """Whether numbers that were kept have all that is relied on."""
+    """Return whether numbers that were kept have all that is relied on."""
     names = {"axes", "labels", "coordinates", "observables", "units", "statistics", "targets"}
     texts = {"title", "source", "study", "case", "variants"}
     if any(not isinstance(about[key], str) for key in texts):
@@ -419,7 +419,7 @@ _MOST_JUDGED = 20  # of a study with targets, where this may read all samples
 
 
 def _open_cells(store: Readable) -> list[str]:
-    """What is not done, or not met, for a notebook; `summary` has more."""
+    """Say for a notebook what is not done, or not met; `summary` has more."""
     if len(store.cells) > (_MOST_JUDGED if store.study.targets else _MOST_ASKED):
         return []
     decisions = [store.decision(cell) for cell in store.cells]

@@ -42,7 +42,7 @@ Span = tuple[int, int]
 
 
 def gaps(spans: Iterable[Span], first: int, end: int) -> list[Span]:
-    """What of ``first ... end - 1`` no span holds.
+    """Return what of ``first ... end - 1`` no span holds.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Step(NamedTuple):
 
 
 def covering_steps(spans: list[Span], raw: list[Span], first: int, end: int) -> list[Step]:
-    """From `first` to `end` without overlap, over as few realizations that are missing as possible.
+    """Cover `first` to `end` without overlap, with as few missing realizations as possible.
 
     `spans` are records that can only be taken whole, `raw` samples, which can be cut anywhere. A
     step that is neither is missing.
@@ -236,7 +236,7 @@ class RecordFile:
             self._forget()
 
     def is_undisturbed(self) -> bool:
-        """Whether all that is in the file is known here, and was since the first look at it."""
+        """Return whether all in the file is known here, and was since the first look at it."""
         self.writer.wait()
         if self.looks > 1:  # what was read before the others is not of all records
             return False
@@ -309,7 +309,7 @@ class RecordSeries:
         return self._covered
 
     def has(self, span: Span) -> bool:
-        """Whether a record is of just these realizations. Looks only at what was added since."""
+        """Return whether a record is of just these realizations, looking only at what is new."""
         entries = self.entries
         if self._known_of is not entries:
             self._known, self._known_of, self._known_count = set(), entries, 0
@@ -367,7 +367,7 @@ MOST_OWN_FILES = 200  # files of records with names that people can read; on clu
 
 
 def too_many_files(cells: Sequence[Cell]) -> bool:
-    """Whether there would be too many files if each variant and cell had its own."""
+    """Return whether there would be too many files if each variant and cell had its own."""
     return sum(len(cell.variants) + 1 for cell in cells) > MOST_OWN_FILES
 
 
@@ -407,7 +407,7 @@ class RecordFiles:
         return self._records[identity.id]
 
     def is_undisturbed(self) -> bool:
-        """Whether nobody else has written records since they were looked through here.
+        """Return whether nobody else has written records since they were looked through here.
 
         Where it is not, what was computed here may lack some of them.
         """

@@ -36,7 +36,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Identity:
-    """What records are of: a variant (samples) or a cell (summaries), and a seed."""
+    """The owner of records: a variant (samples) or a cell (summaries), and a seed."""
 
     kind: str
     id: str
@@ -114,7 +114,7 @@ def read_payload(file: BinaryIO, entry: Entry) -> bytes:
 
 
 def entry_of(record: bytearray, offset: int) -> Entry:
-    """What `scan` will find of a record that was packed here and is written at `offset`."""
+    """Return what `scan` will find of a record that was packed here and is written at `offset`."""
     _, length, size, crc, _ = _PREFIX.unpack_from(record)
     start = _PREFIX.size + length
     return _entry(json.loads(record[_PREFIX.size : start]), offset + start, size, crc)
@@ -129,7 +129,7 @@ class Record(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """What is no record that could be read; `end` is past it if it is whole nevertheless."""
+    """The bytes that are no readable record; `end` is past them if the record is whole anyway."""
 
     offset: int
     end: int
@@ -212,7 +212,7 @@ def read_head(file: BinaryIO, at: int, end: int) -> tuple[dict[str, Any], int, i
 
 
 def _is_header(header: Any) -> bool:
-    """Whether a header has what is relied on: names, and numbers that can be sizes."""
+    """Return whether a header has what is relied on: names, and numbers that can be sizes."""
     if not isinstance(header, dict) or not isinstance(header.get("id"), str):
         return False
     columns, base, kind = header.get("columns"), header.get("base"), header.get("kind")
@@ -232,7 +232,7 @@ def _are_integers(values: Any, low: int, high: int) -> bool:
 
 
 def _identity(header: dict[str, Any], size: int) -> Identity | None:
-    """What a record is of; None where its payload is not of the size that its header says."""
+    """Return what a record is of; None where its header tells another size of the payload."""
     columns = tuple(header["columns"])
     identity = Identity(header["kind"], header["id"], header["seed"], header["stream"], columns)
     if identity.kind == RAW:
@@ -243,7 +243,7 @@ def _identity(header: dict[str, Any], size: int) -> Identity | None:
 
 
 def difference(found: Identity, wanted: Identity) -> str:
-    """In what `found` is not `wanted`; "" where it is."""
+    """Say in what `found` is not `wanted`; "" where it is."""
     if found == wanted:
         return ""
     names = [name for name in asdict(wanted) if getattr(found, name) != getattr(wanted, name)]

@@ -85,7 +85,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def holder(path: Path) -> str | None:
-    """Who writes into the directory `path`: `pid 12 on host`; None where no run does.
+    """Name who writes into the directory `path`: `pid 12 on host`; None where no run does.
 
     "" where it is not known who. `UNKNOWN` where it is not known whether a run does: the file
     system has no locks, or the file can not be read.
@@ -113,7 +113,7 @@ RECORDS = "records"
 
 
 def has_records(path: Path) -> bool:
-    """Whether a directory holds records, whatever else is gone."""
+    """Return whether a directory holds records, whatever else is gone."""
     return any((path / RECORDS).glob("*.jfr"))
 
 
@@ -143,7 +143,7 @@ def check_orphans(path: Path, study: Study) -> None:
 
 
 def _holds_any(path: Path, codes: set[str]) -> bool:
-    """Whether there is a record of one of these cells in a file that cells share."""
+    """Return whether there is a record of one of these cells in a file that cells share."""
     for file in shared_files(path):
         wanted = {code for code in codes if code.startswith(file.stem)}
         if wanted and any(head.get("id") in wanted for head in _heads(file)):
@@ -172,12 +172,12 @@ SHARDS = "shard-*-of-*"
 
 
 def shards_in(path: Path) -> list[Path]:
-    """What is called as a shard in a directory, by number."""
+    """List what is called as a shard in a directory, by number."""
     return sorted(path.glob(SHARDS), key=lambda shard: (len(shard.name), shard.name))
 
 
 def started_shards(path: Path) -> list[Path]:
-    """Those of `shards_in` that hold a run."""
+    """List those of `shards_in` that hold a run."""
     return [shard for shard in shards_in(path) if (shard / META).is_file()]
 
 
@@ -250,7 +250,7 @@ _FORMAT = 4
 
 
 class Cached(NamedTuple):
-    """What was written down, of what, and when (seconds since 1970)."""
+    """The content that was written down, what it is of, and when (seconds since 1970)."""
 
     content: bytes
     study: str
@@ -302,7 +302,7 @@ def write_cached(file: Path, content: bytes, fingerprint: str) -> None:
 
 
 def read_cached(file: Path) -> Cached | None:
-    """What is in `file`, of whatever records; None where there is nothing that is whole."""
+    """Read what is in `file`, of whatever records; None where there is nothing that is whole."""
     try:
         line, _, content = read_whole(file).partition(b"\n")
         head = json.loads(line)

@@ -147,11 +147,11 @@ class Store:
         return self.records(cell).available(MOST_REALIZATIONS)
 
     def missing(self, cell: Cell, upto: int) -> list[tuple[int, int]]:
-        """What `data` of `upto` realizations lacks: pairs of first realization and how many."""
+        """List what `data` of `upto` realizations lacks: pairs of first realization and count."""
         return self.records(cell).missing(upto)
 
     def complete(self, cell: Cell) -> bool:
-        """Whether nothing is left to run in a cell."""
+        """Return whether nothing is left to run in a cell."""
         return self.decision(cell).next is None
 
     def cell(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> Cell:
@@ -227,7 +227,7 @@ class Store:
         return self._data[key]
 
     def _keep_computed(self, key: tuple[int, int], computed: Computed) -> None:
-        """For the next who asks for the same data; those that were kept first make room."""
+        """Keep results for the next reader of the same data; the oldest ones make room."""
         self._computed_bytes -= self._computed.pop(key, (0, None))[0]
         size = computed.nbytes
         self._computed[key] = size, computed
@@ -236,16 +236,16 @@ class Store:
             self._computed_bytes -= self._computed.pop(next(iter(self._computed)))[0]
 
     def _is_too_much(self) -> bool:
-        """Whether more data are in memory than there shall be."""
+        """Return whether more data are in memory than there shall be."""
         size = sum(data.nbytes for data in self._data.values())
         return size > MOST_DATA_BYTES or len(self._data) > _MOST_DATA
 
     def families(self, cell: Cell) -> Mapping[str, Any]:
-        """Of a cell, by name."""
+        """Return the families of observables of a cell, by name."""
         return self.study.families(cell)
 
     def decision(self, cell: Cell) -> Decision:
-        """Which targets are met, and how many realizations come next: a function of the data."""
+        """Decide which targets are met, and how many realizations come next, by the data alone."""
         available = self.records(cell).available(cell.limit)
         known, decision = self._decisions.get(cell.index, (-1, None))
         if decision is None or known != available:
@@ -405,7 +405,7 @@ class _InsideSummary(Exception):
 
 
 def _hint(path: Path) -> str:
-    """What may be meant by a directory without a run."""
+    """Say what may be meant by a directory without a run."""
     if not path.is_dir():
         return ""
     if started_shards(path):

@@ -52,9 +52,7 @@ def recognise(head: str) -> bool:
 
 
 def may_be_ftq(head: str) -> bool:
-    """Return whether there are two columns without names, with starts equally far apart
-    (quanta).
-    """
+    """Return whether a file is two unnamed columns with equidistant starts, as of quanta."""
     layout = _layout_of(head)
     if layout is None or layout.header:
         return False
