@@ -69,14 +69,14 @@ def driver_version() -> tuple[int, int] | None:
 
 
 def too_new(major: int, driver: tuple[int, int] | None) -> str:
-    """Why programs of CUDA `major` do not run with the installed driver; "" if they do."""
+    """Say why programs of CUDA `major` do not run with the installed driver; "" if they do."""
     if driver is None or major <= driver[0]:
         return ""
     return f"CUDA {major} is too new for this machine's driver (CUDA {driver[0]}.{driver[1]})"
 
 
 def fetches(driver: tuple[int, int] | None) -> str:
-    """Why pip shall not fetch a compiler, where the machine has none; "" if it shall."""
+    """Say why pip shall not fetch a compiler, where the machine has none; "" if it shall."""
     why = too_new(FETCHED_CUDA, driver)
     if not why or driver is None:
         return ""
@@ -111,7 +111,7 @@ def extra_flags(nvcc: Path) -> list[str]:
 
 
 def defect(nvcc: Path, host: str | None, driver: tuple[int, int] | None = None) -> str:
-    """Why `nvcc` can not be used, or "": its version, then a program compiled and linked by it.
+    """Say why `nvcc` can not be used; else "": check its version, and compile and link a program.
 
     What it makes must run with the installed `driver`, if there is one.
     """

@@ -50,7 +50,7 @@ _FORKED = (
 
 
 class UnusedGPUWarning(RuntimeWarning):
-    """There is a GPU, and backend "auto" takes the CPU; the message says why, and what mends it.
+    """A warning that backend "auto" takes the CPU beside a GPU; it says why, and what mends it.
 
     The results are the same; the time that they take is not. Where the GPU can not be used at all,
     a process says so once. `CUDA_VISIBLE_DEVICES=""` and `backend="cpu"` ask for the CPU: then

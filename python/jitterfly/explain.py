@@ -313,7 +313,7 @@ class DelayByCause(ResultTable):
 
     @property
     def time_of_ranks(self) -> str:
-        """Whose time is shown for each rank, in words."""
+        """The name of the time that is shown for each rank."""
         return "mean time" if self.cpus == 1 else f"mean time,\nsum of {self.cpus} CPUs"
 
     def rank_lines(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Finds the files that a case names (noise, schedules, tables), and checks their SHA-256.
+"""The files that a case names (noise, schedules, tables), and the check of their SHA-256.
 
 What identifies a case is the content (its SHA-256), not the name: a study that is resumed, merged
 or moved sees the same noise, or stops. The format of such a file is in `measured.noisefile`.

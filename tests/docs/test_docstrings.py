@@ -24,8 +24,8 @@ MODULES = ["jitterfly"] + [
 README = ROOT / "README.md"
 # A first line that begins so is a clause without a main verb ("Of a case, what ...").
 CLAUSE = re.compile(
-    "(Of|What|Whether|How|That|Where|As|Those|Which|If|Who|When|From|In|For|On|By|To|With|Without"
-    r"|Up to)\b"
+    "(Of|What|Whether|How|Why|That|Where|As|Those|Which|If|Who|Whose|When|While|Until|From|In|For|On"
+    r"|By|To|With|Without|Up to|At|About|Before|Between|There)\b"
 )
 
 

@@ -247,7 +247,7 @@ class Statistic:
 
 
 def _largest_decided(is_decided: Callable[[float], bool], value: float) -> float:
-    """About the largest number from 0 to `value` that is told; 0 is."""
+    """Find about the largest number from 0 to `value` that is decided; 0 is."""
     known, unknown = 0.0, max(value, 0.0)
     for _ in range(_HALVINGS):
         middle = (known + unknown) / 2

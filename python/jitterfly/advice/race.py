@@ -316,7 +316,7 @@ class Race:
         return self.statistic.above(a, b, self.error, 1 / (1 + self.within), beyond)
 
     def paired(self, candidate: CandidateRuns, other: CandidateRuns) -> tuple[Any, Any]:
-        """Their samples of the realizations that both had at their last looks."""
+        """Return the samples of the realizations that both had at their last looks."""
         count = min(candidate.judged_by, other.judged_by)
         return candidate.samples[:count], other.samples[:count]
 

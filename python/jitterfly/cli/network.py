@@ -161,7 +161,7 @@ def _network(chosen: argparse.Namespace) -> Topology:
 
 
 def _no_tree(hosts: Any) -> str:
-    """Why there is no `--tree` of so many hosts, and which one there is."""
+    """Say why there is no `--tree` of so many hosts, and which one there is."""
     from ..congestion.topology import NAMED
 
     known = ", ".join(map(str, NAMED))

@@ -43,7 +43,7 @@ class _Once(argparse.Action):
 
 
 class OnceParser(argparse.ArgumentParser):
-    """Takes each option once, unless it may be repeated (``action="append"``)."""
+    """A parser that takes each option once, unless it may be repeated (``action="append"``)."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

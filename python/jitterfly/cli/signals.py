@@ -22,7 +22,7 @@ _SAME = 0.5
 
 
 class Stopping:
-    """While it is entered, the first signal raises KeyboardInterrupt, and the second one ends.
+    """A context in which the first signal raises KeyboardInterrupt, and the second one ends.
 
     What catches KeyboardInterrupt, to keep what there is and to say so, so serves both signals.
     In a thread other than the main one nothing is changed: Python handles no signal there.

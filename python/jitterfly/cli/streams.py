@@ -79,7 +79,7 @@ class _WithControls:
 
 
 class StandardStreams:
-    """While it is entered, a command outlasts the readers of what it prints.
+    """A context in which a command outlasts the readers of what it prints.
 
     Files that a command was asked for may come after the text. So once the reader has gone, or the
     disk is full, what is printed goes nowhere, and the command goes on to its end.

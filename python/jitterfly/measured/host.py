@@ -83,7 +83,7 @@ def clocksource() -> str:
 
 
 def counter_flaw(counter: str) -> str:
-    """Why the counter may change its rate or stop; empty if it does not, or nobody says."""
+    """Say why the counter may change its rate or stop; "" if it does not, or nobody says."""
     known = flags()
     if counter != "tsc" or not known:
         return ""

@@ -184,7 +184,7 @@ class SpectralLine:
 
 
 class LineSearch:
-    """Finds lines, the strongest first; what was found is hidden with all its harmonics.
+    """A search for lines, the strongest first; what was found is hidden with all its harmonics.
 
     Above `fastest` (Hz) none is looked for: on a grid of starts others are folded there.
     """

@@ -248,7 +248,7 @@ def _overhead_text(recording: Recording) -> str:
 
 
 def _reasons_for_distrust(recording: Recording) -> list[str]:
-    """Why a recording is one of the recorder itself; empty if it is not."""
+    """List why a recording is one of the recorder itself; empty if it is not."""
     reasons, mean = [], _mean_iteration(recording)
     if mean < recording["smallest"] and len(recording["detours"]):
         reasons.append(
@@ -583,7 +583,7 @@ def _threshold_counts(wanted: float | None, calm: dict[str, Any]) -> int:
 def _wait(
     recorders: Sequence[core.Recorder], seconds: float, per_second: float, progress: Progress | None
 ) -> str:
-    """Until the end; what was before it: "Ctrl-C", the name of another signal, or ""."""
+    """Wait until the end; return what came before it: "Ctrl-C", another signal's name, or ""."""
     start = core.read_counter()
     try:
         while not all(recorder.wait(_POLL_SECONDS / len(recorders)) for recorder in recorders):

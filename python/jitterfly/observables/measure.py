@@ -221,7 +221,7 @@ class Form:
         return tuple(dict.fromkeys(column for _, column in self.terms))
 
     def vector(self, columns: Sequence[Column]) -> tuple[int, ...]:
-        """Its coefficients over `columns`, then the constant."""
+        """Return the coefficients over `columns`, then the constant."""
         sums = dict.fromkeys(columns, 0)
         for coefficient, column in self.terms:
             sums[column] += coefficient

@@ -75,7 +75,7 @@ class Chosen:
 
     @property
     def form(self) -> Form:
-        """Its samples."""
+        """Return the form of its samples."""
         return Form.of(self.column)
 
     def part(self, first: int, last: int) -> tuple[float, float]:
@@ -257,7 +257,7 @@ class Observable(Component, ABC):
         return None
 
     def why_none(self, cases: Mapping[str, AnyCase]) -> str:
-        """Why these cases (by variant), which have what it reads, have no measure."""
+        """Say why these cases (by variant), which have what it reads, have no measure."""
         return "it takes 0 s without noise"
 
     def resolve(self, name: str, cases: Mapping[str, AnyCase]) -> tuple[Family, ...]:
@@ -331,7 +331,7 @@ class Observable(Component, ABC):
         return dataclasses.replace(measure, spans=spans, parts=_parts_of(measure, sides.values()))
 
     def read_cycles(self, chosen: Chosen) -> tuple[int, int]:
-        """Before which cycle the time begins that it reads, and with which one it ends."""
+        """Return before which cycle the time that it reads begins, and with which one it ends."""
         return 0, chosen.cycle
 
     def check_best(self) -> None:

@@ -292,7 +292,7 @@ class Observed:
         return tuple(self.family.labels[i] for i in found.members)
 
     def quantile(self, q: float, confidence: float = 0.95) -> Estimate:
-        """Between two order statistics, whatever the distribution."""
+        """Estimate a quantile between two order statistics, whatever the distribution."""
         check_confidence(confidence)
         n = self.realizations
         if not self.has_distribution:

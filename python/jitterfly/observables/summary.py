@@ -222,7 +222,7 @@ class Computed:
 
     @property
     def nbytes(self) -> int:
-        """About how much memory it takes."""
+        """The memory that it takes, roughly."""
         moments = sum(1000 + 50 * len(key) ** 2 for key in self.cross_moments)
         return 400 + 300 * len(self.numbers) + moments
 

@@ -355,7 +355,7 @@ def _state(
 
 
 def _interval(target: Target, observed: Observed, share: float) -> Estimate:
-    """At the level of a look; what can be claimed of it is the target's confidence."""
+    """Estimate at the level of a look; what can be claimed of it is the target's confidence."""
     found = observed.statistic(target.statistic, level_of(target.confidence, share))
     return replace(found, confidence=target.confidence)
 

@@ -1,4 +1,4 @@
-"""Draws a line of a plot: 5-95 % band, error bars, median, thin bars of 30 runs; its legend.
+"""A line of a plot: 5-95 % band, error bars, median, thin bars of 30 runs; its legend.
 
 Which quantiles the band has: `results.main_numbers`.
 """

@@ -200,7 +200,7 @@ def _mark_ranks(panel: Axes, ranks: list[int]) -> None:
 
 
 def _bins(times: npt.NDArray[np.float64]) -> int:
-    """More for more realizations, but about so many as can be told apart."""
+    """Choose more bins for more realizations, but about so many as can be told apart."""
     return int(np.clip(math.sqrt(len(times)), 10, _MOST_BINS))
 
 

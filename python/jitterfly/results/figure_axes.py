@@ -151,7 +151,7 @@ _T = TypeVar("_T")
 
 
 def evenly(items: Sequence[_T], most: int) -> list[_T]:
-    """At most so many of them, the first and the last among them."""
+    """Choose at most so many items, the first and the last among them."""
     if len(items) <= most:
         return list(items)
     if most == 1:

@@ -272,7 +272,7 @@ class Results:
         return list(dict.fromkeys(column for columns in groups for column in columns))
 
     def most_columns(self, most: int) -> list[str]:
-        """At most so many of `columns`, in their order: targets, then the first ones."""
+        """Choose at most so many of `columns`, in their order: targets, then the first ones."""
         wanted = {target.column for target in self.study.targets}
         kept = sorted(self.columns, key=lambda column: column not in wanted)[:most]
         return [column for column in self.columns if column in kept]

@@ -137,7 +137,7 @@ def show_ranks(ranks: int) -> str:
 
 
 def short(value: float, half: float = math.inf, most: int = 4) -> str:
-    """At most four characters, as far as they go: 1.03 is 1, 1.26 is 1.3, 12.6 is 13.
+    """Write at most four characters, as far as they go: 1.03 is 1, 1.26 is 1.3, 12.6 is 13.
 
     Of a value whose interval has the half width `half`: as many digits as in `plus_minus`, at most
     `most`, so that what is known to differ from 1 is not shown as 1.

@@ -63,7 +63,7 @@ After = Operations | Sequence[Operations]
 
 
 class ScheduleBuilder:
-    """Makes the `Schedule` of an application: what its ranks calculate, send and receive.
+    """A builder of an application's `Schedule`: what its ranks calculate, send and receive.
 
     A rank has one or more CPUs, as a GPU has streams. What a CPU is given is executed in that
     order; what different CPUs of a rank are given overlaps, unless it is said to come `after`

@@ -329,7 +329,7 @@ class ScheduleExplanation(DelayByCause):
         return self.recorded._replace(alone=True) if own and own[0].is_sample() else None
 
     def _is_drawn(self) -> bool:
-        """Else all realizations are the same."""
+        """Return whether noise is drawn; else all realizations are the same."""
         return any(one.random for one in self.noise)
 
     def _mean(self, ticks: Ticks, confidence: float, **known: Any) -> Estimate:

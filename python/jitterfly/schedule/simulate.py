@@ -444,7 +444,7 @@ def check_schedule_noise(
 
 
 def why_idle(speed: Speed, schedule: Schedule) -> str:
-    """Why speeds change nothing in a schedule; "" where they do."""
+    """Say why speeds change nothing in a schedule; "" where they do."""
     uneven = np.flatnonzero(speed.of_ranks(schedule.ranks) != 1)
     if not uneven.size:
         return "the factor of every rank is 1"

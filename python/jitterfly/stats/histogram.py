@@ -24,7 +24,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class OrderStatistic(NamedTuple):
-    """Between which values one of the sorted samples lies; `middle` is told for it."""
+    """The values between which one of the sorted samples lies; `middle` stands for it."""
 
     low: int
     middle: float

@@ -40,7 +40,7 @@ class Call(Generic[T]):
         self._executing.release()
 
     def wait(self) -> None:
-        """Until it is executed. Ctrl-C leaves it to be waited for again."""
+        """Wait until it is executed. After Ctrl-C it can be waited for again."""
         if not self._done:
             with self._executing:
                 pass
@@ -54,7 +54,7 @@ class Call(Generic[T]):
 
 
 class BackgroundWriter:
-    """Does one thing after the other, in order; while `on`, in a thread of its own.
+    """A writer that does one thing after the other; while `on`, in a thread of its own.
 
     One at most is not done yet, so that what waits is one record. What goes wrong with it is
     raised by the next call, by `wait`, or at the end of `on`.
@@ -73,7 +73,7 @@ class BackgroundWriter:
             job()
 
     def wait(self) -> None:
-        """Until everything is done."""
+        """Wait until everything is done."""
         if self._last is not None:
             self._last.wait()
             error, self._last = self._last.error, None

@@ -275,7 +275,7 @@ def is_finished(store: Store) -> bool:
 
 
 class ProgressWriter:
-    """Writes down how far a run is, as often as costs next to nothing, and at its end."""
+    """A writer of how far a run is, as often as costs next to nothing, and at its end."""
 
     LEAST = 5.0  # seconds between two times
     SHARE = 0.02  # of the run's time, at most
@@ -289,7 +289,7 @@ class ProgressWriter:
         self._last = -math.inf
 
     def step(self, index: int, decision: Decision | None) -> None:
-        """Something came to the cell `index`."""
+        """Note that something came to the cell `index`."""
         self._changed[index] = decision
         if time.monotonic() - self._last >= self._pause:
             self.write()

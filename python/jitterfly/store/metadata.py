@@ -197,7 +197,7 @@ def _has_full(text: str) -> bool:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Why the run that `old` describes can not be gone on with as `new`; empty if it can."""
+    """List why the run that `old` describes can not be gone on with as `new`; empty if it can."""
     reasons = [
         f"{key} {old[key]}, not {new[key]}" for key in ("study", "seed") if old[key] != new[key]
     ]
@@ -247,7 +247,7 @@ def changed_fields(path: Path, old: Mapping[str, Any], study: Study) -> str:
 
 
 def _cells_left_out(before: Study, old: Mapping[str, Any], study: Study) -> str:
-    """Why a study that lacks a stored case, and has others, is refused; "" where it is not so."""
+    """Say why a study that lacks a stored case, and has others, is refused; else ""."""
     stored, now = set(old["cells"]), situations(study)
     if stored <= now or now <= stored:
         return ""

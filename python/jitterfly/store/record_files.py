@@ -253,7 +253,7 @@ class RecordFile:
         self.writer(partial(self._write, identity, pack))
 
     def _write(self, identity: Identity, pack: Callable[[], bytearray]) -> None:
-        """Runs behind the caller: what it changes may be read only after `writer.wait`."""
+        """Write behind the caller: what it changes may be read only after `writer.wait`."""
         try:
             record, at = pack(), self._end
             append_whole(self.path, record, at)

@@ -1,4 +1,4 @@
-"""Finds cells of a study by values on its axes, as the study, a table or a user writes them."""
+"""The search for cells by values on axes, as a study, a table or a user writes them."""
 
 from __future__ import annotations
 

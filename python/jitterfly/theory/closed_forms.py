@@ -181,7 +181,7 @@ def collective_completion(case: Case) -> float:
 
 
 class Waits(ValueError):
-    """There is no closed form: ranks wait for links that are taken."""
+    """The error that there is no closed form, as ranks wait for links that are taken."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -37,7 +37,7 @@ _DEFAULT = 0  # "ignore" among the algorithms: the library's own choice
 
 
 def settings(name: str) -> None:
-    """Nothing more is needed."""
+    """Ask for nothing more: the library needs no settings."""
 
 
 def supports(collective: str, called: str, settings: None) -> bool:

@@ -25,7 +25,7 @@ LATENCY_NOTE = (
 
 
 class Bins:
-    """Collects the rows of a histogram with `columns` counts each.
+    """A collector of the rows of a histogram with `columns` counts each.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ _INTEGERS = ("ranks", "bytes", "iterations")
 
 
 class Collectives:
-    """Collects rows. A column that any row of an operation lacks is left out."""
+    """A collector of rows. A column that any row of an operation lacks is left out."""
 
     def __init__(self, text: TextFile) -> None:
         self.text = text

@@ -144,7 +144,7 @@ class TextFile:
 
     @contextmanager
     def errors_at(self, line: int | None, where: str = "") -> Iterator[None]:
-        """Says of a `ValueError` that it is of this line, and where else it is."""
+        """Say of a `ValueError` that it is of this line, and where else it is."""
         try:
             yield
         except ValueError as error:
