@@ -97,6 +97,17 @@ def test_headers(out, text, capsys):
         file.write_bytes(whole)
 
 
+def test_a_summary_that_says_how_samples_are_packed(out):
+    make(out, study(SUMMED), size=150)
+    before = to_csv(Store.open(out))
+    (file,) = list(out.glob("records/*summary*.jfr"))[:1]
+    header, payload = parts(file)
+    whole = file.read_bytes()
+    for base in (5, "x", [1.5]):
+        file.write_bytes(sealed(header | {"base": base}, payload) + whole)
+        assert to_csv(Store.open(out)) == before
+
+
 def test_summaries(out):
     make(out, study(SUMMED), size=150)
     before = to_csv(Store.open(out))

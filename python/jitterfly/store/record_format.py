@@ -221,7 +221,7 @@ def _is_header(header: Any) -> bool:
     good = good and _are_integers([header.get("first")], 0, MOST_REALIZATIONS)
     good = good and _are_integers([header.get("count")], 1, MOST_REALIZATIONS - header["first"])
     if not good or kind == SUMMARY:
-        return good
+        return good and base is None
     if kind != RAW or not columns or header.get("packing") not in _TYPES:
         return False
     return _are_integers(base, -(2**63), 2**63 - 1) and len(header["base"]) == len(columns)
