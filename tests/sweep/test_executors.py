@@ -104,6 +104,24 @@ def test_no_module_of_the_current_directory_is_imported(tmp_path):
     assert "PYTHONSAFEPATH" not in os.environ
 
 
+def test_pools_that_start_workers_at_once_leave_the_environment_as_it_was(monkeypatch):
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    entered, leave = threading.Event(), threading.Event()
+
+    def start_another():
+        with executors._without_current_directory():
+            entered.set()
+            leave.wait(60)
+
+    other = threading.Thread(target=start_another)
+    with executors._without_current_directory():
+        other.start()
+        entered.wait(0.2)  # it must not: it would take what is here for the environment's own
+    leave.set()
+    other.join()
+    assert "PYTHONSAFEPATH" not in os.environ
+
+
 RANKS = 3 if scale.FULL else 2  # of which one drives the others
 
 

@@ -199,6 +199,7 @@ def _without_current_directory() -> Iterator[None]:
     worker finds is on this process's own path, which it gets before it loads anything of a study.
     """
     with ExitStack() as stack:
+        stack.enter_context(_ALONE)
         if sys.version_info >= (3, 11):
             before = os.environ.get(_SAFE_PATH)
             os.environ[_SAFE_PATH] = "1"
@@ -211,6 +212,7 @@ def _without_current_directory() -> Iterator[None]:
 
 
 _SAFE_PATH = "PYTHONSAFEPATH"
+_ALONE = threading.Lock()  # several pools may start workers, and the environment is one
 
 
 def _restore_safe_path(before: str | None) -> None:
