@@ -34,7 +34,7 @@ from .units import show_size
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
 #: Names that are not meant to stay: .NAME.HOST.PID.RANDOM.jf-tmp
 _TEMPORARY = re.compile(r"\..+\.(?P<host>[^.]+)\.(?P<pid>[0-9]+)\.[0-9a-f]{16}\.jf-tmp", re.DOTALL)
-_OLD = 24 * 3600  # seconds, after which a temporary file of another host is taken for left behind
+_OLD = 24 * 3600  # seconds without a write, after which any temporary file is taken for left behind
 
 #: Bytes of a text that people write, such as a study. Longer ones are refused.
 MOST_TEXT = 2**24

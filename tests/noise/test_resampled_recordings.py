@@ -177,7 +177,7 @@ def test_intervals_hold_what_the_machine_has_and_not_the_recording_alone():
 
 
 def test_what_differs_between_recordings_is_what_widens():
-    noise = recorded(3)
+    noise = recorded(4)
     (alone,), wide = found_of(noise).rows, found_of(noise, 30)
     (row,) = wide.rows
     assert wide.resampled.shape == (1, 30)
@@ -185,6 +185,9 @@ def test_what_differs_between_recordings_is_what_widens():
         one, other = getattr(alone, name), getattr(row, name)
         assert other.value == one.value  # of the recording as it is
         assert other.low <= one.low < one.high <= other.high
+    # Here they differ by more than the detours tell: the wider one counts.
+    assert row.mean.low < alone.mean.low
+    assert row.p50.low < alone.p50.low < alone.p50.high < row.p50.high
     again = found_of(noise, 30)
     assert again.resampled.tolist() == wide.resampled.tolist()
     # Each of them is what the source with that number gives.
