@@ -128,6 +128,26 @@ def test_advise_and_explain(both):
     assert is_wider(mine.mean, alone.mean, 0.0)
 
 
+def test_a_cause_is_uncertain_by_its_own_recording(both):
+    """Beside one of few long detours, another one of thousands is as well known as without it."""
+    rng = np.random.default_rng(1)
+    starts = np.arange(5000) * 1e-3 + rng.uniform(0, 5e-4, 5000)
+    ample = jf.TraceNoise(starts=starts, durations=np.full(5000, 1e-5), length=5)
+    app = jf.ScheduleBuilder(16)
+    app.calc("1ms")
+
+    def means_of(few):
+        schedule = jf.explain_schedule(app.build(), NETWORK, [ample, few], 300)
+        collective = jf.explain(jf.Case(16, noise=[ample, few], **CASE), 300)
+        for found in (schedule, collective):
+            rows = {row.cause.partition(" ")[0]: row.mean for row in found.rows()}
+            yield rows["noise.0"], rows["noise.1"]
+
+    for (ours, mine), (its, alone) in zip(*map(means_of, both), strict=True):
+        assert is_wider(mine, alone, 0.0)
+        assert (ours.low, ours.value, ours.high) == (its.low, its.value, its.high)
+
+
 def test_compare_measured(both):
     measured = np.random.default_rng(1).normal(1e-3, 1e-6, 200)
     one, other = (jf.compare_measured(measured, jf.Case(64, noise=[noise], **CASE),

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from .. import memory, optional_packages
 from ..backends import core, reporting
+from ..case import place_noise
 from ..explain import (
     HEAD,
     OF_RANKS,
@@ -38,7 +39,7 @@ from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..info import processors
 from ..network import LogGOPS
-from ..noise import Noise, TraceNoise
+from ..noise import Noise
 from ..recording_error import RecordedNoise
 from ..result_table import aligned, csv_text, value_low_high, write_if_path
 from ..simulate import check_times
@@ -324,9 +325,10 @@ class ScheduleExplanation(DelayByCause):
         return self.noise
 
     def _recorded(self, cause: str) -> RecordedNoise | None:
-        named = zip(names_of(self.noise), self.noise, strict=True)
-        own = [one for name, one in named if name == cause and isinstance(one, TraceNoise)]
-        return self.recorded._replace(alone=True) if own and own[0].is_sample() else None
+        placed = place_noise(self.noise, self.network, self.schedule.ranks)
+        own = [one for name, one in zip(names_of(self.noise), placed, strict=True) if name == cause]
+        work = self.recorded.work
+        return RecordedNoise.of(own, work) if own and work is not None else None
 
     def _is_drawn(self) -> bool:
         """Return whether noise is drawn; else all realizations are the same."""
