@@ -17,6 +17,7 @@ from . import interrupts_while_loading  # noqa: F401  (it acts before all that t
 # isort: split
 import sys
 from importlib import import_module
+from threading import RLock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -127,23 +128,33 @@ _NAMES = {
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 _RENAMED = {"run_study": "run"}
+# Modules of the package import each other in circles. Where two threads begin at different places
+# of a circle, Python gives one of them a module that is not complete yet.
+_LOADING = RLock()
 
 
 class _Face(ModuleType):
     """The package, which loads what is asked for when it is asked for: all takes half a second."""
 
     def __getattr__(self, name: str) -> Any:
+        # Classes may be in the packages of _WHOLE.
+        has = name in _MODULE_OF or name in _NAMESPACES or name == "__all__" or name[:1].isupper()
+        by_import = sys._getframe(1).f_globals.get("__name__") == "importlib._bootstrap"
+        if has and not (name in _NAMESPACES and by_import):
+            with _LOADING:
+                return self._load(name)
+        # After `from . import stats`, in a module of ours, Python imports the submodule now. If its
+        # thread waited for the lock instead, the one that has it might wait for that very module.
+        raise _unknown(self, name)
+
+    def _load(self, name: str) -> Any:
         if name in _NAMESPACES:
             return import_module(f".{name}", __name__)
         if name == "__all__":
             return [*_MODULE_OF, *_NAMESPACES, *(each for one in _WHOLE for each in _names_of(one))]
-        module = _MODULE_OF.get(name)
-        if module is None and name[:1].isupper():  # a class; modules of the package are not asked
-            module = next((one for one in _WHOLE if name in _names_of(one)), None)
-        if module is None:
-            raise AttributeError(
-                f"module {__name__!r} has no attribute {name!r}", name=name, obj=self
-            )
+        module = _MODULE_OF.get(name) or next((one for one in _WHOLE if name in _names_of(one)), "")
+        if not module:
+            raise _unknown(self, name)
         value = getattr(import_module(f".{module}", __name__), _RENAMED.get(name, name))
         vars(self)[name] = value
         return value
@@ -156,6 +167,11 @@ class _Face(ModuleType):
 
     def __dir__(self) -> list[str]:
         return sorted(self.__getattr__("__all__"))
+
+
+def _unknown(package: ModuleType, name: str) -> AttributeError:
+    text = f"module {__name__!r} has no attribute {name!r}"
+    return AttributeError(text, name=name, obj=package)
 
 
 def _names_of(package: str) -> list[str]:

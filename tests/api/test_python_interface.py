@@ -57,6 +57,55 @@ def test_an_import_loads_nothing_else():
     assert done.stdout.split() == ["False", str(len(dir(jf)))]
 
 
+IN_THREADS = """
+import random, sys, threading
+import jitterfly as jf
+names = ["Case", "slowdown", "Study", "advise", "explain", "compare", "Hockney", "PeriodicNoise",
+         "plots", "simulate", "run_study", "export", "stats", "theory", "measured", "noise_limit"]
+random.Random(int(sys.argv[1])).shuffle(names)
+sys.setswitchinterval(1e-5)
+begin, errors = threading.Barrier(len(names)), []
+
+def ask(name):
+    begin.wait()
+    try:
+        getattr(jf, name)
+    except Exception as error:
+        errors.append(error)
+
+threads = [threading.Thread(target=ask, args=(name,)) for name in names]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(errors)
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_threads_may_be_the_first_to_ask(seed):
+    """Modules import each other in circles: without a lock two of three orders of names failed."""
+    command = [sys.executable, "-c", IN_THREADS, str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_a_module_and_a_name_that_needs_it_are_loaded_at_once():
+    """The thread that imports the module does not wait for the one that has the lock."""
+    code = (
+        "import threading, jitterfly as jf\n"
+        "threads = [threading.Thread(target=exec, args=(one, {'jf': jf})) for one in\n"
+        "           ('import jitterfly.compare_measured', 'jf.compare_measured', 'jf.simulate',\n"
+        "            'import jitterfly.simulate', 'import jitterfly.explain', 'jf.explain')]\n"
+        "for one in threads: one.start()\n"
+        "for one in threads: one.join()\n"
+        "print(jf.compare_measured.__name__)"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "compare_measured\n"
+
+
 def test_a_function_stays_one_when_its_module_is_loaded():
     code = (
         "import jitterfly as jf, jitterfly.slowdown, jitterfly.simulate, jitterfly.explain\n"
