@@ -6,6 +6,8 @@ something is asked for that jitterfly itself does not have.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -19,6 +21,10 @@ JUDGES = "jitterfly.judges"
 """A module or object that judges the claims that a study names: ``check(study, stored)`` raises
 ValueError for a claim that it does not know, ``judge(results)`` returns the verdicts as plain
 values, ``report(results, width)`` as text."""
+
+
+class BrokenExtension(ValueError):
+    """A package that adds something can not be loaded."""
 
 
 @cache
@@ -38,8 +44,27 @@ def load(group: str, name: str) -> Any:
     ------
     KeyError
         Nothing was added under that name.
+    BrokenExtension
+        The package can not be loaded.
     """
-    return _found(group)[name].load()
+    entry = _found(group)[name]
+    try:
+        return entry.load()
+    except Exception as error:
+        package = entry.module if entry.dist is None else entry.dist.name
+        raise BrokenExtension(
+            f"the package {package}, which adds {name}, can not be loaded "
+            f"({type(error).__name__}: {error}); install it anew, or uninstall it"
+        ) from error
+
+
+def add_commands(parsers: Any, added: Iterable[str]) -> None:
+    """Add commands of these names to argparse's; a broken package is a warning, and no more."""
+    for name in added:
+        try:
+            load(COMMANDS, name)(parsers)
+        except BrokenExtension as error:
+            warnings.warn(str(error), stacklevel=2)
 
 
 def judges() -> list[Any]:

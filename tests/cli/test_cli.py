@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from support.scale import some
 from support.small_study import STUDY
 
 import jitterfly as jf
+from jitterfly import extensions
 from jitterfly.cli import main
 from jitterfly.cli.completion import leaves
 from jitterfly.cli.parser import _COMMANDS, _parser
@@ -396,6 +398,24 @@ def test_interrupted_while_loading(monkeypatch, capsys, module):
     monkeypatch.setattr(sys, "meta_path", [Interrupt(), *sys.meta_path])
     assert run("info") == 130
     assert capsys.readouterr().err == "jitterfly: stopped\n"
+
+
+def test_a_broken_package_breaks_its_own_command_alone(monkeypatch, capsys):
+    groups = {
+        group: extensions._found(group) for group in (extensions.COMMANDS, extensions.FIGURES)
+    }
+    for name in ("mine", "network.mine"):
+        broken = EntryPoint(name, "not_there.commands:add", extensions.COMMANDS)
+        groups[extensions.COMMANDS] = groups[extensions.COMMANDS] | {name: broken}
+    monkeypatch.setattr(extensions, "_found", groups.__getitem__)
+    why = "which adds {}, can not be loaded (ModuleNotFoundError: No module named 'not_there')"
+    for words, names in (["info"], {"mine", "network.mine"}), (["network", "-h"], {"network.mine"}):
+        with pytest.warns(UserWarning, match="can not be loaded") as seen:
+            assert run(*words) == 0
+        assert {name for name in ("mine", "network.mine")
+                for one in seen if why.format(name) in str(one.message)} == names  # fmt: skip
+    capsys.readouterr()
+    assert why.format("mine") in error_of(capsys, "mine")
 
 
 def test_of_one_command_there_is_no_other_parser():

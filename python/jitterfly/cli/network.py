@@ -22,15 +22,15 @@ _MOST_CHILDREN = 512  # of a switch in a tree that an error names
 
 def add_parser(commands: Any) -> None:
     """Add the command and its own to argparse's."""
-    words = [name.split(".") for name in extensions.names(extensions.COMMANDS)]
-    added = [word[1] for word in words if word[0] == "network" and len(word) == 2]
+    added = [name for name in extensions.names(extensions.COMMANDS) if name.startswith("network.")]
+    short = [name.removeprefix("network.") for name in added]
     network = commands.add_parser(
         "network",
         help="L, o, g, G from a measurement; congestion in fat trees and networks from files",
     )
     actions = network.add_subparsers(
         dest="action",
-        metavar=f"{{{','.join(['parameters', 'info', 'run', *added])}}}",
+        metavar=f"{{{','.join(['parameters', 'info', 'run', *short])}}}",
         required=True,
         parser_class=type(network),
     )
@@ -88,8 +88,7 @@ def add_parser(commands: Any) -> None:
     )
     add_json(run)
     run.set_defaults(run=_run_network)
-    for name in added:
-        extensions.load(extensions.COMMANDS, f"network.{name}")(actions)
+    extensions.add_commands(actions, added)
 
 
 def _parameters(chosen: argparse.Namespace) -> None:

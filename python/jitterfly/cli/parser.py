@@ -153,8 +153,7 @@ def _parser(command: str | None = None) -> argparse.ArgumentParser:
     else:
         for _, add in _COMMANDS:
             add(commands)
-        for name in added:
-            extensions.load(extensions.COMMANDS, name)(commands)
+        extensions.add_commands(commands, added)
         _add_general(commands, parser)
     for words, one in completion.leaves(parser):
         one.allow_abbrev = False  # no part of an option is taken for it
