@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 from support.scale import full_scale
 
-from jitterfly.cli import Stopping, main
+from jitterfly.cli import main
 from jitterfly.cli.run import run_study
+from jitterfly.cli.signals import Stopping
 from jitterfly.store import Store
 from jitterfly.studies import load_study
 from jitterfly.sweep import batches, executors
