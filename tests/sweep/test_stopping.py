@@ -135,6 +135,8 @@ def stopped_by_a_signal(study, out, number):
     code, _, err = end(process)
     assert code == 128 + number, err
     assert "\nsummary.csv has what there is: 0 of 3 cells are finished\n" in f"\n{err}"
+    if (out / "long.png").exists():  # of the run before
+        assert f"long.png is older than summary.csv; `jitterfly plot {out}` draws it again\n" in err
 
 
 def stopped_by_a_worker(study, out, _):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -164,9 +165,16 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
         if summarize(store):
             done, count = sum(map(store.complete, store.cells)), len(store.cells)
             tell(f"summary.csv has what there is: {done} of {count} cells are finished")
+        path = picture(store)
+        if path.exists() and not _is_newer(path, store.path / "summary.csv"):
+            again = shlex.join(["jitterfly", "plot", str(store.path)])
+            tell(f"{path.name} is older than summary.csv; `{again}` draws it again")
+
+    def picture(store: Any) -> Path:
+        return Path(store.path / f"{study.name}.png")
 
     def finish(store: Any) -> None:
-        path = store.path / f"{study.name}.png"
+        path = picture(store)
         if not summarize(store) and _is_newer(path, store.path / "summary.csv"):
             return  # all of it is of these records
         if draw.can_draw() and options.get("shard") is None:
