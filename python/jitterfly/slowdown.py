@@ -171,12 +171,15 @@ class SlowdownTable(ResultTable):
         least = stats.realizations_needed(0.99, first.p99.confidence)
         if first.p99.realizations < least and drawn:
             text.append(f"too few realizations for an interval of p99: it takes {least}")
-        open_ended = [row.ranks for row in self.rows if math.isinf(row.p99.high)]
-        if open_ended and first.p99.realizations >= least and recorded:
-            text.append(
-                f"on {ranks_in_words(open_ended)} p99 has no upper end: fewer than "
-                f"{stats.ENOUGH_EVENTS} detours of the recording are as long"
-            )
+        for name, share in (("p50", 0.5), ("p99", 0.99)):
+            quantiles = {row.ranks: getattr(row, name) for row in self.rows}
+            open_ended = [ranks for ranks, one in quantiles.items() if math.isinf(one.high)]
+            enough = stats.realizations_needed(share, first.p99.confidence)
+            if open_ended and first.p99.realizations >= enough and recorded:
+                text.append(
+                    f"on {ranks_in_words(open_ended)} {name} has no upper end: fewer than "
+                    f"{stats.ENOUGH_EVENTS} detours of the recording are as long"
+                )
         late = [row.ranks for row in self.rows
                 if all(begins_after(one, row.noise_free) for one in self.case.noise)]  # fmt: skip
         if late:

@@ -49,6 +49,15 @@ def is_wider(recorded, made_up, noise_free):
     return True
 
 
+def test_a_median_without_an_upper_end_is_named():
+    """Seven detours of a recording do not say that most collectives meet none of its kind."""
+    starts = [0.3, 0.9, 1.7, 2.2, 3.1, 3.9, 4.6]
+    recorded = jf.TraceNoise(starts=starts, durations=[2e-3] * 7, length=5.0)
+    table = jf.slowdown(recorded, "64", realizations=500, **CASE)
+    assert table.rows[0].p50.high == math.inf
+    assert any("on 64 ranks p50 has no upper end" in note for note in table.notes())
+
+
 def test_slowdown_in_table_csv_json_and_picture(both, capsys):
     one, other = (jf.slowdown(noise, "16,64", realizations=3000, **CASE) for noise in both)
     for mine, alone in zip(one.rows, other.rows, strict=True):
