@@ -1,5 +1,6 @@
 """Trace noise with `part = "each"`: ranks replay recordings of their own; CPU, kernels, studies."""
 
+import pickle
 import random
 import warnings
 from dataclasses import replace
@@ -353,3 +354,20 @@ def test_the_core_keeps_a_program_when_it_refuses_a_source():
         for realization in range(3):
             times = [_core.ready_times(one, 5, realization) for one in (refused, program)]
             np.testing.assert_array_equal(*times)
+
+
+@pytest.mark.parametrize("resample", [None, 3])
+def test_lists_become_ticks_once(resample):
+    """A million detours take seconds, and every estimate of a study asks for them."""
+    noise = jf.TraceNoise(
+        starts=np.arange(1000) * 1e-3, durations=np.full(1000, 1e-5), length=1, resample=resample
+    )
+    (one,), (other,) = noise.replayed(), noise.replayed()
+    assert one is other
+    whole = pickle.dumps(noise)
+    assert len(whole) < 2.2 * noise.starts.nbytes
+    (again,) = pickle.loads(whole).replayed()
+    np.testing.assert_array_equal(again.starts, one.starts)
+    assert pickle.loads(whole) == noise
+    (longer,) = replace(noise, length=2, resample=None).replayed()
+    assert longer.length == 2 * 10**12

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -193,10 +193,19 @@ class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
             if self.resample is None:
                 return _recordings_of_file(*which)
             return _resampled_of_file(self.resample, *which)
+        return self._of_lists
+
+    @cached_property
+    def _of_lists(self) -> tuple[Recording, ...]:
+        """The same where lists are given: seconds become ticks once, as every estimate asks."""
         assert self.starts is not None
         assert self.durations is not None
         recording = _recording_of_lists(self.starts, self.durations, self.length)
         return (recording,) if self.resample is None else _resampled((recording,), self.resample)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields: what is made of them is not sent to workers."""
+        return {key: value for key, value in self.__dict__.items() if key != "_of_lists"}
 
     def recordings_of(self, ranks: int) -> npt.NDArray[np.int32]:
         """The recording that each rank replays, by its number: int32, shape (ranks,)."""
