@@ -261,7 +261,10 @@ def show_seconds(seconds: float, digits: int = 4) -> str:
     for unit in ("s", "ms", "µs", "ns"):
         scale = 10.0 ** -_EXPONENTS[unit]
         if abs(seconds) * scale >= 1 - 10.0**-digits:
-            return f"{seconds * scale:.{digits}g} {unit}"
+            shown = f"{seconds * scale:.{digits}g}"
+            if "e" in shown and abs(seconds) < 1e6:  # 160, which 2 digits write as 1.6e+02
+                shown = f"{float(shown):.0f}"
+            return f"{shown} {unit}"
     return f"{seconds * 1e12:.{digits}g} ps"
 
 

@@ -174,5 +174,13 @@ def test_show(seconds, text):
     assert show_seconds(seconds) == text
 
 
+@pytest.mark.parametrize(
+    ("seconds", "digits", "text"),
+    [(160.0, 2, "160 s"), (5.04e-4, 2, "500 µs"), (14400.0, 3, "14400 s"), (2e6, 4, "2e+06 s")],
+)
+def test_times_have_no_exponent_where_digits_are_few(seconds, digits, text):
+    assert show_seconds(seconds, digits) == text
+
+
 def test_longest():
     assert parse_seconds(LONGEST_SECONDS) == LONGEST_SECONDS
