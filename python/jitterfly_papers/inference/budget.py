@@ -179,7 +179,7 @@ class Budget(Report):
         if not any(one.state == AT_MOST for curve in found for one in curve):
             raise ValueError("nothing to draw: the limit is kept for all p or for none")
         return optional_packages.picture(
-            "inference", self, found, function="draw_budget", path=path
+            "jitterfly_papers.plots.inference", self, found, function="draw_budget", path=path
         )
 
     def report(self) -> list[str]:
