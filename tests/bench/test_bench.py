@@ -181,7 +181,8 @@ def test_all_threads(monkeypatch, tmp_path):
 
 
 def kinds_of(base):
-    members = (member for member in vars(jf).values() if isinstance(member, type))
+    members = (getattr(jf, name) for name in dir(jf))
+    members = (member for member in members if isinstance(member, type))
     return {member.kind for member in members if issubclass(member, base) and member is not base}
 
 

@@ -58,7 +58,8 @@ def pairs():
                 for number in range(self.first + self.more)
             ])  # fmt: skip
 
-    return Pairs
+    yield Pairs
+    del Algorithm._kinds["pairs_of_same_draws"]  # other tests look at all kinds
 
 
 @pytest.mark.parametrize("noise", NOISES)

@@ -152,7 +152,9 @@ def test_bounds_of_columns_and_of_what_has_no_error():
     assert stats.mean([3.0, 4.0]).bounded(None).low < 3 - 3
     with pytest.raises(ValueError, match="lower_bound must not be above any sample, got 2"):
         stats.mean([1.0, 3.0], lower_bound=2.0)
-    with pytest.raises(ValueError, match="lower_bound must be numbers, or None, got 'x'"):
+    with pytest.raises(
+        ValueError, match=r"lower_bound must be None, a number, or numbers of shape \(\), got 'x'"
+    ):
         stats.mean([1.0, 3.0], lower_bound="x")
 
 
@@ -182,7 +184,9 @@ def test_all_met_of_columns_and_of_one_realization():
     assert np.array_equal(np.isfinite(found.low), [False, True])
     assert stats.mean([5.0], noise_free=3.0).too_small
     assert not stats.mean([5.0, 5.0], lower_bound=3.0, noise_free=3.0).skewed
-    with pytest.raises(ValueError, match="noise_free must be numbers, or None, got 'x'"):
+    with pytest.raises(
+        ValueError, match=r"noise_free must be None, a number, or numbers of shape \(\), got 'x'"
+    ):
         stats.mean([1.0, 3.0], noise_free="x")
 
 

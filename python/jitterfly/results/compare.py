@@ -360,8 +360,6 @@ def _row(
     ]
     ratio = stats.ratio(y, x, level, noisy=any(noisy))
     same = of_a.measure.key == of_b.measure.key and bool((x == y).all())
-    if any(map(_is_unmet, (mean_a, mean_b))) and not same:
-        ratio = replace(ratio, low=-math.inf, high=math.inf)
     acting: list[SourceHits] = []
     for (_, cell), of, rare in zip(both, compared, unseen, strict=True):
         own = list(chain(*acting_sources(of, cell.cases).values()))
@@ -371,6 +369,8 @@ def _row(
         acting += [source for source in own if source not in counted]
     alone = _hit_alone(x, y, ratio, compared[1].measure.denominator, acting, level)
     ratio = _with_undersampled(ratio, x, compared, unseen, alone)
+    if any(map(_is_unmet, (mean_a, mean_b))) and not same:
+        ratio = replace(ratio, low=-math.inf, high=math.inf)
     winner = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
     if winner and x.mean() < 0:  # an overhead over a slower one: the larger quotient is the faster
         winner = "A" if winner == "B" else "B"
