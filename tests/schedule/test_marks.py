@@ -68,7 +68,7 @@ def test_marks_against_the_reference(kind, number, tmp_path, monkeypatch):
     compiled = case.compiled(marks)
     completed, _ = in_order(case, quiet)
     assert compiled.plan.reached == reached(completed, of, count, begins).tolist()
-    free = Coming(case.ranks, case.machine)
+    free = Coming(case.ranks, case.machine, matched=quiet.matched)
     free.execute()
     arriving = case.compiled(marks, "arrival").plan
     assert arriving.reached == reached(free.completed, of, count, begins).tolist()
