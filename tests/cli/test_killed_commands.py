@@ -4,7 +4,6 @@ And they leave no file behind that does not go with the next one, and none besid
 answer.
 """
 
-import itertools
 import shutil
 
 import pytest
@@ -75,6 +74,17 @@ def told(folder):
     return (folder.parent / "told").read_text()
 
 
+def writes():
+    """Yield numbers of writes: the first twelve, then fewer and fewer of them.
+
+    A Zarr store has hundreds, each of which takes two runs of a command.
+    """
+    number = 0.0
+    while True:
+        yield int(number)
+        number = number + 1 if number < 12 else 1.5 * number
+
+
 @pytest.mark.parametrize(
     "name", [name if name in AT_SMALL_SCALE else full_scale(name) for name in COMMANDS]
 )
@@ -99,7 +109,7 @@ def test_a_kill_before_any_write(name, again, folder, tmp_path):
     assert exit_code(undisturbed, command) == 0, told(folder)
     whole = files(undisturbed)
     before = files(folder)
-    for kills in itertools.count():
+    for kills in writes():
         here = tmp_path / f"killed {kills}"
         shutil.copytree(folder, here)
         if (code := exit_code(here, command, kills)) != KILLED:
@@ -115,4 +125,5 @@ def test_a_kill_before_any_write(name, again, folder, tmp_path):
             assert code == 0, (kills, told(here))
             assert set(files(here)) == set(whole), kills
         shutil.rmtree(here)
-    assert kills > 2
+    # An import that is there already, of the same file, is not written again.
+    assert kills > 2 or (again and name == "noise import")
