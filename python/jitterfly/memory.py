@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import FileIO
@@ -21,6 +23,20 @@ def available_bytes(root: Path = _ROOT) -> int | None:
     found = [_left_of_machine(root), *_left_of_control_groups(root)]
     known = [value for value in found if value is not None]
     return min(known) if known else None
+
+
+def peak_memory() -> int:
+    """Return the most memory this process has had so far, in bytes.
+
+    Linux counts a parent's peak for `ru_maxrss` of a program that the parent started, so the
+    process's own status is read where there is one.
+    """
+    for line in (_read_file("/proc/self/status") or "").splitlines():
+        words = line.split()
+        if len(words) >= 2 and words[0] == "VmHWM:" and words[1].isdigit():
+            return int(words[1]) * 1024
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
 
 
 def check_memory(needed: int, what: str, available: int | None, place: str = "memory") -> None:

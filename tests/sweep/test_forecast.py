@@ -139,9 +139,10 @@ values = {ranks}
 kind = "completion"
 """
 PEAK = """
-import resource, sys
+import sys
 from pathlib import Path
 from jitterfly.cli.run import run_study
+from jitterfly.memory import peak_memory
 from jitterfly.studies import load_study
 from jitterfly.sweep.forecast import forecast
 study = load_study(sys.argv[1])
@@ -149,7 +150,7 @@ if sys.argv[2] == "forecast":
     print(forecast(study).memory)
 else:
     run_study(study, Path("out"))
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    print(peak_memory())
 """
 
 

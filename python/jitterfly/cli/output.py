@@ -11,9 +11,7 @@ import codecs
 import dataclasses
 import json
 import math
-import platform
 import re
-import resource
 import shutil
 import sys
 import time
@@ -28,6 +26,7 @@ import numpy as np
 
 from ..fields import counted, shorten
 from ..files import check_output, make_directory, read_whole, write_together
+from ..memory import peak_memory
 from ..progress import Phases
 from ..version import __version__
 from .streams import Nowhere
@@ -139,9 +138,8 @@ def level(chosen: argparse.Namespace) -> Iterator[None]:
             traceback.print_exc()
             raise
         finally:
-            most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            most *= 1 if platform.system() == "Darwin" else 1024
-            took = f"{time.monotonic() - started:.1f} s, at most {most / 2**20:.0f} MiB"
+            most = peak_memory() / 2**20
+            took = f"{time.monotonic() - started:.1f} s, at most {most:.0f} MiB"
             print(took, file=sys.stderr, flush=True)
     finally:
         _QUIET = before

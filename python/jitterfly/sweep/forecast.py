@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import resource
 import sys
 import tempfile
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..memory import peak_memory
 from ..observables import STATISTICS, CellData, Observed
 from ..program import engine_memory
 from ..progress import timed_phase
@@ -114,7 +114,7 @@ def forecast(
         A cell can not be run, such as for want of memory.
     """
     cells = study.cells() if cells is None else cells
-    now = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0  # before the tries take more
+    now = peak_memory()  # before the tries take more
     with (
         timed_phase("trying a few cells"),
         tempfile.TemporaryDirectory(prefix="jitterfly-") as folder,
