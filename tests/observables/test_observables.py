@@ -136,18 +136,6 @@ def test_recovery_is_the_share_of_the_overhead():
         assert not measure.distribution
 
 
-def test_the_bound_of_recovery_goes_with_it_where_it_applies():
-    def floor(**changes):
-        study = cs14_study(**changes, recovery=Recovery(noiseless="noise-free"))
-        (cell,) = study.cells()
-        return study.families(cell)["recovery"].floor, cell.cases["conventional"]
-
-    found, case = floor(start="stationary", cycles=1)
-    assert found == theory.completion_bound(case)
-    assert floor(start="stationary", cycles=2)[0] is None
-    assert floor(start="fresh", cycles=1)[0] is None
-
-
 # --- T and cycle
 
 

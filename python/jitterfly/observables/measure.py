@@ -359,8 +359,6 @@ class Family:
     pick : one of PICKS
         Which member is meant: the only one; the one whose numerator (or denominator) has the
         smallest mean in the data; or "set", the best T itself.
-    floor : float, optional
-        A value, in `unit`, that theory sets as a bound.
     """
 
     name: str
@@ -368,7 +366,6 @@ class Family:
     members: tuple[Measure, ...]
     labels: tuple[int, ...] = (0,)
     pick: str = "only"
-    floor: float | None = None
 
     def __post_init__(self) -> None:
         if self.pick not in PICKS:

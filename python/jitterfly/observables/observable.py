@@ -252,10 +252,6 @@ class Observable(Component, ABC):
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
         """Return what is measured, given a completion for each side; None if there is none."""
 
-    def floor(self, cases: Mapping[str, AnyCase]) -> float | None:
-        """A bound that theory sets; `cases` by side."""
-        return None
-
     def why_none(self, cases: Mapping[str, AnyCase]) -> str:
         """Say why these cases (by variant), which have what it reads, have no measure."""
         return "it takes 0 s without noise"
@@ -281,7 +277,6 @@ class Observable(Component, ABC):
             side: select.completions_in(variants[side], cases[variants[side]])
             for side, select in sides.items()
         }
-        floor = self.floor({side: cases[variant] for side, variant in variants.items()})
         groups = {side: _grouped(by_side[side], select) for side, select in sides.items()}
         families = []
         for T, cycle in itertools.product(
@@ -294,13 +289,11 @@ class Observable(Component, ABC):
             parts = [name]
             parts += [] if T is None else [f"T={T}"]
             parts += [] if cycle is None else [f"cycle {cycle}"]
-            family = self._family(", ".join(parts), choice, floor)
+            family = self._family(", ".join(parts), choice)
             families += [family] if family else []
         return tuple(families)
 
-    def _family(
-        self, name: str, choice: Mapping[str, list[Chosen]], floor: float | None
-    ) -> Family | None:
+    def _family(self, name: str, choice: Mapping[str, list[Chosen]]) -> Family | None:
         if not all(choice.values()):
             return None
         best = next((side for side, select in self.sides().items() if select.T == "best"), None)
@@ -308,13 +301,13 @@ class Observable(Component, ABC):
         if best is None:
             only = self._measured(name, first)
             T = next(iter(first.values())).T
-            return Family(name, self.unit, (only,), (T,), "only", floor) if only else None
+            return Family(name, self.unit, (only,), (T,), "only") if only else None
         made = [(c.T, self._measured(f"{name}, T={c.T}", {**first, best: c})) for c in choice[best]]
         members = tuple(measure for _, measure in made if measure)
         if not members:
             return None
         labels = tuple(T for T, measure in made if measure)
-        return Family(name, self.unit, members, labels, self.picks[best], floor)
+        return Family(name, self.unit, members, labels, self.picks[best])
 
     def _measured(self, name: str, sides: Mapping[str, Chosen]) -> Measure | None:
         """`measure`, with its parts, and what of each variant's run noise moves it in."""

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .. import theory
-from ..case import AnyCase, Case
 from .measure import Form, Measure
 from .observable import NOISE_FREE, Chosen, Cycle, Observable, Rank, Select, read_side
 
@@ -17,7 +15,7 @@ class Recovery(Observable, kind="recovery"):
     """``(conventional - redundant) / (conventional - noiseless)``, of means (Chen & Suda).
 
     Where `theory.completion_bound` applies to the conventional case, no redundancy brings its mean
-    below that; the bound goes with the result.
+    below that.
 
     Parameters
     ----------
@@ -62,14 +60,3 @@ class Recovery(Observable, kind="recovery"):
         # Both differences negative, so that the best redundant one has the smallest numerator.
         above, below = redundant - conventional, quiet - conventional
         return Measure(name, above, below, distribution=False)
-
-    def floor(self, cases: Mapping[str, AnyCase]) -> float | None:
-        """The smallest mean completion that is possible, seconds, where that is known."""
-        case = cases["conventional"]
-        mean = any(select.rank == "mean" for select in self.sides().values())
-        if mean or not isinstance(case, Case):
-            return None
-        try:
-            return theory.completion_bound(case)
-        except ValueError:
-            return None

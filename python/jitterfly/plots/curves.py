@@ -205,7 +205,7 @@ def _panel(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], crowded: 
             x = x + looks[name].shift * step
         if is_set:
             axes.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-        series.draw_series(axes, x, facts, looks[name], few_runs=False, bar=bar)
+        series.draw_series(axes, x, facts, looks[name], bar=bar)
 
 
 def _scale(row: list[Axes], cells: list[CurvePanel], unit: str) -> None:

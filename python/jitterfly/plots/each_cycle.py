@@ -38,7 +38,7 @@ def draw_each_cycle(results: Results, observable: str | None = None) -> Figure:
             if crowded:
                 panel.plot(cycles, _means(facts), **look.stroke, linewidth=1.0)
             elif banded:
-                series.draw_series(panel, cycles, facts, look, few_runs=False)
+                series.draw_series(panel, cycles, facts, look)
             else:
                 means = [fact.mean if fact else None for fact in facts]
                 series.draw_means(panel, cycles, means, **look.marked, linewidth=1.2, markersize=4)

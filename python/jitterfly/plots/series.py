@@ -1,4 +1,4 @@
-"""A line of a plot: 5-95 % band, error bars, median, thin bars of 30 runs; its legend.
+"""A line of a plot: 5-95 % band, error bars, median; its legend.
 
 Which quantiles the band has: `results.main_numbers`.
 """
@@ -15,8 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..fields import FloatsLike
-from ..results import CellResults, Results
-from ..results.main_numbers import RUNS, MainNumbers
+from ..results.main_numbers import MainNumbers
 from ..stats import Estimate
 from .style import GREY, INK, Look, error_bar_lengths, mark_no_interval
 
@@ -24,15 +23,8 @@ MEDIAN: dict[str, Any] = {"linewidth": 1.3, "linestyle": (0, (1, 1.2))}
 _PALE = 0.4
 _ALONE = 8.0  # points, the bar of a single position
 _OVER = 4.5  # a median stands over the line of means, which may run along it
-_CAPS: dict[str, Any] = {"capsize": 3.2, "capthick": 1.0}  # wider than a marker that hides them
+CAPS: dict[str, Any] = {"capsize": 3.2, "capthick": 1.0}  # wider than a marker that hides them
 _MIDDLE: dict[str, Any] = {"linestyle": "none", "marker": "_"}
-_TARGET: dict[str, Any] = {
-    "marker": "*",
-    "markersize": 6,
-    "linewidth": 1.1,
-    "linestyle": (0, (3, 2)),
-}
-ESTIMATE: dict[str, Any] = {"color": "black", "marker": "D", "markersize": 3, "linewidth": 1.2}
 
 
 def draw_series(
@@ -40,10 +32,9 @@ def draw_series(
     x: FloatsLike,
     facts: Sequence[MainNumbers | None],
     look: Look,
-    few_runs: bool = True,
     bar: float | None = None,
 ) -> None:
-    """Draw the 5-95 % band, median, mean with 95 % interval, and a 30-run mean with its range.
+    """Draw the 5-95 % band, median, and mean with 95 % interval.
 
     Parameters
     ----------
@@ -51,8 +42,6 @@ def draw_series(
         Positions.
     facts : Sequence[MainNumbers | None]
         What is known at each position; None leaves a gap.
-    few_runs : bool
-        Whether 30-run means are drawn.
     bar : float, optional
         Points; the 5-95 % range is a pale bar as wide at each position, not a band.
     """
@@ -76,10 +65,8 @@ def draw_series(
             )
     draw_means(
         axes, x, [f.mean if f is not None else None for f in facts], **look.marked, linewidth=1.7,
-        markersize=4, elinewidth=1.7, zorder=4, **({} if few_runs else _CAPS),
+        markersize=4, elinewidth=1.7, zorder=4, **CAPS,
     )  # fmt: skip
-    if few_runs:
-        _draw_few_runs(axes, x, facts, look)
 
 
 def draw_means(axes: Axes, x: FloatsLike, means: Sequence[Estimate | None], **options: Any) -> None:
@@ -107,52 +94,6 @@ def is_open(estimate: Estimate) -> bool:
     return bool(np.isfinite(estimate.low) != np.isfinite(estimate.high))
 
 
-def draw_estimates(axes: Axes, x: Sequence[float], estimates: Sequence[Estimate | None]) -> None:
-    """Draw values with their 95 % intervals, in black: what compares two algorithms."""
-    draw_means(axes, x, estimates, **ESTIMATE, elinewidth=1.2, capsize=2)
-
-
-class Targets:
-    """A study's targets that are no observable's mean, drawn beside that mean.
-
-    `handles` say what was drawn so far, `not_shown` what has no place in the figure.
-    """
-
-    def __init__(self, results: Results) -> None:
-        self._results = results
-        self._drawn: dict[str, Any] = {}
-
-    def draw(
-        self, axes: Axes, x: Sequence[float], name: str, cells: Sequence[CellResults], look: Look
-    ) -> None:
-        """Draw the targets of the observable `name` at cells, each with its interval."""
-        for column in self._results.targets_of(name):
-            facts = [cell.facts.get(column) for cell in cells]
-            known = [f for f in facts if f is not None and np.isfinite(f.mean.value)]
-            if not known or known[0].statistic == "win probability":  # it has another axis
-                continue
-            means = [None if f is None else f.mean for f in facts]
-            draw_means(axes, x, means, color=look.dark, **_TARGET, elinewidth=1.1, zorder=4,
-                       **_CAPS)  # fmt: skip
-            label = f"{column.replace('_', ' ')}: {of_interval(known)}"
-            self._drawn[column] = Line2D([], [], color=look.dark, **_TARGET, label=label)
-
-    @property
-    def handles(self) -> list[Any]:
-        """The entries of the targets in a legend."""
-        return list(self._drawn.values())
-
-    @property
-    def not_shown(self) -> str:
-        """The targets that are not drawn, for a subtitle; empty where all are."""
-        others = [
-            t.column
-            for t in self._results.study.targets
-            if t.column != t.observable and t.column not in self._drawn
-        ]
-        return f"not in this figure: {', '.join(dict.fromkeys(others))}" if others else ""
-
-
 def of_interval(facts: Sequence[MainNumbers], *, named: bool = True) -> str:
     """Say what lines of these show: `mean, 95 % interval`, `mean or p99, 95 % interval`.
 
@@ -163,38 +104,6 @@ def of_interval(facts: Sequence[MainNumbers], *, named: bool = True) -> str:
     arrow = " (arrow: too few for an end)" if any(is_open(f.mean) for f in facts) else ""
     interval = " or ".join(levels) + " % interval" + arrow
     return ", ".join(filter(None, [" or ".join(statistics), interval]))
-
-
-def _draw_few_runs(axes: Axes, x: Any, facts: Sequence[MainNumbers | None], look: Look) -> None:
-    kept = [(at, f.few) for at, f in zip(x, facts, strict=True) if f is not None and f.few]
-    if not kept:
-        return
-    at = np.array([position for position, _ in kept]) + look.shift
-    # The one 30-run mean that is shown may lie outside the range of most others.
-    axes.vlines(
-        at, [float(few.low) for _, few in kept], [float(few.high) for _, few in kept], color=INK,
-        linewidth=0.7, zorder=3,
-    )  # fmt: skip
-    axes.plot(
-        at, [float(few.value) for _, few in kept], linestyle="none", marker=look.marker,
-        markersize=3.6, markerfacecolor="white", markeredgecolor=INK, markeredgewidth=0.7, zorder=5,
-    )  # fmt: skip
-
-
-def legend_handles(
-    looks: dict[str, Look], *, bands: bool = True, few_runs: bool = True
-) -> list[Any]:
-    """The legend of the marks of `draw_series`, series by series."""
-    handles = [line_handle(look, f"{name}: mean, 95 % interval") for name, look in looks.items()]
-    if bands:
-        handles += band_handles(looks)
-    if few_runs:
-        handles.append(
-            Line2D([], [], color=INK, marker="o", markersize=3.6, linewidth=0.7,
-                   markerfacecolor="white",
-                   label=f"a {RUNS}-run mean, and the 5–95 % range of such means")
-        )  # fmt: skip
-    return handles
 
 
 def band_handles(looks: dict[str, Look]) -> list[Any]:

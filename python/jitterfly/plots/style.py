@@ -23,7 +23,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullLocator
 
 from ..fields import shorten
-from ..results import CONVENTIONAL, REDUNDANT
 from ..results.figure_axes import AxisScale
 from ..stats import Estimate
 from ..units import show_seconds
@@ -350,7 +349,7 @@ RC: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Look:
-    """The look of one series; `shift` (in ticks) moves its 30-run marks off the others'.
+    """The look of one series; `shift` (in ticks) moves its marks off the others' where these meet.
 
     `dark` is for the median, which runs inside the band of the same colour.
     """
@@ -373,13 +372,9 @@ class Look:
         return {**self.stroke, "marker": self.marker}
 
 
-_CONVENTIONAL = Look(BLUE, "#00456D", "o", "-", "", -0.16)
-_REDUNDANT = Look(ORANGE, "#7A5400", "s", "--", "////", 0.16)
-ESTIMATED = Look("black", "black", "D", "-", "", 0.0)
-LOOKS = {CONVENTIONAL: _CONVENTIONAL, REDUNDANT: _REDUNDANT}
 SERIES = [
-    _CONVENTIONAL,
-    _REDUNDANT,
+    Look(BLUE, "#00456D", "o", "-", "", -0.16),
+    Look(ORANGE, "#7A5400", "s", "--", "////", 0.16),
     Look(GREEN, "#005C43", "^", ":", "\\\\\\\\", 0.0),
     Look("#CC79A7", "#7D3A5F", "v", "-.", "....", 0.08),
     Look("#56B4E9", "#1F6E99", "D", (0, (6, 1, 1, 1, 1, 1)), "||||", -0.08),

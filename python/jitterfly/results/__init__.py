@@ -4,6 +4,6 @@ The data are elsewhere: `Result`, the samples of one case with its `to_xarray`, 
 study's are in `store`, and its `to_xarray` in `store.dataset`.
 """
 
-from .results import CONVENTIONAL, REDUNDANT, CellResults, Panel, Results
+from .results import CellResults, Panel, Results
 
-__all__ = ["CONVENTIONAL", "REDUNDANT", "CellResults", "Panel", "Results"]
+__all__ = ["CellResults", "Panel", "Results"]

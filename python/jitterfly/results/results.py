@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import stats
 from ..case import AnyCase, Case
@@ -67,9 +66,6 @@ def _joined(values: Iterable[str]) -> str:
     every = list(dict.fromkeys(values))
     more = f", ... ({len(every)})" if len(every) > _MOST else ""
     return ", ".join(every[:_MOST]) + more
-
-
-CONVENTIONAL, REDUNDANT = "conventional", "redundant"
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +146,7 @@ class CellResults:
 
     @cached_property
     def facts(self) -> dict[str, MainNumbers]:
-        """The main numbers of each observable that has data; the samples are not kept.
+        """The main numbers of each observable that has data.
 
         A target that is no mean with 95 % has numbers of its own, under its `column`.
         """
@@ -165,9 +161,7 @@ class CellResults:
             mean = replace(observed.mean(level), confidence=0.95)
             unseen = undersampled_noise(observed, self.cell.cases, half_of(mean)) if noisy else []
             shown = replace(observed.shown("mean", level), confidence=0.95)
-            numbers[name] = facts_of(
-                observed, shown, partial(self._samples, name), undersampled_in_words(unseen)
-            )
+            numbers[name] = facts_of(observed, shown, undersampled_in_words(unseen))
             for target in self.targets:
                 if target.observable == name != target.column:
                     own = self.decision.level(target.confidence)
@@ -175,10 +169,6 @@ class CellResults:
                     estimate = replace(estimate, confidence=target.confidence)
                     numbers[target.column] = facts_of_target(observed, target, estimate)
         return numbers
-
-    def _samples(self, name: str) -> npt.NDArray[np.float64] | None:
-        observed = self.observed(name)
-        return None if observed is None else observed.samples
 
     def last(self, name: str) -> MainNumbers | None:
         """An observable after the last cycle, whether there is one for each cycle or not."""

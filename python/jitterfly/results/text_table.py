@@ -131,11 +131,6 @@ def telling(estimate: stats.Estimate, neutral: float, digits: int = 3) -> str:
     return show_interval(numbers, digits_of.__getitem__)
 
 
-def show_ranks(ranks: int) -> str:
-    """`2^14`, or `6000` for what is no power of two."""
-    return str(ranks) if ranks & (ranks - 1) else f"2^{ranks.bit_length() - 1}"
-
-
 def short(value: float, half: float = math.inf, most: int = 4) -> str:
     """Write at most four characters, as far as they go: 1.03 is 1, 1.26 is 1.3, 12.6 is 13.
 

@@ -9,10 +9,16 @@ from typing import Any, NamedTuple
 
 from jitterfly.results import CellResults, Results
 from jitterfly.results.figure_axes import axis_title, number_axes
-from jitterfly.results.text_table import interval, show_ranks
+from jitterfly.results.text_table import interval
 from jitterfly.stats import Estimate
 
 from .claim import OURS, SAMPLING, WORDS, Finding, exceeds
+
+
+def show_ranks(ranks: int) -> str:
+    """`2^14`, or `6000` for what is no power of two."""
+    return str(ranks) if ranks & (ranks - 1) else f"2^{ranks.bit_length() - 1}"
+
 
 Region = Callable[[int, float], bool]  # by ranks and ratio
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from jitterfly.observables import Form
 from jitterfly.result_table import value_low_high
-from jitterfly.results import CONVENTIONAL, REDUNDANT
 from jitterfly.results.figures import named
-from jitterfly.results.text_table import interval, show, show_ranks
+from jitterfly.results.text_table import interval, show
 from jitterfly.stats import Estimate
 from jitterfly.units import TICKS_PER_SECOND, show_seconds
 
+from ..figures import CONVENTIONAL, REDUNDANT
+from .cells import show_ranks
 from .claim import OURS, WORDS, Finding, above, between, every, of_independent, up_to
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ import numpy as np
 from jitterfly.noise import StepNoise
 from jitterfly.result_table import value_low_high
 from jitterfly.results.figures import named
-from jitterfly.results.text_table import interval, show_ranks
+from jitterfly.results.text_table import interval
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
+from .cells import show_ranks
 from .claim import NUMBER, OURS, Finding, above
 
 if TYPE_CHECKING:

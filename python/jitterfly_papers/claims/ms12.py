@@ -19,11 +19,22 @@ import numpy as np
 from jitterfly.observables.summary import histogram_scale
 from jitterfly.result_table import value_low_high
 from jitterfly.results.figures import named
-from jitterfly.results.text_table import interval, show_ranks
+from jitterfly.results.text_table import interval
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
-from .cells import WITHIN, Block, JudgedCell, Region, blocks, largest, ordered, rising, smallest
+from .cells import (
+    WITHIN,
+    Block,
+    JudgedCell,
+    Region,
+    blocks,
+    largest,
+    ordered,
+    rising,
+    show_ranks,
+    smallest,
+)
 from .claim import (
     AXIS,
     CLIP,

@@ -20,17 +20,131 @@ from matplotlib.ticker import MaxNLocator
 from jitterfly.plots import series, style
 from jitterfly.plots.maps import colour_bar, draw_map, hatched_patch, map_axes, place_ticks
 from jitterfly.plots.style import wrapped
-from jitterfly.results import CONVENTIONAL, REDUNDANT, CellResults, Panel, Results, figure_axes
+from jitterfly.results import CellResults, Panel, Results, figure_axes
 from jitterfly.results.figure_axes import AxisScale, axis_title, evenly
 from jitterfly.results.figures import Grid, grids, named, shown_names
-from jitterfly.results.main_numbers import RUNS, MainNumbers
-from jitterfly.results.text_table import show_ranks
+from jitterfly.results.main_numbers import MainNumbers
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
 from ..claims import hm18
+from ..claims.cells import show_ranks
 from ..claims.ms12 import AXES_FIG13, AXIS_FIG8, CLIP_LEVELS
-from ..figures import LEAST_MEANS, FewRunMeans, few_runs
+from ..figures import (
+    CONVENTIONAL,
+    LEAST_MEANS,
+    REDUNDANT,
+    RUNS,
+    FewRunMeans,
+    few_runs,
+    few_runs_of,
+    recovery_bound,
+)
+
+# --- what several of them draw
+
+_CONVENTIONAL, _REDUNDANT = style.SERIES[:2]
+_LOOKS = {CONVENTIONAL: _CONVENTIONAL, REDUNDANT: _REDUNDANT}
+_COMPARED = style.Look("black", "black", "D", "-", "", 0.0)
+_ESTIMATE: dict[str, Any] = {"color": "black", "marker": "D", "markersize": 3, "linewidth": 1.2}
+_TARGET: dict[str, Any] = {
+    "marker": "*",
+    "markersize": 6,
+    "linewidth": 1.1,
+    "linestyle": (0, (3, 2)),
+}
+
+
+def _draw_estimates(axes: Axes, x: Sequence[float], estimates: Sequence[Estimate | None]) -> None:
+    """Draw values with their 95 % intervals, in black: what compares two algorithms."""
+    series.draw_means(axes, x, estimates, **_ESTIMATE, elinewidth=1.2, capsize=2)
+
+
+class _Targets:
+    """A study's targets that are no observable's mean, drawn beside that mean.
+
+    `handles` say what was drawn so far, `not_shown` what has no place in the figure.
+    """
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+        self._drawn: dict[str, Any] = {}
+
+    def draw(
+        self,
+        axes: Axes,
+        x: Sequence[float],
+        name: str,
+        cells: Sequence[CellResults],
+        look: style.Look,
+    ) -> None:
+        """Draw the targets of the observable `name` at cells, each with its interval."""
+        for column in self._results.targets_of(name):
+            facts = [cell.facts.get(column) for cell in cells]
+            known = [f for f in facts if f is not None and np.isfinite(f.mean.value)]
+            if not known or known[0].statistic == "win probability":  # it has another axis
+                continue
+            means = [None if f is None else f.mean for f in facts]
+            series.draw_means(axes, x, means, color=look.dark, **_TARGET, elinewidth=1.1, zorder=4,
+                              **series.CAPS)  # fmt: skip
+            label = f"{column.replace('_', ' ')}: {series.of_interval(known)}"
+            self._drawn[column] = Line2D([], [], color=look.dark, **_TARGET, label=label)
+
+    @property
+    def handles(self) -> list[Any]:
+        """The entries of the targets in a legend."""
+        return list(self._drawn.values())
+
+    @property
+    def not_shown(self) -> str:
+        """The targets that are not drawn, for a subtitle; empty where all are."""
+        others = [
+            t.column
+            for t in self._results.study.targets
+            if t.column != t.observable and t.column not in self._drawn
+        ]
+        return f"not in this figure: {', '.join(dict.fromkeys(others))}" if others else ""
+
+
+def _draw_scheme(
+    axes: Axes, x: Sequence[float], cells: Sequence[tuple[CellResults, str]], look: style.Look
+) -> None:
+    """Draw observables of cells: as other figures do, and means of few runs with their ranges."""
+    series.draw_series(axes, x, [cell.last(name) for cell, name in cells], look)
+    means = [few_runs_of(cell, name) for cell, name in cells]
+    kept = [(at + look.shift, few) for at, few in zip(x, means, strict=True) if few]
+    if not kept:
+        return
+    at = [place for place, _ in kept]
+    # The one 30-run mean that is shown may lie outside the range of most others.
+    axes.vlines(
+        at, [float(few.low) for _, few in kept], [float(few.high) for _, few in kept],
+        color=style.INK, linewidth=0.7, zorder=3,
+    )  # fmt: skip
+    axes.plot(
+        at, [float(few.value) for _, few in kept], linestyle="none", marker=look.marker,
+        markersize=3.6, markerfacecolor="white", markeredgecolor=style.INK, markeredgewidth=0.7,
+        zorder=5,
+    )  # fmt: skip
+
+
+def _legend_handles(
+    looks: dict[str, style.Look], *, bands: bool = True, few_runs: bool = True
+) -> list[Any]:
+    """The legend of the marks of `_draw_scheme`, series by series."""
+    handles = [
+        series.line_handle(look, f"{name}: mean, 95 % interval") for name, look in looks.items()
+    ]
+    if bands:
+        handles += series.band_handles(looks)
+    if few_runs:
+        handles.append(
+            Line2D([], [], color=style.INK, marker="o", markersize=3.6, linewidth=0.7,
+                   markerfacecolor="white",
+                   label=f"a {RUNS}-run mean, and the 5–95 % range of such means")
+        )  # fmt: skip
+    return handles
+
 
 # --- MS12, Fig. 12 and 21: slowdown against ranks
 
@@ -42,7 +156,7 @@ def draw_slowdown(results: Results, observable: str | None = None) -> Figure:
     gain, best = named(study, "gain")[0], named(study, "optimal_T")[0]
     panels, left = _columns(results)
     figure, axes = style.new_figure([2.4, 1.2, 0.9], len(panels))
-    targets = series.Targets(results)
+    targets = _Targets(results)
     for column, panel in enumerate(panels):
         top, middle, bottom = axes[:, column]
         along = AxisScale([cell.ranks for cell in panel.cells])
@@ -52,11 +166,11 @@ def draw_slowdown(results: Results, observable: str | None = None) -> Figure:
             return [cell.facts.get(name) for cell in panel.cells]  # type: ignore[attr-defined]
 
         for name, of in shown.items():
-            series.draw_series(top, x, facts(of), style.LOOKS[name])
-            targets.draw(top, x, of, panel.cells, style.LOOKS[name])
+            _draw_scheme(top, x, [(cell, of) for cell in panel.cells], _LOOKS[name])
+            targets.draw(top, x, of, panel.cells, _LOOKS[name])
         style.panel_title(top, panel.label)
-        series.draw_estimates(middle, x, [f.mean if f else None for f in facts(gain)])
-        targets.draw(middle, x, gain, panel.cells, style.ESTIMATED)
+        _draw_estimates(middle, x, [f.mean if f else None for f in facts(gain)])
+        targets.draw(middle, x, gain, panel.cells, _COMPARED)
         middle.axhline(1, color=style.GREY, linewidth=0.8)
         _draw_redundancy(bottom, x, facts(best), facts(shown[REDUNDANT]))
         style.place_axis(bottom, along, "ranks")
@@ -70,7 +184,7 @@ def draw_slowdown(results: Results, observable: str | None = None) -> Figure:
         results.counted, "redundant: the T with the smallest mean", results.state,
         targets.not_shown, left,
     ]  # fmt: skip
-    handles = series.legend_handles({name: style.LOOKS[name] for name in shown})
+    handles = _legend_handles({name: _LOOKS[name] for name in shown})
     handles += targets.handles
     style.finish(figure, results.title, subtitle, handles)
     return figure
@@ -130,8 +244,7 @@ def draw_times(results: Results, observable: str | None = None) -> Figure:
         one = axes[0, column]
         along = AxisScale([cell.ranks for cell in panel.cells])
         for name, look in looks.items():
-            facts = [cell.last(name) for cell in panel.cells]
-            series.draw_series(one, along.positions, facts, look)
+            _draw_scheme(one, along.positions, [(cell, name) for cell in panel.cells], look)
         style.panel_title(one, panel.label)
         style.place_axis(one, along, "ranks")
     axes[0, 0].set_ylabel("time")
@@ -141,7 +254,7 @@ def draw_times(results: Results, observable: str | None = None) -> Figure:
             one.set_ylim(bottom=0)
         style.unit_axis(one, "s")
     subtitle = [results.counted, results.state, left]
-    handles = series.legend_handles({name.replace("_", " "): look for name, look in looks.items()})
+    handles = _legend_handles({name.replace("_", " "): look for name, look in looks.items()})
     style.finish(figure, f"{results.title}: times", subtitle, handles)
     return figure
 
@@ -225,19 +338,21 @@ def draw_overhead(results: Results, observable: str | None = None) -> Figure:
     recovery = named(study, "recovery")[0]
     panels, left = _columns(results)
     figure, axes = style.new_figure([2.2, 1.3], len(panels))
-    bounded, targets = False, series.Targets(results)
+    bounded, targets = False, _Targets(results)
     for column, panel in enumerate(panels):
         top, bottom = axes[:, column]
         along = AxisScale([cell.ranks for cell in panel.cells])
         x = along.positions
         for name, of in shown.items():
-            facts = [cell.last(of) for cell in panel.cells]
-            series.draw_series(top, x, facts, style.LOOKS[name])
-            targets.draw(top, x, of, panel.cells, style.LOOKS[name])
+            _draw_scheme(top, x, [(cell, of) for cell in panel.cells], _LOOKS[name])
+            targets.draw(top, x, of, panel.cells, _LOOKS[name])
         style.panel_title(top, panel.label)
         shares = [cell.last(recovery) for cell in panel.cells]
         _draw_recovery(bottom, x, [share.mean if share else None for share in shares])
-        bounds = [share.bound if share else None for share in shares]
+        bounds = [
+            recovery_bound(cell, recovery) if recovery in cell.facts else None
+            for cell in panel.cells
+        ]
         if any(bound is not None for bound in bounds):
             bounded = True
             bottom.plot(x, [np.nan if b is None else b for b in bounds], **_BOUND)
@@ -254,14 +369,14 @@ def _draw_recovery(axes: Axes, x: Sequence[float], shares: Sequence[Estimate | N
     """Draw the recovery with its interval, where it has one, beside CS14's 0.4."""
     axes.axhline(0.4, **_CLAIMED)
     kept = [share if share and not share.too_small else None for share in shares]
-    series.draw_estimates(axes, x, kept)
+    _draw_estimates(axes, x, kept)
     axes.set_ylim(-0.1, 1.05)
 
 
 def _overhead_handles(bounded: bool) -> list[Any]:
     """The legend of the marks, those of the recovery panel included."""
-    handles = series.legend_handles({name: style.LOOKS[name] for name in _SCHEMES})
-    handles.append(Line2D([], [], label="recovery, 95 % interval", **series.ESTIMATE))
+    handles = _legend_handles({name: _LOOKS[name] for name in _SCHEMES})
+    handles.append(Line2D([], [], label="recovery, 95 % interval", **_ESTIMATE))
     handles.append(Line2D([], [], label="CS14's recovery of about 0.4", **_CLAIMED))
     if bounded:
         handles.append(Line2D([], [], label="bound that no redundancy can pass", **_BOUND))
@@ -295,17 +410,18 @@ def draw_cycles(results: Results, observable: str | None = None) -> Figure:
     recovery = named(study, "recovery")[0]
     panels, left = _columns(results)
     figure, axes = style.new_figure([2.2, 1.3], len(panels))
-    targets = series.Targets(results)
+    targets = _Targets(results)
     for column, panel in enumerate(panels):
         top, bottom = axes[:, column]
         cell = panel.cells[-1]
         cycles = list(range(1, cell.first_case.cycles + 1))
         x = [float(cycle) for cycle in cycles]
         for name, of in shown.items():
-            facts = [cell.facts.get(f"{of}, cycle {cycle}") for cycle in cycles]
-            series.draw_series(top, x, facts, style.LOOKS[name])
+            names = [f"{of}, cycle {cycle}" for cycle in cycles]
+            facts = [cell.facts.get(one) for one in names]
+            _draw_scheme(top, x, [(cell, one) for one in names], _LOOKS[name])
             for cycle in cycles:
-                targets.draw(top, [cycle], f"{of}, cycle {cycle}", [cell], style.LOOKS[name])
+                targets.draw(top, [cycle], f"{of}, cycle {cycle}", [cell], _LOOKS[name])
             if None not in facts:
                 means = [float(f.mean.value) for f in facts if f]
                 slope, intercept = np.polyfit(x[1:], means[1:], 1)
@@ -336,15 +452,15 @@ def draw_hm18_table(results: Results, observable: str | None = None) -> Figure:
     """Draw means with intervals and bands along p; a level for each number of the table."""
     names = shown_names(results.study, observable) if observable else results.names
     figure, axes = style.new_figure([3.2], 1)
-    targets = series.Targets(results)
+    targets = _Targets(results)
     panel = axes[0, 0]
     looks = dict(zip(names, style.SERIES, strict=False))
     cells = results.panels("probability")[0].cells
     x = np.array([float(cell.coordinates["probability"]) for cell in cells])
     for name, look in looks.items():
-        series.draw_series(panel, x, [cell.facts.get(name) for cell in cells], look, few_runs=False)
+        series.draw_series(panel, x, [cell.facts.get(name) for cell in cells], look)
         targets.draw(panel, list(x), name, cells, look)
-    handles: list[Any] = series.legend_handles(looks, bands=False, few_runs=False)
+    handles: list[Any] = _legend_handles(looks, bands=False, few_runs=False)
     handles += [*series.band_handles(looks), *targets.handles]
     for look, (what, numbers) in zip(style.SERIES[2:], hm18.TABLE.items(), strict=False):
         for kind, seconds in numbers.items():

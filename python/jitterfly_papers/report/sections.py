@@ -18,14 +18,15 @@ from jitterfly.progress import show_duration
 from jitterfly.results import CellResults, Results
 from jitterfly.results.figure_axes import axis_title
 from jitterfly.results.figures import figure_kind
-from jitterfly.results.main_numbers import RUNS, MainNumbers
+from jitterfly.results.main_numbers import MainNumbers
 from jitterfly.results.tables import SELECTION
-from jitterfly.results.text_table import interval, show_number, show_ranks
+from jitterfly.results.text_table import interval, show_number
 from jitterfly.units import show_seconds
 from jitterfly.version import __version__
 
 from ..claims import judge
-from ..figures import FewRunMeans, few_runs, published_figures
+from ..claims.cells import show_ranks
+from ..figures import RUNS, FewRunMeans, few_runs, published_figures
 from ..hsl09_settings import FigurePoint
 from .report_content import Facts, Picture, Report, Section, Table
 
