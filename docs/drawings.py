@@ -155,7 +155,7 @@ FLOORS = (
     ("what is observed, what is known", "observables theory"),
     ("questions about one situation", "slowdown noise_limit explain schedule"),
     ("from a case to samples", "simulate program noise_free rare_noise recording_error "
-     "goal_export"),
+     "goal_export collect"),
     ("one situation", "case algorithms network hierarchy imbalance noise distributions congestion "
      "measured find_noise_files steps cycle"),
     ("estimates and intervals", "stats optional_packages result_table"),

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import optional_packages
 from .algorithms import Algorithm
 from .case import Case, doubts
+from .collect import STOPPED, Report, collect
 from .fields import as_float, shorten
 from .network import Network
 from .noise import Noise, PeriodicNoise
@@ -377,36 +378,29 @@ def noise_limit(
         [question.noise(0.5), *others], ranks, realizations, seed, confidence, network=network,
         algorithm=algorithm, message_bytes=message_bytes, cycles=cycles, compute_time=compute_time,
     )  # fmt: skip
-    rows: list[NoiseLimitRow] = []
     unmet: list[tuple[int, SourceHits]] = []
-    tried = 0
 
-    def report(done: int, count: int) -> None:
-        if progress is not None:
-            part = 1 - 1 / (1 + (tried + done / count) / _USUAL_TRIES)
-            progress(len(rows) + part, len(cases), cases[len(rows)].ranks)
+    def row_found(case: Case, report: Report) -> NoiseLimitRow:
+        tried = 0
 
-    def run(case: Case, share: float) -> tuple[Case, SlowdownRow]:
-        nonlocal tried
-        noisy = replace(case, noise=[question.noise(share), *others])
-        result = simulate_checked(noisy.loops[-1], realizations, seed, backend, threads, report)
-        tried += 1
-        return noisy, row_of(noisy, result, confidence)
+        def run(share: float) -> tuple[Case, SlowdownRow]:
+            def part(done: int, count: int) -> None:
+                report(1 - 1 / (1 + (tried + done / count) / _USUAL_TRIES))
 
-    try:
-        for case in cases:
-            tried = 0
-            report(0, 1)
-            row, sources = _limit(case, question, at_most, partial(run, case))
-            rows.append(row)
-            unmet += [(case.ranks, source) for source in sources]
-    except KeyboardInterrupt:
-        if not rows:
-            raise
-    done = len(rows)
+            nonlocal tried
+            noisy = replace(case, noise=[question.noise(share), *others])
+            result = simulate_checked(noisy.loops[-1], realizations, seed, backend, threads, part)
+            tried += 1
+            return noisy, row_of(noisy, result, confidence)
+
+        row, sources = _limit(case, question, at_most, run)
+        unmet.extend((case.ranks, source) for source in sources)
+        return row
+
+    rows, ended = collect(cases, row_found, progress)
     words = "; ".join([question.words, *map(part_in_words, others)])
-    return NoiseLimitTable(cases[done - 1], words, question.field, float(at_most), tuple(rows),
-                           realizations, seed, confidence, done < len(cases),
+    return NoiseLimitTable(cases[len(rows) - 1], words, question.field, float(at_most),
+                           tuple(rows), realizations, seed, confidence, ended == STOPPED,
                            tuple(unmet))  # fmt: skip
 
 

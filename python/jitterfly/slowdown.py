@@ -23,6 +23,7 @@ from .case import (
     random_sources,
     warn_of_unused_costs,
 )
+from .collect import STOPPED, Report, collect
 from .distributions import Constant, Distribution
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, counted, shorten, summary
 from .hierarchy import Hierarchy
@@ -341,42 +342,34 @@ def slowdown(
     resamples = _check_resamples(resamples, sources)
     fewer = max(-(-realizations // _RESAMPLED), 2)
     total = realizations + resamples * fewer
-    rows: list[SlowdownRow] = []
-    resampled: list[list[float]] = []
     unmet: list[tuple[int, SourceHits]] = []
-    samples = np.zeros(0)
+    samples = np.zeros(realizations)
 
-    def times_of(case: Case, first: int, count: int) -> Result:
-        def report(done: int, _: int) -> None:
-            if progress is not None:
-                progress(len(rows) + (first + done) / total, len(cases), case.ranks)
+    def simulated(case: Case, report: Report) -> tuple[SlowdownRow, list[float]]:
+        def times_of(case: Case, first: int, count: int) -> Result:
+            def part(done: int, _: int) -> None:
+                report((first + done) / total)
 
-        report(0, count)
-        return simulate_checked(case.loops[-1], count, seed, backend, threads, report, first)
+            return simulate_checked(case.loops[-1], count, seed, backend, threads, part, first)
 
-    try:
-        for case in cases:
-            result = times_of(case, 0, realizations)
-            row = sampled = row_of(case, result, confidence)
-            rare = unmet_of(case, row)
-            others = [
-                times_of(_resampled(case, i), realizations + i * fewer, fewer).samples[:, -1]
-                for i in range(resamples)
-            ]
-            resampled.append([float(times.mean()) for times in others])
-            samples = result.samples[:, -1]
-            if others:
-                row = _allow_for_resampled(row, case, np.array(others))
-            rows.append(_allow_for_unmet(allow_for_recordings(row, sampled, case), rare))
-            unmet += [(case.ranks, source) for source in rare]
-    except KeyboardInterrupt:
-        if not rows:
-            raise
-    stopped = len(rows) < len(cases)
-    means = np.array(resampled[: len(rows)], dtype=np.float64)
-    return SlowdownTable(
-        cases[len(rows) - 1], tuple(rows), seed, stopped, samples, means, tuple(unmet)
-    )
+        result = times_of(case, 0, realizations)
+        row = sampled = row_of(case, result, confidence)
+        rare = unmet_of(case, row)
+        others = [
+            times_of(_resampled(case, i), realizations + i * fewer, fewer).samples[:, -1]
+            for i in range(resamples)
+        ]
+        if others:
+            row = _allow_for_resampled(row, case, np.array(others))
+        row = _allow_for_unmet(allow_for_recordings(row, sampled, case), rare)
+        unmet.extend((case.ranks, source) for source in rare)
+        samples[:] = result.samples[:, -1]
+        return row, [float(times.mean()) for times in others]
+
+    answers, ended = collect(cases, simulated, progress)
+    rows, means = zip(*answers, strict=True)
+    last, stopped = cases[len(rows) - 1], ended == STOPPED
+    return SlowdownTable(last, rows, seed, stopped, samples, np.array(means), tuple(unmet))
 
 
 def can_resample(noise: Noise) -> bool:

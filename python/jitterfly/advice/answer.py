@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import optional_packages
 from ..algorithms.candidates import LIBRARIES, known
+from ..collect import SECONDS, STOPPED
 from ..fields import counted, first_few
 from ..hierarchy import Hierarchy
 from ..result_table import ResultTable, aligned, csv_text, value_low_high, write_if_path
@@ -44,7 +45,7 @@ from .tuning import write_tuning
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DECIDED, REALIZATIONS, SECONDS, STOPPED = "decided", "realizations", "seconds", "stopped"
+DECIDED, REALIZATIONS = "decided", "realizations"
 """Why it ended: everything is known; the budget in realizations, or in seconds; Ctrl-C."""
 
 COLUMNS = (

@@ -13,11 +13,12 @@ from typing import Any
 
 from ..backends import backend_named, check_backend
 from ..case import check_exposed
+from ..collect import ALL, Report, collect
 from ..fields import shorten
 from ..network import Network
 from ..noise import Noise
 from ..units import Time
-from .answer import DECIDED, REALIZATIONS, SECONDS, STOPPED, Advice
+from .answer import DECIDED, REALIZATIONS, Advice
 from .question import Question
 from .race import Race, fitting_candidates
 from .ranking import cell_of_race
@@ -52,10 +53,6 @@ class Progress:
     started: float = field(default_factory=time.monotonic)
 
 
-class _OutOfTime(Exception):
-    """The seconds are spent."""
-
-
 def search(
     question: Question,
     *,
@@ -81,38 +78,33 @@ def search(
     races = [Race(question, ranks, size) for ranks, size in question.cells]
     sizes = question.looks()
     state = Progress(len(races), looks=len(sizes), started=begun)
-    tell = progress or (lambda _: None)
 
-    def tick(more: int) -> None:
-        state.simulated += more
-        state.elapsed = time.monotonic() - state.started
-        tell(state)
-        if question.seconds is not None and state.elapsed > question.seconds:
-            raise _OutOfTime
+    def tell(*_: Any) -> None:
+        state.elapsed = time.monotonic() - begun
+        if progress is not None:
+            progress(state)
 
-    ended, decided = REALIZATIONS, dict.fromkeys(races, False)
-    try:
-        for number, size in enumerate(sizes):
-            state.look, state.realizations = number + 1, size
-            for race in races:
-                if not race.ready:
-                    race.prepare(lambda _: tick(0))
-                    state.prepared += 1
-                race.look_at(number, size, tick, backend=backend, threads=threads)
-                decided[race] = race.decided
-                state.decided = sum(decided.values())
-                tick(0)
-            if state.decided == len(races):
-                break
-    except _OutOfTime:
-        ended = SECONDS
-    except KeyboardInterrupt:
-        ended = STOPPED
+    def turn(race: Race, report: Report) -> bool | None:
+        def tick(more: int) -> None:
+            state.simulated += more
+            report(0.0)
+
+        number = race.look + 1
+        state.look, state.realizations = number + 1, sizes[number]
+        if not race.ready:
+            race.prepare(report)
+            state.prepared += 1
+        race.look_at(number, sizes[number], tick, backend=backend, threads=threads)
+        state.decided += (decided := race.decided)
+        tick(0)
+        return True if decided or number + 1 == len(sizes) else None
+
+    _, ended = collect(races, turn, tell, seconds=question.seconds, started=begun, partial=True)
     if all(race.ready and not race.candidates for race in races):  # nothing to choose from anywhere
         name, why = next(iter(races[0].left_out.items()))
         raise ValueError(f"candidates: none fits in any cell; {name}: {why}")
-    if all(decided.values()):
-        ended = DECIDED
+    if ended == ALL or state.decided == len(races):
+        ended = DECIDED if state.decided == len(races) else REALIZATIONS
     cells = tuple(cell_of_race(race, question.confidence) for race in races)
     elapsed = time.monotonic() - state.started
     return Advice(question, cells, ended, state.simulated, elapsed)
