@@ -158,7 +158,7 @@ FLOORS = (
      "goal_export collect"),
     ("one situation", "case algorithms network hierarchy imbalance noise distributions congestion "
      "measured find_noise_files steps cycle"),
-    ("estimates and intervals", "stats optional_packages result_table"),
+    ("estimates and intervals", "stats optional_packages answer"),
     ("the engine, as Python calls it", "backends info"),
     ("values and files", "fields extensions units syntax files memory progress launchers "
      "lazy_special interrupts_while_loading version"),

@@ -17,7 +17,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from jitterfly.result_table import ResultTable
+from jitterfly.answer import Answer
 
 # A name stands on the page of the first of these that offers it.
 MODULES = [
@@ -43,7 +43,7 @@ def _members(value: Any) -> list[str]:
         return []
     kinds = (types.FunctionType, classmethod, staticmethod, property, functools.cached_property)
     # What all tables of results have stands under each of them: their base has no entry.
-    owners = [one for one in value.__mro__ if one is value or issubclass(one, ResultTable)]
+    owners = [one for one in value.__mro__ if one is value or issubclass(one, Answer)]
     members = {
         name: None
         for owner in owners

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from . import optional_packages, stats
 from .algorithms import Algorithm, is_kind_of
 from .algorithms.algorithm import COLLECTIVES
+from .answer import Answer, aligned, csv_text, show_time, write_if_path
 from .case import Case, check_case, random_sources
 from .fields import MOST_REALIZATIONS, check_choice, check_integer, check_numbers, shorten
 from .files import read_text
@@ -26,7 +27,6 @@ from .measured.formats import PLAIN, OtherTool
 from .measured.measurements import full_name, parts_of_collective
 from .noise_free import algorithm_cautions, noise_free_observations, noise_only_delays
 from .recording_error import RecordedNoise
-from .result_table import ResultTable, aligned, csv_text, show_time, value_low_high, write_if_path
 from .simulate import simulate
 from .stats import Estimate
 from .stats.autocorrelation import Series, too_few
@@ -110,7 +110,7 @@ class AgreementRow(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Agreement(ResultTable):
+class Agreement(Answer):
     """The answer of `compare_measured`.
 
     Attributes
@@ -198,7 +198,7 @@ class Agreement(ResultTable):
     def to_csv(self, path: str | Path | None = None) -> str:
         """A line for each row; also written to `path`, where it is given."""
         rows = [
-            (row.ranks, row.bytes, row.what, *value_low_high(row.measured, row.simulated),
+            (row.ranks, row.bytes, row.what, *row.measured, *row.simulated,
              row.ratio, row.verdict)
             for row in self.rows
         ]  # fmt: skip

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import memory, optional_packages, stats
+from .answer import Answer, aligned, csv_text, write_if_path
 from .backends import core
 from .case import (
     Case,
@@ -45,7 +46,6 @@ from .noise.source import name_in_case, names_level, node_ranks
 from .noise_free import algorithm_cautions
 from .program import compile_case
 from .recording_error import RecordedNoise
-from .result_table import ResultTable, aligned, csv_text, value_low_high, write_if_path
 from .simulate import check_run, check_times, reporting
 from .slowdown import given_in_words, part_in_words, parts_in_words, repetition
 from .stats import Estimate
@@ -168,7 +168,7 @@ RANK_COLUMNS = ("rank", *(f"{name}_s" for name in RankRow._fields[1:]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DelayByCause(ResultTable):
+class DelayByCause(Answer):
     """The numbers and tables that explanations of a collective and of a schedule have in common.
 
     Attributes are those of `Explanation`.
@@ -349,9 +349,7 @@ class DelayByCause(ResultTable):
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """A line for each cause; also written to `path`, where it is given."""
-        rows = [
-            (row.cause, *value_low_high(row.mean), row.share, row.largest) for row in self.rows()
-        ]
+        rows = [(row.cause, *row.mean, row.share, row.largest) for row in self.rows()]
         return write_if_path(csv_text([_COLUMNS, *rows]), path)
 
     def plot(self, path: str | Path | None = None) -> Figure:

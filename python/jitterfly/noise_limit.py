@@ -16,32 +16,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
-from . import optional_packages
+import numpy as np
+
 from .algorithms import Algorithm
+from .answer import PICTURE, SECONDS, SHARE, Answer, Column, Note, notes_of, show
 from .case import Case, doubts
 from .collect import STOPPED, Report, collect
 from .fields import as_float, shorten
 from .network import Network
 from .noise import Noise, PeriodicNoise
-from .noise_free import algorithm_cautions
 from .rare_noise import SourceHits, may_lack
-from .result_table import ResultTable, aligned, csv_text, show_interval, write_if_path
 from .simulate import simulate_checked
 from .slowdown import (
-    FASTER_COLUMNS,
     QUESTION_COLUMNS,
     USUAL_NETWORK,
     USUAL_REALIZATIONS,
     SlowdownRow,
     allow_for_recordings,
+    caution_notes,
     check_question,
-    faster_cells,
     part_in_words,
-    question_cells,
     ranks_in_words,
     repetition,
     row_of,
@@ -54,9 +51,6 @@ from .stats import Estimate
 from .syntax import read_noise
 from .units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, show_size
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 AT_MOST, NEVER, ALWAYS = "at most", "never", "always"
 UNKNOWN = {"duration": "max", "period": "min"}
 """The fields that can be looked for, and the word that stands for each."""
@@ -68,18 +62,6 @@ _MOST_EVALUATIONS = 100
 _TOLERANCE = 1e-3  # relative, of the value that is found
 _LEAST_RATIO = 1e-3  # a slowdown below it is as far below any limit
 _USUAL_TRIES = 25  # values that it takes, about
-COLUMNS = (
-    "ranks", "noise_free_s", "state", "field", "value_s", "value_low_s", "value_high_s", "share",
-    "at_most", "realizations", "confidence", "seed", *QUESTION_COLUMNS, *FASTER_COLUMNS,
-)  # fmt: skip
-
-
-class Limit(NamedTuple):
-    """Seconds: the value that keeps the limit, and the ends of its interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 class NoiseLimitRow(NamedTuple):
@@ -97,14 +79,14 @@ class NoiseLimitRow(NamedTuple):
     ranks: int
     noise_free: float
     state: str
-    value: Limit
+    value: Estimate
     share: float
     may_lack: float = 0.0
     exceeded: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NoiseLimitTable(ResultTable):
+class NoiseLimitTable(Answer):
     """The answer of `noise_limit`.
 
     Attributes
@@ -139,6 +121,25 @@ class NoiseLimitTable(ResultTable):
     stopped: bool = False
     unmet: tuple[tuple[int, SourceHits], ...] = ()
 
+    columns = (
+        Column("ranks", heading="ranks"),
+        Column("noise_free", SECONDS, heading="without noise", doc="completion without noise"),
+        Column("state", doc="at most, always or never"),
+        Column("field", value=lambda answer, _: answer.field, doc="what was looked for"),
+        Column("value", SECONDS, True, doc="the longest duration, or the shortest period"),
+        Column("value_or_state", value=lambda answer, row: answer.cell(row), csv=False,
+               heading=lambda answer: answer.column),
+        Column("share", SHARE, heading="of the CPU", doc="of the CPU's time with that value"),
+        Column("may_lack", csv=False),
+        Column("exceeded", csv=False),
+        Column("at_most", value=lambda answer, _: answer.at_most, doc="the limit"),
+        Column("realizations", value=lambda answer, _: answer.realizations),
+        Column("confidence", value=lambda answer, _: answer.confidence),
+        Column("seed", value=lambda answer, _: answer.seed),
+        *QUESTION_COLUMNS,
+    )  # fmt: skip
+    picture = "slowdown_tables.draw_limits"
+
     def __repr__(self) -> str:
         row = self.rows[-1]
         return f"NoiseLimitTable({len(self.rows)} rows; {self.cell(row)} on {row.ranks:,} ranks)"
@@ -151,10 +152,18 @@ class NoiseLimitTable(ResultTable):
             f"{self.at_most:g} at most, under noise: {self.noise}"
         )
 
+    def noise_in_words(self) -> str:
+        """Return the noise with what is not known."""
+        return self.noise
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the JSON has beside rows and notes."""
+        return {"stopped": self.stopped}
+
     @property
     def drawn(self) -> tuple[NoiseLimitRow, ...]:
         """The rows with a value."""
-        return tuple(row for row in self.rows if math.isfinite(row.value.value))
+        return tuple(row for row in self.rows if math.isfinite(float(row.value.value)))
 
     @property
     def column(self) -> str:
@@ -167,35 +176,24 @@ class NoiseLimitTable(ResultTable):
             return f"any, to {100 * MOST_SHARE:g} % of the CPU"
         if row.state == NEVER:
             return "none keeps it"
-        return show_interval(row.value, partial(show_seconds, digits=3))
+        return show(row.value, SECONDS, digits=3)
 
-    def lines(self) -> list[str]:
-        """The table as text."""
-        rows = [("ranks", "without noise", self.column, "of the CPU")]
-        for row in self.rows:
-            share = f"{100 * row.share:.3g} %" if math.isfinite(row.share) else ""
-            rows.append((f"{row.ranks:,}", show_seconds(row.noise_free), self.cell(row), share))
-        return aligned(rows)
-
-    def cautions(self) -> list[str]:
-        """Say where the algorithm is a bad choice at this size."""
-        return algorithm_cautions(replace(self.case, ranks=row.ranks) for row in self.rows)
-
-    def subtitle(self) -> list[str]:
-        """Return the lines below a picture's title: network, realizations, intervals."""
-        return [
-            *self.cautions(),
-            f"network: {part_in_words(self.case.network)}",
-            f"{self.realizations:,} realizations for each value that was tried, seed {self.seed}; "
-            f"{100 * self.confidence:g} % intervals of the Monte Carlo error",
+    def notes(self) -> list[Note]:
+        """Say what the numbers are, and how sure they are."""
+        case = self.case
+        text = [
+            *caution_notes(case, self.rows),
+            Note(
+                "realizations",
+                f"{self.realizations:,} realizations for each value that was tried, seed "
+                f"{self.seed}; {100 * self.confidence:g} % intervals of the Monte Carlo error",
+                PICTURE,
+            ),
+            *(self._steady_notes() or self._one_cycle_notes()),
+            *start_notes(case.noise, case.cycles, case.compute_time),
+            *notes_of("doubt", doubts(case)),
         ]
-
-    def notes(self) -> list[str]:
-        """The subtitle of pictures, and what else has to be said about the table."""
-        text = [*self.subtitle(), *(self._steady_notes() or self._one_cycle_notes())]
-        text += start_notes(self.case.noise, self.case.cycles, self.case.compute_time)
-        text += doubts(self.case)
-        names = [part_in_words(noise) for noise in self.case.noise]
+        names = [part_in_words(noise) for noise in case.noise]
         names[0] = self.noise.split("; ", 1)[0]  # what is looked for, with its question mark
         text += unmet_notes(
             self.unmet,
@@ -206,23 +204,26 @@ class NoiseLimitTable(ResultTable):
         )
         exceeded = [row.ranks for row in self.rows if row.exceeded]
         if exceeded:
-            text.append(
+            text.append(Note(
+                "others_may_exceed",
                 f"?: on {ranks_in_words(exceeded)} the other noise alone may exceed the limit, "
                 f"with hardly any of the {self.field} that is looked for; take more "
-                "realizations, or give a higher limit"
-            )
+                "realizations, or give a higher limit",
+            ))  # fmt: skip
         never = [row.ranks for row in self.rows if row.state == NEVER]
         if never and len(self.case.noise) > 1:
-            text.append(
+            text.append(Note(
+                "others_exceed",
                 f"none keeps it: on {ranks_in_words(never)} the other noise alone exceeds the "
                 "limit; give a higher limit, or less of the other noise; what this noise costs on "
                 "top of it, a study with two variants tells, with this noise and without it: "
-                "`jitterfly compare DIR:without DIR:with`"
-            )
+                "`jitterfly compare DIR:without DIR:with`",
+            ))  # fmt: skip
         if any(row.state == AT_MOST and self._is_untold(row) for row in self.rows):
-            text.append("?: too few realizations are delayed there to tell; take more")
+            told = "?: too few realizations are delayed there to tell; take more"
+            text.append(Note("few_events", told))
         if self.stopped:
-            text.append("stopped: more ranks were asked for")
+            text.append(Note("stopped", "stopped: more ranks were asked for"))
         return text
 
     def _is_untold(self, row: NoiseLimitRow) -> bool:
@@ -231,9 +232,9 @@ class NoiseLimitTable(ResultTable):
         if self.field == "period":
             safe, unsafe = unsafe, safe
         others = [] if row.exceeded else [row.value.value, unsafe]
-        return any(map(math.isnan, [safe, *others]))
+        return any(map(np.isnan, [safe, *others]))
 
-    def _steady_notes(self) -> list[str]:
+    def _steady_notes(self) -> list[Note]:
         """Say where the longest noise that was found is long beside what was simulated."""
         if not self.drawn:
             return []
@@ -244,38 +245,16 @@ class NoiseLimitTable(ResultTable):
         others = [one for one in self.case.noise if one is not looked_for]
         return steady_notes(replace(self.case, noise=[found, *others]), longest.noise_free)
 
-    def _one_cycle_notes(self) -> list[str]:
+    def _one_cycle_notes(self) -> list[Note]:
         """Say what the time of one collective is, where more than one rank takes part."""
         if self.case.cycles > 1 or not any(row.ranks > 1 for row in self.drawn):
             return []
-        return [
+        told = (
             "one collective, until its last rank is done: a loop may allow more, since a rank that "
             "is a little late can make up for it while it waits for messages; take more `cycles` "
             "to see"
-        ]
-
-    def to_csv(self, path: str | Path | None = None) -> str:
-        """A line for each number of ranks; also written to `path`, where it is given."""
-        rows = [
-            (row.ranks, row.noise_free, row.state, self.field, *row.value, row.share, self.at_most,
-             self.realizations, self.confidence, self.seed, *question_cells(self.case, self.noise),
-             *faster_cells(self.case, row.ranks))
-            for row in self.rows
-        ]  # fmt: skip
-        return write_if_path(csv_text([COLUMNS, *rows]), path)
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """The value against ranks, with its interval; written to `path`, too, where it is given.
-
-        Raises
-        ------
-        ValueError
-            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg; no number of
-            ranks has a value.
-        """
-        if not self.drawn:
-            raise ValueError("nothing to draw: no number of ranks has a value")
-        return optional_packages.picture("slowdown_tables", self, function="draw_limits", path=path)
+        )
+        return [Note("one_cycle", told)]
 
 
 class _Question(NamedTuple):
@@ -472,14 +451,15 @@ def _limit(
         return rising
 
     least_part = question.least_share / MOST_SHARE
-    quiet = tried(least_part)[1].noise_free
+    quiet, mean = tried(least_part)[1][1:3]
+    of_mean = mean.confidence, mean.realizations
     if quiet == 0:
         raise ValueError("a slowdown needs time without noise, and one rank without work has none")
-    nothing = Limit(math.nan, math.nan, math.nan)
+    found = Estimate(math.nan, math.nan, math.nan, *of_mean)
     if excess("low")(least_part) > 0:
-        return NoiseLimitRow(case.ranks, quiet, NEVER, nothing, math.nan), []
+        return NoiseLimitRow(case.ranks, quiet, NEVER, found, math.nan), []
     if excess("high", may_lack(unmet(1.0)))(1.0) <= 0:
-        return NoiseLimitRow(case.ranks, quiet, ALWAYS, nothing, math.nan), []
+        return NoiseLimitRow(case.ranks, quiet, ALWAYS, found, math.nan), []
     # At first a guess: noise that takes as much of the CPU as the collective may lose.
     part = min(max(at_most - 1, least_part), 0.5)
     part = crossing(excess("value"), part, 1.0, least_part, _TOLERANCE)
@@ -503,7 +483,7 @@ def _limit(
     value, low, high = map(question.value, shares)
     if question.field == "period":
         low, high = high, low
-    found = Limit(value, low, high)
+    found = Estimate(value, low, high, *of_mean)
     return NoiseLimitRow(case.ranks, quiet, AT_MOST, found, shares[0], lacks, exceeded), sources
 
 

@@ -6,7 +6,6 @@ large it is, each source says (`noise.recorded_delays`).
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from .case import AnyCase, RankWork, work_of_rank
 from .noise import Noise, TraceNoise
 from .noise.recorded_delays import UNSEEN, SamplingError
 from .stats import Estimate
+from .stats.intervals import allowing_for_recording
 from .units import TICKS_PER_SECOND, show_seconds
 
 
@@ -93,20 +93,15 @@ class RecordedNoise(NamedTuple):
         Both ends move away from the value, by the root of the sum of squares of their distance and
         of what is due to the recording. Seconds.
         """
-        value, low, high = (float(end) for end in (estimate.value, estimate.low, estimate.high))
         error = self.error(float(estimate.confidence), share)
         if error is None:
             return estimate
         # The recording tells by which factor delays may differ, and the simulation how long they
         # are: ranks do not wait for each other at once. Other noise is no part of that.
-        excess = max(value - noise_free, 0.0)
+        excess = max(float(estimate.value) - noise_free, 0.0)
         scale = 1.0
         if error.delay > 0 and (share is None or self.work is None or self.work.cycles == 1):
             scale = excess / error.delay if self.alone else min(1.0, excess / error.delay)
         below = min(scale * error.below, excess)
         above = error.above if math.isinf(error.above) else scale * error.above
-        return dataclasses.replace(
-            estimate,
-            low=value - math.hypot(value - low, below),
-            high=value + math.hypot(high - value, above),
-        )
+        return allowing_for_recording(estimate, below, above)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import memory, optional_packages, stats
+from .answer import csv_text, write_if_path
 from .backends import (
     backend_named,
     check_draw,
@@ -58,7 +59,6 @@ from .program import (
     ranks_of_rows,
     row_count,
 )
-from .result_table import csv_text, write_if_path
 from .units import (
     LONGEST_SECONDS,
     LONGEST_TICKS,

@@ -8,13 +8,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from . import optional_packages, stats
+from . import stats
 from .algorithms import Algorithm, Butterfly
+from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of
 from .case import (
     MOST_CYCLES,
     Case,
@@ -33,7 +34,6 @@ from .noise.source import check_sources
 from .noise_free import algorithm_cautions, faster_candidate, noise_only_delays
 from .rare_noise import SourceHits, expectation, may_lack, unmet_sources
 from .recording_error import RecordedNoise
-from .result_table import ResultTable, aligned, csv_text, show_time, value_low_high, write_if_path
 from .simulate import Result, mean_time, simulate_checked
 from .stats import Estimate
 from .stats.critical_values import normal
@@ -41,29 +41,36 @@ from .stats.intervals import changed, check_confidence
 from .syntax import read_count, read_ranks
 from .units import TICKS_PER_SECOND, Seconds, Time, show_seconds, show_size
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
 """What is taken where no network is given: a fast interconnect of today, about."""
 USUAL_REALIZATIONS = 2000
-_MOST_DIGITS = 6
 _SHOWN = 8  # numbers in a note
 MOST_RESAMPLES = 1000
 _LEAST_RESAMPLES = 5
 _RESAMPLED = 5  # a resampled recording has one realization for so many
 _LONG_RUN = 10  # times the longest noise that can be under way at the start
 _LARGE = 1024  # bytes: what they take on a network is no longer little
-QUESTION_COLUMNS = ("algorithm", "message_bytes", "cycles", "compute_time_s", "network", "noise")
-"""What was simulated, in words where it is no number: the last columns."""
-FASTER_COLUMNS = ("faster_algorithm", "faster_noise_free_s")
-"""Empty unless the algorithm is a bad choice at the size of the row: see `faster_candidate`."""
-COLUMNS = (
-    "ranks", "noise_free_s", "mean_s", "mean_low_s", "mean_high_s", "p50_s", "p50_low_s",
-    "p50_high_s", "p99_s", "p99_low_s", "p99_high_s", "slowdown", "slowdown_low", "slowdown_high",
-    "lacks_s", "rare_events", "realizations", "confidence", "seed", "resamples", *QUESTION_COLUMNS,
-    *FASTER_COLUMNS,
-)  # fmt: skip
+
+
+def _faster(place: int) -> Callable[[Any, Any], object]:
+    def value(answer: Any, row: Any) -> object:
+        found = faster_candidate(dataclasses.replace(answer.case, ranks=row.ranks))
+        return "" if found is None else (found.name, found.noise_free)[place]
+
+    return value
+
+
+QUESTION_COLUMNS = (
+    Column("algorithm", value=lambda answer, _: part_in_words(answer.case.algorithm)),
+    Column("message_bytes", value=lambda answer, _: answer.case.message_bytes),
+    Column("cycles", value=lambda answer, _: answer.case.cycles),
+    Column("compute_time", SECONDS, value=lambda answer, _: answer.case.compute_time),
+    Column("network", value=lambda answer, _: part_in_words(answer.case.network)),
+    Column("noise", value=lambda answer, _: answer.noise_in_words()),
+    Column("faster_algorithm", value=_faster(0), doc="a much faster algorithm, if there is one"),
+    Column("faster_noise_free", SECONDS, value=_faster(1), doc="its completion without noise"),
+)
+"""What was simulated; and where that is a bad choice, a better one (`faster_candidate`)."""
 
 
 class SlowdownRow(NamedTuple):
@@ -72,7 +79,7 @@ class SlowdownRow(NamedTuple):
     `mean.events` is how many rare events the mean rests on. Where no realization was delayed, mean
     and slowdown have no ends: noise that was not seen is not known of. Beside it, `lacks` is what
     the mean may lack of noise that is too rare for so few realizations: seconds, by which the upper
-    ends of mean and slowdown are higher.
+    ends of mean and slowdown are higher (`mean.caveats`).
     """
 
     ranks: int
@@ -81,11 +88,19 @@ class SlowdownRow(NamedTuple):
     p50: Estimate
     p99: Estimate
     slowdown: Estimate
-    lacks: float = 0.0
+
+    @property
+    def lacks(self) -> float:
+        """What the mean may lack, seconds."""
+        return self.mean.lacks
+
+
+def _value_alone(estimate: Estimate) -> str:
+    return show_seconds(float(estimate.value))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SlowdownTable(ResultTable):
+class SlowdownTable(Answer):
     """The answer of `slowdown`.
 
     Attributes
@@ -113,148 +128,124 @@ class SlowdownTable(ResultTable):
     resampled: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     unmet: tuple[tuple[int, SourceHits], ...] = ()
 
+    columns = (
+        Column("ranks", heading="ranks"),
+        Column("noise_free", SECONDS, heading="without noise", doc="completion without noise"),
+        Column("mean", SECONDS, True, heading="mean", doc="mean completion"),
+        Column("p50", SECONDS, True, heading="p50", show=_value_alone, doc="median"),
+        Column("p99", SECONDS, True, heading="p99", show=_value_alone),
+        Column("slowdown", "", True, heading="slowdown (mean)", doc="mean over that without noise"),
+        Column("lacks", SECONDS, doc="what the mean may lack of noise that is too rare"),
+        Column("rare_events", value=lambda _, row: row.mean.events,
+               doc="on how many rare events the mean rests"),
+        Column("realizations", value=lambda _, row: row.mean.realizations),
+        Column("confidence", value=lambda _, row: row.mean.confidence),
+        Column("seed", value=lambda answer, _: answer.seed),
+        Column("resamples", value=lambda answer, _: answer.resampled.shape[1],
+               doc="how many other recordings were made of a recording"),
+        *QUESTION_COLUMNS,
+    )  # fmt: skip
+    picture = "slowdown_tables.draw_table"
+
     def __repr__(self) -> str:
         last = self.rows[-1]
         return f"SlowdownTable({len(self.rows)} rows; {last.slowdown} on {last.ranks:,} ranks)"
 
     def title(self, where: str = "") -> str:
         """Say what was simulated, and under which noise; `where` stands between them."""
-        size = show_size(self.case.message_bytes)
-        noise = "; ".join(map(part_in_words, self.case.noise))
-        repeated = repetition(self.case)
-        return (
-            f"{part_in_words(self.case.algorithm)}, {size}{repeated}{where}, under noise: {noise}"
-        )
+        size, repeated = show_size(self.case.message_bytes), repetition(self.case)
+        what = f"{part_in_words(self.case.algorithm)}, {size}{repeated}{where}"
+        return f"{what}, under noise: {self.noise_in_words()}"
 
-    def lines(self) -> list[str]:
-        """The table as text."""
-        rows = [("ranks", "without noise", "mean", "p50", "p99", "slowdown (mean)")]
-        for row in self.rows:
-            p50, p99 = (show_seconds(float(one.value)) for one in (row.p50, row.p99))
-            rows.append((f"{row.ranks:,}", show_seconds(row.noise_free), show_time(row.mean), p50,
-                         p99, show_ratio(row.slowdown)))  # fmt: skip
-        return aligned(rows)
+    def noise_in_words(self) -> str:
+        """Return the sources."""
+        return "; ".join(map(part_in_words, self.case.noise))
 
-    def cautions(self) -> list[str]:
-        """Say where the algorithm is a bad choice at this size."""
-        cases = (dataclasses.replace(self.case, ranks=row.ranks) for row in self.rows)
-        return algorithm_cautions(cases)
+    def facts(self) -> dict[str, Any]:
+        """Return what the JSON has beside rows and notes."""
+        resampled = {"resampled": self.resampled} if self.resampled.size else {}
+        return {"stopped": self.stopped, **resampled}
 
-    def subtitle(self) -> list[str]:
-        """Return the lines below a picture's title: network, realizations, intervals."""
-        first = self.rows[0]
-        return [
-            *self.cautions(),
-            f"network: {part_in_words(self.case.network)}",
-            f"{first.mean.realizations:,} realizations for each number of ranks, seed {self.seed}; "
-            f"{100 * first.mean.confidence:g} % intervals of mean and slowdown",
+    def notes(self) -> list[Note]:
+        """Say what the numbers are, and how sure they are."""
+        case, first, drawn = self.case, self.rows[0], any(random_sources(self.case))
+        recorded = self._recording_notes()
+        text = [
+            *caution_notes(case, self.rows),
+            Note(
+                "realizations",
+                f"{first.mean.realizations:,} realizations for each number of ranks, seed "
+                f"{self.seed}; {100 * first.mean.confidence:g} % intervals of mean and slowdown",
+                PICTURE,
+            ),
+            *recorded,
         ]
 
-    def notes(self) -> list[str]:
-        """The subtitle of pictures, and what else has to be said about the table."""
-        first = self.rows[0]
-        recorded = self._recording_notes()
-        text = [*self.subtitle(), *recorded]
-        drawn = any(random_sources(self.case))
+        def add(code: str, told: str, ranks: list[int] | None = None) -> None:
+            if ranks is None:
+                text.append(Note(code, told))
+            elif ranks:
+                text.append(Note(code, f"on {ranks_in_words(ranks)} {told}"))
+
         if not drawn:
-            text.append("no noise that acts here is drawn: all realizations are the same")
-        text += start_notes(self.case.noise, self.case.cycles, self.case.compute_time)
-        text += steady_notes(self.case, self.rows[-1].noise_free)
-        if any(isinstance(one, Congestion) for one in self.case.noise):
-            text.append(
-                "without noise no link is shared, not even by the ranks' own messages: what others "
-                "add, a comparison with `ratio` = 0 tells"
-            )
-        text += doubts(self.case)
-        costless = getattr(self.case.network, "G", None) == 0
-        if costless and self.case.message_bytes >= _LARGE:
-            text.append("G = 0: messages of any size take as long; give G, the time of a byte")
+            add("nothing_drawn", "no noise that acts here is drawn: all realizations are the same")
+        text += start_notes(case.noise, case.cycles, case.compute_time)
+        text += steady_notes(case, self.rows[-1].noise_free)
+        if any(isinstance(one, Congestion) for one in case.noise):
+            add("congestion", "without noise no link is shared, not even by the ranks' own "
+                "messages: what others add, a comparison with `ratio` = 0 tells")  # fmt: skip
+        text += notes_of("doubt", doubts(case))
+        if getattr(case.network, "G", None) == 0 and case.message_bytes >= _LARGE:
+            add("bytes_are_free", "G = 0: messages of any size take as long; give G, the time of "
+                "a byte")  # fmt: skip
         least = stats.realizations_needed(0.99, first.p99.confidence)
         if first.p99.realizations < least and drawn:
-            text.append(f"too few realizations for an interval of p99: it takes {least}")
+            add(
+                "few_realizations", f"too few realizations for an interval of p99: it takes {least}"
+            )
         for name, share in (("p50", 0.5), ("p99", 0.99)):
             quantiles = {row.ranks: getattr(row, name) for row in self.rows}
             open_ended = [ranks for ranks, one in quantiles.items() if math.isinf(one.high)]
             enough = stats.realizations_needed(share, first.p99.confidence)
-            if open_ended and first.p99.realizations >= enough and recorded:
-                text.append(
-                    f"on {ranks_in_words(open_ended)} {name} has no upper end: fewer than "
-                    f"{stats.ENOUGH_EVENTS} detours of the recording are as long"
-                )
+            if first.p99.realizations >= enough and recorded:
+                add("few_detours", f"{name} has no upper end: fewer than {stats.ENOUGH_EVENTS} "
+                    "detours of the recording are as long", open_ended)  # fmt: skip
         late = [row.ranks for row in self.rows
-                if all(begins_after(one, row.noise_free) for one in self.case.noise)]  # fmt: skip
-        if late:
-            text.append(
-                f"on {ranks_in_words(late)} all is over when the noise begins, so that it can hit "
-                "nothing: give an earlier begin"
-            )
-        idle = [row.ranks for row in self.rows if not row.noise_free]
-        if idle:
-            text.append(
-                f"on {ranks_in_words(idle)} a collective takes no time without noise, so that "
-                "there is no slowdown; give `compute_time`"
-            )
-        unseen = [row.ranks for row in self.rows if row.mean.too_small and row.ranks not in late]
-        if unseen:
-            text.append(
-                f"on {ranks_in_words(unseen)} no realization was delayed: a mean that rests on "
-                "no event has no interval; take more realizations, unless waits absorb such delays"
-            )
-        few = [row.ranks for row in self.rows if row.mean.skewed]
-        if few:
-            text.append(
-                f"on {ranks_in_words(few)} the mean rests on fewer than {stats.ENOUGH_EVENTS} "
-                "rare events: its interval is wider for that; take more realizations"
-            )
-        count, allowed = self.rows[0].mean.realizations, ", which its interval allows for"
-        text += unmet_notes(self.unmet, self.case.noise, count, allowed)
-        text += [f"{noise.kind}: {unused}" for noise in self.case.noise
-                 if (unused := noise.ignores(self.case.ranks))]  # fmt: skip
+                if all(begins_after(one, row.noise_free) for one in case.noise)]  # fmt: skip
+        add("noise_too_late", "all is over when the noise begins, so that it can hit nothing: give "
+            "an earlier begin", late)  # fmt: skip
+        add("no_time", "a collective takes no time without noise, so that there is no slowdown; "
+            "give `compute_time`",
+            [row.ranks for row in self.rows if not row.noise_free])  # fmt: skip
+        add("no_event", "no realization was delayed: a mean that rests on no event has no "
+            "interval; take more realizations, unless waits absorb such delays",
+            [row.ranks for row in self.rows
+             if row.mean.too_small and row.ranks not in late])  # fmt: skip
+        add("few_events", f"the mean rests on fewer than {stats.ENOUGH_EVENTS} rare events: its "
+            "interval is wider for that; take more realizations",
+            [row.ranks for row in self.rows if row.mean.skewed])  # fmt: skip
+        text += unmet_notes(self.unmet, case.noise, first.mean.realizations,
+                            ", which its interval allows for")  # fmt: skip
+        text += [Note("unused", f"{noise.kind}: {unused}") for noise in case.noise
+                 if (unused := noise.ignores(case.ranks))]  # fmt: skip
         if self.stopped:
-            text.append("stopped: more ranks were asked for")
+            add("stopped", "stopped: more ranks were asked for")
         return text
 
-    def _recording_notes(self) -> list[str]:
-        """A line on whether the intervals allow for what another recording would hold."""
+    def _recording_notes(self) -> list[Note]:
+        """Say whether the intervals allow for what another recording would hold."""
         recorded = RecordedNoise.of_case(self.case).in_words()
         count = self.resampled.shape[1]
         if recorded and not count and any(map(can_resample, self.case.noise)):
             recorded[-1] += "; `resamples` = 20 simulates others, made of its stretches"
         if count:
             last, ratios = self.rows[-1], self.resampled[-1] / self.rows[-1].noise_free
-            return [
-                *recorded,
+            recorded.append(
                 "the intervals allow for resampled recordings: under "
                 f"{count} made of stretches of this one, the slowdown is {ratios.min():.4g} to "
-                f"{ratios.max():.4g} on {ranks_in_words([last.ranks])}",
-            ]
-        return recorded
-
-    def to_csv(self, path: str | Path | None = None) -> str:
-        """A line for each number of ranks, with the intervals of all columns.
-
-        Also written to `path`, where it is given.
-        """
-        rows = [
-            (row.ranks, row.noise_free, *value_low_high(row.mean, row.p50, row.p99, row.slowdown),
-             row.lacks, row.mean.events, row.mean.realizations, row.mean.confidence, self.seed,
-             self.resampled.shape[1], *question_cells(self.case),
-             *faster_cells(self.case, row.ranks))
-            for row in self.rows
-        ]  # fmt: skip
-        return write_if_path(csv_text([COLUMNS, *rows]), path)
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Completion and slowdown against ranks; of one number of ranks its realizations.
-
-        Written to `path`, too, where it is given.
-
-        Raises
-        ------
-        ValueError
-            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
-        """
-        return optional_packages.picture("slowdown_tables", self, function="draw_table", path=path)
+                f"{ratios.max():.4g} on {ranks_in_words([last.ranks])}"
+            )
+        return notes_of("recording", recorded)
 
 
 def slowdown(
@@ -397,9 +388,8 @@ def _resampled(case: Case, number: int) -> Case:
 
 def _allow_for_unmet(row: SlowdownRow, unmet: Sequence[SourceHits]) -> SlowdownRow:
     """A row whose mean may be higher by what it may lack: no error of sampling, but a bound."""
-    lacks = may_lack(unmet)
-    mean = dataclasses.replace(row.mean, high=row.mean.high + lacks)
-    return row._replace(mean=mean, slowdown=_over(mean, row.noise_free), lacks=lacks)
+    mean = row.mean.lacking(may_lack(unmet))
+    return row._replace(mean=mean, slowdown=_over(mean, row.noise_free))
 
 
 def _allow_for_resampled(
@@ -439,8 +429,9 @@ def allow_for_recordings(row: SlowdownRow, sampled: SlowdownRow, case: Case) -> 
         one: Estimate = getattr(row, name)
         other = recorded.allow(getattr(sampled, name), quiet, share)
         low, high = min(one.low, other.low), max(one.high, other.high)
-        found = dataclasses.replace(one, low=low, high=high)
-        return found.bounded(quiet if noise_only_delays(case) else None)
+        for caveat in other.caveats:
+            one = one.widened(low, high, caveat)
+        return one.bounded(quiet if noise_only_delays(case) else None)
 
     mean, p50, p99 = wider("mean", None), wider("p50", 0.5), wider("p99", 0.99)
     return row._replace(mean=mean, p50=p50, p99=p99, slowdown=_over(mean, quiet))
@@ -496,7 +487,7 @@ def unmet_of(case: Case, row: SlowdownRow) -> list[SourceHits]:
 
     `row`: as of `row_of`, with the interval of the sample.
     """
-    mean, low, high = (float(end) * TICKS_PER_SECOND for end in value_low_high(row.mean))
+    mean, low, high = (float(end) * TICKS_PER_SECOND for end in row.mean)
     return unmet_sources(case, mean, max(high - mean, mean - low), row.mean.realizations)
 
 
@@ -505,8 +496,8 @@ def unmet_notes(
     noise: Sequence[Noise | str],
     realizations: int,
     allowed_for: str = "",
-) -> list[str]:
-    """A line on each source that is not met often enough on some numbers of ranks.
+) -> list[Note]:
+    """Make a note on each source that is not met often enough on some numbers of ranks.
 
     `noise`: the sources by their places, to be shown; `allowed_for`: where the answer allows for
     it.
@@ -524,23 +515,22 @@ def unmet_notes(
         where = ranks_in_words([ranks]) + (
             f", too few also on {ranks_in_words(others)}" * bool(others)
         )
-        lines.append(
-            f"{told} on {where}: a mean may lack up to {show_seconds(most)}{allowed_for}; take "
-            "more realizations"
-        )
+        lacks = f"a mean may lack up to {show_seconds(most)}{allowed_for}; take more realizations"
+        lines.append(Note("rare_noise", f"{told} on {where}: {lacks}"))
     return lines
 
 
-def start_notes(noise: Sequence[Noise], cycles: int, compute_time: float) -> list[str]:
-    """A line on noise that can not be under way at the start of all that is simulated."""
+def start_notes(noise: Sequence[Noise], cycles: int, compute_time: float) -> list[Note]:
+    """Make a note of noise that can not be under way at the start of all that is simulated."""
     if cycles > 1 or compute_time or all(getattr(one, "start", "") != "fresh" for one in noise):
         return []
-    return ["no noise is under way when the collective begins (start = fresh); with "
-            "start=stationary it can be, as on a machine that has been running"]  # fmt: skip
+    told = ("no noise is under way when the collective begins (start = fresh); with "
+            "start=stationary it can be, as on a machine that has been running")  # fmt: skip
+    return [Note("fresh_start", told)]
 
 
-def steady_notes(case: Case, simulated: float) -> list[str]:
-    """A line where what is under way at the start weighs more than in a long run.
+def steady_notes(case: Case, simulated: float) -> list[Note]:
+    """Make a note where what is under way at the start weighs more than in a long run.
 
     `simulated` is the time of all cycles without noise, seconds.
     """
@@ -554,11 +544,12 @@ def steady_notes(case: Case, simulated: float) -> list[str]:
     if needed > MOST_CYCLES:
         which = "a longer `compute_time`" if case.compute_time else "the `compute_time`"
         remedy = f"give {which} between collectives, and more cycles"
-    return [
+    told = (
         f"simulated: {show_seconds(simulated, 3)} of the machine's time ({count}), and noise that "
         f"lasts {show_seconds(longest, 3)} can be under way at its start, which counts for more "
         f"than in a long run; for that {remedy}"
-    ]
+    )
+    return [Note("short_run", told)]
 
 
 def begins_after(noise: Noise, seconds: float) -> bool:
@@ -581,17 +572,12 @@ def repetition(case: Case) -> str:
     return f", {case.cycles:,} cycles" + (f" with {before} before each" if before else "")
 
 
-def question_cells(case: Case, noise: str = "") -> tuple[object, ...]:
-    """Return the cells of `QUESTION_COLUMNS`; `noise` in place of the case's."""
-    sources = noise or "; ".join(map(part_in_words, case.noise))
-    return (part_in_words(case.algorithm), case.message_bytes, case.cycles, case.compute_time,
-            part_in_words(case.network), sources)  # fmt: skip
-
-
-def faster_cells(case: Case, ranks: int) -> tuple[object, ...]:
-    """Return the cells of `FASTER_COLUMNS` on so many ranks."""
-    found = faster_candidate(dataclasses.replace(case, ranks=ranks))
-    return ("", "") if found is None else (found.name, found.noise_free)
+def caution_notes(case: Case, rows: Sequence[Any]) -> list[Note]:
+    """Say where the algorithm is a bad choice on the ranks of rows, and what the network is."""
+    cases = (dataclasses.replace(case, ranks=row.ranks) for row in rows)
+    network = f"network: {part_in_words(case.network)}"
+    cautions = notes_of("bad_algorithm", algorithm_cautions(cases), FIRST)
+    return [*cautions, Note("network", network, PICTURE)]
 
 
 def ranks_in_words(counts: list[int]) -> str:
@@ -599,36 +585,6 @@ def ranks_in_words(counts: list[int]) -> str:
     if len(counts) > _SHOWN:
         return f"{counts[0]:,} to {counts[-1]:,} ranks"
     return ", ".join(f"{count:,}" for count in counts) + f" rank{'s' * (counts != [1])}"
-
-
-def show_ratio(estimate: Estimate) -> str:
-    """A number with its interval; question marks for both ends where none is known.
-
-    It has three digits, and more where the interval is narrower than the last of them.
-
-    Examples
-    --------
-    >>> show_ratio(Estimate(1.0041, 1.003, 1.006, 0.95, 100))
-    '1.004 [1.003, 1.006]'
-    """
-    numbers = list(map(float, value_low_high(estimate)))
-    width = numbers[2] - numbers[1]
-    largest = max(map(abs, numbers))
-    value = low = high = ""
-    for digits in range(3, _MOST_DIGITS + 1):
-        value, low, high = (
-            f"{end:.{digits}g}" if abs(end) < 10**digits else f"{end:,.0f}" for end in numbers
-        )
-        if not width > 0 or not largest < math.inf:
-            break
-        last = 10.0 ** (math.floor(math.log10(largest)) - digits + 1)
-        if last <= width:
-            break
-    low, high = (
-        shown if math.isfinite(end) else "?"
-        for shown, end in zip((low, high), numbers[1:], strict=True)
-    )
-    return f"{value} [{low}, {high}]"
 
 
 def part_in_words(part: Component) -> str:

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
+from jitterfly.answer import csv_text
 from jitterfly.backends import gpu_devices
 from jitterfly.info import info
 from jitterfly.measured import host
 from jitterfly.memory import available_bytes, check_memory
-from jitterfly.result_table import csv_text
 
 from .limits import Counter, core_capacity, core_limit, gpu_capacity, gpu_limit
 from .measure import (

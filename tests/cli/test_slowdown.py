@@ -13,8 +13,9 @@ from support.quick_pictures import quick_pictures
 
 import jitterfly as jf
 from jitterfly.advice import COLLECTIVES, known
+from jitterfly.answer import show
 from jitterfly.cli import main
-from jitterfly.slowdown import USUAL_NETWORK, part_in_words, show_ratio
+from jitterfly.slowdown import USUAL_NETWORK, part_in_words
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
@@ -124,12 +125,12 @@ def test_the_command_takes_what_others_take(capsys, tmp_path):
 
 
 def test_parts_in_words():
-    assert show_ratio(Estimate(3154.2, 3001.0, 3300.5, 0.95, 10)) == "3,154 [3,001, 3,300]"
-    assert show_ratio(Estimate(1.0000002, 1.0, 1.5234567, 0.95, 10)) == "1 [1, 1.52]"
-    assert show_ratio(Estimate(1.0041, 1.003, 1.006, 0.95, 10)) == "1.004 [1.003, 1.006]"
-    assert show_ratio(Estimate(1.2901, 1.2898, 1.2904, 0.95, 10)) == "1.2901 [1.2898, 1.2904]"
-    assert show_ratio(Estimate(1.29, 1.2900001, 1.2900002, 0.95, 10)) == "1.29 [1.29, 1.29]"
-    assert show_ratio(Estimate(1.29, 1.29, 1.29, 0.95, 10)) == "1.29 [1.29, 1.29]"
+    assert show(Estimate(3154.2, 3001.0, 3300.5, 0.95, 10)) == "3,154 [3,001, 3,300]"
+    assert show(Estimate(1.0000002, 1.0, 1.5234567, 0.95, 10)) == "1 [1, 1.52]"
+    assert show(Estimate(1.0041, 1.003, 1.006, 0.95, 10)) == "1.004 [1.003, 1.006]"
+    assert show(Estimate(1.2901, 1.2898, 1.2904, 0.95, 10)) == "1.2901 [1.2898, 1.2904]"
+    assert show(Estimate(1.29, 1.2900001, 1.2900002, 0.95, 10)) == "1.29 [1.29, 1.29]"
+    assert show(Estimate(1.29, 1.29, 1.29, 0.95, 10)) == "1.29 [1.29, 1.29]"
     assert part_in_words(NOISE) == "periodic, period = 1 ms, duration = 25 µs, start = stationary"
     assert part_in_words(jf.TraceNoise(str(FILE))) == "trace, file = vm.noise"
     speed = jf.SpeedNoise(jf.Lognormal(median=1, sigma=0.05))  # a factor has no unit

@@ -80,9 +80,9 @@ def test_slowdown_in_table_csv_json_and_picture(both, capsys):
 
 
 def test_an_open_end_is_a_question_mark():
-    from jitterfly.slowdown import show_ratio
+    from jitterfly.answer import show
 
-    assert show_ratio(jf.stats.Estimate(1.5, 1.25, math.inf, 0.95, 9)) == "1.5 [1.25, ?]"
+    assert show(jf.stats.Estimate(1.5, 1.25, math.inf, 0.95, 9)) == "1.5 [1.25, ?]"
 
 
 def test_schedule(both):

@@ -22,7 +22,7 @@ ORDER = """
 interrupts_while_loading version
 fields extensions units launchers files memory progress lazy_special steps syntax
 backends info
-stats optional_packages result_table measured find_noise_files imbalance network hierarchy
+stats optional_packages answer measured find_noise_files imbalance network hierarchy
 distributions algorithms congestion
 noise cycle case program noise_free rare_noise recording_error simulate goal_export collect slowdown
 noise_limit explain schedule compare_measured theory observables studies advice store sweep results

@@ -12,8 +12,8 @@ from support.schedule_cases import OPTIONS, Case, random_marks
 
 import jitterfly as jf
 from jitterfly import _core
+from jitterfly.answer import show_time
 from jitterfly.cli import main
-from jitterfly.result_table import show_time
 from jitterfly.schedule.marks import NO_MARK, read_marks
 from jitterfly.units import show_seconds
 

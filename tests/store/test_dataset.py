@@ -14,8 +14,8 @@ from support.small_store import STUDY, make, put, study, to_csv
 
 import jitterfly as jf
 from jitterfly import optional_packages
+from jitterfly.answer import csv_text
 from jitterfly.observables import STATISTICS
-from jitterfly.result_table import csv_text
 from jitterfly.results import Results
 from jitterfly.results.figures import figure_kind
 from jitterfly.store import Store, export, to_xarray

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import optional_packages
 from ..algorithms.candidates import LIBRARIES, known
+from ..answer import Answer, aligned, csv_text, write_if_path
 from ..collect import SECONDS, STOPPED
 from ..fields import counted, first_few
 from ..hierarchy import Hierarchy
-from ..result_table import ResultTable, aligned, csv_text, value_low_high, write_if_path
 from ..slowdown import start_notes
 from ..stats import Estimate
 from ..units import show_seconds, show_size
@@ -86,7 +86,7 @@ _LARGEST_SHORT = 1e4  # from which on four digits would need an exponent
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Advice(ResultTable):
+class Advice(Answer):
     """The answer of `advise`.
 
     Attributes
@@ -361,7 +361,7 @@ def _plain_estimate(estimate: Estimate) -> dict[str, Any]:
     """An estimate for JSON: what is unknown or has no end is None."""
     return {
         name: float(end) if math.isfinite(end) else None
-        for name, end in zip(("value", "low", "high"), value_low_high(estimate), strict=True)
+        for name, end in zip(("value", "low", "high"), estimate, strict=True)
     }
 
 
@@ -645,7 +645,7 @@ def left_out_lines(cells: Sequence[AdviceCell]) -> list[str]:
 
 
 def _shown_time(estimate: Estimate) -> str:
-    value, low, high = map(float, value_low_high(estimate))
+    value, low, high = map(float, estimate)
     if math.isnan(value):
         return ""
     text = show_seconds(value, 4)
@@ -671,7 +671,7 @@ def _known(value: float, spec: str) -> str:
 def _shown_ratio(candidate: RankedCandidate) -> str:
     if not candidate.versus:
         return ""
-    value, low, high = map(float, value_low_high(candidate.ratio))
+    value, low, high = map(float, candidate.ratio)
     if low == high:
         return f"{value:.4g}"
     least = _above_one(low) if candidate.state == SLOWER else f"{low:.4g}" if low > 0 else "?"
@@ -684,7 +684,7 @@ def _above_one(value: float) -> str:
 
 
 def _shown_slowdown(estimate: Estimate) -> str:
-    value, low, high = map(float, value_low_high(estimate))
+    value, low, high = map(float, estimate)
     if low == high:
         return f"{value:.3g}"
     return f"{value:.3g} [{_known(low, '.3g')}, {_known(high, '.3g')}]"

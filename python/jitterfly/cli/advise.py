@@ -278,7 +278,7 @@ def _question(chosen: argparse.Namespace) -> Any:
 def _write(answer: Any, out: Path) -> list[Path]:
     from ..plots import draw
 
-    paths = write_answer(out, "advice", answer.to_csv(), answer.to_json())
+    paths = write_answer(out, "advice", answer.to_csv(), answer.to_dict())
     if draw.can_draw() and any(cell.ranking for cell in answer.cells):
         paths.append(out / "advice.png")
         answer.plot(paths[-1])

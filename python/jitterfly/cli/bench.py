@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..answer import aligned
 from ..backends import gpu_devices, takes_gpu
 from ..case import Case
 from ..info import processors
@@ -20,7 +21,6 @@ from ..measured import host
 from ..network import Hockney
 from ..noise import NetworkJitter, Noise, PeriodicNoise
 from ..program import rank_rounds
-from ..result_table import aligned
 from ..simulate import simulate
 from ..units import parse_seconds
 from .options import value

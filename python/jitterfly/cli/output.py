@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import argparse
 import codecs
-import dataclasses
 import json
-import math
 import re
 import shutil
 import sys
@@ -22,8 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-import numpy as np
-
+from ..answer import Answer, plain
 from ..fields import counted, shorten
 from ..files import check_output, make_directory, read_whole, write_together
 from ..memory import peak_memory
@@ -103,20 +100,10 @@ def print_json(command: str, **parts: Any) -> None:
     print(json.dumps(plain(document), indent=1, allow_nan=False, ensure_ascii=False))
 
 
-def plain(value: Any) -> Any:
-    """The same of what JSON knows: dataclasses as objects, NaN and infinity as null."""
-    if isinstance(value, (np.generic, np.ndarray)):
-        value = value.tolist()
-    if dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value)]
-        return {name: plain(getattr(value, name)) for name in names}
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(entry) for entry in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+def answer_as_json(answer: Answer, options: Collection[str]) -> dict[str, Any]:
+    """Return the JSON of an answer, whose notes name options rather than parameters."""
+    content = answer.to_dict()
+    return {**content, "notes": [in_options(note, options) for note in content["notes"]]}
 
 
 @contextmanager
@@ -337,14 +324,15 @@ def write_files(
     return list(asked.values())
 
 
-def write_answer(out: Path, name: str, table: str, json_text: str) -> list[Path]:
-    """Write the table and the JSON of an answer into a directory; their paths.
+def write_answer(out: Path, name: str, table: str, content: Mapping[str, Any]) -> list[Path]:
+    """Write the table of an answer, and its content as JSON, into a directory; their paths.
 
     The JSON comes first: it says what was asked, without which `check_out` refuses the directory.
     An earlier answer's picture is removed: it may not be drawn again.
     """
     csv, json_file, png = (out / f"{name}.{ending}" for ending in ("csv", "json", "png"))
-    write_together({json_file: json_text.encode(), csv: table.encode()}, [png])
+    text = f"{json.dumps(plain(content), indent=1)}\n"
+    write_together({json_file: text.encode(), csv: table.encode()}, [png])
     return [csv, json_file]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
@@ -28,10 +27,10 @@ from .options import (
 from .output import (
     PICTURE,
     add_json,
+    answer_as_json,
     check_files,
     check_force,
     in_options,
-    plain,
     prepare_out,
     print_json,
     show_phases,
@@ -142,7 +141,6 @@ class _Question(NamedTuple):
 
 def _run(chosen: argparse.Namespace) -> int:
     from ..plots import draw
-    from ..slowdown import SlowdownTable
 
     started = time.monotonic()
     check_files(chosen, PICTURE)
@@ -154,11 +152,7 @@ def _run(chosen: argparse.Namespace) -> int:
         answer = _answer(question, chosen, threads, phases)
     if not chosen.json:
         print(in_options("\n".join(answer.report()), _IN_NOTES), flush=True)
-    content = {**question.fields(), "stopped": answer.stopped,
-               "rows": list(map(_row, answer.rows)),
-               "notes": [in_options(note, _IN_NOTES) for note in answer.notes()]}  # fmt: skip
-    if isinstance(answer, SlowdownTable) and question.resamples:
-        content["resampled"] = answer.resampled
+    content = {**question.fields(), **answer_as_json(answer, _IN_NOTES)}
     written: list[Path] = []
     if answer.stopped and _has_more(before, answer):
         print(f"jitterfly: {chosen.out} keeps its earlier answer, which has more ranks; --force "
@@ -260,12 +254,6 @@ def _answer(
         return noise_limit(question.tables, question.ranks, at_most=question.at_most, **options)
 
 
-def _row(row: Any) -> dict[str, Any]:
-    """Return a row as JSON has it: an interval is an object."""
-    return {name: one._asdict() if hasattr(one, "_asdict") else one
-            for name, one in row._asdict().items()}  # fmt: skip
-
-
 def _has_more(before: Any, answer: Any) -> bool:
     """Return whether the earlier answer has more rows."""
     try:
@@ -281,8 +269,7 @@ def _write(
 
     written, pictures = [], [] if chosen.picture is None else [chosen.picture]
     if chosen.out is not None:
-        text = f"{json.dumps(plain(content), indent=1)}\n"
-        written = write_answer(chosen.out, name, answer.to_csv(), text)
+        written = write_answer(chosen.out, name, answer.to_csv(), content)
         pictures += [chosen.out / f"{name}.png"] if draw.can_draw() else []
     if getattr(answer, "drawn", True):
         for path in pictures:

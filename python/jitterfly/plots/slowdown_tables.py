@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, LogFormatter, NullLocator, StrMethodFormatter
 
+from ..answer import SECONDS, show
 from ..fields import counted
-from ..result_table import show_time
 from ..results.figure_axes import evenly
 from ..simulate import Result
-from ..slowdown import SlowdownTable, given_in_words, part_in_words, repetition, show_ratio
+from ..slowdown import SlowdownTable, given_in_words, part_in_words, repetition
 from ..stats import Estimate
 from ..units import show_seconds, show_size
 from . import style
@@ -109,7 +109,7 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
     for place, ((name, one), look) in enumerate(zip(named.items(), style.SERIES[:3], strict=True)):
         _draw_interval(marks, -place, one, (left, right), look)
         panel.axvline(float(one.value), **look.stroke, linewidth=1.2)
-        label = f"{name} {show_time(one)}"
+        label = f"{name} {show(one, SECONDS)}"
         handles.append(Line2D([], [], **look.marked, markersize=4, label=label))
     for axis in (marks, panel):
         axis.axvline(quiet, color=style.GREY, linewidth=1.5, linestyle=(0, (1, 1)))
@@ -130,7 +130,7 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
     else:
         style.value_axis(panel, "s", linear=True)
     told = [
-        f"slowdown (mean) {show_ratio(row.slowdown)}",
+        f"slowdown (mean) {show(row.slowdown)}",
         *found.subtitle(),
         f"bars and brackets: {100 * row.mean.confidence:g} % intervals",
         "arrows: no end is known" if any(not math.isfinite(end) for end in ends) else "",
@@ -170,13 +170,17 @@ def _draw_interval(
 
 def draw_limits(found: NoiseLimitTable) -> Figure:
     """The largest duration, or smallest period, over ranks, with its interval."""
+    rows = found.drawn
+    if not rows:
+        raise ValueError("nothing to draw: no number of ranks has a value")
     figure, axes = style.new_figure([2.2], 1, sharey=False)
     panel, look = axes[0, 0], style.SERIES[0]
-    rows = found.drawn
-    ranks, values = [row.ranks for row in rows], [row.value.value for row in rows]
+    ranks, values = [row.ranks for row in rows], [float(row.value.value) for row in rows]
     # An end that is not known leaves the axis.
-    ends = [(value - (0.0 if math.isnan(low) else low), (10 * value if math.isnan(high) else high)
-             - value) for value, low, high in (row.value for row in rows)]  # fmt: skip
+    ends = [
+        (value - np.nan_to_num(low), (10 * value if math.isnan(high) else high) - value)
+        for value, low, high in (row.value for row in rows)
+    ]
     panel.errorbar(ranks, values, np.array(ends).T, color=look.color, marker=look.marker,
                    markersize=4, capsize=2)  # fmt: skip
     panel.set_xscale("log")

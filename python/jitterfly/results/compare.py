@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import stats
+from ..answer import Answer, csv_text, write_if_path
 from ..fields import shorten
 from ..observables import (
     Completion,
@@ -27,7 +28,6 @@ from ..observables import (
     undersampled_noise,
 )
 from ..rare_noise import SourceHits, hidden, ratio_with_lacks
-from ..result_table import ResultTable, csv_text, value_low_high, write_if_path
 from ..store import Store
 from ..studies import Cell, shown_labels
 from ..units import show_seconds
@@ -153,7 +153,7 @@ class ComparisonRow(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(ResultTable):
+class Comparison(Answer):
     """The answer of `compare`.
 
     Attributes
@@ -235,7 +235,7 @@ class Comparison(ResultTable):
             header += [name, f"{name}_low", f"{name}_high"]
         rows = [
             [*row.coordinates, row.unit, row.realizations,
-             *value_low_high(row.mean_a, row.mean_b, row.ratio, row.b_wins), row.winner]
+             *row.mean_a, *row.mean_b, *row.ratio, *row.b_wins, row.winner]
             for row in self.rows
         ]  # fmt: skip
         return write_if_path(csv_text([[*header, "winner"], *rows]), path)

@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass
 
 from ..observables import Observed, Target
-from ..result_table import value_low_high
 from ..stats import Estimate
 
 
 def half_of(estimate: Estimate) -> float:
     """The longer side of an interval."""
-    value, low, high = map(float, value_low_high(estimate))
+    value, low, high = map(float, estimate)
     return max(high - value, value - low)
 
 

@@ -12,7 +12,6 @@ from ..fields import first_few
 from ..noise_free import noise_free_ticks
 from ..observables import LEAST_CYCLES, OfCycles
 from ..recording_error import RecordedNoise
-from ..result_table import value_low_high
 from ..schedule import ScheduleCase
 from ..store.metadata import situations
 from ..studies.validation import why_absent_at
@@ -422,7 +421,7 @@ def _texts(facts: MainNumbers | None, columns: int, wanted: bool = False) -> lis
     if facts is None:
         return ["-"] * columns
     scale = _MICRO if facts.unit == "s" else 1.0
-    value, low, high = (scale * float(end) for end in value_low_high(facts.mean))
+    value, low, high = (scale * float(end) for end in facts.mean)
     if facts.is_target:
         return [value_between(value, low, high)]
     if facts.quantiles is None:

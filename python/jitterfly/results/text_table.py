@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from .. import stats
-from ..result_table import show_interval, value_low_high
+from ..answer import show_interval
 from ..units import show_seconds
 from .figure_axes import evenly
 
@@ -84,7 +84,7 @@ def interval(estimate: stats.Estimate, spec: str = ".3g", unit: str = "") -> str
     '2 µs [1 µs, 3 µs]'
     """
     one = partial(show_seconds, digits=3) if unit == "s" else partial(show, spec=spec)
-    return show_interval(value_low_high(estimate), one)
+    return show_interval(estimate, one)
 
 
 def value_between(value: float, low: float, high: float) -> str:
@@ -120,7 +120,7 @@ def telling(estimate: stats.Estimate, neutral: float, digits: int = 3) -> str:
     >>> telling(stats.Estimate(1.5, 1.25, 1.75, 0.95, 100), 1)
     '1.5 [1.25, 1.75]'
     """
-    numbers = [float(end) for end in value_low_high(estimate)]
+    numbers = [float(end) for end in estimate]
     different = len({*numbers, neutral})
     texts = [""] * 3
     for more in range(digits, 16):

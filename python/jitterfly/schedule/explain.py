@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import memory, optional_packages
+from ..answer import aligned, csv_text, write_if_path
 from ..backends import core, reporting
 from ..case import place_noise
 from ..explain import (
@@ -41,7 +42,6 @@ from ..info import processors
 from ..network import LogGOPS
 from ..noise import Noise
 from ..recording_error import RecordedNoise
-from ..result_table import aligned, csv_text, value_low_high, write_if_path
 from ..simulate import check_times
 from ..slowdown import part_in_words
 from ..stats import Estimate
@@ -559,7 +559,7 @@ class ScheduleExplanation(DelayByCause):
         head = ("rank", "operation", "line", "what", "share", "share_low", "share_high", "time_s",
                 "noise_free")  # fmt: skip
         rows = [
-            (rank, number, line, what, *value_low_high(share), time, int(quiet))
+            (rank, number, line, what, *share, time, int(quiet))
             for rank, number, line, what, share, time, quiet in self.operation_rows()
         ]
         return write_if_path(csv_text([head, *rows]), path)
@@ -572,7 +572,7 @@ class ScheduleExplanation(DelayByCause):
         head = (*RANK_COLUMNS, "path_share", "path_share_low", "path_share_high", "path_time_s",
                 "path_noise_s")  # fmt: skip
         rows = [
-            (*row, *value_low_high(path.share), path.time, path.noise)
+            (*row, *path.share, path.time, path.noise)
             for row, path in zip(self.rank_rows(), self.path_rank_rows(), strict=True)
         ]
         return write_if_path(csv_text([head, *rows]), path)

@@ -14,21 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import optional_packages, stats
+from ..answer import (
+    Answer,
+    aligned,
+    csv_text,
+    show_interval,
+    show_time,
+    write_if_path,
+)
 from ..fields import counted, digested, frozen_dataclass, seed_in_files
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
 from ..recording_error import RecordedNoise
-from ..result_table import (
-    ResultTable,
-    aligned,
-    csv_text,
-    show_interval,
-    show_time,
-    value_low_high,
-    write_if_path,
-)
 from ..slowdown import begins_after, part_in_words
 from ..stats import Estimate
 from ..stats.intervals import changed
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @frozen_dataclass(eq=False)
-class ScheduleResult(ResultTable):
+class ScheduleResult(Answer):
     """The answer of `simulate_schedule`.
 
     Attributes
@@ -443,7 +442,7 @@ class ScheduleResult(ResultTable):
         ]
         head = ("mark", "noise_free_s", "since_noise_free_s", *names,
                 *(f"since_{name}" for name in names))  # fmt: skip
-        rows = [(name, quiet, step, *value_low_high(*estimates))
+        rows = [(name, quiet, step, *chain.from_iterable(estimates))
                 for name, quiet, step, *estimates in self.mark_rows()]  # fmt: skip
         return write_if_path(csv_text([head, *rows]), path)
 
@@ -487,4 +486,4 @@ def _in_seconds(long_name: str) -> dict[str, str]:
 
 
 def _show_ratios(estimate: Estimate) -> str:
-    return show_interval(value_low_high(estimate), "{:.5g}".format)
+    return show_interval(estimate, "{:.5g}".format)

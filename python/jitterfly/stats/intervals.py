@@ -10,7 +10,7 @@ has an interval without an end. Which order statistics enclose it: `binomial_ran
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, overload
 
@@ -24,6 +24,24 @@ ENOUGH_EVENTS = 30
 """A mean that rests on fewer rare events has a wider interval: Cochran's 25, and a margin."""
 Floats = npt.NDArray[np.float64]
 _SHOWN = 5  # of an array of estimates
+RARE_NOISE, RECORDING = "rare_noise", "recording"
+"""Codes of caveats: noise that too few realizations met; a recording that is one of many."""
+
+
+class Caveat(NamedTuple):
+    """What an estimate may lack beside the chance of its realizations; its interval allows for it.
+
+    Attributes
+    ----------
+    code : str
+        `RARE_NOISE` or `RECORDING`.
+    below, above : float
+        How far from the value the true one may lie for this reason, on either side.
+    """
+
+    code: str
+    below: float
+    above: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +54,7 @@ class Estimate:
     applies to all three: ``f"{estimate:.2f}"`` is such as ``"0.47 [0.29, 0.64]"``.
 
     `events` is known of a `mean` alone: how many rare events it rests on (`effective_events`).
+    `caveats` are what else it may lack: the interval allows for each of them.
 
     Examples
     --------
@@ -53,12 +72,17 @@ class Estimate:
     confidence: float
     realizations: int
     events: float | Floats | None = None
+    caveats: tuple[Caveat, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("value", "low", "high"):
             object.__setattr__(self, name, plain(getattr(self, name)))
         if self.events is not None:
             object.__setattr__(self, "events", plain(self.events))
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over value, low and high."""
+        return iter((self.value, self.low, self.high))
 
     def __format__(self, spec: str) -> str:
         spec = spec or ".4g"
@@ -91,6 +115,34 @@ class Estimate:
     def too_small(self) -> bool:
         """Return whether the sample does not give an interval with two ends, anywhere."""
         return not bool(np.isfinite(self.low).all() and np.isfinite(self.high).all())
+
+    def lacking(self, most: float) -> Estimate:
+        """Return the estimate of a mean that may lack so much of noise that is too rare.
+
+        No error of sampling, but a bound: the upper end is higher by it.
+
+        Examples
+        --------
+        >>> print(Estimate(2.0, 1.0, 3.0, 0.95, 100).lacking(4.0))
+        2 [1, 7]
+        """
+        caveat = Caveat(RARE_NOISE, 0.0, most)
+        return self.widened(self.low, self.high + most, caveat) if most else self
+
+    def widened(self, low: float | Floats, high: float | Floats, caveat: Caveat) -> Estimate:
+        """Return the estimate with ends that allow for a caveat; of two of a code the larger."""
+        both = {one.code: one for one in self.caveats}
+        if caveat.code in both:
+            known = both[caveat.code]
+            caveat = Caveat(known.code, max(known.below, caveat.below),
+                            max(known.above, caveat.above))  # fmt: skip
+        both[caveat.code] = caveat
+        return replace(self, low=low, high=high, caveats=tuple(both.values()))
+
+    @property
+    def lacks(self) -> float:
+        """How much it may lack of noise that is too rare for its realizations."""
+        return sum(one.above for one in self.caveats if one.code == RARE_NOISE)
 
     def bounded(self, lower_bound: npt.ArrayLike | None) -> Estimate:
         """The interval without what lies below a bound that the true value is known to keep.
@@ -304,18 +356,29 @@ def with_input_uncertainty(
         raise ValueError(f"within must be a variance from 0, got {shorten(within)}")
     between = max(float(others.var(ddof=1)) - within, 0.0)
     reach = student_t(estimate.confidence, len(others) - 1) * math.sqrt(between)
-    value, low, high = (float(end) for end in (estimate.value, estimate.low, estimate.high))
-    return replace(
-        estimate,
-        low=value - math.hypot(value - low, reach),
-        high=value + math.hypot(high - value, reach),
-    )
+    return allowing_for_recording(estimate, reach, reach)
+
+
+def allowing_for_recording(estimate: Estimate, below: float, above: float) -> Estimate:
+    """Return an estimate whose ends allow for errors that have nothing to do with its own.
+
+    Both ends move away from the value, by the root of the sum of squares of their distance and of
+    the error on that side.
+    """
+    value, low, high = map(float, estimate)
+    ends = value - math.hypot(value - low, below), value + math.hypot(high - value, above)
+    return estimate.widened(*ends, Caveat(RECORDING, below, above))
 
 
 def changed(estimate: Estimate, change: Callable[[float], float]) -> Estimate:
-    """An estimate of one number, with its value and both ends changed alike."""
-    value, low, high = (change(float(end)) for end in (estimate.value, estimate.low, estimate.high))
-    return replace(estimate, value=value, low=low, high=high)
+    """An estimate of one number, with its value, both ends and its caveats changed alike."""
+    old = float(estimate.value)
+    value, low, high = (change(float(end)) for end in estimate)
+    caveats = tuple(
+        Caveat(one.code, value - change(old - one.below), change(old + one.above) - value)
+        for one in estimate.caveats
+    )
+    return replace(estimate, value=value, low=low, high=high, caveats=caveats)
 
 
 def _times(margin: Any, distance: Any) -> Any:
@@ -398,7 +461,7 @@ def of_largest(estimate: Estimate, x: Floats, chosen_by: Floats, share: float) -
     if not variance or not above:
         return estimate
     wider = math.sqrt(1 + (1 - share) * above**2 / variance)
-    value, low, high = (float(end) for end in (estimate.value, estimate.low, estimate.high))
+    value, low, high = map(float, estimate)
     return replace(estimate, low=value - wider * (value - low), high=value + wider * (high - value))
 
 

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import optional_packages
+from ..answer import write_if_path
 from ..fields import MOST_REALIZATIONS, check_choice, first_few, visible
 from ..files import synchronize
 from ..observables import CellData, Computed, Decision, Observed, Summary, Ticks, decide
 from ..progress import timed_phase
-from ..result_table import write_if_path
 from ..stats import Estimate
 from ..studies import Cell, Study
 from ..studies.find_cell import find_cell

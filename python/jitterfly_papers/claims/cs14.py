@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitterfly.observables import Form
-from jitterfly.result_table import value_low_high
 from jitterfly.results.figures import named
 from jitterfly.results.text_table import interval, show
 from jitterfly.stats import Estimate
@@ -136,7 +135,7 @@ def _first(where: str, part: str, first: Estimate, found: str) -> Finding:
 
 
 def _percent(share: Estimate) -> str:
-    value, low, high = (show(100 * float(end), ".1f") for end in value_low_high(share))
+    value, low, high = (show(100 * float(end), ".1f") for end in share)
     return f"{value} % [{low}, {high}]"
 
 

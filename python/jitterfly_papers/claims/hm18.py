@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitterfly.noise import StepNoise
-from jitterfly.result_table import value_low_high
 from jitterfly.results.figures import named
 from jitterfly.results.text_table import interval
 from jitterfly.stats import Estimate
@@ -98,7 +97,7 @@ def _cost(name: str, cells: list[CellResults], limit: float) -> tuple[str, Estim
     cell = max(within, key=lambda s: (s.ranks, probability(s)))
     quiet = math.log2(cell.ranks) * _step(cell)
     mean = cell.facts[name].mean
-    value, low, high = (float(end) / quiet for end in value_low_high(mean))
+    value, low, high = (float(end) / quiet for end in mean)
     ratio = Estimate(value, low, high, mean.confidence, mean.realizations)
     return f"p = {probability(cell):g} at {show_ranks(cell.ranks)} ranks", ratio
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitterfly.observables.summary import histogram_scale
-from jitterfly.result_table import value_low_high
 from jitterfly.results.figures import named
 from jitterfly.results.text_table import interval
 from jitterfly.stats import Estimate
@@ -311,7 +310,7 @@ def _rise(results: Results, block: Block) -> list[Finding]:
 def _time(cell: CellResults, name: str) -> Estimate:
     """The mean completion behind a mean slowdown, seconds."""
     quiet, mean = quiet_time(cell, name), cell.facts[name].mean
-    value, low, high = (float(end) * quiet for end in value_low_high(mean))
+    value, low, high = (float(end) * quiet for end in mean)
     return Estimate(value, low, high, mean.confidence, mean.realizations)
 
 

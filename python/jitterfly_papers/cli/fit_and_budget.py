@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from jitterfly.answer import csv_text
 from jitterfly.cli.options import (
     check_units,
     naming_options,
@@ -22,7 +23,6 @@ from jitterfly.cli.options import (
 )
 from jitterfly.cli.output import add_json, print_json, show_phases, tell, warn_without_matplotlib
 from jitterfly.fields import check_choice, shorten
-from jitterfly.result_table import csv_text
 from jitterfly.syntax import is_number, read_count
 
 FIT_EPILOG = """\

@@ -25,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from jitterfly import optional_packages
+from jitterfly.answer import Report
 from jitterfly.distributions import Constant
 from jitterfly.fields import MOST_SEED, check_choice, check_integer, check_power_of_two, shorten
 from jitterfly.noise_limit import ALWAYS, AT_MOST, NEVER, crossing
-from jitterfly.result_table import Report
 from jitterfly.stats import ENOUGH_EVENTS, mean, realizations_needed
 from jitterfly.stats.critical_values import clopper_pearson, student_t
 from jitterfly.stats.intervals import check_confidence, rare_event_margin

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from jitterfly import lazy_special as special
 from jitterfly import optional_packages
+from jitterfly.answer import Report
 from jitterfly.fields import shorten
-from jitterfly.result_table import Report
 from jitterfly.stats.intervals import check_confidence
 from jitterfly.units import Time, parse_seconds, show_seconds
 

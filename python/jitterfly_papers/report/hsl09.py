@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jitterfly.answer import csv_text
 from jitterfly.congestion import (
     ROUTINGS,
     CongestionCase,
@@ -24,7 +25,6 @@ from jitterfly.fields import check_choice
 from jitterfly.files import read_npz, read_whole, write_together, write_whole
 from jitterfly.plots.draw import can_draw, drawing, save
 from jitterfly.progress import Tell, show_duration
-from jitterfly.result_table import csv_text, value_low_high
 from jitterfly.studies import STREAM_VERSION
 from jitterfly.sweep.executors import backend_of, check_workers
 
@@ -303,7 +303,7 @@ def slowdowns(points: Sequence[FigurePoint]) -> str:
             point.setting.figure, point.setting.network, case.network.hosts, case.ranks, case.z,
             case.ratio, case.pattern, case.perturbation, case.rule, case.network.routing_name,
             slowdown.realizations, point.perturbed.seed,
-            *map(_number, value_low_high(slowdown)), slowdown.confidence,
+            *map(_number, slowdown), slowdown.confidence,
             *map(_number, quantiles), _number(point.unperturbed.samples.mean()),
         ])  # fmt: skip
     return csv_text([names, *rows])
@@ -328,9 +328,7 @@ def _bandwidths(
         routing = network.routing_name
         progress(f"effective bisection bandwidth: {name}, routing {routing}")
         bandwidth = bisection_bandwidth(network, count, seed)
-        rows.append(
-            [name, network.hosts, routing, count, seed, *map(_number, value_low_high(bandwidth))]
-        )
+        rows.append([name, network.hosts, routing, count, seed, *map(_number, bandwidth)])
     return csv_text(rows)
 
 

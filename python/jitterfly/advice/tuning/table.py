@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from ...result_table import show_time
+from ...answer import show_time
 from ...units import show_seconds, show_size
 from ..question import Question, setting_in_words
 from ..race import SAME_PROGRAM

@@ -1,0 +1,426 @@
+"""Answers to questions: typed columns, rows and notes, from which every form of them is made.
+
+A class of answers says what its columns are, what stands in its notes, and which function draws it.
+The text, the CSV, the JSON, the tables of pandas and xarray, and what a notebook shows are one
+function each, here, for all of them. An estimate is shown by `show` alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from . import optional_packages
+from .fields import csv_field
+from .files import write_whole
+from .stats import Estimate
+from .units import show_seconds
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+SECONDS, SHARE = "s", "share"
+"""Units of columns; a share is shown in percent."""
+FIRST, PICTURE = "first", "picture"
+"""Places of notes: before the title (and in pictures); below the title of pictures, as well."""
+_MOST_DIGITS = 6  # of a number with a narrow interval
+
+
+class Note(str):
+    """A sentence about an answer, with a code by which programs know what it is about.
+
+    Attributes
+    ----------
+    code : str
+        Such as "rare_noise".
+    place : str
+        `FIRST` for a caution, which has to be read before the numbers, `PICTURE` for what pictures
+        show as well; else "".
+    """
+
+    code: str
+    place: str
+
+    def __new__(cls, code: str, text: str, place: str = "") -> Note:
+        """Make a note of a text."""
+        made = super().__new__(cls, text)
+        made.code, made.place = code, place
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
+        return self.code, str(self), self.place
+
+
+def notes_of(code: str, lines: Iterable[str], place: str = "") -> list[Note]:
+    """Make a note of each line, all with one code."""
+    return [Note(code, line, place) for line in lines]
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """A column of an answer's table.
+
+    Attributes
+    ----------
+    name : str
+        In the JSON; in the CSV the unit is added to it.
+    unit : str
+        `SECONDS`, `SHARE` or "".
+    estimate : bool
+        Whether its values are estimates, of which the CSV has three columns.
+    heading : str or callable, optional
+        In the text; a callable makes it of the answer. None: the text does not have the column.
+    show : callable, optional
+        Makes the text of a value; without it the unit says how.
+    value : callable, optional
+        Takes the answer and a row; without it the row has an attribute of this name.
+    csv : bool
+        Whether the CSV has it.
+    doc : str
+        What it is, in a line.
+    """
+
+    name: str
+    unit: str = ""
+    estimate: bool = False
+    heading: str | Callable[[Any], str] | None = None
+    show: Callable[[Any], str] | None = None
+    value: Callable[[Any, Any], Any] | None = None
+    csv: bool = True
+    doc: str = ""
+
+    def of(self, answer: Any, row: Any) -> Any:
+        """Return the value in a row."""
+        return getattr(row, self.name) if self.value is None else self.value(answer, row)
+
+    def csv_names(self) -> list[str]:
+        """Return the names of its columns in the CSV."""
+        unit = f"_{self.unit}" if self.unit == SECONDS else ""
+        ends = ("", "_low", "_high") if self.estimate else ("",)
+        return [f"{self.name}{end}{unit}" for end in ends]
+
+    def csv_cells(self, value: Any) -> list[Any]:
+        """Return a value as the CSV has it."""
+        if self.estimate:
+            return [value.value, value.low, value.high]
+        return [int(value) if isinstance(value, bool) else value]
+
+    def text(self, value: Any) -> str:
+        """Return a value as the text has it."""
+        if self.show is not None:
+            return self.show(value)
+        return show(value, self.unit) if self.estimate else show_number(value, self.unit)
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Rows with their columns.
+
+    Attributes
+    ----------
+    columns : sequence of Column
+    rows : sequence
+        Objects with an attribute for each column.
+    answer : Answer, optional
+        To which the table belongs.
+    left : int
+        Columns of the text that are aligned to the left.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Any]
+    answer: Any = None
+    left: int = 0
+
+    def csv(self) -> str:
+        """Return the table with all digits, the header first."""
+        columns = [column for column in self.columns if column.csv]
+        rows = (
+            [cell for column in columns for cell in column.csv_cells(column.of(self.answer, row))]
+            for row in self.rows
+        )
+        header = [name for column in columns for name in column.csv_names()]
+        return csv_text([header, *rows])
+
+    def texts(self) -> list[list[str]]:
+        """Return the cells of the text, the headings first."""
+        columns = [column for column in self.columns if column.heading is not None]
+        heads = [
+            column.heading(self.answer) if callable(column.heading) else str(column.heading)
+            for column in columns
+        ]
+        rows = [[column.text(column.of(self.answer, row)) for column in columns]
+                for row in self.rows]  # fmt: skip
+        return [heads, *rows]
+
+    def lines(self) -> list[str]:
+        """Return the table as aligned lines of text."""
+        return aligned(self.texts(), self.left)
+
+    def html(self) -> str:
+        """Return the table in HTML, with what a column is where the pointer rests on its head."""
+        documents = [column.doc for column in self.columns if column.heading is not None]
+        head, *rows = self.texts()
+        heads = (
+            f'<th title="{escape(doc)}">{escape(name)}</th>' if doc else f"<th>{escape(name)}</th>"
+            for name, doc in zip(head, documents, strict=True)
+        )
+        body = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+        lines = "".join(f"<tr>{line}</tr>" for line in ("".join(heads), *body))
+        return f"<table>{lines}</table>"
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return what the rows themselves have, as JSON takes it."""
+        columns = [column for column in self.columns if column.value is None]
+        return [{one.name: plain(one.of(self.answer, row)) for one in columns} for row in self.rows]
+
+
+class Report(ABC):
+    """The answer to a question, which can be told."""
+
+    @abstractmethod
+    def report(self) -> list[str]:
+        """Return the answer as lines of text."""
+
+    def _repr_html_(self) -> str:
+        return optional_packages.text(self.report())
+
+
+class Answer(Report):
+    """The answer to a question: a table with a title and notes, in every form.
+
+    A class of answers has `columns`, the attribute or method `rows`, `title` and `notes`; and
+    `picture`, the function that draws it, as "MODULE.FUNCTION" of `jitterfly.plots`.
+    """
+
+    columns: ClassVar[tuple[Column, ...]] = ()
+    picture: ClassVar[str] = ""
+
+    @abstractmethod
+    def title(self) -> str:
+        """Return the question that was asked."""
+
+    @abstractmethod
+    def notes(self) -> Sequence[str]:
+        """Say what the numbers are, and how sure they are; cautions stand first."""
+
+    def table(self) -> Table:
+        """Return the table of rows."""
+        rows: Any = self.rows  # type: ignore[attr-defined]
+        return Table(self.columns, rows() if callable(rows) else rows, self)
+
+    def more_tables(self) -> list[Table]:
+        """Return the tables that the report has beside that of rows."""
+        return []
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the JSON has beside rows and notes."""
+        return {}
+
+    def cautions(self) -> list[str]:
+        """Say what misleads unless it is read before the numbers."""
+        return [note for note in self.notes() if _place(note) == FIRST]
+
+    def subtitle(self) -> list[str]:
+        """Return the notes that stand below a picture's title."""
+        return [note for note in self.notes() if _place(note)]
+
+    def lines(self) -> list[str]:
+        """The table as text."""
+        return self.table().lines()
+
+    def report(self) -> list[str]:
+        """Title, tables and notes as lines of text; above them what must be read first."""
+        more = [line for table in self.more_tables() for line in ("", *table.lines())]
+        return self._report([*self.lines(), *more])
+
+    def _report(self, tables: list[str]) -> list[str]:
+        first, others = self._first_and_others()
+        return [*first, *[""] * bool(first), self.title(), "", *tables, "", *others]
+
+    def _first_and_others(self) -> tuple[list[str], list[str]]:
+        first = self.cautions()
+        return first, [note for note in self.notes() if note not in first]
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The table with all digits; also written to `path`, where it is given."""
+        return write_if_path(self.table().csv(), path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as JSON has them; times in seconds."""
+        notes = self.notes()
+        codes = [getattr(note, "code", "") for note in notes]
+        content = {"rows": self.table().to_list(), "notes": notes, "note_codes": codes}
+        return {**plain(self.facts()), **plain(content)}
+
+    def to_json(self) -> str:
+        """Return `to_dict` as text."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table of `to_csv`; `ValueError` if pandas is not installed."""
+        return optional_packages.from_csv(self.to_csv())
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the answer; written to `path`, too, where it is given.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg; there is
+            nothing to draw.
+        """
+        module, _, function = self.picture.partition(".")
+        return optional_packages.picture(module, self, function=function or "draw", path=path)
+
+    def _repr_html_(self) -> str:
+        if not self.columns:
+            return super()._repr_html_()
+        first, others = self._first_and_others()
+        cautions = [f"<p><b>{escape(note)}</b></p>" for note in first]
+        tables = [table.html() for table in (self.table(), *self.more_tables())]
+        notes = [f"<li>{escape(note)}</li>" for note in others]
+        title = f"<p>{escape(self.title())}</p>"
+        return "".join([*cautions, title, *tables, "<ul>", *notes, "</ul>"])
+
+
+def _place(note: str) -> str:
+    return getattr(note, "place", "")
+
+
+def plain(value: Any) -> Any:
+    """Return the same of what JSON knows.
+
+    Dataclasses and named tuples are objects, NaN and infinity null. Of an estimate, what its
+    interval allows for stands in it where there is any.
+    """
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+        if isinstance(value, Estimate) and not value.caveats:
+            names.remove("caveats")
+        return {name: plain(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, str):
+        return str(value)
+    return value if value is None or isinstance(value, (bool, int)) else str(value)
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
+    """Rows as lines of text: so many columns to the left, the others to the right.
+
+    Examples
+    --------
+    >>> aligned([("cause", "share"), ("noise", "9 %")], left=1)
+    ['cause  share', 'noise    9 %']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    signs = "<" * left + ">" * (len(widths) - left)
+    columns = list(zip(signs, widths, strict=True))
+    return ["  ".join(f"{word:{sign}{width}}" for word, (sign, width) in zip(row, columns,
+            strict=True)).rstrip() for row in rows]  # fmt: skip
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as CSV, the header first; no text is a formula of a spreadsheet (`csv_field`)."""
+    text = io.StringIO()
+    fields = (map(csv_field, row) for row in rows)
+    csv.writer(text, lineterminator="\n").writerows(fields)
+    return text.getvalue()
+
+
+def write_if_path(text: str, path: str | Path | None) -> str:
+    """The text of a table, also written to a file where one is given."""
+    if path is not None:
+        write_whole(Path(path), text.encode())
+    return text
+
+
+def show_number(value: Any, unit: str = "") -> str:
+    """Return a number as tables show it, with its unit; "" for what is not known.
+
+    Examples
+    --------
+    >>> show_number(1024), show_number(2e-6, SECONDS), show_number(0.125, SHARE)
+    ('1,024', '2 µs', '12.5 %')
+    """
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return str(value)
+    if isinstance(value, float) and math.isnan(value):
+        return ""
+    if unit == SECONDS:
+        return show_seconds(value)
+    if unit == SHARE:
+        return f"{100 * value:.3g} %"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+
+
+def show(estimate: Estimate, unit: str = "", digits: int = 4) -> str:
+    """Return a value with its interval; a question mark for what is not known.
+
+    Times have so many `digits`. A number without a unit has three, and more where the interval is
+    narrower than the last of them.
+
+    Examples
+    --------
+    >>> show(Estimate(1e-6, 5e-7, math.inf, 0.95, 100), SECONDS)
+    '1 µs [500 ns, ?]'
+    >>> show(Estimate(1.0041, 1.003, 1.006, 0.95, 100))
+    '1.004 [1.003, 1.006]'
+    """
+    numbers = [float(end) for end in estimate]
+    if unit == SECONDS:
+        return show_interval(numbers, partial(show_seconds, digits=digits))
+    if unit == SHARE:
+        return show_interval(numbers, "{:.1%}".format)
+    return show_interval(numbers, partial(_with_digits, digits=_digits(numbers)))
+
+
+def _digits(numbers: Sequence[float]) -> int:
+    """Return how many digits show the width of an interval."""
+    width, largest = numbers[2] - numbers[1], max(map(abs, numbers))
+    if not width > 0 or not largest < math.inf:
+        return 3
+    needed = math.floor(math.log10(largest)) + 1 - math.floor(math.log10(width))
+    return min(max(needed, 3), _MOST_DIGITS)
+
+
+def _with_digits(number: float, digits: int) -> str:
+    return f"{number:.{digits}g}" if abs(number) < 10**digits else f"{number:,.0f}"
+
+
+def show_time(estimate: Estimate) -> str:
+    """A time with its interval; a question mark for an end that is not known."""
+    return show(estimate, SECONDS)
+
+
+def show_interval(numbers: Iterable[float], show: Callable[[float], str] = show_seconds) -> str:
+    """A value and its ends, which `show` prints; a question mark for what is not known.
+
+    Examples
+    --------
+    >>> show_interval([1e-6, 5e-7, math.inf]), show_interval([1.5, 1.25, 1.75], "{:.2f}".format)
+    ('1 µs [500 ns, ?]', '1.50 [1.25, 1.75]')
+    """
+    value, low, high = (show(float(end)) if math.isfinite(end) else "?" for end in numbers)
+    return f"{value} [{low}, {high}]"
