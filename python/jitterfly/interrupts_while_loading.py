@@ -7,9 +7,7 @@ ended in order. A program that imports the package is left alone.
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from types import FrameType
 
 
 def is_command() -> bool:
@@ -25,8 +23,23 @@ def is_command() -> bool:
     return os.path.basename(started) == "jitterfly"  # noqa: PTH119 (pathlib takes 10 ms to load)
 
 
-def stop_at_once(number: int, _: FrameType | None = None) -> None:
+def leave_current_directory() -> None:
+    """Take it from where modules are looked for: `python -m` puts it first, the command does not.
+
+    What is there by chance (`signal.py`, say) is none of ours. In a checkout the package is there.
+    """
+    try:
+        here = os.getcwd()  # noqa: PTH109 (as above)
+    except OSError:  # it was removed
+        return
+    if sys.argv[0] == "-m" and sys.path[:1] == [here] and not __file__.startswith(here + os.sep):
+        del sys.path[0]
+
+
+def stop_at_once(number: int, _: object = None) -> None:
     """End the process, and say so: with 130 after Ctrl-C, with 143 after SIGTERM."""
+    import signal
+
     try:
         os.write(2, b"jitterfly: stopped%s\n" % (b": SIGTERM" * (number == signal.SIGTERM)))
     finally:
@@ -37,6 +50,9 @@ def stop_while_loading() -> None:
     """Answer both signals so until `cli.signals.Stopping` does; one that is ignored stays so."""
     if not is_command():
         return
+    leave_current_directory()
+    import signal
+
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             try:

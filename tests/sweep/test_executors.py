@@ -67,25 +67,27 @@ def test_batches_do_not_matter(tmp_path, whole):
     assert sweep_cases.contents(tmp_path / "out") == whole
 
 
+BIN = Path(sys.executable).parent
 TRAP = "import sys; sys.stderr.write('from the current directory: ' + __file__); sys.exit(7)"
 
 
 def test_no_module_of_the_current_directory_is_imported(tmp_path):
     """By workers, by what `multiprocessing` starts beside them, and by who counts the GPUs."""
-    for name in ("jitterfly", "pickle", "signal", "struct", "numpy"):
+    for name in ("pickle", "signal", "struct", "numpy"):
         (tmp_path / f"{name}.py").write_text(TRAP)
     (tmp_path / "small.toml").write_text(sweep_cases.PLAIN)
-    command = [Path(sys.executable).with_name("jitterfly"), "run", "small.toml", "--workers", "2"]
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
-    done = subprocess.run(
-        [*command, "-q", "--out", "out"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    for command in ([sys.executable, "-m", "jitterfly"], [shutil.which("jitterfly", path=BIN)]):
+        done = subprocess.run(
+            [*command, "run", "small.toml", "--workers", "2", "-q", "--out", "out", "--force"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        (tmp_path / "jitterfly.py").write_text(TRAP)  # which `-m` would run as what is meant
     script = (
         "from jitterfly import backends; from jitterfly.sweep import executors; "
         "backends.gpu_present = lambda: True; print(executors.count_devices())"
