@@ -34,11 +34,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..backends import BACKENDS, BackendError, backend_named, check_backend
+from ..backends import BackendError
 from ..case import doubts, warn_of_doubts
 from ..fields import (
     MOST_REALIZATIONS,
-    MOST_THREADS,
     check_choice,
     check_integer,
     counted,
@@ -344,24 +343,6 @@ class CellsFailed(RuntimeError):
         )
 
 
-def _checked_workers(
-    executor: Executor | None, workers: str | int | None, backend: str, threads: int | None
-) -> tuple[str | int | None, str]:
-    """Check workers and backend as they are meant, and that they fit together."""
-    backend = backend_named(backend)
-    if executor is not None and workers is not None:
-        raise ValueError("workers must be None where an executor is given")
-    if executor is None:
-        workers = executors.check_workers(workers, backend, threads)
-    if executor is None and workers != "mpi":
-        check_backend(backend, threads)
-    else:  # elsewhere there may be other devices than here
-        check_choice(backend, "backend", BACKENDS)
-        if threads is not None:
-            check_integer(threads, "threads", 1, MOST_THREADS)
-    return workers, backend
-
-
 def run(
     study: Study | str | Path,
     out: str | Path,
@@ -429,7 +410,7 @@ def run(
         Ctrl-C. What was run is on disk; the same call goes on from there.
     """
     check_choice(on_error, "on_error", ("stop", "finish"))
-    workers, backend = _checked_workers(executor, workers, backend, threads)
+    workers, backend = executors.check_workers(workers, backend, threads, executor)
     if shard is not None and not isinstance(shard, Shard):
         shard = Shard.parse(shard)
     if not is_real_number(batch_seconds) or not 0 < batch_seconds < math.inf:
@@ -478,11 +459,13 @@ def run(
                 with store.writing(), RunProgressLine(runs, stream, progress) as line:
                     dispatcher = BatchDispatcher(store, runs, line, on_error, writer)
                     if not all(one.done for one in runs):
-                        opened: Any = executors.open_executor(workers, threads)
-                        if executor is not None:  # the caller shuts it down
-                            opened = contextlib.nullcontext(executor)
+                        opened = (
+                            executors.open_executor(workers, threads)
+                            if executor is None
+                            else contextlib.nullcontext(executor)  # the caller shuts it down
+                        )
                         with opened as chosen:
-                            dispatcher.run(chosen, executors.backend_of(workers, backend), threads)
+                            dispatcher.run(chosen, backend, threads)
                     elif progress is not None:
                         progress(len(cells), len(cells))
             except (KeyboardInterrupt, Exception) as error:

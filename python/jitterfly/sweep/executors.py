@@ -16,14 +16,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from .. import backends, launchers
-from ..backends import VISIBLE_DEVICES
-from ..fields import check_integer, shorten
+from ..backends import BACKENDS, VISIBLE_DEVICES, backend_named, check_backend
+from ..fields import MOST_THREADS, check_choice, check_integer, shorten
 
 # Spawned: a forked one would share the threads and the CUDA context of this process.
 _SPAWN = multiprocessing.get_context("spawn")
@@ -198,29 +198,26 @@ def _without_current_directory() -> Iterator[None]:
     `multiprocessing` starts ``python -c``, which looks there first: for `pickle`, say. What a
     worker finds is on this process's own path, which it gets before it loads anything of a study.
     """
-    with ExitStack() as stack:
-        stack.enter_context(_ALONE)
+    with _ALONE:
         if sys.version_info >= (3, 11):
-            before = os.environ.get(_SAFE_PATH)
+            known = os.environ.get(_SAFE_PATH)
             os.environ[_SAFE_PATH] = "1"
-            stack.callback(_restore_safe_path, before)
         else:  # without that variable; of the options only -I leaves the directory out
             options = multiprocessing.util._args_from_interpreter_flags
             multiprocessing.util._args_from_interpreter_flags = lambda: ["-I", *options()]
-            stack.callback(setattr, multiprocessing.util, "_args_from_interpreter_flags", options)
-        yield
+        try:
+            yield
+        finally:
+            if sys.version_info < (3, 11):
+                multiprocessing.util._args_from_interpreter_flags = options
+            elif known is None:
+                del os.environ[_SAFE_PATH]
+            else:
+                os.environ[_SAFE_PATH] = known
 
 
 _SAFE_PATH = "PYTHONSAFEPATH"
 _ALONE = threading.Lock()  # several pools may start workers, and the environment is one
-
-
-def _restore_safe_path(before: str | None) -> None:
-    if before is None:
-        os.environ.pop(_SAFE_PATH, None)
-    else:
-        os.environ[_SAFE_PATH] = before
-
 
 _NOT_LOADED = (
     "a worker can not load what the study has ({}): a class of your own must be in a module that "
@@ -320,19 +317,27 @@ class InProcess(Executor):
         return future
 
 
-def check_workers(workers: str | int | None, backend: str, threads: int | None) -> str | int | None:
+def check_workers(
+    workers: str | int | None, backend: str, threads: int | None, executor: Executor | None = None
+) -> tuple[str | int | None, str]:
     """Turn `workers` into None (this process), "mpi", "gpus", "sockets" or a number.
+
+    The second value is the backend of their batches: processes of the CPU leave the GPU alone.
 
     Raises
     ------
     ValueError
-        It is none of these, or can not be had here; the message says why.
+        It is none of these, or can not be had here, or does not fit the backend, the threads or a
+        given `executor`; the message says why.
     """
-    if workers is None:
-        return "mpi" if _mpi_world() else None
+    backend = backend_named(backend)
+    if executor is not None and workers is not None:
+        raise ValueError("workers must be None where an executor is given")
     if isinstance(workers, str) and workers.isdigit():
         workers = int(workers)
-    if not isinstance(workers, str):
+    if workers is None:
+        workers = "mpi" if executor is None and _mpi_world() else None
+    elif not isinstance(workers, str):
         workers = check_integer(workers, "workers", 1, MOST_WORKERS)
     elif workers not in ("gpus", "sockets", "mpi"):
         raise ValueError(
@@ -347,9 +352,16 @@ def check_workers(workers: str | int | None, backend: str, threads: int | None) 
             raise ValueError("threads must be None with workers 'gpus': they are the CPU's")
         if problem := backends.gpu_problem():
             raise ValueError(f"workers 'gpus' can not be used here: {problem}")
-    elif workers != "mpi" and backend == "cuda":
+    of_cpu = workers == "sockets" or isinstance(workers, int)
+    if of_cpu and backend == "cuda":
         raise ValueError(f"workers {workers!r} are for the CPU; backend 'cuda' needs 'gpus'")
-    return workers
+    if executor is None and workers != "mpi":
+        check_backend(backend, threads)
+    else:  # elsewhere there may be other devices than here
+        check_choice(backend, "backend", BACKENDS)
+        if threads is not None:
+            check_integer(threads, "threads", 1, MOST_THREADS)
+    return workers, "cpu" if of_cpu else backend
 
 
 def open_executor(workers: str | int | None, threads: int | None) -> Executor:
@@ -364,11 +376,6 @@ def open_executor(workers: str | int | None, threads: int | None) -> Executor:
         return Pool(bind_gpu, range(len(backends.gpu_devices())))
     groups = sockets() if workers == "sockets" else shares(int(workers))
     return Pool(_stay, [None if threads else group for group in groups])
-
-
-def backend_of(workers: str | int | None, backend: str) -> str:
-    """The backend for the batches: processes of the CPU leave the GPU alone."""
-    return "cpu" if workers == "sockets" or isinstance(workers, int) else backend
 
 
 def depth(executor: Executor) -> int:

@@ -26,7 +26,7 @@ from jitterfly.files import read_npz, read_whole, write_together, write_whole
 from jitterfly.plots.draw import can_draw, drawing, save
 from jitterfly.progress import Tell, show_duration
 from jitterfly.studies import STREAM_VERSION
-from jitterfly.sweep.executors import backend_of, check_workers
+from jitterfly.sweep.executors import check_workers
 
 from ..claims import CLAIMS
 from ..claims.registry import judge_points
@@ -71,8 +71,8 @@ def add(out: Path, figure: str, tally: Tally, tell: Tell, options: Mapping[str, 
     Quick ones are of fewer ratios, sizes, rules and routings, and of fewer than 1000 realizations:
     500 of the figures of 576 hosts, which take seconds, and 100 of the others.
     """
-    backend, threads = options.get("backend", "auto"), options.get("threads")
-    workers = check_workers(options.get("workers"), backend, threads)
+    threads = options.get("threads")
+    _, backend = check_workers(options.get("workers"), options.get("backend", "auto"), threads)
     started = time.monotonic()
     name = next(name for name, known in NAMES.items() if known == figure)
     folder, chosen = out / name, settings(figure, quick=tally.quick)
@@ -80,7 +80,6 @@ def add(out: Path, figure: str, tally: Tally, tell: Tell, options: Mapping[str, 
     points = _kept(folder, chosen, count)
     anew = points is None
     if points is None:
-        backend = backend_of(workers, backend)
         points = run_settings(chosen, count, SEED, tell, backend=backend, threads=threads)
         folder.mkdir(parents=True, exist_ok=True)
         _keep(folder, points, count)
