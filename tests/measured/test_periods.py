@@ -215,12 +215,12 @@ def test_two_lines_of_one_period_are_one(monkeypatch):
     both = np.concatenate([train(0.01, length), train(1 / 99.99, length, 0.7)])
     both = detours(both, length, 1e-6)
     lines = [periods.SpectralLine(hz, 0.01, 900.0, 1e-9) for hz in (100.0, 99.99)]
-    monkeypatch.setattr(periods.LineSearch, "find", lambda *_: lines)
+    monkeypatch.setattr(periods.LineSearch, "strongest", lambda *_: lines)
     (found,) = dominant_periods(both)
     assert (found.events, found.frequency) == (pytest.approx(200 * length, rel=0.05), 100.0)
     assert found.share == pytest.approx(1, abs=0.05)
     assert found.occupied == pytest.approx(2, abs=0.1)
-    monkeypatch.setattr(periods, "_ONE_PERIOD", 0.0)
+    monkeypatch.setattr(periods, "_SAME_PERIOD", 0.0)
     assert len(dominant_periods(both)) == 2
 
 
