@@ -176,7 +176,7 @@ OTHERS = {
     "backends": "(--gpus all, --nv)",
     "measured.formats.osu": "--tasks",
     "measured.formats.other_tools": "`sysjitter --raw`",
-    "measured.formats.rtla_hist": "(without --no-header, --no-index)",
+    "measured.formats.rtla": "(without --no-header, --no-index)",
 }
 
 

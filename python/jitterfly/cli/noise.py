@@ -145,7 +145,7 @@ def _run_import(chosen: argparse.Namespace) -> None:
         return
     _warn_of_distrust(measured)
     known = formats()
-    title = known[measured.format].TITLE if measured.format in known else "noise file"
+    title = known[measured.format].title if measured.format in known else "noise file"
     print(f"{chosen.file}: {title} [{measured.format}]")
     _print_source(measured, ("machine", "kernel", "date", "command"))
     _print_description(measured)

@@ -29,7 +29,7 @@ from ..fields import (
 )
 from ..units import TICKS_PER_SECOND, show_seconds
 
-MOST_TICKS = 2**62
+MAX_TICKS = 2**62
 """Times of measurements stay below this, as all times (about 53 days)."""
 
 Ticks = npt.NDArray[np.int64]
@@ -69,7 +69,7 @@ def set_ticks(owner: Any, name: str) -> Ticks:
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(f"{rule}, got {shorten(getattr(owner, name))}")
-    check_each((array >= 0) & (array < MOST_TICKS), rule, array)
+    check_each((array >= 0) & (array < MAX_TICKS), rule, array)
     return freeze(owner, name, array.astype(np.int64))
 
 
@@ -93,7 +93,7 @@ def set_integer(owner: Any, name: str, low: int, *, optional: bool = False) -> N
     """Make a field an int, from `low` to 2^62; or None where that is allowed."""
     value = getattr(owner, name)
     if value is not None or not optional:
-        object.__setattr__(owner, name, check_integer(value, name, low, MOST_TICKS))
+        object.__setattr__(owner, name, check_integer(value, name, low, MAX_TICKS))
 
 
 def check_each(good: npt.NDArray[np.bool_], rule: str, values: npt.NDArray[Any]) -> None:
@@ -211,7 +211,7 @@ class Histogram(Dataclass, EqualByFields):
         set_integer(self, "overflow", 0)
         check_each(low < high, "low must be below high", low)
         check_each(low[1:] >= high[:-1], "bins must be sorted and disjoint", low)
-        if counts.sum(dtype=np.float64) + self.overflow > MOST_TICKS:
+        if counts.sum(dtype=np.float64) + self.overflow > MAX_TICKS:
             raise ValueError("counts must be below 2^62 together")
 
     @property

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from ..fields import check_integer, counted
 from ..units import Time, parse_seconds, show_seconds
-from .formats import PLAIN, Options, TextFile, formats, imb, netgauge_loggp, open_text, osu
+from .formats import PLAIN, Options, TextFile, formats, imb, open_text, osu
+from .formats.collectives import LeftOut
 from .formats.columns import Row, number_rows
-from .formats.rows import LeftOut
 from .measurements import LogGPTable
 
 _FITS = 0.1  # part of a time by which a fit may miss it before that is said
@@ -91,7 +91,8 @@ def read_parameters(
     if least > most:
         raise ValueError(f"least_bytes must be at most most_bytes = {most}, got {least}")
     given = None if overhead is None else parse_seconds(overhead, "overhead")
-    if netgauge_loggp.recognise(text.head):
+    netgauge = formats()["netgauge_loggp"]
+    if netgauge.recognise(text.head):
         if given is not None:
             raise ValueError(f"{text.name} has the overhead o: overhead must be left out")
         if least > 1:
@@ -99,7 +100,7 @@ def read_parameters(
                 f"least_bytes must be left out for {text.name}: Netgauge fits g and G from the "
                 "smallest message on"
             )
-        (part,) = netgauge_loggp.read(text, Options()).parts
+        (part,) = netgauge.read(text, Options()).parts
         assert isinstance(part, LogGPTable)
         return _of_loggp(text, part, most)
     pingpongs, notes = _osu_pingpongs(text)
@@ -111,10 +112,10 @@ def read_parameters(
         found = _of_pingpong(text, rows, (least, most), given)
         return replace(found, notes=(*found.notes, *notes))
     what = "those of Netgauge's loggp, of OSU's osu_latency and of IMB's PingPong are read"
-    for module in formats().values():
-        if module.NAME not in PLAIN and module.recognise(text.head):
+    for form in formats().values():
+        if form.name not in PLAIN and form.recognise(text.head):
             raise text.error(
-                None, f"is of {module.TITLE}, and has no parameters of a network: {what}"
+                None, f"is of {form.title}, and has no parameters of a network: {what}"
             )
     text.check_not_of_another_tool()
     raise text.error(None, f"has no parameters of a network that are known: {what}")

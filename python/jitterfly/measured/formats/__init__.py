@@ -1,62 +1,46 @@
 """Readers (parsers) of the output of noise benchmarks and other tools: where to add a new format.
 
-A format is a module with
-
-NAME : str
-    The name of the format.
-TITLE : str
-    What it is, for people.
-OPTIONS : tuple of str
-    The fields of `Options` that it takes; others are errors.
-recognise(head: str) -> bool
-    Whether a file that begins with `head` (up to 64 KiB) is of this format. Cheap, never raises.
-read(text: TextFile, options: Options) -> Measured
-    The measurement. Raises FormatError (`text.error(line, what)`), and no other error.
+A module has the formats of a tool in its `FORMATS`, each a `Format`: its name, the options that it
+takes, how a file of it begins, and the function that reads it.
 """
 
 from __future__ import annotations
 
 import shlex
-from importlib import import_module
-from typing import Any
+from functools import cache
 
 from ...fields import check_choice
 from ..measurements import Measured
+from . import (
+    collectives,
+    csv_events,
+    fixed_quanta,
+    ftrace,
+    imb,
+    netgauge,
+    osu,
+    rt_tests,
+    rtla,
+    sysjitter,
+)
 from .columns import check_not_times, single_column
 from .other_tools import known_for
-from .rows import is_trace
-from .text import HEAD_BYTES, FormatError, Options, OtherTool, TextFile, open_text
+from .text import HEAD_BYTES, Format, FormatError, Options, OtherTool, TextFile, open_text
 
 #: In the order in which they are asked; the plain ones, which take much, at the end.
-_MODULES = (
-    "rtla_hist",
-    "rtla_top",
-    "timerlat_trace",
-    "osnoise_trace",
-    "cyclictest",
-    "osu",
-    "imb",
-    "dissemination",
-    "netgauge_latency",
-    "netgauge_loggp",
-    "netgauge",
-    "sysjitter",
-    "hwlatdetect",
-    "fwq",
-    "ftq",
-    "csv_events",
-)
+_MODULES = (rtla, ftrace, rt_tests, osu, imb, collectives, netgauge, sysjitter, fixed_quanta,
+            csv_events)  # fmt: skip
 #: Known by numbers alone: a file of another tool could be taken for one of them.
 PLAIN = ("fwq", "ftq", "csv")
 
-__all__ = ["HEAD_BYTES", "PLAIN", "FormatError", "Measured", "Options", "OtherTool", "TextFile",
-           "find", "formats", "known_for", "open_text", "read"]  # fmt: skip
+__all__ = ["HEAD_BYTES", "PLAIN", "Format", "FormatError", "Measured", "Options", "OtherTool",
+           "TextFile", "find", "formats", "known_for", "open_text", "read"]  # fmt: skip
 
 
-def formats() -> dict[str, Any]:
+@cache
+def formats() -> dict[str, Format]:
     """All formats, by name, in the order in which they are asked."""
-    modules = (import_module(f"{__name__}.{name}") for name in _MODULES)
-    return {module.NAME: module for module in modules}
+    return {form.name: form for module in _MODULES for form in module.FORMATS}
 
 
 def find(text: TextFile, options: Options | None = None) -> str:
@@ -73,20 +57,20 @@ def find(text: TextFile, options: Options | None = None) -> str:
     if text.data.lstrip()[:1].isdigit() and options and options.quantum is not None:
         return "ftq"
     known = formats()
-    for name, module in known.items():
+    for name, form in known.items():
         if name == PLAIN[0]:
             text.check_not_of_another_tool()
             check_not_times(text, single_column(text.head))
-        if module.recognise(text.head):
-            if name == "csv" and module.may_be_ftq(text.head):
+        if form.recognise(text.head):
+            if name == "csv" and csv_events.may_be_ftq(text.head):
                 raise text.error(
                     None,
                     "has times that are equally far apart, and numbers beside them: give `format`, "
                     "ftq where these are counts, or csv where they are durations of detours",
                 )
             return name
-    if is_trace(text.head):
-        traces = ", ".join(one.TITLE for name, one in known.items() if name.endswith("_trace"))
+    if ftrace.is_trace(text.head):
+        traces = ", ".join(one.title for name, one in known.items() if name.endswith("_trace"))
         raise text.error(None, f"is a trace (ftrace) of other events; these are read: {traces}")
     raise text.error(
         None,
@@ -121,10 +105,9 @@ def read(text: TextFile, name: str | None = None, options: Options | None = None
     if name in PLAIN:
         text.check_not_of_another_tool()
     for option in options.given():
-        if option not in chosen.OPTIONS:
-            takes = ", ".join(chosen.OPTIONS) or "none"
+        if option not in chosen.options:
+            takes = ", ".join(chosen.options) or "none"
             raise text.error(
-                None, f"the format {chosen.NAME} does not take {option} (its options: {takes})"
+                None, f"the format {chosen.name} does not take {option} (its options: {takes})"
             )
-    measured: Measured = chosen.read(text, options)
-    return measured
+    return chosen.read(text, options)

@@ -1,10 +1,12 @@
-"""Exact parsing of columns of numbers, with units and the line of an error.
+"""Columns of numbers: exact parsing, with units and the line of an error, and what becomes of them.
 
-Also where the numbers of a file are, between its comments, and of what unit they are.
+Also where the numbers of a file are, between its comments; the step of the clock that measured
+them; detours in their order; bins of histograms.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -16,10 +18,14 @@ import numpy.typing as npt
 
 from ...fields import shorten
 from ...units import TICKS_PER_SECOND, show_seconds
-from ..measurements import MOST_TICKS
-from .rows import WTIME_QUANTUM, clock_quantum
+from ..measurements import MAX_TICKS, Detours, Floats, Histogram, Ticks
 from .text import Options, TextFile, whole_lines
 
+MAX_COUNT = 2**48
+MAX_COLUMNS = 2**15
+LATENCY_NOTE = (
+    "wake-up latencies (how late a timer was), not noise: they have no rate and take no CPU time"
+)
 _PIECE = 2**22
 #: Below this a float64 product is off by less than half a tick.
 _EXACT = float(2**51)
@@ -37,7 +43,7 @@ _CLOCK = re.compile(
     r"(?:clock|cpu|tsc|freq)[^0-9\n]{0,40}(\d{1,15}(?:\.\d{1,9})?(?:e\d{1,2})?)\s?([kmg]?)hz", re.I
 )
 _PREFIX = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
-_LEAST_RISING = 20  # numbers in any order rise with a probability of 1 in 20!
+_MIN_RISING = 20  # numbers in any order rise with a probability of 1 in 20!
 _INTEGER = re.compile(r"[ \t]{0,20}[0-9]{1,18}[ \t]{0,20}")
 Row = tuple[int, list[str]]
 """Line number, words."""
@@ -125,7 +131,7 @@ def _to_integers(
     with np.errstate(over="ignore"):
         scaled = numbers.astype(np.float64) * float(scale)
     # Negated, so that what is not a number fails too.
-    if not ((scaled >= 0) & (scaled < MOST_TICKS)).all():
+    if not ((scaled >= 0) & (scaled < MAX_TICKS)).all():
         raise ValueError
     if scaled.max() < _EXACT:
         return np.rint(scaled).astype(np.int64)
@@ -140,7 +146,7 @@ def _exact(word: bytes, scale: Fraction | int, base: int = 0) -> int:
     if not number.adjusted() < _LONGEST_NUMBER:  # no huge integers from 1e999999
         raise ValueError
     value = round((Fraction(number) - base) * scale)
-    if not 0 <= value < MOST_TICKS:
+    if not 0 <= value < MAX_TICKS:
         raise ValueError
     return value
 
@@ -270,7 +276,7 @@ def single_column(head: str) -> npt.NDArray[np.float64]:
 
 def check_not_times(text: TextFile, values: npt.NDArray[Any]) -> None:
     """Raise FormatError where one number in each line rises all the way, as no noise does."""
-    if len(values) >= _LEAST_RISING and (np.diff(values) > 0).all():
+    if len(values) >= _MIN_RISING and (np.diff(values) > 0).all():
         raise text.error(
             None,
             "has numbers that rise all the way: they are times (or sorted), no counts or durations "
@@ -309,6 +315,188 @@ def clock_notes(seconds: npt.NDArray[np.float64], what: str, factor: int = 1) ->
     if step is None:
         return []
     cause = ""
-    if abs(factor * step / WTIME_QUANTUM - 1) < 0.01:
+    if abs(factor * step / _WTIME_QUANTUM - 1) < 0.01:
         cause = ", as MPI_Wtime has with seconds since 1970 in a double"
     return [f"{what} are multiples of {show_seconds(factor * step)}, the step of the clock{cause}"]
+
+
+_MIN_QUANTUM = 30e-9
+"""Seconds; finer clocks are not called coarse."""
+_WTIME_QUANTUM = 2.0**-22
+"""Seconds, of MPI_Wtime where it returns seconds since 1970 as a double."""
+
+_MIN_EVENTS = 50
+_MIN_STEPS = 5  # distinct multiples of the quantum
+_NEAR = 0.05  # of a quantum; durations that know no quantum are that near with probability 0.1
+_MAX_STEPS = 2**12
+
+
+def detours_in_order(
+    starts: Ticks, durations: Ticks, *, length: int | None = None, **known: Any
+) -> tuple[Detours, list[str]]:
+    """Detours in any order, with overlaps, as a run; and notes on what had to be changed.
+
+    Parameters
+    ----------
+    starts, durations : int64 ticks, shape (detours,)
+        From 0 and below 2^62.
+    length : int, optional
+        Ticks observed; without it, up to the end of the last detour.
+    **known
+        threshold, resolution, cpu: see `Detours`.
+
+    Raises
+    ------
+    ValueError
+        No detours and no length, or times beyond 2^62 ticks.
+    """
+    notes = []
+    kept = durations > 0
+    if not kept.all():
+        notes.append(f"detours of no duration were left out: {np.count_nonzero(~kept)}")
+        starts, durations = starts[kept], durations[kept]
+    if (starts[1:] < starts[:-1]).any():
+        notes.append("detours were not in the order of their times; they were sorted")
+        order = np.argsort(starts, kind="stable")
+        starts, durations = starts[order], durations[order]
+    if len(starts) and length is None and starts[0] > starts[-1] + durations[-1] - starts[0]:
+        notes.append(began_late(int(starts[0])))
+        starts = starts - starts[0]
+    ends = np.maximum.accumulate(starts + durations)
+    first = np.ones(len(starts), dtype=bool)
+    first[1:] = starts[1:] >= ends[:-1]
+    if not first.all():
+        notes.append(
+            f"detours that overlapped the one before, and were merged: {np.count_nonzero(~first)}"
+        )
+        last = np.append(np.flatnonzero(first)[1:] - 1, len(starts) - 1)
+        starts, ends = starts[first], ends[last]
+    if length is None:
+        if len(starts) == 0:
+            raise ValueError("has no detours, and does not say how long was observed")
+        length = int(ends[-1])
+    return Detours(starts, ends - starts, length, **known), notes
+
+
+def began_late(start: int) -> str:
+    """The note on times that do not begin at 0."""
+    shown = show_seconds(start / TICKS_PER_SECOND, 9)
+    return f"times began at {shown}; they count from the first detour now"
+
+
+def clock_quantum(durations: Floats) -> float | None:
+    """The step of a coarse clock, in seconds, that all durations (seconds) are multiples of.
+
+    None where they are not, or the step is below 30 ns, or there are too few to tell. They may be
+    off by a nanosecond each, as where a tool rounds them to whole ones.
+    """
+    distinct = np.unique(durations)
+    gaps = np.diff(distinct)
+    steps = gaps[gaps > _MIN_QUANTUM / 2]
+    if len(durations) < _MIN_EVENTS or len(steps) == 0:
+        return None
+    quantum = float(np.median(steps))
+    reach = 8
+    while reach <= _MAX_STEPS:  # longer ones fix it more finely, once it is known so far
+        near = distinct[distinct < reach * quantum]
+        count = np.round(near / quantum)
+        if count.any():
+            quantum = float((count * near).sum() / (count * count).sum())
+        reach *= 4
+    if quantum < _MIN_QUANTUM:
+        return None
+    seen = durations[durations < _MAX_STEPS * quantum]
+    count = np.round(seen / quantum)
+    off = np.abs(seen - count * quantum)
+    regular = len(np.unique(count)) >= _MIN_STEPS and len(seen) >= _MIN_EVENTS
+    return quantum if regular and np.mean(off <= _NEAR * quantum) > 0.99 else None
+
+
+def detours_of_steps(starts: Ticks, durations: Ticks, **known: Any) -> tuple[Detours, list[str]]:
+    """Do as `detours_in_order`; where the clock is coarse, with its resolution and a note on it."""
+    quantum = clock_quantum(durations / TICKS_PER_SECOND)
+    if quantum is None:
+        return detours_in_order(starts, durations, **known)
+    resolution = round(quantum * TICKS_PER_SECOND)
+    detours, notes = detours_in_order(starts, durations, resolution=resolution, **known)
+    clock = ""
+    if abs(quantum / _WTIME_QUANTUM - 1) < 0.01:
+        clock = ", as MPI_Wtime does with seconds since 1970 in a double (2^-22 s)"
+    return detours, [
+        *notes,
+        f"the clock counts in steps of {show_seconds(quantum)}{clock}: all times are multiples "
+        "of it, and detours of less than a few steps are missing",
+    ]
+
+
+class Bins:
+    """A collector of the rows of a histogram with `columns` counts each.
+
+    Parameters
+    ----------
+    text : TextFile
+        For errors.
+    columns : int
+        Counts in a row.
+    unit : int
+        Ticks of 1 in the edges.
+    """
+
+    def __init__(self, text: TextFile, columns: int, unit: int) -> None:
+        self.text = text
+        self.columns = columns
+        self.unit = unit
+        self.edges: list[int] = []
+        self.lines: list[int] = []
+        self.rows: list[list[int]] = []
+
+    def add(self, line: int, words: list[str]) -> None:
+        """A row. Edges must rise."""
+        high = MAX_TICKS // self.unit // 2
+        edge = self.text.integer(line, words[0], "the lower edge of a bin", high=high)
+        if self.edges and edge <= self.edges[-1]:
+            raise self.text.error(line, f"bins must rise, got {edge} after {self.edges[-1]}")
+        self.rows.append(self.counts(line, words[1:]))
+        self.edges.append(edge)
+        self.lines.append(line)
+
+    def counts(self, line: int, words: list[str]) -> list[int]:
+        """One count for each column."""
+        if len(words) != self.columns:
+            raise self.text.error(line, f"must have {self.columns} counts, got {len(words)}")
+        return [self.text.integer(line, word, "a count", high=MAX_COUNT) for word in words]
+
+    def width(self, given: int | None) -> int:
+        """Width of a bin in ticks: as given, else the greatest that all edges are multiples of."""
+        if given is None:
+            return (math.gcd(*self.edges) or 1) * self.unit
+        for line, edge in zip(self.lines, self.edges, strict=True):
+            if edge * self.unit % given:
+                raise self.text.error(line, f"bin {edge} is not a multiple of the width given")
+        return given
+
+    def histogram(
+        self,
+        column: int,
+        width: int,
+        *,
+        overflow: int = 0,
+        what: str,
+        cpu: str,
+        observed: int | None = None,
+        lowest: int = 0,
+    ) -> Histogram:
+        """The histogram of a column: its filled bins, and the last row, which ends the range.
+
+        `lowest` ticks is where the first filled bin begins, if inside it.
+        """
+        last = len(self.rows) - 1
+        kept = [at for at, row in enumerate(self.rows) if row[column] > 0 or at == last]
+        counts = [self.rows[at][column] for at in kept]
+        if sum(counts) + overflow >= MAX_TICKS:
+            raise self.text.error(None, f"the counts of CPU {cpu} add up to 2^62 or more")
+        low = [self.edges[at] * self.unit for at in kept]
+        high = [edge + width for edge in low]
+        if low and low[0] < lowest < high[0]:
+            low[0] = lowest
+        return Histogram(low, high, counts, what, observed, cpu, overflow)

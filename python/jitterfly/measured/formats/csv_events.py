@@ -19,17 +19,12 @@ import numpy as np
 
 from ...fields import shorten
 from ...units import TICKS_PER_SECOND, show_seconds
-from ..measurements import MOST_TICKS, Detours, Measured, Ticks
-from .columns import UNITS, clock_of, to_integers
-from .rows import began_late, in_steps
-from .text import Options, TextFile, whole_lines
-
-NAME = "csv"
-TITLE = "table of detours (columns start and duration)"
-OPTIONS = ("unit", "clock_hz", "length", "cpus")
+from ..measurements import MAX_TICKS, Detours, Measured, Ticks
+from .columns import UNITS, began_late, clock_of, detours_of_steps, to_integers
+from .text import Format, Options, TextFile, whole_lines
 
 _AT_ONCE = 100_000
-_MOST_CPUS = 4096
+_MAX_CPUS = 4096
 _LONGEST_NAME = 40
 _LATE = float(2**61)  # ticks
 _DAY = 86_400 * TICKS_PER_SECOND
@@ -44,11 +39,7 @@ _COLUMN_NAMES = {
 _COLUMN = re.compile(r"([a-z]{1,20})(?:[ _]?time)?[ _]?[\[(/]? ?(s|ms|us|µs|ns|ps|cycles)?[\])]?")
 _SEPARATORS = (";", "\t", ",", None)
 _LINES_LOOKED_AT = 50
-_LEAST_EQUIDISTANT = 10  # rows
-
-
-def recognise(head: str) -> bool:
-    return _layout_of(head) is not None
+_MIN_EQUIDISTANT = 10  # rows
 
 
 def may_be_ftq(head: str) -> bool:
@@ -60,10 +51,10 @@ def may_be_ftq(head: str) -> bool:
     starts = [_cells_of(line, layout.separator)[0].replace(",", ".") for line in lines]
     gaps = np.diff(np.array(starts, dtype=float))
     near = np.abs(gaps / np.median(gaps) - 1) < 0.1
-    return len(starts) >= _LEAST_EQUIDISTANT and bool(near.mean() > 0.9)
+    return len(starts) >= _MIN_EQUIDISTANT and bool(near.mean() > 0.9)
 
 
-def read(text: TextFile, options: Options) -> Measured:
+def _read(text: TextFile, options: Options) -> Measured:
     layout = _layout_of(text.head)
     if layout is None:
         raise text.error(
@@ -95,8 +86,8 @@ def read(text: TextFile, options: Options) -> Measured:
     starts, observed = _observed_time(starts, durations, length, notes)
     cells = np.array(cpus if "cpu" in layout.columns else [""] * len(starts), dtype=str)
     names, which = np.unique(cells, return_inverse=True)
-    if len(names) > _MOST_CPUS:
-        raise text.error(None, f"must have {_MOST_CPUS} CPUs at most, got {len(names)}")
+    if len(names) > _MAX_CPUS:
+        raise text.error(None, f"must have {_MAX_CPUS} CPUs at most, got {len(names)}")
     order = np.argsort(which, kind="stable")
     ends = np.cumsum(np.bincount(which, minlength=len(names)))
     # A split has one piece at least, also where no row names a CPU.
@@ -104,7 +95,7 @@ def read(text: TextFile, options: Options) -> Measured:
     for cpu in _observed(text, options, layout, list(rows)):
         mine = rows.get(cpu, order[:0])
         with text.errors_at(None):
-            part, said = in_steps(starts[mine], durations[mine], length=observed, cpu=cpu)
+            part, said = detours_of_steps(starts[mine], durations[mine], length=observed, cpu=cpu)
         notes += [f"CPU {cpu}: {note}" if cpu else note for note in said]
         parts.append(part)
     if length is None:
@@ -113,7 +104,7 @@ def read(text: TextFile, options: Options) -> Measured:
                              "noise: give `length`, such as 10s")  # fmt: skip
         notes.append("the length observed is not in the file; it is taken to end with the last "
                      "detour; `length` says it")  # fmt: skip
-    return Measured(tuple(parts), NAME, {"tool": "table of detours"}, tuple(notes))
+    return Measured(tuple(parts), "csv", {"tool": "table of detours"}, tuple(notes))
 
 
 def _observed_time(
@@ -138,7 +129,7 @@ def _length(text: TextFile, options: Options) -> int | None:
     if options.length is None:
         return None
     length = round(options.length * TICKS_PER_SECOND)
-    if length > MOST_TICKS:
+    if length > MAX_TICKS:
         raise text.error(None, "`length` must be 2^62 ps (53 days) at most, got "
                          f"{show_seconds(options.length)}")  # fmt: skip
     return length
@@ -301,3 +292,14 @@ def _layout_of(head: str) -> _Layout | None:
 def _cells_of(line: str, separator: str | None) -> list[str]:
     """The words of a line; a separator of None stands for blanks."""
     return [word.strip() for word in line.split(separator)]
+
+
+FORMATS = (
+    Format(
+        "csv",
+        "table of detours (columns start and duration)",
+        ("unit", "clock_hz", "length", "cpus"),
+        sign=_layout_of,
+        read=_read,
+    ),
+)

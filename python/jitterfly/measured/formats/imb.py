@@ -7,17 +7,13 @@ import shlex
 from dataclasses import dataclass, field
 
 from ..measurements import Measured
+from .collectives import Collectives, LeftOut, is_row
 from .columns import Row
-from .rows import Collectives, LeftOut, is_row
-from .text import Options, OtherTool, TextFile
-
-NAME = "imb"
-TITLE = "Intel MPI Benchmarks of collectives"
-OPTIONS = ()
+from .text import Format, Options, OtherTool, TextFile
 
 _BLOCK = re.compile(r"^[ \t]{0,40}# Benchmarking ([A-Za-z_-]{2,40})[ \t]{0,40}$", re.MULTILINE)
 _FAILED = re.compile(r"(out-of-mem|time-out|int-overflow)\.;")
-_MOST_DEFECTS = 0.01  # what IMB takes for rounding
+_MAX_DEFECTS = 0.01  # what IMB takes for rounding
 _RANKS = re.compile(r"[ \t]{0,40}# #processes = ([0-9]{1,9})\b")
 _FACTS = {
     "Date": "date",
@@ -40,7 +36,7 @@ _COLUMNS = {
 _PINGPONG = ["#bytes", "#repetitions", "t[usec]"]
 
 
-def recognise(head: str) -> bool:
+def _is_imb(head: str) -> bool:
     """Recognise the format by the first line of a block."""
     ranks = "#processes = " in head or " groups of " in head
     return _BLOCK.search(head) is not None and ranks
@@ -103,7 +99,7 @@ def _blocks(text: TextFile, left_out: LeftOut, source: dict[str, str]) -> list[_
     return found
 
 
-def read(text: TextFile, options: Options) -> Measured:
+def _read(text: TextFile, options: Options) -> Measured:
     """A table for each operation, with the rows of all its blocks."""
     found = Collectives(text)
     left_out = LeftOut(text)
@@ -141,7 +137,7 @@ def read(text: TextFile, options: Options) -> Measured:
         notes.append("rows of 0 bytes time a call that sends nothing; they are no collective")
     if left:
         notes.append(f"left out, no collective: {', '.join(sorted(left)[:8])}")
-    return Measured(tables, NAME, source, (*notes, *left_out.notes()))
+    return Measured(tables, "imb", source, (*notes, *left_out.notes()))
 
 
 def is_pingpong(head: str) -> bool:
@@ -165,7 +161,7 @@ def _is_wrong(names: list[str], words: list[str]) -> bool:
     """Return whether data were not those that were sent, where the benchmark was built to look."""
     at = names.index("defects") if "defects" in names else len(words)
     number = words[at] if at < len(words) else ""
-    return re.fullmatch(r"[0-9.]{1,20}", number) is not None and float(number) > _MOST_DEFECTS
+    return re.fullmatch(r"[0-9.]{1,20}", number) is not None and float(number) > _MAX_DEFECTS
 
 
 def _head(words: list[str]) -> list[str] | None:
@@ -173,3 +169,6 @@ def _head(words: list[str]) -> list[str] | None:
     if not all(word in _COLUMNS for word in words) or "t_avg[usec]" not in words:
         return None
     return [_COLUMNS[word] for word in words] if len(set(words)) == len(words) else None
+
+
+FORMATS = (Format("imb", "Intel MPI Benchmarks of collectives", sign=_is_imb, read=_read),)

@@ -1,28 +1,39 @@
-"""Parser of Netgauge's selfish detour benchmark, and of LogGOPSim's noise files.
+"""Parsers of Netgauge: its selfish detour benchmark, one-one latencies, and LogGP parameters.
 
-Lines of `start<TAB>duration` in nanoseconds below a header of comments. A detour is an iteration of
-the loop that took longer than the threshold, a percentage of the shortest iteration, which is
-subtracted from the duration. Sources: Hoefler, Schneider & Lumsdaine 2010; ptrn_noise.c of
-Netgauge; Noise.hpp of LogGOPSim.
+**Selfish detour**, and LogGOPSim's noise files: lines of `start<TAB>duration` in nanoseconds below
+a header of comments. A detour is an iteration of the loop that took longer than the threshold, a
+percentage of the shortest iteration, which is subtracted from the duration. Sources: Hoefler,
+Schneider & Lumsdaine 2010; ptrn_noise.c of Netgauge; Noise.hpp of LogGOPSim.
+
+**One-one**: half the round-trip time of each repetition of a ping-pong of single messages.
+
+**LogGP** (`-x loggp`), by message size, in microseconds: size, n, PRTT(1,0,s), PRTT(n,0,s),
+PRTT(n,PRTT(1,0,s),s), L, o_s, o_r, g, G, residual. PRTT(n,d,s) is the time of a parametrized round
+trip: n messages of s bytes, d apart.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
 from ...units import TICKS_PER_SECOND, show_seconds
-from ..measurements import Detours, Measured
-from .columns import integer_columns, line_of_row
-from .rows import in_steps
-from .text import Options, TextFile, whole_lines
-
-NAME = "netgauge"
-TITLE = "Netgauge selfish-detour trace (start, duration)"
-OPTIONS: tuple[str, ...] = ()
+from ..measurements import Detours, Latencies, LogGPTable, Measured
+from .columns import (
+    MAX_COUNT,
+    Row,
+    clock_notes,
+    detours_of_steps,
+    integer_columns,
+    line_of_row,
+    number_rows,
+)
+from .text import Format, Options, TextFile, whole_lines
 
 _BARE = re.compile(r" {0,9}\d{1,18}(\.\d{0,9})? {0,9}\t[ \t]{0,9}\d{1,18}(\.\d{0,9})?\s{0,9}")
 _BARE_LINES = 50
@@ -41,9 +52,9 @@ _SOURCE = {
     "Version": "kernel_build",
 }
 _NS = TICKS_PER_SECOND // 10**9
-_MOST_RUNS = 1000
+_MAX_RUNS = 1000
 _LONGEST = 200  # letters of a header's value
-_LINE = "a start and a duration in ns"
+_ROW = "a start and a duration in ns"
 
 
 @dataclass
@@ -52,7 +63,7 @@ class _Run:
     rows: list[tuple[int, int]] = field(default_factory=list)  # bytes
 
 
-def recognise(head: str) -> bool:
+def _is_selfish(head: str) -> bool:
     if "selfish duration [ns]" in head or "# Selfish Benchmark" in head:
         return True
     lines = [line for line in whole_lines(head) if line[:1] != "#"][:_BARE_LINES]
@@ -62,7 +73,7 @@ def recognise(head: str) -> bool:
     return all(one < other for one, other in pairwise(starts))
 
 
-def read(text: TextFile, options: Options) -> Measured:
+def _read_selfish(text: TextFile, options: Options) -> Measured:
     runs = _split(text)
     parts: list[Detours] = []
     notes: list[str] = []
@@ -87,7 +98,7 @@ def read(text: TextFile, options: Options) -> Measured:
     if len(machines) > 1:
         rest = " and others" if len(machines) > 8 else ""
         notes.append(f"runs of different machines: {', '.join(sorted(machines)[:8])}{rest}")
-    return Measured(tuple(parts), NAME, source, tuple(notes))
+    return Measured(tuple(parts), "netgauge", source, tuple(notes))
 
 
 def _split(text: TextFile) -> list[_Run]:
@@ -113,9 +124,9 @@ def _split(text: TextFile) -> list[_Run]:
 
 
 def _detours(text: TextFile, run: _Run) -> list[tuple[Detours, list[str]]]:
-    starts, durations = integer_columns(text, run.rows, [_NS, _NS], _LINE)
+    starts, durations = integer_columns(text, run.rows, [_NS, _NS], _ROW)
     back = np.flatnonzero(starts[1:] < starts[:-1]) + 1
-    if len(back) > _MOST_RUNS:
+    if len(back) > _MAX_RUNS:
         raise text.error(
             line_of_row(text, run.rows, int(back[0])),
             f"time goes back, here and {len(back) - 1} times more: the lines must be in the order "
@@ -125,7 +136,9 @@ def _detours(text: TextFile, run: _Run) -> list[tuple[Detours, list[str]]]:
     found = []
     for begin, end in zip([0, *back], [*back, len(starts)], strict=True):
         try:
-            detours, notes = in_steps(starts[begin:end], durations[begin:end], threshold=threshold)
+            detours, notes = detours_of_steps(
+                starts[begin:end], durations[begin:end], threshold=threshold
+            )
         except ValueError as error:
             raise text.error(line_of_row(text, run.rows, int(begin)), str(error)) from None
         if threshold:
@@ -168,3 +181,92 @@ def _number(text: TextFile, run: _Run, key: str) -> float | None:
     if not 0 <= value < 1e12:
         raise text.error(line, f"{key} must be from 0 to 1e12, got {words}")
     return value
+
+
+def _rows_below_comments(text: TextFile) -> Iterator[tuple[Row, int]]:
+    """The rows of numbers, each with the message size that it begins with."""
+    sizes: dict[str, int] = {}
+    for line, content in enumerate(text.lines, 1):
+        words = content.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if words[0] not in sizes:
+            sizes[words[0]] = text.integer(line, words[0], "size", high=MAX_COUNT)
+        yield (line, words), sizes[words[0]]
+    if not sizes:
+        raise text.error(len(text.lines), "has no row")
+
+
+def _read_latency(text: TextFile, options: Options) -> Measured:
+    """Samples, one part for each message size."""
+    rows: dict[int, list[Row]] = {}
+    for row, size in _rows_below_comments(text):
+        rows.setdefault(size, []).append(row)
+    parts = tuple(
+        Latencies(number_rows(text, rows[size], ["size", "rtt"])[:, 1] / 1e6, size)
+        for size in sorted(rows)
+    )
+    notes = ["half of each round trip, so two messages and both CPUs stand behind a sample"]
+    notes += clock_notes(np.concatenate([part.samples for part in parts]), "round trips", 2)
+    return Measured(parts, "netgauge_latency", {"tool": "Netgauge one-one"}, tuple(notes))
+
+
+_LOGGP_COLUMNS = ["size", "n", "PRTT(1,0,s)", "PRTT(n,0,s)", "PRTT(n,PRTT(1,0,s),s)", "L", "o_s",
+                  "o_r"]  # fmt: skip
+_FITS = ["g", "G", "lsqu(g,G)"]
+_MAX_FIT = 1e15  # microseconds
+
+
+def _read_loggp(text: TextFile, options: Options) -> Measured:
+    """One table."""
+    rows: list[Row] = []
+    sizes: list[int] = []
+    fits: list[list[float]] = []
+    for (line, words), size in _rows_below_comments(text):
+        if len(words) != 11:
+            raise text.error(line, f"must have 11 columns, got {len(words)}")
+        if sizes and size <= sizes[-1]:
+            raise text.error(line, f"sizes must rise, got {size} after {sizes[-1]}")
+        sizes.append(size)
+        rows.append((line, words[:8]))
+        fits.append([_fit(text, line, *pair) for pair in zip(_FITS, words[8:], strict=True)])
+    values = number_rows(text, rows, _LOGGP_COLUMNS) / 1e6
+    gap, gap_per_byte, _ = np.array(fits).T / 1e6
+    part = LogGPTable(sizes, *values[:, 5:].T, gap, gap_per_byte)
+    notes = (
+        "L is half the round trip of the smallest message, overheads of the CPU included",
+        "g and G are least-squares fits over all sizes up to that of the row",
+    )
+    return Measured((part,), "netgauge_loggp", {"tool": "Netgauge loggp"}, notes)
+
+
+def _fit(text: TextFile, line: int, name: str, word: str) -> float:
+    """A number, or NaN where there were too few sizes for a fit."""
+    if word.lstrip("+-").startswith("nan"):
+        return math.nan
+    value = text.number(line, word, name)
+    if abs(value) > _MAX_FIT:
+        raise text.error(line, f"{name} must be below 1e15, got {word[:40]}")
+    return value
+
+
+FORMATS = (
+    Format(
+        "netgauge_latency",
+        "Netgauge one-one latencies",
+        sign=re.compile(r"\s*#size[ \t]+rtt[ \t]*$", re.MULTILINE).match,
+        read=_read_latency,
+    ),
+    Format(
+        "netgauge_loggp",
+        "Netgauge LogGP parameters",
+        sign=lambda head: head.lstrip().startswith("# size n PRTT(1,0,s) PRTT(n,0,s)"),
+        read=_read_loggp,
+    ),
+    Format(
+        "netgauge",
+        "Netgauge selfish-detour trace (start, duration)",
+        sign=_is_selfish,
+        read=_read_selfish,
+    ),
+)

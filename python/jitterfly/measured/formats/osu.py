@@ -15,13 +15,9 @@ from dataclasses import dataclass, field
 
 from ...fields import first_few
 from ..measurements import Measured
+from .collectives import Collectives, LeftOut, is_row
 from .columns import Row
-from .rows import Collectives, LeftOut, is_row
-from .text import Options, TextFile
-
-NAME = "osu"
-TITLE = "OSU micro-benchmarks of collectives"
-OPTIONS = ("ranks",)
+from .text import Format, Options, TextFile
 
 _TITLE = re.compile(
     r"^[ \t]{0,40}# OSU (\S{1,30}) ?(.{0,80}?) ?[Tt]est ?(?:v?([0-9][\w.+-]{0,20}))?[ \t]{0,40}$",
@@ -97,7 +93,7 @@ class Table:
         return not (size.isdecimal() and before.isdecimal()) or int(size) > int(before)
 
 
-def recognise(head: str) -> bool:
+def _is_osu(head: str) -> bool:
     """Recognise the format by the title of a collective."""
     return any(_collective(match[1], match[2]) for match in _TITLE.finditer(head))
 
@@ -168,7 +164,7 @@ def tables(text: TextFile, left_out: LeftOut) -> list[Table]:
     return found
 
 
-def read(text: TextFile, options: Options) -> Measured:
+def _read(text: TextFile, options: Options) -> Measured:
     """A table for each operation, with the rows of all its runs."""
     left_out = LeftOut(text)
     every = tables(text, left_out)
@@ -184,7 +180,7 @@ def read(text: TextFile, options: Options) -> Measured:
         for line, words in good_rows(text, table, left_out):
             found.add(line, operation, columns, words, **known)
     if not found.rows:
-        if not recognise(text.head):
+        if not _is_osu(text.head):
             text.check_not_of_another_tool()
         for table in every:
             if _collective(table.family, table.title) and "mean" not in table.names:
@@ -207,7 +203,7 @@ def read(text: TextFile, options: Options) -> Measured:
     if any(part.p99 is not None for part in parts):
         notes.append("percentiles are over iterations, of the mean over ranks")
     notes += [*notes_on_others(every, good), *left_out.notes()]
-    return Measured(parts, NAME, source, tuple(notes))
+    return Measured(parts, "osu", source, tuple(notes))
 
 
 def good_rows(text: TextFile, table: Table, left_out: LeftOut) -> list[Row]:
@@ -270,3 +266,8 @@ def _head(text: TextFile, line: int, content: str) -> list[str]:
     if len(set(names) - {""}) != len(names) - names.count(""):
         raise text.error(line, "has a column twice")
     return names
+
+
+FORMATS = (
+    Format("osu", "OSU micro-benchmarks of collectives", ("ranks",), sign=_is_osu, read=_read),
+)

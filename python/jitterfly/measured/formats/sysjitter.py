@@ -15,24 +15,15 @@ import numpy as np
 
 from ...units import TICKS_PER_SECOND
 from ..measurements import Measured
-from .columns import comments, data_ranges, integer_columns
-from .rows import in_order
-from .text import Options, TextFile
-
-NAME = "sysjitter"
-TITLE = "sysjitter raw file (interruptions of one thread)"
-OPTIONS: tuple[str, ...] = ()
+from .columns import comments, data_ranges, detours_in_order, integer_columns
+from .text import Format, Options, TextFile
 
 _NS = TICKS_PER_SECOND // 10**9
 _KEY = re.compile(r"(cpu_mhz|threshold|n_interruptions|total_runtime): (\S{1,40})( cycles)?")
 _THREAD = re.compile(r"\.(\d{1,6})$")
 
 
-def recognise(head: str) -> bool:
-    return "# cpu_mhz:" in head[:2000] and "# n_interruptions:" in head[:2000]
-
-
-def read(text: TextFile, options: Options) -> Measured:
+def _read(text: TextFile, options: Options) -> Measured:
     said: dict[str, float] = {}
     for line, words in comments(text):
         found = _KEY.match(words)
@@ -68,7 +59,7 @@ def read(text: TextFile, options: Options) -> Measured:
         starts, ends = starts[order], ends[order]
     with text.errors_at(None):
         threshold = round(said["threshold"] * _NS) if "threshold" in said else None
-        detours, more = in_order(starts, ends - starts, length=length, threshold=threshold)
+        detours, more = detours_in_order(starts, ends - starts, length=length, threshold=threshold)
     if said.get("n_interruptions", len(ends)) != len(ends):
         more.append(
             f"the file says that it has {said['n_interruptions']:.0f} interruptions, but it has "
@@ -78,4 +69,14 @@ def read(text: TextFile, options: Options) -> Measured:
     thread = _THREAD.search(PurePath(text.name).name)
     if thread:
         source["thread"] = thread[1]
-    return Measured((detours,), NAME, source, tuple(notes + more))
+    return Measured((detours,), "sysjitter", source, tuple(notes + more))
+
+
+FORMATS = (
+    Format(
+        "sysjitter",
+        "sysjitter raw file (interruptions of one thread)",
+        sign=lambda head: "# cpu_mhz:" in head[:2000] and "# n_interruptions:" in head[:2000],
+        read=_read,
+    ),
+)

@@ -1,18 +1,19 @@
-"""Text of a file with line numbers, import options, and `FormatError`, for all parsers."""
+"""Text of a file with line numbers, import options, `Format` and `FormatError`, for all parsers."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from ...fields import check_choice, check_integer, shorten
 from ...files import MOST_BYTES, compression, open_input
+from ..measurements import Measured
 from .other_tools import why_not_read
 
 HEAD_BYTES = 2**16
@@ -171,6 +172,35 @@ class TextFile:
         if value is None or not low <= value <= high:
             raise self.error(line, f"{what} must be an integer from {low}, got {shorten(word)}")
         return value
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of files with measurements.
+
+    Parameters
+    ----------
+    name : str
+        As `format` and noise files have it.
+    title : str
+        What it is, for people.
+    options : tuple of str
+        The fields of `Options` that it takes; others are errors.
+    sign : callable
+        Whether a file that begins so (up to 64 KiB of text) is of this format. Cheap, never raises.
+    read : callable
+        The measurement. Raises FormatError (`text.error(line, what)`), and no other error.
+    """
+
+    name: str
+    title: str
+    options: tuple[str, ...] = ()
+    sign: Callable[[str], object] = field(kw_only=True)
+    read: Callable[[TextFile, Options], Measured] = field(kw_only=True)
+
+    def recognise(self, head: str) -> bool:
+        """Return whether a file that begins so is of this format."""
+        return bool(self.sign(head))
 
 
 def _without_labels(content: bytes) -> bytes:

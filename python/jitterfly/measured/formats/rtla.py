@@ -1,7 +1,9 @@
-"""Parser of `rtla osnoise hist` and `rtla timerlat hist`: histograms per CPU.
+"""Parsers of rtla: histograms (`rtla osnoise hist`, `rtla timerlat hist`) and tables (`top`).
 
-A row is the lower edge of a bin, then a count for each CPU; osnoise counts noise as a busy loop saw
-it, timerlat counts how late a timer's interrupt and thread were, which is no noise and has no rate.
+A row of a histogram is the lower edge of a bin, then a count for each CPU; osnoise counts noise as
+a busy loop saw it, timerlat counts how late a timer's interrupt and thread were, which is no noise
+and has no rate. `rtla osnoise top` and `rtla hwnoise` print a row for each CPU, summed since the
+start, and refresh it on a terminal, so that a log may hold many tables.
 """
 
 from __future__ import annotations
@@ -10,13 +12,13 @@ import re
 
 from ...fields import first_few
 from ...units import TICKS_PER_SECOND, exact, show_seconds, to_ticks
-from ..measurements import MOST_TICKS, Histogram, Measured
-from .rows import LATENCY_NOTE, MOST_COLUMNS, Bins
-from .text import Options, TextFile
+from ..measurements import MAX_TICKS, CpuNoise, Histogram, Measured
+from .columns import LATENCY_NOTE, MAX_COLUMNS, MAX_COUNT, Bins
+from .text import Format, Options, TextFile
 
-NAME = "rtla_hist"
-TITLE = "histogram of rtla osnoise or rtla timerlat"
-OPTIONS = ("runtime", "period", "threshold", "width")
+_KINDS = ("hardware", "nmi", "irq", "softirq", "thread")
+"""Interferences, in the order of the tracer's columns."""
+_MICROSECOND = 10**6  # ticks
 _FIRST_LINE = re.compile(
     r"^[ \t]{0,40}# RTLA (osnoise|timerlat) histogram[ \t]{0,40}$", re.MULTILINE
 )
@@ -29,12 +31,7 @@ _UNITS = {"us": 10**6, "ns": 10**3}
 _SUMS = ("over:", "count:", "min:", "avg:", "max:")
 
 
-def recognise(head: str) -> bool:
-    """Recognise the format by its first line."""
-    return _FIRST_LINE.search(head) is not None
-
-
-def read(text: TextFile, options: Options) -> Measured:
+def _read_histogram(text: TextFile, options: Options) -> Measured:
     """A histogram for each CPU (timerlat: and for each context, such as CPU "3 thread")."""
     table = _HistogramFile(text)
     for line, words in enumerate(map(str.split, text.lines), 1):
@@ -63,7 +60,7 @@ def read(text: TextFile, options: Options) -> Measured:
     source = {"tool": f"rtla {table.tool} hist"}
     if table.seconds:
         source["duration"] = f"{table.seconds} s"
-    return Measured(parts, NAME, source, notes)
+    return Measured(parts, "rtla_hist", source, notes)
 
 
 def _observed(text: TextFile, seconds: int, options: Options) -> int | None:
@@ -75,7 +72,7 @@ def _observed(text: TextFile, seconds: int, options: Options) -> int | None:
     if runtime > period:
         raise text.error(None, "`runtime` must be at most `period` (1 s unless given)")
     ticks = round(seconds * TICKS_PER_SECOND * runtime / period)
-    if not 0 < ticks < MOST_TICKS:
+    if not 0 < ticks < MAX_TICKS:
         raise text.error(None, f"cannot have run for {seconds} s")
     return ticks
 
@@ -186,8 +183,8 @@ class _HistogramFile:
     def _columns(self, line: int, words: list[str]) -> None:
         if not words:
             raise self.text.error(line, "no CPU counted any noise: there is nothing to import")
-        if len(words) > MOST_COLUMNS:
-            raise self.text.error(line, f"has {len(words)} columns; at most {MOST_COLUMNS} go")
+        if len(words) > MAX_COLUMNS:
+            raise self.text.error(line, f"has {len(words)} columns; at most {MAX_COLUMNS} go")
         for word in words:
             match = _COLUMN.fullmatch(word)
             if match is None or (match[1] == "CPU") != (self.tool == "osnoise"):
@@ -205,3 +202,75 @@ class _HistogramFile:
         if not self.bins.rows:
             raise self.text.error(None, "has no rows")
         return self.bins, self.sums
+
+
+_TABLE = re.compile(r"CPU Period +Runtime +Noise +% CPU Aval +Max Noise +Max Single +HW +NMI")
+_COLOURS = re.compile(r"\x1b(?:\[[0-9;]*m|c)")
+_PERIODS = re.compile(r"#([0-9]{1,18})")
+
+
+def _read_table(text: TextFile, options: Options) -> Measured:
+    """The last table: the noise of each CPU, summed."""
+    tables = 0
+    rows: dict[str, CpuNoise] = {}
+    missed = ""
+    for line, content in enumerate(text.lines, 1):
+        content = _COLOURS.sub("", content)
+        words = content.split()
+        if _TABLE.match(content):
+            tables += 1
+            rows = {}
+        elif tables and len(words) > 1 and words[0].isdecimal() and words[1].startswith("#"):
+            row = _row(text, line, words)
+            if row.cpu in rows:
+                raise text.error(line, f"CPU {row.cpu} has two rows")
+            rows[row.cpu] = row
+        elif "events missed" in content:
+            missed = " ".join(words[:8])
+    if not rows:
+        raise text.error(len(text.lines), "has no row of a CPU; it is cut off")
+    notes = ["sums over a run: a share and a longest noise, but no distribution of durations"]
+    if tables > 1:
+        notes.append(f"the last of {tables} tables; each holds all since the start")
+    if missed:
+        notes.append(f"rtla says: {missed}")
+    return Measured(tuple(rows.values()), "rtla_top", {"tool": "rtla osnoise top"}, tuple(notes))
+
+
+def _row(text: TextFile, line: int, words: list[str]) -> CpuNoise:
+    match = _PERIODS.fullmatch(words[1])
+    if match is None or len(words) not in (9, 12):
+        raise text.error(line, f"must be a row of 12 columns (hwnoise: 9), got {len(words)}")
+    cpu = text.integer(line, words[0], "CPU", high=2**20)
+    periods = text.integer(line, match[1], "Period", low=1, high=MAX_COUNT)
+    times = [words[2], words[3], words[6], words[5]]
+    return cpu_noise(text, line, str(cpu), periods, times, words[7:])
+
+
+def cpu_noise(
+    text: TextFile, line: int, cpu: str, periods: int, times: list[str], counts: list[str]
+) -> CpuNoise:
+    """The columns of a row: `times` in microseconds are runtime, noise, longest, worst."""
+    names = ("runtime", "noise", "the longest noise", "the worst noise")
+    runtime, noise, longest, worst = (
+        text.integer(line, word, name, high=MAX_TICKS // _MICROSECOND) * _MICROSECOND
+        for name, word in zip(names, times, strict=True)
+    )
+    interferences = {
+        kind: text.integer(line, word, kind, high=MAX_COUNT)
+        for kind, word in zip(_KINDS, counts, strict=False)
+    }
+    with text.errors_at(line):
+        return CpuNoise(runtime, noise, longest, periods, worst, interferences, cpu)
+
+
+FORMATS = (
+    Format(
+        "rtla_hist",
+        "histogram of rtla osnoise or rtla timerlat",
+        ("runtime", "period", "threshold", "width"),
+        sign=_FIRST_LINE.search,
+        read=_read_histogram,
+    ),
+    Format("rtla_top", "table of rtla osnoise top", sign=_TABLE.search, read=_read_table),
+)

@@ -1,22 +1,70 @@
-"""Parser of traces of the Linux kernel's osnoise tracer and its tracepoints (ftrace).
+"""Parsers of traces (ftrace) of the Linux kernel's osnoise and timerlat tracers.
 
-The tracer prints a line a period: sums for a CPU. Its tracepoints say when each noise began and
-how long it took: ``sample_threshold`` as the busy loop saw it, the other four by their source.
+The osnoise tracer prints a line a period: sums for a CPU. Its tracepoints say when each noise began
+and how long it took: ``sample_threshold`` as the busy loop saw it, the other four by their source.
 Durations of sources are net: an interrupt's time is taken out of the thread it interrupted.
+
+The timerlat tracer prints two lines an activation, one in the timer's interrupt, one in the thread
+that it woke (three where the thread returns to user space).
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from ...units import to_ticks
-from ..measurements import MOST_TICKS, CpuNoise, Detours, Measured
-from .rows import Event, cpu_noise, events, ticks
-from .text import Options, TextFile
+from ...units import TICKS_PER_SECOND, to_ticks
+from ..measurements import MAX_TICKS, CpuNoise, Detours, Histogram, Measured
+from .columns import LATENCY_NOTE
+from .rtla import cpu_noise
+from .text import Format, Options, TextFile
 
-NAME = "osnoise_trace"
-TITLE = "trace of the kernel's osnoise tracer or tracepoints (irq_noise, thread_noise)"
-OPTIONS = ("events", "threshold")
+# TASK-PID, [CPU], flags (not in every report), seconds since boot, what happened.
+_LINE = re.compile(
+    r"-[0-9]{1,9} .{0,24}?\[([0-9]{1,6})\] +(?:([^ ]{1,16}) +)?([0-9]{1,12})\.([0-9]{6}|[0-9]{9}): "
+)
+_LOST = re.compile(r"CPU:[0-9]+ \[LOST ([0-9]+) EVENTS\]")
+_BUFFER = re.compile(r"# entries-in-buffer/entries-written: ([0-9]{1,18})/([0-9]{1,18})\b")
+
+
+@dataclass(frozen=True)
+class Event:
+    """A line: its number, the CPU, ticks since boot, and what follows the time stamp."""
+
+    line: int
+    cpu: int
+    time: int
+    what: str
+
+
+def is_trace(head: str) -> bool:
+    """Return whether a file that begins so is a trace of ftrace, of whatever events."""
+    return _LINE.search(head) is not None
+
+
+def events(text: TextFile, notes: list[str]) -> Iterator[Event]:
+    """All lines that are events. Appends a note where the kernel lost some."""
+    lost, kept = 0, None
+    for line, content in enumerate(text.lines, 1):
+        if match := _LINE.search(content):
+            time = ticks(match[3], match[4])
+            yield Event(line, int(match[1]), time, content[match.end() :].strip())
+        elif content.startswith("# entries-in-buffer") and (match := _BUFFER.match(content)):
+            kept = match
+        elif match := _LOST.match(content):
+            lost += int(match[1][:18])
+    if kept and int(kept[1]) < int(kept[2]):
+        notes.append(f"the buffer kept the last {kept[1]} of {kept[2]} events")
+    if lost:
+        notes.append(f"the kernel lost {lost} events, and so does this trace")
+
+
+def ticks(seconds: str, fraction: str) -> int:
+    """Make ticks of the digits before and after the point."""
+    return int(seconds) * TICKS_PER_SECOND + int(fraction) * 10 ** (12 - len(fraction))
+
 
 _NOISE = re.compile(
     r"(?:osnoise:)?(irq|softirq|thread|nmi|sample)_(?:noise|threshold): "
@@ -24,7 +72,7 @@ _NOISE = re.compile(
 )
 _IS_NOISE = re.compile(r"(?:osnoise:)?(?:(?:irq|softirq|thread|nmi)_noise|sample_threshold):")
 _PERIOD = re.compile(r"[0-9]+ +[0-9]+ +[0-9]{1,3}\.[0-9]{5} +[0-9]+(?: +[0-9]+){2,5}")
-_HEAD = re.compile(
+_OSNOISE = re.compile(
     r"^# tracer: osnoise[ \t]{0,40}$|\] .{0,40}: {1,20}(?:osnoise:)?"
     r"(?:(?:irq|softirq|thread|nmi)_noise|sample_threshold): ",
     re.MULTILINE,
@@ -34,12 +82,12 @@ Spans = list[list[int]]
 """Start, end and net duration of each, in ticks: since boot, since boot, in all."""
 
 
-def recognise(head: str) -> bool:
+def _is_osnoise(head: str) -> bool:
     """Recognise the tracer's header or a tracepoint; a trace of timerlat may hold these, too."""
-    return "timer_latency" not in head and _HEAD.search(head) is not None
+    return "timer_latency" not in head and _OSNOISE.search(head) is not None
 
 
-def read(text: TextFile, options: Options) -> Measured:
+def _read_osnoise(text: TextFile, options: Options) -> Measured:
     """Detours for each CPU; where there are no tracepoints, the sums of its periods."""
     noise = _Noise(text)
     periods: dict[int, list[CpuNoise]] = {}
@@ -56,14 +104,14 @@ def read(text: TextFile, options: Options) -> Measured:
         notes.append(f"events of other kinds were left out ({others})")
     source = {"tool": "osnoise tracer"}
     if noise.samples or noise.sources:
-        return Measured(noise.parts(options, notes), NAME, source, tuple(notes))
+        return Measured(noise.parts(options, notes), "osnoise_trace", source, tuple(notes))
     if options.given():
         raise text.error(None, f"sums of periods do not take `{options.given()[0]}`")
     if not periods:
         raise text.error(len(text.lines), "has no noise and no period of the osnoise tracer")
     notes.append("sums over periods: a share and a longest noise, no distribution of durations")
     parts = tuple(_sum(text, periods[cpu]) for cpu in sorted(periods))
-    return Measured(parts, NAME, source, tuple(notes))
+    return Measured(parts, "osnoise_trace", source, tuple(notes))
 
 
 class _Noise:
@@ -84,7 +132,7 @@ class _Noise:
         start, duration = ticks(match[2], match[3]), int(match[4]) * 1000
         self.first = min(self.first, start) if self.last >= 0 else start
         self.last = max(self.last, event.time, start + duration)
-        if self.last - self.first >= MOST_TICKS:
+        if self.last - self.first >= MAX_TICKS:
             raise self.text.error(event.line, "lies 2^62 ps (53 days) or more from other events")
         if duration == 0:
             return
@@ -170,3 +218,58 @@ def _sum(text: TextFile, rows: list[CpuNoise]) -> CpuNoise:
         )
     except (ValueError, KeyError) as error:
         raise text.error(None, f"the periods of CPU {rows[0].cpu}: {error}") from None
+
+
+_TICKS = 1000  # in a nanosecond
+_LATENCY = re.compile(r"#[0-9]+ +context +(irq|thread|user-ret) +timer_latency +([0-9]{1,19}) ns")
+_TIMERLAT = re.compile(
+    r"^# tracer: timerlat[ \t]{0,40}$|context {1,20}(?:irq|thread|user-ret) {1,20}timer_latency ",
+    re.M,
+)
+_ORDER = ("irq", "thread", "user-ret")
+
+
+def _read_timerlat(text: TextFile, options: Options) -> Measured:
+    """Latencies of each CPU and context, such as "3 thread"; one bin a nanosecond."""
+    notes = [f"{LATENCY_NOTE}; latencies of threads include those of the interrupts that woke them"]
+    counts: dict[tuple[int, int], Counter[int]] = {}
+    noise = 0
+    for event in events(text, notes):
+        match = _LATENCY.fullmatch(event.what)
+        if match is None and "timer_latency" in event.what:
+            raise text.error(event.line, f"is no line of timerlat: {event.what[:60]!r}")
+        if match is None:
+            noise += "_noise: " in event.what or event.what.startswith("sample_threshold: ")
+            continue
+        latency = text.integer(event.line, match[2], "timer_latency", high=MAX_TICKS // 2000)
+        key = event.cpu, _ORDER.index(match[1])
+        counts.setdefault(key, Counter())[latency] += 1
+    if not counts:
+        raise text.error(len(text.lines), "has no latency of a timer")
+    if noise:
+        notes.append(f"osnoise events were left out ({noise}); `format` osnoise_trace reads them")
+    parts = []
+    for key in sorted(counts):
+        found = sorted(counts[key].items())
+        low = [latency * _TICKS for latency, _ in found]
+        high = [edge + _TICKS for edge in low]
+        cpu = f"{key[0]} {_ORDER[key[1]]}"
+        parts.append(Histogram(low, high, [count for _, count in found], "latency", cpu=cpu))
+    return Measured(tuple(parts), "timerlat_trace", {"tool": "timerlat tracer"}, tuple(notes))
+
+
+FORMATS = (
+    Format(
+        "timerlat_trace",
+        "trace of the kernel's timerlat tracer",
+        sign=_TIMERLAT.search,
+        read=_read_timerlat,
+    ),
+    Format(
+        "osnoise_trace",
+        "trace of the kernel's osnoise tracer or tracepoints (irq_noise, thread_noise)",
+        ("events", "threshold"),
+        sign=_is_osnoise,
+        read=_read_osnoise,
+    ),
+)

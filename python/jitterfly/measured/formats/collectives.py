@@ -1,0 +1,193 @@
+"""Tables of collectives: what their parsers share, and times of a collective on every rank.
+
+The parsers of OSU's and IMB's logs, `osu` and `imb`, collect rows and say which lines they left
+out. The n-way dissemination benchmark of cloud_noise (De Sensi et al., arXiv 2210.15315) writes the
+time of each rank, separated by spaces, a line an iteration.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from ...fields import counted, shorten
+from ..measurements import CollectiveTable, Measured, PerRankSamples
+from .columns import MAX_COUNT, Row, clock_notes, number_rows
+from .text import Format, Options, TextFile
+
+_MAX_SECONDS = 1e9  # longer times are no measurements
+_MAX_NOTES = 3
+_INTEGERS = ("ranks", "bytes", "iterations")
+
+
+class Collectives:
+    """A collector of rows. A column that any row of an operation lacks is left out."""
+
+    def __init__(self, text: TextFile) -> None:
+        self.text = text
+        self.rows: dict[str, list[dict[str, float | int]]] = {}
+
+    def add(
+        self, line: int, operation: str, names: list[str], words: list[str], **known: int
+    ) -> None:
+        """A row: words by the names of their columns, times in microseconds."""
+        if len(words) != len(names):
+            raise self.text.error(line, f"must have {len(names)} columns, got {len(words)}")
+        row: dict[str, float | int] = dict(known)
+        for name, word in zip(names, words, strict=True):
+            if name in _INTEGERS:
+                row[name] = self.text.integer(line, word, name, high=MAX_COUNT)
+            elif name:
+                seconds = self.text.number(line, word, f"{name} (us)") / 1e6
+                if not 0 <= seconds <= _MAX_SECONDS:
+                    raise self.text.error(line, f"{name} must be a time from 0, got {word[:40]}")
+                row[name] = seconds
+        self.rows.setdefault(operation, []).append(row)
+
+    def tables(self) -> tuple[CollectiveTable, ...]:
+        """One table for each operation."""
+        if not self.rows:
+            raise self.text.error(len(self.text.lines), "has no row of a collective; it is cut off")
+        return tuple(
+            CollectiveTable(operation, **_columns(rows)) for operation, rows in self.rows.items()
+        )
+
+
+def _columns(rows: list[dict[str, float | int]]) -> dict[str, Any]:
+    shared = set.intersection(*(set(row) for row in rows))
+    return {
+        name: np.array(
+            [row[name] for row in rows], dtype=np.int64 if name in _INTEGERS else np.float64
+        )
+        for name in sorted(shared)
+    }
+
+
+class LeftOut:
+    """Lines of a job's log that look like rows of a table, or stand between them, and are none."""
+
+    def __init__(self, text: TextFile) -> None:
+        self.text = text
+        self._reasons: list[str] = []
+        self._lines: list[tuple[int, str]] = []
+        self._below: list[tuple[int, str]] = []  # the last row, which may be the last of all
+
+    def add(self, line: int, content: str, why: str) -> None:
+        """A row that is not taken."""
+        self._reasons.append(f"left out, as {why}: line {line}, {shorten(content.strip())}")
+
+    def inside(self, line: int, content: str) -> None:
+        """A line below the head of a table."""
+        self._below.append((line, content))
+
+    def go_on(self) -> None:
+        """A row follows: the lines above it stood between rows."""
+        self._lines += self._below
+        self._below = []
+
+    def end(self) -> None:
+        """The table ended before these lines; those of numbers may have been meant for it."""
+        self._lines += [line for line in self._below if line[1].lstrip()[:1].isdecimal()]
+        self._below = []
+
+    def outside(self, line: int, content: str) -> None:
+        """A line that belongs to no table."""
+        if all(map(_is_number, content.split()[:8])):
+            self._lines.append((line, content))
+
+    def check_nothing(self) -> None:
+        """Raise FormatError where all rows there are were left out."""
+        if notes := self.notes():
+            raise self.text.error(None, f"has no row of a collective: {notes[0]}")
+
+    def notes(self) -> list[str]:
+        """Say what was left out."""
+        notes = self._reasons[:_MAX_NOTES]
+        if more := len(self._reasons) - len(notes):
+            notes.append(f"left out for such reasons: {counted(more, 'more line')}")
+        if self._lines:
+            shown = [f"line {line}, {shorten(one.strip())}" for line, one in sorted(self._lines)]
+            more = len(shown) - _MAX_NOTES
+            rest = f"; and {counted(more, 'more line')}" if more > 0 else ""
+            notes.append(
+                f"left out, as no rows of the tables: {'; '.join(shown[:_MAX_NOTES])}{rest}"
+            )
+        return notes
+
+
+def is_row(words: list[str], names: list[str] | None, directly: bool) -> bool:
+    """Return whether a line is a row of a table with these columns (None: any).
+
+    It begins with a number. `directly` below another it may be a wrong one, which is an error then.
+    """
+    numbers = [_is_number(word) for word in words]
+    if names is None or not numbers[0] or (directly and len(words) == len(names)):
+        return numbers[0]
+    if len(words) == len(names):
+        return all(one or name == "validation" for one, name in zip(numbers, names, strict=True))
+    return directly and all(numbers)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+_HEAD = re.compile(r"#MessageSize[ \t]+Rank0Time\((s|ms|us|ns)\)")
+_UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+
+
+def _read_dissemination(text: TextFile, options: Options) -> Measured:
+    """Samples of all ranks, one part for each message size."""
+    columns: list[str] = []
+    unit = ""
+    rows: list[Row] = []
+    for line, content in enumerate(text.lines, 1):
+        words = content.split()
+        if not words:
+            continue
+        if not columns:
+            match = _HEAD.match(content.lstrip())
+            if match is None:
+                raise text.error(line, "expected the first line: #MessageSize Rank0Time(us) ...")
+            unit, columns = match[1], words
+            for rank, word in enumerate(words[1:]):
+                if word != f"Rank{rank}Time({unit})":
+                    raise text.error(line, f"expected Rank{rank}Time({unit}), got {word[:40]!r}")
+        elif words != columns:  # runs may have been appended, each with its first line
+            rows.append((line, words))
+    if not rows:
+        raise text.error(len(text.lines), "has no row")
+    sizes: dict[int, list[Row]] = {}
+    for row in rows:
+        size = text.integer(row[0], row[1][0], "MessageSize", high=MAX_COUNT)
+        sizes.setdefault(size, []).append(row)
+    parts = tuple(_part(text, size, sizes[size], columns, _UNITS[unit]) for size in sorted(sizes))
+    notes = [
+        "each rank's time begins as it leaves a barrier, not at one moment for all: the spread "
+        "between ranks holds that of the barrier"
+    ]
+    notes += clock_notes(np.concatenate([part.times.ravel() for part in parts]), "times")
+    return Measured(parts, "dissemination", {"tool": "n-way dissemination benchmark"}, tuple(notes))
+
+
+def _part(
+    text: TextFile, size: int, rows: list[Row], columns: list[str], unit: float
+) -> PerRankSamples:
+    times: np.ndarray = number_rows(text, rows, columns)[:, 1:] / unit
+    return PerRankSamples("dissemination", size, len(columns) - 1, times)
+
+
+FORMATS = (
+    Format(
+        "dissemination",
+        "times of a dissemination on every rank",
+        sign=lambda head: _HEAD.match(head.lstrip()),
+        read=_read_dissemination,
+    ),
+)

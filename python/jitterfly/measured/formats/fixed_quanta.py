@@ -1,0 +1,309 @@
+"""Parsers of the fixed-quantum benchmarks: fixed work (FWQ) and fixed time (FTQ).
+
+**FWQ** prints the time of the same work, again and again. ASC/LLNL's fwq prints cycles of the
+time-stamp counter, a line for each quantum; Netgauge's prints its number and whole microseconds.
+LLNL's fwq with threads prints the clock rate, and a line "Thread N running on CPUs C" above the
+cycles of each. The shortest is what the work takes; the rest of each is noise. Sample 0 is dropped,
+as LLNL's own script does.
+
+**FTQ** prints the iterations of work in each quantum of time. Sottile & Minnich's ftq prints a time
+(where the quantum began, in ns) and a count; Netgauge's prints the number of the quantum and the
+count, older ones the counts alone. The full quantum that did the most, for its length, tells how
+long an iteration takes; what the others lack is time that was lost. Where the loop catches up after
+a long detour, quanta are empty: one iteration and its clock reading fill them, whose length says
+nothing about an iteration.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import zip_longest
+from pathlib import PurePath
+
+import numpy as np
+
+from ...fields import first_few
+from ...units import TICKS_PER_SECOND, exact, show_seconds
+from ..measurements import Detours, Measured, Ticks
+from .columns import (
+    check_not_times,
+    clock_of,
+    comments,
+    data_ranges,
+    integer_columns,
+    line_at,
+    line_of_row,
+    single_column,
+)
+from .text import Format, Options, TextFile
+
+_MIN_SAMPLES = 3
+
+_NETGAUGE_FWQ = "Fixed Work Quantum Benchmark"
+_FWQ_FILE = re.compile(r"_(\d{1,6})_times\.dat$")
+_RUNNING = re.compile(rb"^Thread (\d{1,6}) running on CPUs? (\S{1,20})[ \t]{0,9}\n", re.M)
+_SPEED = re.compile(r"^Speed: thread (\d{1,6}), .{0,80}\bGHz (\d{1,4}\.\d{1,9})\s{0,9}$", re.M)
+
+
+def _is_fwq(head: str) -> bool:
+    if _NETGAUGE_FWQ in head or re.search(r"^#.{0,80}\bfwq\b", head[:4096], re.I | re.M):
+        return True
+    if _RUNNING.search(head.encode()):
+        return True
+    values = single_column(head)
+    # Most of them close to the smallest, and a tail above: durations. Counts have it below.
+    return len(values) >= 100 and bool(2 * np.median(values) < values.min() + values.max())
+
+
+def _read_fwq(text: TextFile, options: Options) -> Measured:
+    netgauge = _NETGAUGE_FWQ in text.head
+    width = 2 if netgauge else 1
+    what = "a number and a duration in us" if netgauge else "a duration"
+    parts: list[Detours] = []
+    work: list[str] = []
+    check_not_times(text, single_column(text.head))
+    for thread, cpu, ranges in _fwq_threads(text):
+        scale, resolution = _fwq_scale(text, options, netgauge, thread)
+        values = integer_columns(text, ranges, [1] * width, what)[-1]
+        with text.errors_at(None):
+            detours, shortest = _beyond_shortest(values, scale, resolution, cpu)
+        parts.append(detours)
+        work.append(shortest)
+    works = first_few(list(dict.fromkeys(work)), 4)
+    notes = [
+        f"the shortest quantum, {works}, was subtracted from all: it is taken for the work itself",
+        "sample 0 was dropped",
+        "where in its quantum a detour was is not known (it is put at the beginning), and several "
+        "in one are one; periods below two quanta are not looked for",
+        "differences of a few cycles are in it, too: most short ones are not the system's",
+    ]
+    source = {"tool": "Netgauge FWQ" if netgauge else "FWQ", "quantum": work[0]}
+    return Measured(tuple(parts), "fwq", source, tuple(notes))
+
+
+def _fwq_threads(text: TextFile) -> Iterator[tuple[str, str, list[tuple[int, int]]]]:
+    """Yield for each thread its number, its CPU ("" if not known), and where its samples are."""
+    heads = list(_RUNNING.finditer(text.data))
+    if not heads:
+        named = _FWQ_FILE.search(PurePath(text.name).name)
+        yield "", named[1] if named else "", data_ranges(text)
+    for head, after in zip_longest(heads, heads[1:]):
+        end = after.start() if after else len(text.data)
+        yield head[1].decode(), head[2].decode(), [(head.end(), end)]
+
+
+def _beyond_shortest(
+    values: Ticks, scale: Fraction, resolution: int | None, cpu: str
+) -> tuple[Detours, str]:
+    """Return what samples take beyond the shortest; and that one, in words."""
+    if len(values) <= _MIN_SAMPLES:
+        raise ValueError(f"must have more than {_MIN_SAMPLES} samples, got {len(values)}")
+    values = values[1:]
+    shortest = int(values.min())
+    if shortest == 0:
+        raise ValueError("has a sample of 0: work that takes no time")
+    # Floats rise with what they round, so that detours stay apart.
+    begins = np.concatenate(([0], np.cumsum(values, dtype=np.float64))) * float(scale)
+    if begins[-1] >= 2**61:
+        raise ValueError("lasts longer than 26 days; are the clock and the unit right?")
+    ends = begins[:-1] + (values - shortest) * float(scale)
+    starts, stops = np.rint(begins[:-1]).astype(np.int64), np.rint(ends).astype(np.int64)
+    lost = stops > starts
+    detours = Detours(
+        starts[lost],
+        (stops - starts)[lost],
+        int(np.rint(begins[-1])),
+        resolution=resolution,
+        cpu=cpu,
+    )
+    return detours, show_seconds(shortest * float(scale) / TICKS_PER_SECOND)
+
+
+def _fwq_scale(
+    text: TextFile, options: Options, netgauge: bool, thread: str
+) -> tuple[Fraction, int | None]:
+    """Ticks in a number of the file; and the quantum of the clock where that is coarse."""
+    if netgauge:
+        if options.given():
+            raise text.error(None, f"says its unit itself; leave out {options.given()[0]}")
+        return Fraction(TICKS_PER_SECOND, 10**6), TICKS_PER_SECOND // 10**6
+    speeds = {found[1]: found[2] for found in _SPEED.finditer(text.head)}
+    said = [(1, f"clock {speeds[thread]} GHz")] if thread in speeds else comments(text)
+    scale = clock_of(text, options, said)
+    if scale is None:
+        raise text.error(
+            None,
+            "its numbers are cycles (FWQ), and the rate of their clock is not in the file: give "
+            "`clock_hz` such as 2.1e9, the rate of the time-stamp counter, or `unit` ns",
+        )
+    return scale, None
+
+
+_NETGAUGE_FTQ = "Fixed Time Quantum Benchmark"
+_OCTAVE = re.compile(r"^#.{0,40}(pwelch|octave)", re.M)
+_CYCLE = re.compile(r"Compute-Cycle Duration: (\d{1,12}) usec")
+_FTQ_FILE = re.compile(r"_(\d{1,6})(_counts)?\.dat$")
+_CORE = re.compile(rb"^#\s?(?:thread \d{1,6}, )?core (\d{1,6})\s{0,9}$", re.M)
+_GRAIN = 2  # iterations: what is lost less than these may be rounding
+_FULL = 0.5  # of the most iterations in a quantum; one with fewer does not tell how long they take
+
+
+def _is_ftq(head: str) -> bool:
+    named = re.search(r"^#.{0,80}\bftq\b", head[:4096], re.IGNORECASE | re.MULTILINE)
+    if named or _NETGAUGE_FTQ in head or _OCTAVE.search(head[:8192]):
+        return True
+    values = single_column(head)
+    return len(values) >= 100 and bool(2 * np.median(values) > values.min() + values.max())
+
+
+def _read_ftq(text: TextFile, options: Options) -> Measured:
+    ranges = data_ranges(text)
+    if not ranges:
+        raise text.error(None, "has no samples")
+    first = re.compile(rb"\S").search(text.data, ranges[0][0])
+    begin = first.start() if first else ranges[0][0]
+    width = len(text.data[begin : begin + 4096].split(b"\n", 1)[0].split())
+    if width not in (1, 2):
+        raise text.error(line_at(text, ranges[0][0]), f"must have 1 or 2 columns, got {width}")
+    netgauge = _NETGAUGE_FTQ in text.head
+    scales: list[Fraction | int] = [1] * width
+    timed = width == 2 and not netgauge
+    if timed:
+        if options.quantum is not None:
+            raise text.error(
+                None,
+                "is FTQ with the time of each quantum: give `format` ftq in place of `quantum`",
+            )
+        scales[0] = _time_scale(text, options)
+    what = "a time and a count" if timed else "a number and a count" if netgauge else "a count"
+    parts: list[Detours] = []
+    said: list[str] = []
+    for cpu, some in _ftq_threads(text, ranges):
+        columns = integer_columns(text, some, scales, what)
+        counts = columns[-1]
+        if len(counts) <= _MIN_SAMPLES:
+            where = line_at(text, some[0][0])
+            raise text.error(
+                where, f"must have more than {_MIN_SAMPLES} samples, got {len(counts)}"
+            )
+        if timed:
+            begins = columns[0] - columns[0][0]
+            # Those of empty quanta may be equal, where the clock is coarse.
+            risen = np.diff(begins) >= 0
+            if not risen.all() or begins[-1] == 0:
+                at = int(np.argmin(risen)) + 1
+                where = line_of_row(text, some, at)
+                raise text.error(where, f"the times must rise; sample {at} (from 0) does not")
+            counts = counts[:-1]  # it is not known how long the last one was
+        else:
+            if not netgauge:
+                check_not_times(text, counts)
+            ticks = round(_quantum(text, options) * TICKS_PER_SECOND)
+            if not 1 <= ticks * len(counts) < 2**61:
+                raise text.error(None, "lasts longer than 26 days; is the quantum right?")
+            begins = np.arange(len(counts) + 1, dtype=np.int64) * ticks
+        if counts.max() == 0:
+            raise text.error(None, "has no quantum with a count above 0")
+        detours, one = _below_fullest(begins, counts, cpu)
+        parts.append(detours)
+        said.append(one)
+        quantum = show_seconds(float(np.median(np.diff(begins))) / TICKS_PER_SECOND)
+    notes = (
+        f"the best quantum did an iteration in {first_few(list(dict.fromkeys(said)), 4)}; what "
+        "others lack is taken for lost, so a "
+        "clock that slows down counts as noise, and what is in every quantum does not",
+        f"less than {_GRAIN} iterations is rounding, and left out",
+        "where in its quantum time was lost is not known (it is put at the beginning), and several "
+        "detours in one are one; whole quanta that were lost are one with their neighbours; "
+        "periods below two quanta are not looked for",
+    )
+    source = {"tool": "Netgauge FTQ" if netgauge else "FTQ", "quantum": quantum}
+    return Measured(tuple(parts), "ftq", source, notes)
+
+
+def _ftq_threads(
+    text: TextFile, ranges: list[tuple[int, int]]
+) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """The CPU and the rows of each thread; a comment on its core begins another."""
+    named = _FTQ_FILE.search(PurePath(text.name).name)
+    cpu, end = named[1] if named else "", 0
+    rows: list[tuple[int, int]] = []
+    for begin, stop in ranges:
+        if core := _CORE.search(text.data[end:begin]):
+            if rows:
+                yield cpu, rows
+            cpu, rows = core[1].decode(), []
+        rows.append((begin, stop))
+        end = stop
+    yield cpu, rows
+
+
+def _below_fullest(begins: Ticks, counts: Ticks, cpu: str) -> tuple[Detours, str]:
+    """Time that quanta lack; and how long an iteration takes, in words."""
+    lengths = np.diff(begins)
+    full = counts >= max(_FULL * counts.max(), 1)
+    iteration = float((lengths[full] / counts[full]).min())
+    lost = np.clip(np.rint(lengths - counts * iteration), 0, lengths).astype(np.int64)
+    kept = lost >= max(1.0, _GRAIN * iteration)
+    # What fills a quantum began at the end of the one before, and ends at the start of the next.
+    before_full = np.append(kept[1:] & (lost[1:] == lengths[1:]), [False])
+    starts = begins[:-1] + np.where(before_full, lengths - lost, 0)
+    starts, ends = starts[kept], (starts + lost)[kept]
+    first = starts != np.append(-1, ends)[:-1]
+    last = np.append(first[1:], [True])[: len(first)]
+    detours = Detours(
+        starts[first],
+        ends[last] - starts[first],
+        int(begins[-1]),
+        threshold=int(_GRAIN * iteration),
+        cpu=cpu,
+    )
+    return detours, show_seconds(iteration / TICKS_PER_SECOND, 3)
+
+
+def _time_scale(text: TextFile, options: Options) -> Fraction:
+    nanoseconds = _OCTAVE.search(text.head[:8192]) is not None
+    if nanoseconds and not options.given():
+        return Fraction(TICKS_PER_SECOND, 10**9)
+    scale = clock_of(text, options, [] if nanoseconds else comments(text))
+    if scale is None:
+        raise text.error(
+            None,
+            "does not say the unit of its times: give `clock_hz`, the rate of the time-stamp "
+            "counter, or `unit` ns",
+        )
+    return scale
+
+
+def _quantum(text: TextFile, options: Options) -> Fraction:
+    for name in ("clock_hz", "unit"):
+        if getattr(options, name) is not None:
+            raise text.error(None, f"has no times; leave out {name} and give `quantum`")
+    said = _CYCLE.search(text.head)
+    if options.quantum is not None:
+        return exact(options.quantum)
+    if said is None:
+        raise text.error(
+            None, "has counts only: give `quantum`, how long each was measured, such as 1ms"
+        )
+    return Fraction(int(said[1]), 10**6)
+
+
+FORMATS = (
+    Format(
+        "fwq",
+        "fixed work quantum (FWQ): a duration for each quantum",
+        ("clock_hz", "unit"),
+        sign=_is_fwq,
+        read=_read_fwq,
+    ),
+    Format(
+        "ftq",
+        "fixed time quantum (FTQ): iterations in each quantum",
+        ("clock_hz", "unit", "quantum"),
+        sign=_is_ftq,
+        read=_read_ftq,
+    ),
+)
