@@ -14,7 +14,7 @@ from jitterfly.cli import main
 from jitterfly.launchers import task
 from jitterfly.measured import CpuNoise, Detours, Histogram, Measured, load, noisefile
 from jitterfly.measured.host import allowed_cpus
-from jitterfly.measured.merge import merge
+from jitterfly.measured.load import merge
 
 
 def recording(node, cpus=("0",), first=10, **source):

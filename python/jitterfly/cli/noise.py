@@ -133,7 +133,7 @@ def _add_import(commands: Any) -> None:
 
 def _run_import(chosen: argparse.Namespace) -> None:
     from ..measured.formats import formats
-    from ..measured.selection import select_detours
+    from ..measured.load import select_detours
 
     measured = _load(chosen, chosen.file)
     if chosen.shortest is not None or chosen.longest is not None:
@@ -462,8 +462,8 @@ def _add_merge(commands: Any) -> None:
 
 
 def _run_merge(chosen: argparse.Namespace) -> None:
-    from ..measured import load, noisefile
-    from ..measured.merge import merge
+    from ..measured import noisefile
+    from ..measured.load import load, merge
 
     out = chosen.out
     _check_new(out, chosen.force, "")

@@ -1,17 +1,20 @@
-"""`load`: read a measurement from a file of any known format (format detection)."""
+"""Measurements from files of any known format: `load` one, select a part of it, `merge` several."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..fields import shorten
+from ..fields import first_few, shorten
+from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, to_ticks
+from ..version import __version__
 from . import noisefile
 from .formats import Options, TextFile, open_text, read
 from .host import show_cpus
-from .measurements import Measured
+from .measurements import Detours, Measured
 
 
 def load(
@@ -73,3 +76,121 @@ def _select_cpus(measured: Measured, cpus: str, name: str) -> Measured:
         )
     parts = tuple(part for part in measured.parts if getattr(part, "cpu", "") in wanted)
     return replace(measured, parts=parts)
+
+
+def select_detours(
+    measured: Measured, shortest: Time | None = None, longest: Time | None = None
+) -> Measured:
+    """A recording with only those of its detours that last so long; the others did not happen.
+
+    Parameters
+    ----------
+    measured : Measured
+        With detours.
+    shortest, longest : float or str, optional
+        Detours that are shorter, or longer, are left out; seconds.
+
+    Raises
+    ------
+    ValueError
+        There are no detours in it; a time out of range; none is left.
+
+    Examples
+    --------
+    >>> part = Detours([1000, 5000, 9000], [10, 20, 30], length=10_000)
+    >>> found = select_detours(Measured((part,), "test"), longest="20ps")
+    >>> found.parts[0].durations.tolist(), found.notes
+    ([10, 20], ('left out: detours longer than 20 ps, 1 of 3',))
+    """
+    low = None if shortest is None else to_ticks(parse_seconds(shortest, "shortest"))
+    high = None if longest is None else to_ticks(parse_seconds(longest, "longest"))
+    parts, before, after = [], 0, 0
+    for part in measured.parts:
+        if not isinstance(part, Detours):
+            raise ValueError(f"`shortest` and `longest` are for detours, got {part.words}")
+        kept = (part.durations >= (low or 0)) & (high is None or part.durations <= high)
+        before, after = before + len(kept), after + int(kept.sum())
+        threshold = part.threshold if low is None else max(low, part.threshold or 0)
+        parts.append(replace(part, starts=part.starts[kept], durations=part.durations[kept],
+                             threshold=threshold))  # fmt: skip
+    criteria = [
+        f"{word} than {show_seconds(ticks / TICKS_PER_SECOND)}"
+        for word, ticks in (("shorter", low), ("longer", high))
+        if ticks is not None
+    ]
+    if not criteria:
+        return measured
+    if not after:
+        raise ValueError(f"all {before:,} detours are {' or '.join(criteria)}: none is left")
+    note = f"left out: detours {' and '.join(criteria)}, {before - after:,} of {before:,}"
+    return replace(measured, parts=tuple(parts), notes=(*measured.notes, note))
+
+
+def merge(recordings: Sequence[tuple[str, Measured]]) -> Measured:
+    """Join recordings: a part for each CPU of each, in the order given.
+
+    Parameters
+    ----------
+    recordings : sequence of (str, Measured)
+        Two or more, each with the name of its file; of detours.
+
+    Returns
+    -------
+    Measured
+        The parts' CPUs are named NODE:CPU. `source` says which nodes and files; what each file
+        notes has the names of the nodes before it. If one recording is untrusted, so is the merged
+        one; "untrusted" says which.
+
+    Raises
+    ------
+    ValueError
+        Fewer than two; another kind of measurement; the same recording twice.
+    """
+    if len(recordings) < 2:
+        raise ValueError(f"recordings must be two or more, got {len(recordings)}")
+    parts: list[Detours] = []
+    notes: dict[str, list[str]] = {}
+    untrusted: list[str] = []
+    nodes: list[str] = []
+    for i, (file, found) in enumerate(recordings):
+        twice = [other for other, before in recordings[:i] if before == found]
+        if twice:
+            raise ValueError(f"{file} is the same recording as {twice[0]}")
+        node = found.source.get("node", file)
+        nodes.append(node)
+        for part in found.parts:
+            if not isinstance(part, Detours):
+                raise ValueError(
+                    f"{file} holds {part.words}, and only detours can be merged; leave it out, or "
+                    "record detours there with `jitterfly noise record`"
+                )
+            parts.append(replace(part, cpu=f"{node}:{part.cpu}" if part.cpu else node))
+        for note in found.notes:
+            notes.setdefault(note, []).append(node)
+        if "untrusted" in found.source:
+            untrusted.append(f"{node}: {found.source['untrusted']}")
+    source = {
+        "tool": "jitterfly noise merge",
+        "version": __version__,
+        "nodes": ", ".join(dict.fromkeys(nodes)),
+        "files": ", ".join(file for file, _ in recordings),
+    }
+    for key in ("command", "kernel", "counter", "quantum"):  # where all have the same
+        values = {found.source.get(key) for _, found in recordings}
+        if len(values) == 1 and None not in values:
+            source[key] = str(values.pop())
+    dates = sorted(found.source["date"] for _, found in recordings if "date" in found.source)
+    if dates:
+        source["date"] = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
+    if untrusted:
+        source["untrusted"] = "; ".join(untrusted)
+    formats = {found.format for _, found in recordings}
+    return Measured(
+        tuple(parts),
+        formats.pop() if len(formats) == 1 else "jitterfly",
+        source,
+        (
+            "the recordings began one by one: times of different nodes do not belong together",
+            *(f"{first_few(names, 3)}: {note}" for note, names in notes.items()),
+        ),
+    )
