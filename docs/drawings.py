@@ -153,7 +153,7 @@ FLOORS = (
     ("larger questions", "compare_measured advice"),
     ("studies, run and kept", "studies sweep store"),
     ("what is observed, what is known", "observables theory"),
-    ("questions about one situation", "slowdown noise_limit explain schedule"),
+    ("questions about one situation", "question slowdown noise_limit explain schedule"),
     ("from a case to samples", "simulate program noise_free rare_noise recording_error "
      "goal_export collect"),
     ("one situation", "case algorithms network hierarchy imbalance noise distributions congestion "

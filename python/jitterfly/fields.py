@@ -43,6 +43,41 @@ _LEAST_PART = 3  # letters of a word that begins or ends another
 _MOST_HINTS = 3
 
 
+class FieldError(ValueError):
+    """A field does not take a value; the command line names the option in place of the field.
+
+    Attributes
+    ----------
+    field : str
+    rule : str
+        The text behind the name of the field.
+    """
+
+    def __init__(self, field: str, rule: str) -> None:
+        super().__init__(field, rule)
+        self.field, self.rule = field, rule
+
+    def __str__(self) -> str:
+        return f"{self.field}{self.rule}"
+
+
+@contextmanager
+def naming_fields(*names: str) -> Iterator[None]:
+    """Make a ValueError whose text begins with one of the names the error of that field."""
+    try:
+        yield
+    except ValueError as error:
+        text = str(error)
+        heads = [
+            name
+            for name in names
+            if text.startswith(name) and text[len(name) :][:1] in (" ", ":", "[")
+        ]
+        if type(error) is not ValueError or not heads:
+            raise
+        raise FieldError(heads[0], text[len(heads[0]) :]) from None
+
+
 def as_integer(value: Any) -> int | None:
     """An int of what stands for one, arrays without dimensions too; None of all else.
 

@@ -14,30 +14,30 @@ kept whatever the mean lacks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .algorithms import Algorithm
 from .answer import PICTURE, SECONDS, SHARE, Answer, Column, Note, notes_of, show
 from .case import Case, doubts
 from .collect import STOPPED, Report, collect
-from .fields import as_float, shorten
-from .network import Network
+from .fields import as_float, naming_fields, shorten
 from .noise import Noise, PeriodicNoise
+from .noise.source import check_sources
+from .question import NoiseParameter, Parameter, Ranks, call_of, question, required
 from .rare_noise import SourceHits, may_lack
 from .simulate import simulate_checked
 from .slowdown import (
+    NOISE,
     QUESTION_COLUMNS,
-    USUAL_NETWORK,
-    USUAL_REALIZATIONS,
+    RANKS,
+    CollectiveQuestion,
     SlowdownRow,
     allow_for_recordings,
     caution_notes,
-    check_question,
     part_in_words,
     ranks_in_words,
     repetition,
@@ -48,8 +48,8 @@ from .slowdown import (
     unmet_of,
 )
 from .stats import Estimate
-from .syntax import read_noise
-from .units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, show_size
+from .syntax import read_noise, read_noise_texts, read_number
+from .units import TICKS_PER_SECOND, parse_seconds, show_seconds, show_size
 
 AT_MOST, NEVER, ALWAYS = "at most", "never", "always"
 UNKNOWN = {"duration": "max", "period": "min"}
@@ -257,7 +257,7 @@ class NoiseLimitTable(Answer):
         return [Note("one_cycle", told)]
 
 
-class _Question(NamedTuple):
+class LookedFor(NamedTuple):
     """A noise of which one field is not known, by the share of the CPU's time that it takes."""
 
     table: dict[str, Any]
@@ -293,102 +293,151 @@ def has_unknown(noise: Any) -> bool:
     )
 
 
-def noise_limit(
-    noise: str | dict[str, Any] | Sequence[str | dict[str, Any] | Noise],
-    ranks: int | str | Sequence[int],
-    *,
-    at_most: float,
-    network: Network | str = USUAL_NETWORK,
-    algorithm: Algorithm | None = None,
-    message_bytes: int = 8,
-    cycles: int = 1,
-    compute_time: Time = 0.0,
-    realizations: int | str = USUAL_REALIZATIONS,
-    confidence: float = 0.95,
-    seed: int | str = 0,
-    backend: str = "auto",
-    threads: int | None = None,
-    progress: Callable[[float, int, int], object] | None = None,
-) -> NoiseLimitTable:
-    """The largest periodic noise that keeps the mean slowdown of a collective at a limit.
-
-    Parameters
-    ----------
-    noise : str, dict, or list of them and of Noise
-        One of them is periodic noise with ``duration=max`` (how long may it last?) or
-        ``period=min`` (how often may it come?), such as ``"period=10ms,duration=max"``. The others
-        are there beside it.
-    ranks : int, str or list of int
-        As of `slowdown`.
-    at_most : float
-        The limit, above 1: mean completion over the time without noise.
-    network, algorithm, message_bytes, cycles, compute_time, realizations, confidence
-        As of `slowdown`; so many realizations for each value that is tried, about 25.
-    seed, backend, threads, progress
-        As of `slowdown`.
-
-    Returns
-    -------
-    NoiseLimitTable
-        After Ctrl-C that of the numbers of ranks that were finished (`stopped`).
-
-    Raises
-    ------
-    ValueError
-        Names the argument and its range; the noise can hit nothing; one rank without work, which
-        takes no time that could become longer.
-    BackendError
-        "cuda" can not be used, or failed; it says why. Also a `ValueError`.
-    KeyboardInterrupt
-        Ctrl-C before the first number of ranks is finished.
-
-    Examples
-    --------
-    >>> from jitterfly import noise_limit
-    >>> found = noise_limit("period=10ms,duration=max,start=stationary", 64, at_most=1.1)
-    >>> row = found.rows[0]
-    >>> f"{1e6 * row.value.value:.3g} us, {100 * row.share:.2g} % of the CPU"
-    '10.9 us, 0.11 % of the CPU'
-    """
-    question, others = _read(noise)
-    if not isinstance(at_most, (int, float)) or not 1 < as_float(at_most) < math.inf:
-        raise ValueError(f"at_most must be a number above 1, got {shorten(at_most)}")
-    cases, realizations, seed = check_question(
-        [question.noise(0.5), *others], ranks, realizations, seed, confidence, network=network,
-        algorithm=algorithm, message_bytes=message_bytes, cycles=cycles, compute_time=compute_time,
-    )  # fmt: skip
-    unmet: list[tuple[int, SourceHits]] = []
-
-    def row_found(case: Case, report: Report) -> NoiseLimitRow:
-        tried = 0
-
-        def run(share: float) -> tuple[Case, SlowdownRow]:
-            def part(done: int, count: int) -> None:
-                report(1 - 1 / (1 + (tried + done / count) / _USUAL_TRIES))
-
-            nonlocal tried
-            noisy = replace(case, noise=[question.noise(share), *others])
-            result = simulate_checked(noisy.loops[-1], realizations, seed, backend, threads, part)
-            tried += 1
-            return noisy, row_of(noisy, result, confidence)
-
-        row, sources = _limit(case, question, at_most, run)
-        unmet.extend((case.ranks, source) for source in sources)
-        return row
-
-    rows, ended = collect(cases, row_found, progress)
-    words = "; ".join([question.words, *map(part_in_words, others)])
-    return NoiseLimitTable(cases[len(rows) - 1], words, question.field, float(at_most),
-                           tuple(rows), realizations, seed, confidence, ended == STOPPED,
-                           tuple(unmet))  # fmt: skip
+NoiseOrTable = str | dict[str, Any] | Noise
 
 
-def _read(noise: Any) -> tuple[_Question, list[Noise]]:
-    """The noise with what is not known, and what else there is."""
-    sources = [noise] if isinstance(noise, (str, dict)) else noise
-    if not isinstance(sources, (list, tuple)):
-        raise ValueError(f"noise must be text, or a list of sources, got {shorten(noise)}")
-    tables = [read_noise(one, "noise") for one in sources]
+class NoiseOrUnknown(Parameter[NoiseOrTable | Sequence[NoiseOrTable], tuple[Any, ...]]):
+    """The sources of noise, as tables or objects; a field of one is to be found."""
+
+    takes = "str | dict | Sequence[str | dict | Noise]"
+    metavar = NoiseParameter.metavar
+    argument = NoiseParameter.argument
+
+    def read(self, value: Any, name: str) -> tuple[Any, ...]:
+        sources = [value] if isinstance(value, (str, dict)) else value
+        if not isinstance(sources, (list, tuple)):
+            raise ValueError(f"{name} must be text, or a list of sources, got {shorten(value)}")
+        return tuple(read_noise(one, name) for one in sources)
+
+    def from_text(self, text: list[str], name: str, given: Mapping[str, Any]) -> Any:
+        return read_noise_texts(text, name)
+
+    def plain(self, value: Sequence[Any]) -> Any:
+        return [one.to_dict() if isinstance(one, Noise) else one for one in value]
+
+
+class AtMost(Parameter[float, float]):
+    """A limit above 1."""
+
+    takes = "float"
+    metavar = "X"
+
+    def read(self, value: Any, name: str) -> float:
+        if not isinstance(value, (int, float)) or not 1 < as_float(value) < math.inf:
+            raise ValueError(f"{name} must be a number above 1, got {shorten(value)}")
+        return float(value)
+
+    def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> float:
+        limit = read_number(text, name)
+        if limit <= 1:
+            meant = f" ({100 * limit:g} % slower is {1 + limit:g})" if 0 < limit < 1 else ""
+            raise ValueError(f"{name} must be above 1, got {limit:g}{meant}")
+        return limit
+
+
+@question
+class NoiseLimitQuestion(CollectiveQuestion):
+    """The question of `noise_limit`; its `cases` are made, and checked, when it is."""
+
+    noise: NoiseOrUnknown = required(
+        NoiseOrUnknown(
+            NOISE,
+            "One of them is periodic noise with ``duration=max`` (how long may it last?) or "
+            '``period=min`` (how often may it come?), such as ``"period=10ms,duration=max"``. The '
+            "others are there beside it.",
+        )
+    )
+    ranks: Ranks = required(Ranks(RANKS))
+    _: KW_ONLY
+    at_most: AtMost = required(
+        AtMost(
+            "the slowdown (mean) up to which noise with duration=max or period=min is looked for",
+            "Above 1: mean completion over the time without noise. The realizations are those of "
+            "each value that is tried, about 25.",
+        )
+    )
+
+    def __post_init__(self) -> None:
+        self.cases  # noqa: B018
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """The cases by ascending ranks, with a placeholder for the noise that is looked for."""
+        with naming_fields("noise"):
+            sources = check_sources([self.looked_for.noise(0.5), *self.others])
+        return self.cases_under(sources, self.ranks)
+
+    @cached_property
+    def looked_for(self) -> LookedFor:
+        """The source of which a field is to be found."""
+        with naming_fields("noise"):
+            return _looked_for(self.noise)
+
+    @cached_property
+    def others(self) -> list[Noise]:
+        """The sources beside it."""
+        with naming_fields("noise"):
+            return [one if isinstance(one, Noise) else Noise.from_dict(one, "noise")
+                    for one in self.noise if not has_unknown(one)]  # fmt: skip
+
+    def answer(self) -> NoiseLimitTable:
+        """Find the largest periodic noise that keeps the mean slowdown of a collective at a limit.
+
+        Returns
+        -------
+        NoiseLimitTable
+            After Ctrl-C that of the numbers of ranks that were finished (`stopped`).
+
+        Raises
+        ------
+        ValueError
+            Names the argument and its range; the noise can hit nothing; one rank without work,
+            which takes no time that could become longer.
+        BackendError
+            "cuda" can not be used, or failed; it says why. Also a `ValueError`.
+        KeyboardInterrupt
+            Ctrl-C before the first number of ranks is finished.
+
+        Examples
+        --------
+        >>> from jitterfly import noise_limit
+        >>> found = noise_limit("period=10ms,duration=max,start=stationary", 64, at_most=1.1)
+        >>> row = found.rows[0]
+        >>> f"{1e6 * row.value.value:.3g} us, {100 * row.share:.2g} % of the CPU"
+        '10.9 us, 0.11 % of the CPU'
+        """
+        cases, looked_for, others = self.cases, self.looked_for, self.others
+        unmet: list[tuple[int, SourceHits]] = []
+
+        def row_found(case: Case, report: Report) -> NoiseLimitRow:
+            tried = 0
+
+            def run(share: float) -> tuple[Case, SlowdownRow]:
+                def part(done: int, count: int) -> None:
+                    report(1 - 1 / (1 + (tried + done / count) / _USUAL_TRIES))
+
+                nonlocal tried
+                noisy = replace(case, noise=[looked_for.noise(share), *others])
+                how = self.seed, self.backend, self.threads
+                result = simulate_checked(noisy.loops[-1], self.realizations, *how, part)
+                tried += 1
+                return noisy, row_of(noisy, result, self.confidence)
+
+            row, sources = _limit(case, looked_for, self.at_most, run)
+            unmet.extend((case.ranks, source) for source in sources)
+            return row
+
+        rows, ended = collect(cases, row_found, self.progress)
+        words = "; ".join([looked_for.words, *map(part_in_words, others)])
+        return NoiseLimitTable(cases[len(rows) - 1], words, looked_for.field, self.at_most,
+                               tuple(rows), self.realizations, self.seed, self.confidence,
+                               ended == STOPPED, tuple(unmet))  # fmt: skip
+
+
+noise_limit = call_of(NoiseLimitQuestion, "noise_limit")
+
+
+def _looked_for(tables: Sequence[Any]) -> LookedFor:
     asked = [one for one in tables if has_unknown(one)]
     if len(asked) != 1:
         words = " or ".join(f"{field}={word}" for field, word in UNKNOWN.items())
@@ -407,15 +456,12 @@ def _read(noise: Any) -> tuple[_Question, list[Noise]]:
     if other not in table:
         raise ValueError(f"noise must give its {other} where its {field} is looked for")
     known = parse_seconds(table[other], f"noise: {other}", positive=True)
-    question = _Question({"kind": "periodic", **table}, field, known)
-    others = [one if isinstance(one, Noise) else Noise.from_dict(one, "noise")
-              for one in tables if one is not table]  # fmt: skip
-    return question, others
+    return LookedFor({"kind": "periodic", **table}, field, known)
 
 
 def _limit(
     case: Case,
-    question: _Question,
+    looked_for: LookedFor,
     at_most: float,
     run: Callable[[float], tuple[Case, SlowdownRow]],
 ) -> tuple[NoiseLimitRow, list[SourceHits]]:
@@ -450,7 +496,7 @@ def _limit(
 
         return rising
 
-    least_part = question.least_share / MOST_SHARE
+    least_part = looked_for.least_share / MOST_SHARE
     quiet, mean = tried(least_part)[1][1:3]
     of_mean = mean.confidence, mean.realizations
     if quiet == 0:
@@ -480,8 +526,8 @@ def _limit(
     ]
     alone = excess("high", lacks)(least_part)
     exceeded = math.isnan(shares[1]) and 0 < alone < math.inf
-    value, low, high = map(question.value, shares)
-    if question.field == "period":
+    value, low, high = map(looked_for.value, shares)
+    if looked_for.field == "period":
         low, high = high, low
     found = Estimate(value, low, high, *of_mean)
     return NoiseLimitRow(case.ranks, quiet, AT_MOST, found, shares[0], lacks, exceeded), sources

@@ -6,7 +6,8 @@ import dataclasses
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import stats
-from .algorithms import Algorithm, Butterfly
+from .algorithms import Algorithm
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of
+from .backends import check_backend
 from .case import (
     MOST_CYCLES,
     Case,
@@ -26,20 +28,37 @@ from .case import (
 )
 from .collect import STOPPED, Report, collect
 from .distributions import Constant, Distribution
-from .fields import MOST_REALIZATIONS, MOST_SEED, Component, counted, shorten, summary
+from .fields import MOST_REALIZATIONS, Component, FieldError, counted, naming_fields, summary
 from .hierarchy import Hierarchy
-from .network import LogGOPS, Network, check_network
+from .network import LogGOPS
 from .noise import Congestion, Noise, SpeedNoise, TraceNoise
-from .noise.source import check_sources
 from .noise_free import algorithm_cautions, faster_candidate, noise_only_delays
+from .question import (
+    EFFORT,
+    ENGINE,
+    AlgorithmParameter,
+    Anything,
+    Backend,
+    Bytes,
+    Count,
+    Duration,
+    NetworkParameter,
+    NoiseParameter,
+    Question,
+    Ranks,
+    Seed,
+    Threads,
+    call_of,
+    question,
+    required,
+)
 from .rare_noise import SourceHits, expectation, may_lack, unmet_sources
 from .recording_error import RecordedNoise
 from .simulate import Result, mean_time, simulate_checked
 from .stats import Estimate
 from .stats.critical_values import normal
 from .stats.intervals import changed, check_confidence
-from .syntax import read_count, read_ranks
-from .units import TICKS_PER_SECOND, Seconds, Time, show_seconds, show_size
+from .units import TICKS_PER_SECOND, Seconds, show_seconds, show_size
 
 USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
 """What is taken where no network is given: a fast interconnect of today, about."""
@@ -248,134 +267,182 @@ class SlowdownTable(Answer):
         return notes_of("recording", recorded)
 
 
-def slowdown(
-    noise: str | Path | Noise | Sequence[Noise | str | Path],
-    ranks: int | str | Sequence[int],
-    *,
-    network: Network | str = USUAL_NETWORK,
-    algorithm: Algorithm | None = None,
-    message_bytes: int = 8,
-    cycles: int = 1,
-    compute_time: Time = 0.0,
-    realizations: int | str = USUAL_REALIZATIONS,
-    confidence: float = 0.95,
-    seed: int | str = 0,
-    backend: str = "auto",
-    threads: int | None = None,
-    progress: Callable[[float, int, int], object] | None = None,
-    resamples: int | str = 0,
-) -> SlowdownTable:
-    """Find how much a noise slows a collective down, for each number of ranks.
+@question
+class CollectiveQuestion(Question):
+    """A collective over numbers of ranks, which `slowdown` and `noise_limit` ask about."""
 
-    Parameters
-    ----------
-    noise : str, Path, Noise or list of Noise
-        A file of measured noise, which each rank replays from a place of its own; text such as
-        ``"period=1ms,duration=10us"``; or sources.
-    ranks : int, str or list of int
-        Such as ``"64..8192"`` (powers of two), ``"64,1000"`` or ``[64, 1000]``.
-    network : Network or str
-        What a message costs, also as text: ``"L=1us,o=200ns"``. Without it L = 1 µs, o = 200 ns,
-        G = 0.1 ns a byte.
-    algorithm : Algorithm, optional
-        Of the collective; a butterfly allreduce where it is left out. Where that takes more than
-        twice as long without noise as the best candidate of `advise`, as for long messages, the
-        first line of the answer says so (`faster_candidate`).
-    message_bytes, cycles, compute_time
-        As in `Case`: bytes; collectives in a row, the end of the last one counts; CPU time of a
-        compute phase before each, seconds.
-    realizations : int
-        For each number of ranks, from 2.
-    confidence : float
-        Of each interval, between 0 and 1.
-    seed, backend, threads
-        As in `simulate`.
-    progress : callable, optional
-        Called before each number of ranks, and now and then, as ``progress(done, numbers, ranks)``;
-        `done` holds the part of the present one.
-    resamples : int
-        Where recordings are replayed: under so many others, made of stretches of them
-        (`TraceNoise`: `resample`), all is simulated again, each with a fifth of the realizations.
-        Where they differ by more than the recording's detours tell (docs/statistics.md), intervals
-        are wider. From 5; 20 are usual. 0: none.
+    _: KW_ONLY
+    network: NetworkParameter = NetworkParameter(
+        "what a message costs: kind=loggops (usual) or hockney, and its fields",
+        'Also as text: ``"L=1us,o=200ns"``.',
+        default=USUAL_NETWORK,
+        usual="L=1us,o=200ns,G=0.1ns",
+    )
+    algorithm: AlgorithmParameter = AlgorithmParameter(
+        "the algorithm of the collective; a butterfly allreduce where it is left out",
+        "Where that takes more than twice as long without noise as the best candidate of `advise`, "
+        "as for long messages, the first line of the answer says so (`faster_candidate`).",
+        default=None,
+        usual="butterfly",
+    )
+    message_bytes: Bytes = Bytes("message size", "As in `Case`, bytes.", default=8, option="bytes")
+    cycles: Count = Count(
+        "collectives in a row; the end of the last one counts", default=1, low=1, high=MOST_CYCLES
+    )
+    compute_time: Duration = Duration(
+        "CPU time of a compute phase before each", "Seconds.", default=0.0, usual="0"
+    )
+    realizations: Count = Count(
+        "for each number of ranks",
+        "From 2.",
+        default=USUAL_REALIZATIONS,
+        low=2,
+        high=MOST_REALIZATIONS,
+        part=EFFORT,
+    )
+    confidence: Anything[float] = Anything(
+        "of each interval, between 0 and 1", takes="float", default=0.95, option=None
+    )
+    seed: Seed = Seed("of the draws", "As in `simulate`.", default=0)
+    backend: Backend = Backend()
+    threads: Threads = Threads()
+    progress: Anything[Callable[[float, int, int], object] | None] = Anything(
+        "called before each number of ranks, and now and then, as ``progress(done, numbers, "
+        "ranks)``; `done` holds the part of the present one",
+        takes="Callable[[float, int, int], object] | None",
+        default=None,
+        option=None,
+        part=ENGINE,
+    )
 
-    Returns
-    -------
-    SlowdownTable
-        After Ctrl-C that of the numbers of ranks that were finished (`stopped`).
+    def cases_under(self, noise: Sequence[Noise], ranks: Sequence[int]) -> list[Case]:
+        """The cases by ascending ranks, with errors and warnings, before anything runs."""
+        check_confidence(self.confidence)
+        check_backend(self.backend, self.threads)
+        with naming_fields(*self.parameters()):
+            cases = [
+                Case(count, algorithm=self.algorithm, network=self.network, noise=noise,
+                     message_bytes=self.message_bytes, cycles=self.cycles,
+                     compute_time=self.compute_time)
+                for count in ranks
+            ]  # fmt: skip
+            check_exposed(cases, len(noise))
+        warn_of_unused_costs(cases)
+        return cases
 
-    Raises
-    ------
-    ValueError
-        Names the argument and its range; the noise can hit nothing; a file can not be read.
-    BackendError
-        "cuda" can not be used, or failed; it says why. Also a `ValueError`.
-    KeyboardInterrupt
-        Ctrl-C before the first number of ranks is finished.
 
-    Examples
-    --------
-    >>> import jitterfly as jf
-    >>> noise = jf.PeriodicNoise(period="1ms", duration="25us", start="stationary")
-    >>> found = jf.slowdown(noise, "64..256", seed=7, realizations=500)
-    >>> [row.ranks for row in found.rows], found.rows[0].noise_free
-    ([64, 128, 256], 8.4042e-06)
-    >>> print(f"{found.rows[2].slowdown:.2f}")
-    5.17 [5.10, 5.24]
-    """
-    sources = check_sources(noise)
-    if not sources:
-        raise ValueError(f"noise must hold at least one source, got {shorten(noise)}")
-    cases, realizations, seed = check_question(
-        sources, ranks, realizations, seed, confidence, network=network, algorithm=algorithm,
-        message_bytes=message_bytes, cycles=cycles, compute_time=compute_time,
-    )  # fmt: skip
-    resamples = _check_resamples(resamples, sources)
-    fewer = max(-(-realizations // _RESAMPLED), 2)
-    total = realizations + resamples * fewer
-    unmet: list[tuple[int, SourceHits]] = []
-    samples = np.zeros(realizations)
+NOISE = (
+    "a file of measured noise, which each rank replays from a place of its own, or K=V,... such as "
+    "kind=periodic,period=1ms,duration=10us; several add up"
+)
+RANKS = "numbers or ranges, such as 64..8192 (powers of two) or 64,1000"
 
-    def simulated(case: Case, report: Report) -> tuple[SlowdownRow, list[float]]:
-        def times_of(case: Case, first: int, count: int) -> Result:
-            def part(done: int, _: int) -> None:
-                report((first + done) / total)
 
-            return simulate_checked(case.loops[-1], count, seed, backend, threads, part, first)
+@question
+class SlowdownQuestion(CollectiveQuestion):
+    """The question of `slowdown`; its `cases` are made, and checked, when it is."""
 
-        result = times_of(case, 0, realizations)
-        row = sampled = row_of(case, result, confidence)
-        rare = unmet_of(case, row)
-        others = [
-            times_of(_resampled(case, i), realizations + i * fewer, fewer).samples[:, -1]
-            for i in range(resamples)
-        ]
-        if others:
-            row = _allow_for_resampled(row, case, np.array(others))
-        row = _allow_for_unmet(allow_for_recordings(row, sampled, case), rare)
-        unmet.extend((case.ranks, source) for source in rare)
-        samples[:] = result.samples[:, -1]
-        return row, [float(times.mean()) for times in others]
+    noise: NoiseParameter = required(NoiseParameter(NOISE))
+    ranks: Ranks = required(Ranks(RANKS))
+    _: KW_ONLY
+    resamples: Count = Count(
+        "under a recording: also under so many others, made of stretches of it, which may make "
+        "intervals wider; 20 are usual",
+        "All is simulated again under each (`TraceNoise`: `resample`), with a fifth of the "
+        "realizations. Where they differ by more than the recording's detours tell "
+        "(docs/statistics.md), intervals are wider. From 5; 0: none.",
+        default=0,
+        low=0,
+        high=MOST_RESAMPLES,
+        part=EFFORT,
+    )
 
-    answers, ended = collect(cases, simulated, progress)
-    rows, means = zip(*answers, strict=True)
-    last, stopped = cases[len(rows) - 1], ended == STOPPED
-    return SlowdownTable(last, rows, seed, stopped, samples, np.array(means), tuple(unmet))
+    def __post_init__(self) -> None:
+        if not self.noise:
+            raise FieldError("noise", " must hold at least one source, got []")
+        _check_resamples(self.resamples, self.noise)
+        self.cases  # noqa: B018
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """The cases by ascending ranks."""
+        return self.cases_under(self.noise, self.ranks)
+
+    def answer(self) -> SlowdownTable:
+        """Find how much a noise slows a collective down, for each number of ranks.
+
+        Returns
+        -------
+        SlowdownTable
+            After Ctrl-C that of the numbers of ranks that were finished (`stopped`).
+
+        Raises
+        ------
+        ValueError
+            Names the argument and its range; the noise can hit nothing; a file can not be read.
+        BackendError
+            "cuda" can not be used, or failed; it says why. Also a `ValueError`.
+        KeyboardInterrupt
+            Ctrl-C before the first number of ranks is finished.
+
+        Examples
+        --------
+        >>> import jitterfly as jf
+        >>> noise = jf.PeriodicNoise(period="1ms", duration="25us", start="stationary")
+        >>> found = jf.slowdown(noise, "64..256", seed=7, realizations=500)
+        >>> [row.ranks for row in found.rows], found.rows[0].noise_free
+        ([64, 128, 256], 8.4042e-06)
+        >>> print(f"{found.rows[2].slowdown:.2f}")
+        5.17 [5.10, 5.24]
+        """
+        cases, realizations = self.cases, self.realizations
+        fewer = max(-(-realizations // _RESAMPLED), 2)
+        total = realizations + self.resamples * fewer
+        unmet: list[tuple[int, SourceHits]] = []
+        samples = np.zeros(realizations)
+
+        def simulated(case: Case, report: Report) -> tuple[SlowdownRow, list[float]]:
+            def times_of(case: Case, first: int, count: int) -> Result:
+                def part(done: int, _: int) -> None:
+                    report((first + done) / total)
+
+                how = self.seed, self.backend, self.threads
+                return simulate_checked(case.loops[-1], count, *how, part, first)
+
+            result = times_of(case, 0, realizations)
+            row = sampled = row_of(case, result, self.confidence)
+            rare = unmet_of(case, row)
+            others = [
+                times_of(_resampled(case, i), realizations + i * fewer, fewer).samples[:, -1]
+                for i in range(self.resamples)
+            ]
+            if others:
+                row = _allow_for_resampled(row, case, np.array(others))
+            row = _allow_for_unmet(allow_for_recordings(row, sampled, case), rare)
+            unmet.extend((case.ranks, source) for source in rare)
+            samples[:] = result.samples[:, -1]
+            return row, [float(times.mean()) for times in others]
+
+        answers, ended = collect(cases, simulated, self.progress)
+        rows, means = zip(*answers, strict=True)
+        last, stopped = cases[len(rows) - 1], ended == STOPPED
+        return SlowdownTable(last, rows, self.seed, stopped, samples, np.array(means), tuple(unmet))
+
+
+slowdown = call_of(SlowdownQuestion, "slowdown")
 
 
 def can_resample(noise: Noise) -> bool:
     return isinstance(noise, TraceNoise) and noise.is_sample() and noise.resample is None
 
 
-def _check_resamples(resamples: int | str, noise: Sequence[Noise]) -> int:
-    resamples = read_count(resamples, "resamples", 0, MOST_RESAMPLES)
+def _check_resamples(resamples: int, noise: Sequence[Noise]) -> None:
     if 0 < resamples < _LEAST_RESAMPLES:
-        raise ValueError(f"resamples must be 0, or from {_LEAST_RESAMPLES} to {MOST_RESAMPLES}, "
-                         f"got {resamples}")  # fmt: skip
+        rule = f" must be 0, or from {_LEAST_RESAMPLES} to {MOST_RESAMPLES}, got {resamples}"
+        raise FieldError("resamples", rule)
     if resamples and not any(map(can_resample, noise)):
-        raise ValueError(f"resamples must be 0 without a recording that is replayed from places "
-                         f"that are drawn, got {resamples}")  # fmt: skip
-    return resamples
+        rule = " must be 0 without a recording that is replayed from places that are drawn, got "
+        raise FieldError("resamples", f"{rule}{resamples}")
 
 
 def _resampled(case: Case, number: int) -> Case:
@@ -435,38 +502,6 @@ def allow_for_recordings(row: SlowdownRow, sampled: SlowdownRow, case: Case) -> 
 
     mean, p50, p99 = wider("mean", None), wider("p50", 0.5), wider("p99", 0.99)
     return row._replace(mean=mean, p50=p50, p99=p99, slowdown=_over(mean, quiet))
-
-
-def check_question(
-    noise: Sequence[Noise],
-    ranks: int | str | Sequence[int],
-    realizations: int | str,
-    seed: int | str,
-    confidence: float,
-    *,
-    network: Network | str,
-    algorithm: Algorithm | None,
-    message_bytes: int,
-    cycles: int,
-    compute_time: Time,
-) -> tuple[list[Case], int, int]:
-    """The cases by ascending ranks, and realizations and seed as numbers, before anything runs.
-
-    Errors and warnings are those of `slowdown`.
-    """
-    realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
-    seed = read_count(seed, "seed", 0, MOST_SEED)
-    check_confidence(confidence)
-    network = check_network(network)
-    algorithm = Butterfly() if algorithm is None else algorithm
-    cases = [
-        Case(count, algorithm=algorithm, network=network, noise=noise,
-             message_bytes=message_bytes, cycles=cycles, compute_time=compute_time)
-        for count in sorted(read_ranks(ranks, "ranks"))
-    ]  # fmt: skip
-    check_exposed(cases, len(noise))
-    warn_of_unused_costs(cases)
-    return cases, realizations, seed
 
 
 def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:

@@ -8,11 +8,13 @@ The same on the command line, in TOML and in Python. Times: `units.parse_seconds
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import Counter
 from contextlib import suppress
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -174,6 +176,23 @@ def share_of_text(text: str) -> float:
     return -1.0
 
 
+def read_number(text: str, name: str) -> float:
+    """Read a finite number, or one in percent, from text.
+
+    Examples
+    --------
+    >>> read_number("1.5", "ratio"), read_number("5%", "ratio")
+    (1.5, 0.05)
+    """
+    try:
+        parsed = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        parsed = math.nan
+    if not math.isfinite(parsed):
+        raise ValueError(f"{name} must be a number, got {shorten(text)}")
+    return parsed
+
+
 def read_pairs(text: str, name: str) -> dict[str, Any]:
     """A table from ``"key=value,key=value"``; integers and other plain numbers as such.
 
@@ -281,6 +300,34 @@ def read_noise(value: Any, name: str = "noise") -> Any:
         return {"kind": "trace", "file": file.strip()} | read_pairs(more, name)
     table = read_pairs(value, name)
     return {"kind": "trace" if "file" in table else "periodic"} | table
+
+
+def read_noise_texts(texts: list[str], name: str) -> list[dict[str, Any]]:
+    """The tables of noise from texts of a command line: `name` says after which option."""
+    for text in texts:
+        if text.strip() and "=" not in text and not _is_file(text):
+            raise ValueError(
+                f"{name} must look like key=value,key=value, or be a noise file: "
+                f"{shorten(text)[1:-1]} can not be read (No such file or directory)"
+            )
+    tables: list[dict[str, Any]] = [
+        read_noise(Path(text) if _is_file(text) else text, name) for text in texts
+    ]
+    for table in tables:
+        if table.get("kind") == "congestion" and not isinstance(table.get("network"), dict):
+            raise ValueError(
+                f"{name}: kind=congestion must have a network from a file, such as "
+                "network=map(file=net.dot), or stand in a study's TOML, which takes fat trees, too"
+            )
+    return tables
+
+
+def _is_file(text: str) -> bool:
+    """Return whether a text names a file; a list of keys may be too long for the name of one."""
+    try:
+        return bool(text.strip()) and Path(text).exists()
+    except OSError:
+        return False
 
 
 def read_noises(value: Any) -> Any:

@@ -58,9 +58,19 @@ def _run(arguments: Sequence[str] | None) -> int:
     except MemoryError:
         return _fail("not enough memory; fewer realizations or ranks need less", options)
     except ValueError as error:
-        return _fail(str(error), options)
+        return _fail(_text_of(error, options), options)
     except RuntimeError as error:
         return _fail(str(error), options, 1 if getattr(error, "failed", None) else 2)
+
+
+def _text_of(error: ValueError, options: Collection[str]) -> str:
+    """The text of an error, which begins with the option of a field."""
+    from ..fields import FieldError
+
+    of_fields: dict[str, str] = getattr(options, "of_fields", {})
+    if isinstance(error, FieldError) and error.field in of_fields:
+        return f"{of_fields[error.field]}{error.rule}"
+    return str(error)
 
 
 def _fail(message: str, options: Collection[str], code: int = 2) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from ..fields import MOST_THREADS
 from ..progress import QUIET, ProgressLine
 from ..units import parse_seconds
-from .options import add_backend, check_units, integer, noises, tell_understood, value
+from .options import add_backend, check_units, integer, tell_understood, value
 from .output import (
     add_json,
     check_force,
@@ -245,7 +245,7 @@ def _list(chosen: argparse.Namespace) -> None:
 
 def _question(chosen: argparse.Namespace) -> Any:
     from ..advice import load_question, read_question
-    from ..syntax import read_network
+    from ..syntax import read_network, read_noise_texts
 
     given: dict[str, Any] = {
         name: getattr(chosen, name) for name in _FIELDS if getattr(chosen, name) is not None
@@ -257,7 +257,7 @@ def _question(chosen: argparse.Namespace) -> Any:
     if chosen.network is not None:
         given["network"] = read_network(chosen.network, "--network")
     if chosen.noise is not None:
-        given["noise"] = noises(chosen.noise)
+        given["noise"] = read_noise_texts(chosen.noise, "--noise")
     if chosen.candidates is not None:
         given["candidates"] = [name.strip() for name in chosen.candidates.split(",")]
     for name in ("cycles", "realizations", "seed"):

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..case import MOST_CYCLES, AnyCase, Case
 from ..fields import MOST_SEED, shorten
-from ..syntax import read_count
+from ..syntax import read_count, read_noise_texts
 from .options import (
     add_algorithm,
     algorithm,
     check_units,
     integer,
     network_of,
-    noises,
     pairs,
     size,
     tell_understood,
@@ -179,7 +178,7 @@ def case_of(chosen: argparse.Namespace) -> tuple[AnyCase, int, str]:
         "ranks": ranks,
         "network": network.to_dict(),
         "algorithm": algorithm(chosen, [ranks], network, message_bytes).to_dict(),
-        "noise": noises(chosen.noise or []),
+        "noise": read_noise_texts(chosen.noise or [], "--noise"),
         "message_bytes": message_bytes,
     }
     for name in ("arrival", "speed"):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .options import noises, size
+from .options import size
 from .output import add_json, print_json
 
 EPILOG = """\
@@ -237,8 +237,9 @@ def _network(text: str) -> dict[str, Any]:
 def _noise(given: str | list[str]) -> list[dict[str, Any]]:
     """One source that was typed, or those of all `--noise`."""
     from ..noise import Noise
+    from ..syntax import read_noise_texts
 
-    sources = noises([given] if isinstance(given, str) else given)
+    sources = read_noise_texts([given] if isinstance(given, str) else given, "--noise")
     for fields in sources:
         Noise.from_dict(fields, "--noise")
     return sources

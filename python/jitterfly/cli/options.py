@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import math
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..algorithms import Algorithm
 from ..backends import BACKENDS, backend_named
-from ..fields import check_integer, shorten
+from ..fields import NO_DEFAULT, check_integer, shorten
 from ..measured import FormatError
 from ..network import Network
 from ..noise import Noise
-from ..syntax import is_number, read_count, read_network, read_noise, read_pairs, read_size
+from ..question import AlgorithmParameter, Question
+from ..syntax import is_number, read_count, read_network, read_number, read_pairs, read_size
 from ..units import parse_seconds, warn_of_long
 from .output import in_options, tell
 
+AnyQuestion = TypeVar("AnyQuestion", bound=Question)
 _MOST_WRITTEN = 10**120  # above what `read_count` reads: each option has a limit of its own
 
 
@@ -98,7 +98,7 @@ def count(text: str) -> int:
 def share(text: str) -> float:
     """A number, or one in percent, as a `type` of argparse."""
     try:
-        return number(text, "")
+        return read_number(text, "")
     except ValueError:
         message = f"must be a number such as 0.5 or 50%; got {shorten(text)}"
         raise argparse.ArgumentTypeError(message) from None
@@ -115,34 +115,6 @@ def size(text: str, name: str, low: int = 0) -> int:
 def pairs(text: str, name: str) -> dict[str, Any]:
     """A table from `key=value,key=value`."""
     return read_pairs(text, f"--{name}")
-
-
-def _is_there(text: str) -> bool:
-    """Return whether a text names a file; a list of keys may be too long for the name of one."""
-    try:
-        return bool(text.strip()) and Path(text).exists()
-    except OSError:
-        return False
-
-
-def noises(texts: list[str]) -> list[dict[str, Any]]:
-    """The noise after each `--noise`: a noise file, or `key=value,key=value`."""
-    for text in texts:
-        if text.strip() and "=" not in text and not _is_there(text):
-            raise ValueError(
-                "--noise must look like key=value,key=value, or be a noise file: "
-                f"{shorten(text)[1:-1]} can not be read (No such file or directory)"
-            )
-    tables: list[dict[str, Any]] = [
-        read_noise(Path(text) if _is_there(text) else text, "--noise") for text in texts
-    ]
-    for table in tables:
-        if table.get("kind") == "congestion" and not isinstance(table.get("network"), dict):
-            raise ValueError(
-                "--noise: kind=congestion must have a network from a file, such as "
-                "network=map(file=net.dot), or stand in a study's TOML, which takes fat trees, too"
-            )
-    return tables
 
 
 @contextmanager
@@ -167,6 +139,45 @@ def _with_options(text: str, parameters: Iterable[str]) -> str:
     if text.split(" ", 1)[0] in parameters:
         text = "--" + text
     return in_options(text)
+
+
+def add_parameters(parser: argparse.ArgumentParser, *questions: type[Question]) -> None:
+    """Add an option for each parameter of the questions to argparse's.
+
+    Errors of a question's fields name these options.
+    """
+    parameters = {name: one for asked in questions for name, one in asked.parameters().items()}
+    options = {name: f"--{one.option}" for name, one in parameters.items() if one.option}
+    for name, option in options.items():
+        one = parameters[name]
+        if isinstance(one, AlgorithmParameter):
+            add_algorithm(parser)
+            continue
+        needed = one.default is NO_DEFAULT and all(
+            name in asked.parameters() for asked in questions
+        )
+        shown = {} if one.metavar is None else {"metavar": one.metavar}
+        sentence = one.sentence.replace("%", "%%")
+        parser.add_argument(option, required=needed, help=sentence, **shown, **one.argument)
+    parser.set_defaults(options_of_fields=options)
+
+
+def read_question(
+    chosen: argparse.Namespace, question: type[AnyQuestion], **more: Any
+) -> AnyQuestion:
+    """Make the question that the options ask; `more` has what no option says."""
+    parameters = question.parameters()
+    values = {
+        name: one.default for name, one in parameters.items() if one.default is not NO_DEFAULT
+    }
+    for name, one in parameters.items():
+        text = getattr(chosen, (one.option or "").replace("-", "_"), None)
+        if text is not None and not isinstance(one, AlgorithmParameter):
+            values[name] = one.from_text(text, f"--{one.option}", values)
+    if "algorithm" in parameters:
+        given = (values[name] for name in ("ranks", "network", "message_bytes"))
+        values["algorithm"] = algorithm(chosen, *given)
+    return question(**values | more)
 
 
 def add_algorithm(parser: argparse.ArgumentParser) -> None:
@@ -202,17 +213,6 @@ def network_of(chosen: argparse.Namespace) -> Network:
     if chosen.network is None:
         return USUAL_NETWORK
     return Network.from_dict(read_network(chosen.network, "--network"), "--network")
-
-
-def number(text: str, name: str) -> float:
-    """The finite number after the option `--name`, or in percent."""
-    try:
-        parsed = float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        parsed = math.nan
-    if not math.isfinite(parsed):
-        raise ValueError(f"--{name} must be a number, got {shorten(text)}")
-    return parsed
 
 
 def check_units(chosen: Any, names: Iterable[str]) -> None:

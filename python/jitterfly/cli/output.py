@@ -135,10 +135,12 @@ def level(chosen: argparse.Namespace) -> Iterator[None]:
 class GivenOptions(frozenset[str]):
     """The names of a command's options; `given` are those that have a value.
 
-    `paths` are those of the command line: a directory may have the name of an option.
+    `paths` are those of the command line: a directory may have the name of an option. `of_fields`
+    has the options by the fields of the command's question.
     """
 
     given: frozenset[str] = frozenset()
+    of_fields: Mapping[str, str] = {}
     paths: frozenset[str] = frozenset()
 
     @classmethod
@@ -148,6 +150,7 @@ class GivenOptions(frozenset[str]):
         made = cls(values)
         named = values.get("option_names", ())
         left_out = [name for name in named if values.get(name) is None or values[name] is False]
+        made.of_fields = values.get("options_of_fields", {})
         made.given = frozenset(named) - frozenset(left_out)
         made.paths = frozenset(str(path) for path in values.values() if isinstance(path, Path))
         return made

@@ -14,7 +14,8 @@ from typing import Any
 from ..case import AnyCase
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from ..progress import Phases
-from .options import integer, network_of, noises, number, pairs, tell_understood
+from ..syntax import read_noise_texts, read_number
+from .options import integer, network_of, pairs, tell_understood
 from .output import PICTURE, check_files, in_options, print_json, show_phases, tell, write_files
 
 EPILOG = """\
@@ -313,7 +314,7 @@ def _explain(
 def _noise(chosen: argparse.Namespace) -> list[Any]:
     from ..noise import Noise
 
-    tables = noises(chosen.noise or [])
+    tables = read_noise_texts(chosen.noise or [], "--noise")
     if any(table.get("kind") == "congestion" for table in tables):
         raise ValueError(
             "--noise: kind=congestion is not for a schedule, whose messages have no routes"
@@ -334,7 +335,7 @@ def _share(text: str | None) -> float | None:
     if text is None:
         return None
     try:
-        share = number(text.strip(), "slowest")
+        share = read_number(text.strip(), "--slowest")
     except ValueError:
         share = 0.0
     if not 0 < share <= 1:

@@ -6,24 +6,11 @@ import argparse
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from ..case import MOST_CYCLES, Case
-from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
-from ..progress import Phases
-from .options import (
-    add_algorithm,
-    add_backend,
-    algorithm,
-    check_units,
-    integer,
-    naming_options,
-    network_of,
-    noises,
-    number,
-    size,
-    tell_understood,
-)
+from ..question import EFFORT
+from ..syntax import read_noise_texts
+from .options import add_parameters, read_question, tell_understood
 from .output import (
     PICTURE,
     add_json,
@@ -39,8 +26,8 @@ from .output import (
 )
 
 if TYPE_CHECKING:
-    from ..noise_limit import NoiseLimitTable
-    from ..slowdown import SlowdownTable
+    from ..noise_limit import NoiseLimitQuestion
+    from ..slowdown import SlowdownQuestion
 
 EPILOG = """\
 --noise is a noise file (`jitterfly noise record`), which each rank replays from a place of its own,
@@ -57,6 +44,9 @@ _IN_NOTES = ("algorithm", "resamples", "cycles", "compute_time")  # parameters t
 
 def add_parser(commands: Any) -> None:
     """Add the command to argparse's."""
+    from ..noise_limit import NoiseLimitQuestion
+    from ..slowdown import SlowdownQuestion
+
     parser = commands.add_parser(
         "slowdown",
         help="how much a noise slows a collective down, over numbers of ranks",
@@ -64,29 +54,8 @@ def add_parser(commands: Any) -> None:
         "noise, and the slowdown.",
         epilog=EPILOG,
     )
+    add_parameters(parser, SlowdownQuestion, NoiseLimitQuestion)
     add = parser.add_argument
-    add("--noise", metavar="FILE|K=V,...", action="append", required=True,
-        help="may be given several times")  # fmt: skip
-    add("--ranks", metavar="N,...", required=True, help="numbers or ranges")
-    add("--at-most", metavar="X", help="the slowdown (mean) up to which noise with duration=max or "
-        "period=min is looked for")  # fmt: skip
-    add("--network", metavar="K=V,...", help="kind=loggops (default) or hockney, and its fields; "
-        "without it L=1us,o=200ns,G=0.1ns")  # fmt: skip
-    add_algorithm(parser)
-    add("--bytes", metavar="N", default="8", help="message size (default 8)")
-    add("--cycles", metavar="N", default="1", help="collectives in a row (default 1)")
-    add(
-        "--compute-time",
-        metavar="TIME",
-        default="0",
-        help="CPU time of a compute phase before each",
-    )
-    add("--realizations", metavar="N", help="for each number of ranks (default 2,000)")
-    add("--resamples", metavar="N", help="under a recording: also under so many others, made of "
-        "stretches of it, which may make intervals wider (usual: 20; default 0)",
-        )  # fmt: skip
-    add("--seed", metavar="N", default="0", help="default 0")
-    add_backend(parser)
     add("--out", type=Path, metavar="DIR", help="table (CSV), JSON and picture go there; an "
         "earlier answer to the same question is replaced")  # fmt: skip
     add("--force", action="store_true", help="replace another question's answer that is in DIR")
@@ -95,64 +64,30 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(run=_run)
 
 
-class _Question(NamedTuple):
-    """The question: how slow a case is, or with `at_most` which noise keeps its slowdown at that.
-
-    Attributes
-    ----------
-    case : Case
-        On the most ranks; of its noise what is known.
-    ranks : list of int
-    tables : list of dict
-        The noise as it was given.
-    at_most : float or None
-    realizations, seed, resamples : int
-    """
-
-    case: Case
-    ranks: list[int]
-    tables: list[dict[str, Any]]
-    at_most: float | None
-    realizations: int
-    seed: int
-    resamples: int
-
-    @property
-    def name(self) -> str:
-        """The name of the files of its answer."""
-        return "slowdown" if self.at_most is None else "noise_limit"
-
-    def fields(self) -> dict[str, Any]:
-        """Return the question as the JSON of the answer has it."""
-        case, known = self.case, self.at_most is None
-        fields: dict[str, Any] = {
-            "noise": [one.to_dict() for one in case.noise] if known else self.tables,
-            "network": case.network.to_dict(),
-            "algorithm": case.algorithm.to_dict(),
-            "message_bytes": case.message_bytes,
-            "cycles": case.cycles,
-            "compute_time": case.compute_time,
-            "seed": self.seed,
-            "ranks": self.ranks,
-            "realizations": self.realizations,
-        }
-        return fields | ({"resamples": self.resamples} if known else {"at_most": self.at_most})
-
-
 def _run(chosen: argparse.Namespace) -> int:
     from ..plots import draw
+    from ..slowdown import SlowdownQuestion
 
     started = time.monotonic()
     check_files(chosen, PICTURE)
     check_force(chosen)
-    question = _question(chosen)
-    threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
-    before = prepare_out(chosen, question.name, question.fields(), ("realizations", "resamples"))
+
+    def show(done: float, _: int, count: int) -> None:
+        phases(f"simulating {count:,} ranks", done % 1, 1.0)
+
+    kind = _kind(chosen)
+    question = read_question(chosen, kind, progress=show)
+    name = "slowdown" if kind is SlowdownQuestion else "noise_limit"
+    before = prepare_out(chosen, name, question.to_dict(), list(kind.parameters(EFFORT)))
+    case = question.cases[-1]
+    noise = case.noise if isinstance(question, SlowdownQuestion) else question.others
+    given = chosen.network is not None
+    tell_understood(case.network, noise, given, case.algorithm, chosen.algorithm)
     with show_phases(begun=started) as phases:
-        answer = _answer(question, chosen, threads, phases)
+        answer = question.answer()
     if not chosen.json:
         print(in_options("\n".join(answer.report()), _IN_NOTES), flush=True)
-    content = {**question.fields(), **answer_as_json(answer, _IN_NOTES)}
+    content = {**question.to_dict(), **answer_as_json(answer, _IN_NOTES)}
     written: list[Path] = []
     if answer.stopped and _has_more(before, answer):
         print(f"jitterfly: {chosen.out} keeps its earlier answer, which has more ranks; --force "
@@ -161,7 +96,7 @@ def _run(chosen: argparse.Namespace) -> int:
         with show_phases(begun=started) as phases:
             if chosen.picture is not None or (chosen.out is not None and draw.can_draw()):
                 phases("drawing the picture")
-            written = _write(answer, question.name, content, chosen)
+            written = _write(answer, name, content, chosen)
     if chosen.json:
         print_json("slowdown", **content, written=written)
     elif written:
@@ -169,41 +104,13 @@ def _run(chosen: argparse.Namespace) -> int:
     return 130 if answer.stopped else 0
 
 
-def _question(chosen: argparse.Namespace) -> _Question:
-    from ..noise import Noise
-    from ..noise_limit import has_unknown
-    from ..slowdown import MOST_RESAMPLES, USUAL_REALIZATIONS
-    from ..syntax import read_ranks
+def _kind(chosen: argparse.Namespace) -> type[SlowdownQuestion] | type[NoiseLimitQuestion]:
+    """Return whether the slowdown is asked, or the noise that keeps it at `--at-most`."""
+    from ..noise_limit import NoiseLimitQuestion, has_unknown
+    from ..slowdown import SlowdownQuestion
 
-    network = network_of(chosen)
-    ranks = sorted(read_ranks(chosen.ranks, "--ranks"))
-    check_units(chosen, ["compute_time"])
-    realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
-    seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
-    resamples = integer(chosen.resamples, "resamples", 0, MOST_RESAMPLES) or 0
-    message_bytes = size(chosen.bytes, "bytes", network.smallest_message)
-    tables = noises(chosen.noise)
-    at_most = _at_most(chosen, any(map(has_unknown, tables)))
-    if at_most is not None and resamples:
-        raise ValueError("--resamples is not for --at-most: leave it out")
-    case = Case(
-        ranks[-1],
-        algorithm=algorithm(chosen, ranks, network, message_bytes),
-        network=network,
-        noise=[Noise.from_dict(one, "--noise") for one in tables if not has_unknown(one)],
-        message_bytes=message_bytes,
-        cycles=integer(chosen.cycles, "cycles", 1, MOST_CYCLES) or 1,
-        compute_time=chosen.compute_time,
-    )
-    return _Question(
-        case, ranks, tables, at_most, realizations or USUAL_REALIZATIONS, seed, resamples
-    )
-
-
-def _at_most(chosen: argparse.Namespace, unknown: bool) -> float | None:
-    """The slowdown after `--at-most`; `unknown` is whether a noise has what it is to find."""
-    at_most = None if chosen.at_most is None else number(chosen.at_most, "at-most")
-    if unknown != (at_most is not None):
+    unknown = any(map(has_unknown, read_noise_texts(chosen.noise, "--noise")))
+    if unknown != (chosen.at_most is not None):
         recorded = (
             "; `jitterfly budget --noise FILE` says how much rarer recorded noise must become"
         )
@@ -212,46 +119,9 @@ def _at_most(chosen: argparse.Namespace, unknown: bool) -> float | None:
             "--at-most X and one --noise with duration=max or period=min go together: the largest "
             f"noise that keeps the slowdown X; got {got}"
         )
-    if at_most is not None and at_most <= 1:
-        meant = f" ({100 * at_most:g} % slower is {1 + at_most:g})" if 0 < at_most < 1 else ""
-        raise ValueError(f"--at-most must be above 1, got {at_most:g}{meant}")
-    return at_most
-
-
-def _answer(
-    question: _Question, chosen: argparse.Namespace, threads: int | None, phases: Phases
-) -> SlowdownTable | NoiseLimitTable:
-    """Simulate; what the options were read as is told once all of it is checked."""
-    from ..noise_limit import noise_limit
-    from ..slowdown import slowdown
-
-    case = question.case
-    understood = False
-
-    def show(done: float, _: int, count: int) -> None:
-        nonlocal understood
-        if not understood:  # all is checked by now
-            understood = True
-            given = chosen.network is not None
-            tell_understood(case.network, case.noise, given, case.algorithm, chosen.algorithm)
-        phases(f"simulating {count:,} ranks", done % 1, 1.0)
-
-    options: dict[str, Any] = {
-        "network": case.network,
-        "algorithm": case.algorithm,
-        "message_bytes": case.message_bytes,
-        "cycles": case.cycles,
-        "compute_time": case.compute_time,
-        "realizations": question.realizations,
-        "seed": question.seed,
-        "backend": chosen.backend,
-        "threads": threads,
-        "progress": show,
-    }
-    if question.at_most is None:
-        return slowdown(case.noise, question.ranks, resamples=question.resamples, **options)
-    with naming_options("noise"):
-        return noise_limit(question.tables, question.ranks, at_most=question.at_most, **options)
+    if unknown and chosen.resamples is not None:
+        raise ValueError("--resamples is not for --at-most: leave it out")
+    return NoiseLimitQuestion if unknown else SlowdownQuestion
 
 
 def _has_more(before: Any, answer: Any) -> bool:

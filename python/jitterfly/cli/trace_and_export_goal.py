@@ -12,11 +12,10 @@ from ..case import Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
 from ..network import Network
 from ..replay import MOST_RANKS, check_levels, check_size
-from ..syntax import read_network
+from ..syntax import read_network, read_noise_texts
 from ..units import show_size
 from .options import (
     integer,
-    noises,
     size,
     tell_understood,
     value,
@@ -151,7 +150,9 @@ def _trace_case(chosen: argparse.Namespace) -> Case:
         butterfly["copy_levels"] = levels
     noise: list[dict[str, Any]] = []
     if chosen.noise != ["none"]:
-        noise += noises([_TRACE_NOISE] if chosen.noise is None else chosen.noise)
+        noise += read_noise_texts(
+            [_TRACE_NOISE] if chosen.noise is None else chosen.noise, "--noise"
+        )
     network = read_network(_given(chosen, "network", _TRACE_NETWORK), "--network")
     check_levels(Network.from_dict(network, "network"))
     table: dict[str, Any] = {

@@ -16,14 +16,12 @@ from jitterfly.answer import csv_text
 from jitterfly.cli.options import (
     check_units,
     naming_options,
-    noises,
-    number,
     size,
     value,
 )
 from jitterfly.cli.output import add_json, print_json, show_phases, tell, warn_without_matplotlib
 from jitterfly.fields import check_choice, shorten
-from jitterfly.syntax import is_number, read_count
+from jitterfly.syntax import is_number, read_count, read_noise_texts, read_number
 
 FIT_EPILOG = """\
 CURVE is a file of columns with a header, such as
@@ -160,12 +158,12 @@ def _fit(chosen: argparse.Namespace, curve: Any, two_sources: bool) -> Any:
     from ..inference import fit, fit_two_sources
 
     given = chosen.probability
-    probability = None if given is None else number(given, "probability")
+    probability = None if given is None else read_number(given, "--probability")
     options: dict[str, Any] = {
         "rank": chosen.rank,
         "step": chosen.step,
         "delay": chosen.delay,
-        "confidence": number(chosen.confidence, "confidence"),
+        "confidence": read_number(chosen.confidence, "--confidence"),
     }
     if two_sources:
         return fit_two_sources(curve, rare_delay=chosen.rare_delay, **options)
@@ -270,8 +268,10 @@ def add_budget(commands: Any) -> None:
 
 def _run_budget(chosen: argparse.Namespace) -> None:
     options = {
-        "confidence": number(chosen.confidence, "confidence"),
-        "precision": None if chosen.precision is None else number(chosen.precision, "precision"),
+        "confidence": read_number(chosen.confidence, "--confidence"),
+        "precision": None
+        if chosen.precision is None
+        else read_number(chosen.precision, "--precision"),
         "seed": value(chosen.seed),
     }
     fields = {
@@ -321,7 +321,7 @@ def _run_budget_of_measured(
     from ..inference import watching
     from ..inference.budget_of_recording import budget_of_recording
 
-    (table,) = noises([chosen.noise])
+    (table,) = read_noise_texts([chosen.noise], "--noise")
     if set(table) != {"kind", "file"} or table["kind"] != "trace":
         raise ValueError(
             f"--noise must be a noise file here, got {shorten(chosen.noise)}: --delay answers for "

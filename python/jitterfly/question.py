@@ -1,0 +1,421 @@
+"""`Question`: its parameters are read, checked, shown and documented in one place.
+
+A question is a frozen class whose fields are kinds of `Parameter`, and whose method `answer` finds
+the answer. From the class come the Python call with its signature and its text (`call_of`), the
+options of the command (`cli.options`), the plain values that JSON holds and `--out` compares
+(`Question.to_dict`), and the table of the documentation (`parameters_table`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar
+
+from .algorithms import Algorithm, Butterfly
+from .backends import BACKENDS, backend_named
+from .case import read_algorithm
+from .fields import (
+    MOST_SEED,
+    MOST_THREADS,
+    NO_DEFAULT,
+    Converted,
+    Dataclass,
+    Held,
+    Taken,
+    check_keys,
+    frozen_dataclass,
+    naming_fields,
+    shorten,
+)
+from .network import MOST_BYTES, Network, check_network
+from .noise import Noise
+from .noise.source import check_sources
+from .syntax import (
+    read_bytes,
+    read_count,
+    read_network,
+    read_noise_texts,
+    read_noises,
+    read_ranks,
+    read_size,
+)
+from .units import Time, parse_seconds, warn_of_long
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_: Any) -> Any:  # typing has it from Python 3.11 on
+        return lambda function: function
+
+
+ASKED, EFFORT, ENGINE = "asked", "effort", "engine"
+"""What a parameter decides: what is asked; how long an answer is looked for; what computes it."""
+
+_Q = TypeVar("_Q", bound="Question")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_A_co = TypeVar("_A_co", covariant=True)
+
+
+class Parameter(Converted[Taken, Held]):
+    """A field of a question.
+
+    Parameters
+    ----------
+    help : str
+        What it is, for the command, for help() and for the pages: without a capital and a stop.
+    more : str
+        Sentences that help() has beyond that.
+    default : optional
+        Without it the parameter must be given.
+    usual : str
+        The default in words, where it is no plain value.
+    option : str or None
+        The option without its dashes, where it is not the name; None: the command has none.
+    part : str
+        ASKED, EFFORT or ENGINE. Answers to the same question may differ in EFFORT, and what
+        computes them is no part of it.
+    """
+
+    takes: ClassVar[str]
+    """What may be passed, for help()."""
+    metavar: ClassVar[str | None] = "N"
+    argument: ClassVar[Mapping[str, Any]] = {}
+    """More arguments of argparse's `add_argument`."""
+
+    def __init__(
+        self,
+        help: str,
+        more: str = "",
+        *,
+        default: Taken | Held = NO_DEFAULT,
+        usual: str = "",
+        option: str | None = "",
+        part: str = ASKED,
+    ) -> None:
+        super().__init__(self.takes, default)
+        self.help, self.more, self._usual, self.part = help, more, usual, part
+        self.option = option
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        super().__set_name__(owner, name)
+        if self.option == "":
+            self.option = name.replace("_", "-")
+
+    def __set__(self, instance: object, value: Taken) -> None:
+        with naming_fields(self._name):
+            instance.__dict__[self._name] = self.read(value, self._name)
+
+    @property
+    def default(self) -> Any:
+        """The value where none is given; NO_DEFAULT where one must be."""
+        return self._default
+
+    @property
+    def usual(self) -> str:
+        """The default in words; "" where there is none worth a word."""
+        default = self._default
+        if self._usual or default is NO_DEFAULT or default in (None, ()):
+            return self._usual
+        return f"{default:,}" if isinstance(default, int) else str(default)
+
+    @property
+    def sentence(self) -> str:
+        """The help of its option: what it is, with its default."""
+        return f"{self.help} (default {self.usual})" if self.usual else self.help
+
+    def read(self, value: Any, name: str) -> Held:
+        """Read what Python passes; ValueError whose text begins with `name`."""
+        held: Held = value
+        return held
+
+    def from_text(self, text: Any, name: str, given: Mapping[str, Any]) -> Any:
+        """Read what follows the option on a command line; `given` has the values before it."""
+        return self.read(text, name)
+
+    def from_plain(self, value: Any, name: str) -> Any:
+        """Read the plain value that TOML or JSON has."""
+        return self.read(value, name)
+
+    def plain(self, value: Any) -> Any:
+        """The value for JSON."""
+        return value
+
+
+class Anything(Parameter[Taken, Taken]):
+    """A parameter of which nothing is checked here; `takes` says what may be passed."""
+
+    def __init__(self, help: str, more: str = "", *, takes: str, **options: Any) -> None:
+        self.takes = takes  # type: ignore[misc]  # of this field alone
+        super().__init__(help, more, **options)
+
+
+class Ranks(Parameter[int | str | Sequence[int], tuple[int, ...]]):
+    """Numbers of ranks, ascending."""
+
+    takes = "int | str | Sequence[int]"
+    metavar = "N,..."
+
+    def read(self, value: Any, name: str) -> tuple[int, ...]:
+        return tuple(sorted(read_ranks(value, name)))
+
+    def plain(self, value: Any) -> Any:
+        return list(value)
+
+
+class Sizes(Parameter[int | str | Sequence[int], tuple[int, ...]]):
+    """Message sizes in bytes, ascending."""
+
+    takes = "int | str | Sequence[int]"
+    metavar = "N,..."
+
+    def read(self, value: Any, name: str) -> tuple[int, ...]:
+        return tuple(sorted(read_bytes(value, name)))
+
+    def plain(self, value: Any) -> Any:
+        return list(value)
+
+
+class Count(Parameter[int | str, int]):
+    """A whole number from `low` to `high`."""
+
+    takes = "int | str"
+
+    def __init__(self, help: str, more: str = "", *, low: int, high: int, **options: Any) -> None:
+        super().__init__(help, more, **options)
+        self.low, self.high = low, high
+
+    def read(self, value: Any, name: str) -> int:
+        return read_count(value, name, self.low, self.high)
+
+
+class Seed(Count):
+    """The number that the draws begin with."""
+
+    def __init__(self, help: str, more: str = "", **options: Any) -> None:
+        super().__init__(help, more, low=0, high=MOST_SEED, **options)
+
+
+class Bytes(Parameter[int | str, int]):
+    """One message size, which the network of the question takes."""
+
+    takes = "int | str"
+
+    def __set__(self, instance: object, value: int | str) -> None:
+        with naming_fields(self._name):
+            instance.__dict__[self._name] = self._read(value, self._name, vars(instance))
+
+    def _read(self, value: Any, name: str, given: Mapping[str, Any]) -> int:
+        least = given.get("network", Network).smallest_message
+        return read_size(value, name, least, MOST_BYTES)
+
+    def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> int:
+        if "," in text:
+            raise ValueError(f"{name} must be one size, without a comma, got {shorten(text)}: for "
+                             "several sizes run the command once for each")  # fmt: skip
+        return self._read(text, name, given)
+
+
+class Duration(Parameter[Time, float]):
+    """A time, which is held in seconds."""
+
+    takes = "float | str"
+    metavar = "TIME"
+
+    def read(self, value: Any, name: str) -> float:
+        return parse_seconds(value, name)
+
+    def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> float:
+        seconds = self.read(text, name)
+        warn_of_long(text, name)
+        return seconds
+
+
+class NetworkParameter(Parameter[Network | str, Network]):
+    """The network: what a message costs."""
+
+    takes = "Network | str"
+    metavar = "K=V,..."
+
+    def read(self, value: Any, name: str) -> Network:
+        return check_network(value)
+
+    def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> Network:
+        return Network.from_dict(read_network(text, name), name)
+
+    def from_plain(self, value: Any, name: str) -> Any:
+        return Network.from_dict(value, name) if isinstance(value, Mapping) else value
+
+    def plain(self, value: Network) -> Any:
+        return value.to_dict()
+
+
+class NoiseParameter(
+    Parameter[str | Path | Noise | Sequence[Noise | str | Path], tuple[Noise, ...]]
+):
+    """The sources of noise."""
+
+    takes = "str | Path | Noise | Sequence[Noise | str | Path]"
+    metavar = "FILE|K=V,..."
+    argument: ClassVar[Mapping[str, Any]] = {"action": "append"}
+
+    def read(self, value: Any, name: str) -> tuple[Noise, ...]:
+        return check_sources(value)
+
+    def from_text(self, text: list[str], name: str, given: Mapping[str, Any]) -> Any:
+        return [Noise.from_dict(one, name) for one in read_noise_texts(text, name)]
+
+    def from_plain(self, value: Any, name: str) -> Any:
+        sources = read_noises(value)
+        if not isinstance(sources, (list, tuple)):
+            raise ValueError(f"{name} must be a list of tables, got {shorten(sources)}")
+        return [Noise.from_dict(one, f"{name}[{i}]") if isinstance(one, Mapping) else one
+                for i, one in enumerate(sources)]  # fmt: skip
+
+    def plain(self, value: Sequence[Noise]) -> Any:
+        return [one.to_dict() for one in value]
+
+
+class AlgorithmParameter(Parameter[Algorithm | str | None, Algorithm]):
+    """The algorithm of the collective; a butterfly where it is left out.
+
+    On a command line its name is read with ranks, network and message size (`cli.options`).
+    """
+
+    takes = "Algorithm | str | None"
+    metavar = "NAME"
+
+    def read(self, value: Any, name: str) -> Algorithm:
+        if isinstance(value, str):
+            value = read_algorithm(value)
+        if value is not None and not isinstance(value, Algorithm):
+            raise ValueError(f"{name} must be an Algorithm such as Butterfly(...), or text, got "
+                             f"{shorten(value)}")  # fmt: skip
+        return Butterfly() if value is None else value
+
+    def from_plain(self, value: Any, name: str) -> Any:
+        return Algorithm.from_dict(value, name) if isinstance(value, Mapping) else value
+
+    def plain(self, value: Algorithm) -> Any:
+        return value.to_dict()
+
+
+class Backend(Parameter[str, str]):
+    """The processor that computes."""
+
+    takes = "str"
+    metavar = None
+    argument: ClassVar[Mapping[str, Any]] = {"type": backend_named, "choices": BACKENDS}
+
+    def __init__(self) -> None:
+        super().__init__(
+            "auto, cpu or cuda, also called gpu", "As in `simulate`.", default="auto", part=ENGINE
+        )
+
+    def read(self, value: Any, name: str) -> str:
+        return backend_named(value)
+
+
+class Threads(Parameter[int | None, int | None]):
+    """Threads of the CPU."""
+
+    takes = "int | None"
+
+    def __init__(self) -> None:
+        super().__init__("threads of the CPU backend", default=None, usual="all", part=ENGINE)
+
+    def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> int:
+        return read_count(text, name, 1, MOST_THREADS)
+
+
+def required(parameter: _T) -> _T:
+    """The parameter, as a type checker sees it: one that must be given."""
+    return parameter
+
+
+# It is frozen; mypy is not told, since it takes what a frozen class inherits for what is passed.
+@dataclass_transform(field_specifiers=(required,))
+def question(cls: type[_T]) -> type[_T]:
+    """Make the class of a question; `required` marks the parameters without a default."""
+    return frozen_dataclass()(cls)
+
+
+class Question(Dataclass):
+    """The base of questions: frozen classes of parameters, which `question` makes."""
+
+    @classmethod
+    def parameters(cls, *parts: str) -> dict[str, Parameter[Any, Any]]:
+        """The parameters in the order of the call, or those of some parts."""
+        found = {
+            name: inspect.getattr_static(cls, name) for name in inspect.signature(cls).parameters
+        }
+        return {name: one for name, one in found.items() if not parts or one.part in parts}
+
+    @classmethod
+    def from_dict(cls: type[_Q], table: Mapping[str, Any]) -> _Q:
+        """Make the question of plain values; ValueError for keys that it does not have."""
+        known = cls.parameters()
+        check_keys(table, known, "the question")
+        return cls(**{name: known[name].from_plain(one, name) for name, one in table.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plain values that say what is asked, for JSON; `--out` compares them."""
+        asked = self.parameters(ASKED, EFFORT)
+        return {name: one.plain(getattr(self, name)) for name, one in asked.items()}
+
+
+class _Answering(Protocol[_A_co]):
+    def answer(self) -> _A_co:
+        """Find the answer."""
+
+
+def call_of(question: Callable[_P, _Answering[_A_co]], name: str) -> Callable[_P, _A_co]:
+    """Make the function of Python that asks a question and returns its answer.
+
+    Its text is that of the method `answer`, with the parameters after the first paragraph.
+    """
+
+    def call(*arguments: _P.args, **options: _P.kwargs) -> _A_co:
+        return question(*arguments, **options).answer()
+
+    made, cls = (_any(call), _any(question))
+    first, *rest = str(inspect.getdoc(cls.answer)).split("\n\n", 1)
+    parameters = [
+        f"{key} : {one.takes}{'' if one.default is NO_DEFAULT else ', optional'}\n"
+        + textwrap.fill(_sentences(one), 92, initial_indent="    ", subsequent_indent="    ")
+        for key, one in cls.parameters().items()
+    ]
+    section = "\n".join(["Parameters", "----------", *parameters])
+    returned = inspect.signature(cls.answer).return_annotation
+    made.__doc__ = "\n\n".join([first, section, *rest])
+    made.__signature__ = inspect.signature(cls).replace(return_annotation=returned)
+    made.__module__ = cls.__module__
+    # Also of the class, whose errors of missing and unknown arguments name the call then.
+    made.__name__ = made.__qualname__ = cls.__init__.__qualname__ = name
+    return call
+
+
+def _any(value: Any) -> Any:
+    return value
+
+
+def _sentences(parameter: Parameter[Any, Any]) -> str:
+    return f"{parameter.help[:1].upper()}{parameter.help[1:]}. {parameter.more}".rstrip()
+
+
+def parameters_table(questions: Collection[type[Question]]) -> str:
+    """The parameters of a command's questions as a table of Markdown."""
+    rows = ["| Python | command | default | is |", "|---|---|---|---|"]
+    parameters = {name: one for asked in questions for name, one in asked.parameters().items()}
+    for name, one in parameters.items():
+        option = "" if one.option is None else f"`--{one.option}`"
+        always = one.default is NO_DEFAULT and all(
+            name in asked.parameters() for asked in questions
+        )
+        usual = "required" if always else one.usual
+        rows.append(f"| `{name}` | {option} | {usual} | {one.help} |".replace("|K=V", "\\|K=V"))
+    return "\n".join(rows)
