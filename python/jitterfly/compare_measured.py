@@ -212,7 +212,7 @@ class Agreement(Answer):
         ValueError
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
-        return optional_packages.picture("compare_measured", self, path=path)
+        return optional_packages.picture("answers", self, function="draw_agreement", path=path)
 
 
 def compare_measured(

@@ -362,7 +362,7 @@ class DelayByCause(Answer):
         ValueError
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
-        return optional_packages.picture("causes", self, path=path)
+        return optional_packages.picture("answers", self, function="draw_causes", path=path)
 
     def _culprits_in_words(self) -> str:
         """Say which ranks single delays hit, and which ones are slow by what is given."""

@@ -138,7 +138,7 @@ class NoiseLimitTable(Answer):
         Column("seed", value=lambda answer, _: answer.seed),
         *QUESTION_COLUMNS,
     )  # fmt: skip
-    picture = "slowdown_tables.draw_limits"
+    picture = "answers.draw_limits"
 
     def __repr__(self) -> str:
         row = self.rows[-1]

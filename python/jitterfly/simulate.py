@@ -223,9 +223,7 @@ class Result:
         ValueError
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
         """
-        return optional_packages.picture(
-            "slowdown_tables", self, function="draw_samples", path=path
-        )
+        return optional_packages.picture("answers", self, function="draw_samples", path=path)
 
     def _repr_html_(self) -> str:
         header = ["observation", "without noise", "mean", "95 % interval", "p50", "p99"]

@@ -164,7 +164,7 @@ class SlowdownTable(Answer):
                doc="how many other recordings were made of a recording"),
         *QUESTION_COLUMNS,
     )  # fmt: skip
-    picture = "slowdown_tables.draw_table"
+    picture = "answers.draw_table"
 
     def __repr__(self) -> str:
         last = self.rows[-1]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from jitterfly import stats, theory
 from jitterfly.case import Case
 from jitterfly.observables import Form, Recovery
-from jitterfly.results import CellResults, Results, figure_axes
+from jitterfly.results import CellResults, Results, figures
 from jitterfly.results.figures import FigureKind, figure_kind, named, shown_names
 from jitterfly.stats import Estimate
 from jitterfly.studies import Study
@@ -54,7 +54,7 @@ def _check_cycles(study: Study) -> None:
 
 
 def _check_paper_maps(study: Study) -> None:
-    numbers = figure_axes.number_axes(study)
+    numbers = figures.number_axes(study)
     if len(numbers) < 2:
         raise ValueError(
             "figure 'paper_maps' needs two axes of at least two numbers each, "

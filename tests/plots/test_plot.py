@@ -19,8 +19,8 @@ from jitterfly.plots.curves import curves, draw_curves
 from jitterfly.plots.distribution import steps, tail
 from jitterfly.replay import Replay
 from jitterfly.results import Results, figures, tables
-from jitterfly.results.figure_axes import AxisScale
-from jitterfly.results.figures import grids, shown_names
+from jitterfly.results.figures import AxisScale, shown_names
+from jitterfly.results.results import Grid, GridMap, _rescale, grids
 from jitterfly.results.text_table import plus_minus, short
 from jitterfly.store import Store
 from jitterfly.studies import parse_study
@@ -186,8 +186,8 @@ def test_colours_of_a_map_span_its_values(values, kind, ends, told):
     norm = maps._norm([np.array([values, [np.nan] * len(values)])], kind)
     assert (norm.vmin, norm.vmax) == pytest.approx(ends)
     numbers, none = np.array([values]), np.zeros((1, len(values)), dtype=bool)
-    one = figures.GridMap("it", kind, numbers, 0 * numbers, none, none)
-    grid = figures.Grid("", ["1"] * len(values), ["1"], {"a": one})
+    one = GridMap("it", kind, numbers, 0 * numbers, none, none)
+    grid = Grid("", ["1"] * len(values), ["1"], {"a": one})
     axes = maps.Figure().add_subplot()
     maps._panel(axes, grid, "a", norm, (3.0, 2.0))
     assert axes.get_title() == f"it{told}"
@@ -204,8 +204,8 @@ def test_differences_below_0_have_a_unit():
     """Of the largest, whatever its sign."""
     none = np.zeros((1, 2), dtype=bool)
     values = np.array([[-3.6e-4, 4e-5]])
-    one = figures.GridMap("over", "other", values, 0 * values, none, none, "s")
-    figures._rescale([one])
+    one = GridMap("over", "other", values, 0 * values, none, none, "s")
+    _rescale([one])
     assert (one.title, list(one.values[0])) == ("over, µs", pytest.approx([-360, 40]))
 
 

@@ -20,7 +20,7 @@ from jitterfly.case import IneffectiveSpeedWarning
 from jitterfly.cli import main
 from jitterfly.goal_export import goal_schedule
 from jitterfly.noise_free import noise_free_ticks
-from jitterfly.results.figure_axes import scale_of
+from jitterfly.results.figures import scale_of
 from jitterfly.schedule import case as cases
 from jitterfly.schedule.case import ScheduleCase
 from jitterfly.simulate import realize

@@ -456,7 +456,7 @@ def test_tables_and_pictures(tmp_path):
 def test_the_picture_of_a_table_has_1_in_what_is_not_told_apart():
     """Ends of ratios that are not known are question marks, as in the table."""
     pytest.importorskip("matplotlib")
-    from jitterfly.plots.compare_measured import _ratio_ends
+    from jitterfly.plots.answers import _ratio_ends
 
     found = jf.compare_measured(OSU, CASE, realizations=300)
     bars = [_ratio_ends(row) for row in found.rows]

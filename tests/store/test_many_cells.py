@@ -16,7 +16,7 @@ from jitterfly import cli
 from jitterfly.case import Case
 from jitterfly.network import Hockney
 from jitterfly.observables import Observable
-from jitterfly.results import figure_axes, results, tables
+from jitterfly.results import figures, results, tables
 from jitterfly.store import Store, merge, record_files
 from jitterfly.store.record_files import RecordFile, RecordSeries
 from jitterfly.store.record_format import MAGIC, RAW, SUMMARY, Identity
@@ -389,7 +389,7 @@ def test_a_finished_study_asks_each_cell_for_little(tmp_path, monkeypatch, capsy
     counted(Case, "identity")
     counted(Observable, "resolve")
     counted(Hockney, "__init__")
-    counted(figure_axes, "axis_values")
+    counted(figures, "axis_values")
     counted(grid, "_number_named")
     assert cli.main(command) == 0
     assert capsys.readouterr().out == first

@@ -114,7 +114,7 @@ def read_case(path: Path, at: list[str]) -> tuple[AnyCase, int, str]:
 
 
 def _cell_of_study(study: Study, at: list[str]) -> tuple[AnyCase, int, str]:
-    from ..studies.find_cell import labels_of_value
+    from ..studies.study import labels_of_value
 
     labels = {axis.name: [point.label for point in axis.values] for axis in study.axes}
     if study.variants:

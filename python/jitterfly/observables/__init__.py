@@ -1,22 +1,17 @@
 """Observables of each realization, their statistics and targets; where to add a new one.
 
-A kind of observable is one file here that registers itself, and its import below. It reads the
+A kind of observable is a class in `completion` or `cycle_time` that registers itself, and its
+import below. It reads the
 latest rank of a row of ready times, the earliest, or the mean over ranks (`spread_variants`), which
 is what the engine keeps: another statistic over ranks is first one of `Observation` in
 cuda/core/program.h. `statistics` computes a statistic by its name; `targets.decide` says when a
 cell has enough realizations.
 """
 
-from .completion import Completion
+from .completion import Completion, Gain, OptimalT, Overhead, Recovery, SinceArrival, Slowdown
 from .cycle_time import LEAST_CYCLES, CycleGain, CycleSlowdown, CycleTime, OfCycles
-from .gain import Gain
 from .measure import Column, Family, Form, Measure, Piece, Ticks
 from .observable import NOISE_FREE, OF_A_CYCLE, Observable, Select, read_observable
-from .optimal_t import OptimalT
-from .overhead import Overhead
-from .recovery import Recovery
-from .since_arrival import SinceArrival
-from .slowdown import Slowdown
 from .statistics import STATISTICS, Observed, check_statistic, quantile_share
 from .summary import MOST_COLUMNS, CellData, Computed, Summary, columns_of
 from .targets import (

@@ -1,13 +1,28 @@
-"""`Completion`: completion time of a collective: of its last rank, or mean over ranks."""
+"""Observables of completion times: `Completion`, `Slowdown`, `Overhead`, `Gain`, `Recovery`.
+
+Also `SinceArrival` and `OptimalT`; those of a cycle by itself are in `cycle_time`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
-from .measure import Measure
-from .observable import Chosen, Cycle, Observable, Rank, Select, Which, in_seconds
+from ..fields import check_choice
+from .measure import Form, Measure
+from .observable import (
+    NOISE_FREE,
+    Chosen,
+    Cycle,
+    Observable,
+    Rank,
+    Select,
+    Which,
+    in_seconds,
+    read_side,
+    variants_named,
+)
 
 
 @dataclass(frozen=True)
@@ -43,3 +58,254 @@ class Completion(Observable, kind="completion"):
         least = completion.quiet if completion.noise_only_delays else 0
         met = completion.quiet if completion.tells_met else None
         return completion.of_this(in_seconds(name, completion.form, least, met))
+
+
+@dataclass(frozen=True)
+class Slowdown(Completion, kind="slowdown"):
+    """Completion over noise-free completion of the same T and cycle.
+
+    Absent where nothing takes any time without noise (one rank).
+
+    Parameters
+    ----------
+    variant, T, cycle, rank
+        Which completion: see `Select`.
+    """
+
+    unit = ""
+
+    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+        completion = sides["completion"]
+        if completion.quiet == 0:
+            return None
+        least = 1.0 if completion.noise_only_delays else 0.0
+        quiet = 1.0 if completion.tells_met else None
+        below = completion.quiet
+        return completion.of_this(
+            Measure(name, completion.form, below, lower_bound=least, noise_free=quiet)
+        )
+
+
+@dataclass(frozen=True)
+class Overhead(Completion, kind="overhead"):
+    """Completion minus another completion of the same realization, seconds.
+
+    Parameters
+    ----------
+    variant, T, cycle, rank
+        Which completion: see `Select`.
+    over : "noise-free", str or table
+        Minus what: the noise-free completion of the same T and cycle; a variant, with the same T
+        and cycle; or a table as `Select` has it.
+
+    Examples
+    --------
+    >>> Overhead("redundant", over="noiseless").to_dict()
+    {'kind': 'overhead', 'variant': 'redundant', 'over': 'noiseless'}
+    """
+
+    over: str | Select = NOISE_FREE
+
+    def __post_init__(self) -> None:
+        if self.over != NOISE_FREE:
+            same = "last" if self.T == "best" else self.T
+            over = read_side(self.over, "over", quiet=True)
+            if isinstance(self.over, str) and isinstance(over, Select):
+                over = replace(over, T=same)
+            object.__setattr__(self, "over", over)
+        self.check_best()
+
+    def sides(self) -> dict[str, Select]:
+        sides = super().sides()
+        if isinstance(self.over, Select):
+            sides["over"] = self.over.within(self.cycle, self.rank)
+        return sides
+
+    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+        completion, over = sides["completion"], sides.get("over")
+        if over:  # either of two completions may be the earlier one
+            return in_seconds(name, completion.form - over.form)
+        least = 0 if completion.noise_only_delays else None
+        met = 0 if completion.tells_met else None
+        form = completion.form - completion.quiet
+        return completion.of_this(in_seconds(name, form, least, met))
+
+
+@dataclass(frozen=True)
+class SinceArrival(Completion, kind="since_arrival"):
+    """Completion minus when a rank arrives at the same collective, seconds.
+
+    A rank arrives when its compute phase is done: late by what `Case.arrival` and `LateArrival`
+    say, by noise, and by what the cycles before took.
+
+    Parameters
+    ----------
+    variant, T, cycle, rank
+        Which completion: see `Select`.
+    arrival : "last" or "first"
+        Of which rank. From the last one: what the collective takes when all are there, which is
+        what an algorithm can be blamed for. From the first one: for how long it holds a rank.
+
+    Notes
+    -----
+    Faraj, Patarasuk and Yuan (2008), "A study of process arrival patterns for MPI collective
+    operations", compare algorithms by such times.
+
+    Examples
+    --------
+    >>> SinceArrival(arrival="first", cycle=1).to_dict()
+    {'kind': 'since_arrival', 'cycle': 1, 'arrival': 'first'}
+    """
+
+    arrival: Literal["last", "first"] = "last"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(self.arrival, "arrival", ("last", "first"))
+
+    def arrival_variants(self, variants: Iterable[str]) -> set[str]:
+        return variants_named([self.variant], variants)
+
+    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+        completion = sides["completion"]
+        if completion.arrivals is None:
+            raise ValueError("since_arrival needs a case with observe = 'arrival'")
+        column = completion.arrivals[self.arrival == "last"]
+        # The mean over ranks may be before the last one arrives.
+        least = 0 if self.rank == "last" or self.arrival == "first" else None
+        return in_seconds(name, completion.form - Form.of(column), least)
+
+
+@dataclass(frozen=True)
+class Gain(Observable, kind="gain"):
+    """``mean(over) / mean(of)``: above 1, `of` is faster than `over`.
+
+    Its mean is this ratio of means. Its median and other quantiles are those of the quotients of
+    single realizations, and can lie far from it where few realizations are slow.
+
+    Parameters
+    ----------
+    of, over : str or table
+        A variant, or a table of variant, T, cycle, rank as `Select` has it.
+    cycle, rank
+        Of both, where they do not say it themselves: see `Select`.
+
+    Examples
+    --------
+    >>> Gain(of={"T": "best"}, over={"T": 0}).to_dict()
+    {'kind': 'gain', 'of': {'T': 'best'}, 'over': {'T': 0}}
+    """
+
+    of: Any
+    over: Any
+    cycle: Cycle = "last"
+    rank: Rank = "last"
+
+    unit = ""
+    compares = True
+    picks: ClassVar[Mapping[str, str]] = {
+        "of": "smallest denominator",
+        "over": "smallest numerator",
+    }
+
+    def __post_init__(self) -> None:
+        Select(cycle=self.cycle, rank=self.rank)
+        for side in ("of", "over"):
+            object.__setattr__(self, side, read_side(getattr(self, side), side))
+        self.check_best()
+        if self.of == self.over:
+            raise ValueError("of and over must be different, else the gain is 1")
+
+    def sides(self) -> dict[str, Select]:
+        return {side: getattr(self, side).within(self.cycle, self.rank) for side in ("of", "over")}
+
+    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+        return Measure(name, sides["over"].form, sides["of"].form)
+
+
+@dataclass(frozen=True)
+class Recovery(Observable, kind="recovery"):
+    """``(conventional - redundant) / (conventional - noiseless)``, of means (Chen & Suda).
+
+    Where `theory.completion_bound` applies to the conventional case, no redundancy brings its mean
+    below that.
+
+    Parameters
+    ----------
+    conventional, redundant, noiseless : str or table
+        A variant, or a table of variant, T, cycle, rank as `Select` has it. `noiseless` may be
+        "noise-free": noise in no phase at all.
+    cycle, rank
+        Of all three, where they do not say it themselves: see `Select`.
+    """
+
+    conventional: Any = "conventional"
+    redundant: Any = "redundant"
+    noiseless: Any = "noiseless"
+    cycle: Cycle = "last"
+    rank: Rank = "last"
+
+    unit = ""
+    distribution = False
+    picks: ClassVar[Mapping[str, str]] = {"redundant": "smallest numerator"}
+
+    def __post_init__(self) -> None:
+        Select(cycle=self.cycle, rank=self.rank)
+        for side in ("conventional", "redundant", "noiseless"):
+            read = read_side(getattr(self, side), side, quiet=side == "noiseless")
+            object.__setattr__(self, side, read)
+        self.check_best()
+
+    def sides(self) -> dict[str, Select]:
+        given = {side: getattr(self, side) for side in ("conventional", "redundant", "noiseless")}
+        return {
+            side: select.within(self.cycle, self.rank)
+            for side, select in given.items()
+            if select != NOISE_FREE
+        }
+
+    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+        conventional, redundant = sides["conventional"].form, sides["redundant"].form
+        if "noiseless" in sides:
+            quiet = sides["noiseless"].form
+        else:
+            quiet = Form((), sides["conventional"].quiet)
+        # Both differences negative, so that the best redundant one has the smallest numerator.
+        above, below = redundant - conventional, quiet - conventional
+        return Measure(name, above, below, distribution=False)
+
+
+@dataclass(frozen=True)
+class OptimalT(Observable, kind="optimal_T"):
+    """The smallest T >= 1 whose mean completion can not be told from the smallest.
+
+    Its interval is the set of all T that can not be told from the best.
+
+    Parameters
+    ----------
+    variant, cycle, rank
+        Of which completion: see `Select`.
+    """
+
+    variant: str = ""
+    cycle: Cycle = "last"
+    rank: Rank = "last"
+
+    unit = ""
+    distribution = False
+    picks: ClassVar[Mapping[str, str]] = {"completion": "set"}
+
+    def __post_init__(self) -> None:
+        self.sides()
+
+    def sides(self) -> dict[str, Select]:
+        return {"completion": Select(self.variant, "best", self.cycle, self.rank)}
+
+    def check_target(self, name: str) -> None:
+        raise ValueError(
+            f"{name} ({self.kind}) can have no target: a set of whole numbers has no width; give "
+            "one to a completion or a gain"
+        )
+
+    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+        return in_seconds(name, sides["completion"].form)

@@ -1,6 +1,6 @@
 """Base class `Observable`: which completion times it reads, of which variants, and its measure.
 
-A kind is one file that says which completions it reads and which measure they make.
+A kind is a class that says which completions it reads and which measure they make.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-_HELPERS = {"series", "style"}
+_HELPERS = {"style"}
 
 __all__ = sorted({module.name for module in iter_modules(__path__)} - _HELPERS)
 

@@ -1,24 +1,144 @@
-"""Figure `curves`: any study along a numeric axis, means with intervals, medians, spread.
+"""Figures of lines: `curves`, `family` and `each_cycle` of a study; lines with their intervals.
 
-The module `series` draws each of them.
+`curves` has means with intervals, medians and spread along a numeric axis, `family` a line for each
+value of the other axes, `each_cycle` one along the cycles. Which quantiles a band has:
+`results.results`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from ..fields import grouped
-from ..results import Panel, Results, figure_axes, figures
-from ..results.figure_axes import axis_title, evenly
-from ..results.main_numbers import MainNumbers
-from . import series, style
-from .style import wrapped
+from ..fields import FloatsLike, grouped
+from ..results import Panel, Results, figures
+from ..results.figures import axis_title, evenly, kind_of, names_by_cycle, observables, shown_names
+from ..results.results import MainNumbers
+from ..stats import Estimate
+from . import style
+from .style import GREY, INK, Look, error_bar_lengths, mark_no_interval, wrapped
+
+MEDIAN: dict[str, Any] = {"linewidth": 1.3, "linestyle": (0, (1, 1.2))}
+_PALE = 0.4
+_ALONE = 8.0  # points, the bar of a single position
+_OVER = 4.5  # a median stands over the line of means, which may run along it
+CAPS: dict[str, Any] = {"capsize": 3.2, "capthick": 1.0}  # wider than a marker that hides them
+_MIDDLE: dict[str, Any] = {"linestyle": "none", "marker": "_"}
+
+
+def draw_series(
+    axes: Axes,
+    x: FloatsLike,
+    facts: Sequence[MainNumbers | None],
+    look: Look,
+    bar: float | None = None,
+) -> None:
+    """Draw the 5-95 % band, median, and mean with 95 % interval.
+
+    Parameters
+    ----------
+    x : float array
+        Positions.
+    facts : Sequence[MainNumbers | None]
+        What is known at each position; None leaves a gap.
+    bar : float, optional
+        Points; the 5-95 % range is a pale bar as wide at each position, not a band.
+    """
+    x = np.asarray(x, dtype=float)
+    bar = _ALONE if bar is None and len(x) == 1 else bar  # a band needs two positions
+    bands = np.array(
+        [f.quantiles if f is not None and f.quantiles else (np.nan,) * 3 for f in facts]
+    )
+    if np.isfinite(bands).any():
+        low, middle, high = bands.T
+        if bar is None:
+            axes.fill_between(
+                x, low, high, facecolor=look.color, alpha=0.22, hatch=look.hatch,
+                edgecolor=look.color, linewidth=0, zorder=1,
+            )  # fmt: skip
+            axes.plot(x, middle, color=look.dark, **MEDIAN, zorder=_OVER)
+        else:
+            axes.vlines(x, low, high, color=look.color, alpha=_PALE, linewidth=bar, zorder=2)
+            axes.plot(
+                x, middle, color=look.dark, **_MIDDLE, markersize=3.5 + 1.5 * bar, zorder=_OVER
+            )
+    draw_means(
+        axes, x, [f.mean if f is not None else None for f in facts], **look.marked, linewidth=1.7,
+        markersize=4, elinewidth=1.7, zorder=4, **CAPS,
+    )  # fmt: skip
+
+
+def draw_means(axes: Axes, x: FloatsLike, means: Sequence[Estimate | None], **options: Any) -> None:
+    """Draw values joined by a line, with error bars; a ring around one that has no ends.
+
+    An arrow stands for the end that is not known where the other one is.
+    """
+    values = [np.nan if e is None else float(e.value) for e in means]
+    axes.errorbar(x, values, yerr=error_bar_lengths(means), **options)
+    for at, estimate in zip(x, means, strict=True):
+        if estimate is None or not estimate.too_small:
+            continue
+        if is_open(estimate):  # one end is known
+            up = np.isfinite(estimate.low)
+            axes.annotate("", (at, estimate.value), xytext=(0, 13 if up else -13),
+                          textcoords="offset points", annotation_clip=True,
+                          arrowprops={"arrowstyle": "<-", "color": options.get("color"),
+                                      "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0})  # fmt: skip
+        elif np.isfinite(estimate.value):
+            mark_no_interval(axes, at, float(estimate.value), color=options.get("color"))
+
+
+def is_open(estimate: Estimate) -> bool:
+    """Return whether one end of the interval is known, and the other is not."""
+    return bool(np.isfinite(estimate.low) != np.isfinite(estimate.high))
+
+
+def of_interval(facts: Sequence[MainNumbers], *, named: bool = True) -> str:
+    """Say what lines of these show: `mean, 95 % interval`, `mean or p99, 95 % interval`.
+
+    `named`: the line has a name, which says the statistic of a target.
+    """
+    statistics = dict.fromkeys(f.statistic for f in facts if not (named and f.is_target))
+    levels = dict.fromkeys(f"{100 * f.mean.confidence:.6g}" for f in facts)
+    arrow = " (arrow: too few for an end)" if any(is_open(f.mean) for f in facts) else ""
+    interval = " or ".join(levels) + " % interval" + arrow
+    return ", ".join(filter(None, [" or ".join(statistics), interval]))
+
+
+def band_handles(looks: dict[str, Look]) -> list[Any]:
+    """The bands of these series, and the median inside."""
+    handles: list[Any] = [
+        Patch(facecolor=(*mpl.colors.to_rgb(look.color), 0.22), hatch=look.hatch,
+              edgecolor=look.color, linewidth=0, label=f"{name}: 5–95 % of realizations")
+        for name, look in looks.items()
+    ]  # fmt: skip
+    return handles + [Line2D([], [], color=GREY, label="median", **MEDIAN)] * bool(looks)
+
+
+def range_handles(interval: str) -> list[Any]:
+    """The legend of the bars where they are not bands, for all series alike."""
+    return [
+        Line2D([], [], color=GREY, marker="o", markersize=4, linewidth=1.7, label=interval),
+        Patch(facecolor=GREY, alpha=_PALE, linewidth=0,
+              label="pale bar: 5–95 % of realizations"),
+        Line2D([], [], color=INK, **_MIDDLE, markersize=6, label="median"),
+    ]  # fmt: skip
+
+
+def line_handle(look: Look, label: str) -> Any:
+    """A series; also one of whole numbers, whose bars are sets."""
+    return Line2D([], [], **look.marked, linewidth=1.7, markersize=4, label=label)
+
 
 MOST_LINES = 6
 _FEW_PANELS = 4
@@ -29,7 +149,7 @@ class CurvePanel:
     """One panel: lines by name, each with what is known at every position (None: nothing)."""
 
     title: str
-    x: figure_axes.AxisScale
+    x: figures.AxisScale
     lines: dict[str, list[MainNumbers | None]]
 
 
@@ -62,7 +182,7 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
     settings = results.settings(most_columns, (by,))
     shown = [(title, column) for title, column in columns if column[0].is_in(settings)]
     notes = [f"{len(shown)} of {len(columns)} settings"] if len(columns) > len(shown) else []
-    notes += filter(None, [figure_axes.axis_values_left_out(results.study, settings)])
+    notes += filter(None, [figures.axis_values_left_out(results.study, settings)])
     rows = []
     for group in groups.values():
         picked = _picked(results, group)
@@ -93,7 +213,7 @@ def _labels(results: Results, names: list[str], *, of_variants: bool) -> dict[st
 
 
 def _other_axes(results: Results) -> dict[str, list[object]]:
-    values = figure_axes.axis_values(results.study)
+    values = figures.axis_values(results.study)
     return {a: v for a, v in values.items() if a != results.axis and len(v) > 1}
 
 
@@ -118,9 +238,9 @@ def _cell(
     for panel in panels:
         for name, label in labels.items():
             if by:
-                label = figure_axes.label_of(results.study, by, panel.labels[by])
+                label = figures.label_of(results.study, by, panel.labels[by])
             lines[label] = [cell.facts.get(name) for cell in panel.cells]
-    return CurvePanel(title, figure_axes.scale_of(results.study, axis, values), lines)
+    return CurvePanel(title, figures.scale_of(results.study, axis, values), lines)
 
 
 def _unit(row: list[CurvePanel]) -> str:
@@ -170,19 +290,17 @@ def _handles(shown: Curves, looks: dict[str, style.Look], crowded: bool) -> list
     sets = {name for name, f in known if f.is_set}
     means = {name for name, f in known if not f.is_set}
     banded = {name for name, f in known if f.quantiles}
-    ranges = {name: series.of_interval([f for n, f in known if n == name]) for name in looks}
+    ranges = {name: of_interval([f for n, f in known if n == name]) for name in looks}
     picked = [{n: look for n, look in looks.items() if n in of} for of in (means, banded, sets)]
     if crowded:
-        handles = [series.line_handle(look, name) for name, look in picked[0].items()]
+        handles = [line_handle(look, name) for name, look in picked[0].items()]
         drawn = [f for n, f in known if n in picked[0]]
-        handles += series.range_handles(series.of_interval(drawn, named=False))
+        handles += range_handles(of_interval(drawn, named=False))
     else:
-        handles = [
-            series.line_handle(look, f"{name}: {ranges[name]}") for name, look in picked[0].items()
-        ]
-        handles += series.band_handles(picked[1])
+        handles = [line_handle(look, f"{name}: {ranges[name]}") for name, look in picked[0].items()]
+        handles += band_handles(picked[1])
     for name, look in picked[2].items():
-        handles.append(series.line_handle(look, f"{name}: smallest T not told from the best; bar: "
+        handles.append(line_handle(look, f"{name}: smallest T not told from the best; bar: "
                                                "to the largest"))  # fmt: skip
     return handles
 
@@ -205,7 +323,7 @@ def _panel(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], crowded: 
             x = x + looks[name].shift * step
         if is_set:
             axes.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-        series.draw_series(axes, x, facts, looks[name], bar=bar)
+        draw_series(axes, x, facts, looks[name], bar=bar)
 
 
 def _scale(row: list[Axes], cells: list[CurvePanel], unit: str) -> None:
@@ -215,3 +333,172 @@ def _scale(row: list[Axes], cells: list[CurvePanel], unit: str) -> None:
         return
     values = [v for f in facts for v in (float(f.mean.value), *(f.quantiles or ()))]
     style.scale_axes(row, values, unit)
+
+
+_MARKERS = "os^vDXP*<>"
+_DARK, _LIGHT = 0.0, 0.85  # of the colour map: its end is too light for a line
+
+
+def draw_family(results: Results, observable: str | None = None) -> Figure:
+    """A panel for each observable; those of one unit in a row, and on one scale."""
+    names = shown_names(results.study, observable) if observable else results.columns
+    rows = _by_unit(results, names)
+    columns = max(len(row) for _, row in rows)
+    height = 2.6 if len(rows) == 1 else 1.9
+    figure, axes = style.new_figure([height] * len(rows), columns)
+    panels = results.panels()
+    colors = colormaps["plasma"](np.linspace(_DARK, _LIGHT, max(len(panels), 2)))
+    looks = [(color, _MARKERS[i % len(_MARKERS)]) for i, color in enumerate(colors)]
+    for i, (unit, row) in enumerate(rows):
+        for j, name in enumerate(row):
+            for one, look in zip(panels, looks, strict=False):
+                _line(axes[i, j], results, one, name, look)
+            style.panel_title(axes[i, j], name.replace("_", " "))
+            style.place_axis(axes[i, j], results.along, axis_title(results.study, results.axis))
+            axes[i, j].tick_params(labelbottom=True)
+        style.hide(axes[i, len(row) :])
+        values = [float(f.mean.value) for name in row for f in _numbers_of(results, name)]
+        style.scale_axes(list(axes[i, : len(row)]), values, unit)
+        axes[i, 0].set_ylabel(wrapped(_axis_label(results, row), 1.5 * height, 9))
+    note = "bars: 95 % intervals"
+    if any(is_open(f.mean) for cell in results.cells for f in cell.facts.values()):
+        note += "; arrows: too few realizations for an end"
+    shown = [f for _, row in rows for name in row for f in _numbers_of(results, name)]
+    handles = _family_handles(panels, looks, any(f.quantiles for f in shown))
+    style.finish(figure, results.title, [results.counted, results.state, note], handles)
+    return figure
+
+
+def _by_unit(results: Results, names: list[str]) -> list[tuple[str, list[str]]]:
+    """The units and the names of what has them; what has no unit is with its kind alone."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name in names:
+        known = _numbers_of(results, name)
+        unit = known[0].unit if known else ""
+        key = unit, "" if unit else kind_of(results.study, name)
+        shown = groups.setdefault(key, [])
+        shown.append(name)
+    return [
+        (unit, group[at : at + style.MOST_COLUMNS])
+        for (unit, _), group in groups.items()
+        for at in range(0, len(group), style.MOST_COLUMNS)
+    ]
+
+
+def _numbers_of(results: Results, name: str) -> list[MainNumbers]:
+    """The main numbers of an observable, in all cells that have it."""
+    return [cell.facts[name] for cell in results.cells if name in cell.facts]
+
+
+def _axis_label(results: Results, row: list[str]) -> str:
+    """The label of a row's axis."""
+    known = [f for name in row for f in _numbers_of(results, name)]
+    if known and known[0].is_set:
+        return "smallest T not told from the best"
+    plain = all(kind_of(results.study, name) == "completion" for name in row)
+    what = "mean completion" if plain else "mean"
+    targets = {f.is_target for f in known}
+    if targets == {True}:
+        return row[0].replace("_", " ") if len(row) == 1 else "the targets named"
+    return f"{what}, or the target named" if True in targets else what
+
+
+def _family_handles(panels: list[Panel], looks: list[Any], banded: bool) -> list[Any]:
+    """The legend of lines by their settings; a single line needs no name beside its panel's."""
+    named = [(one.label, look) for one, look in zip(panels, looks, strict=False) if one.label]
+    handles: list[Any] = [
+        Line2D([], [], color=color, marker=marker, markersize=4, linewidth=1.6, label=label)
+        for label, (color, marker) in named
+    ]
+    if banded:
+        label = "5–95 % of realizations"
+        handles.append(Patch(color=style.GREY, alpha=0.3, linewidth=0, label=label))
+    return handles
+
+
+def _line(axes: Axes, results: Results, panel: Panel, name: str, look: Any) -> None:
+    color, marker = look
+    cells = panel.known(name)
+    if not cells:
+        return
+    position = dict(zip(results.along.values, results.along.positions, strict=True))
+    x = [position[cell.coordinates[results.axis]] for cell in cells]
+    facts = [cell.facts[name] for cell in cells]
+    draw_means(axes, x, [f.mean for f in facts], color=color, marker=marker, markersize=3.5,
+                      linewidth=1.4, capsize=1.5)  # fmt: skip
+    if all(f.quantiles for f in facts):
+        low, _, high = np.array([f.quantiles for f in facts]).T
+        axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
+
+
+_MOST_PANELS = 6
+_MOST_BANDED_CELLS = 3  # of more cells, bands over each other are one area
+_MOST_MARKED = 100  # cycles; markers and intervals of more would be one bar
+
+
+def draw_each_cycle(results: Results, observable: str | None = None) -> Figure:
+    """A panel for each such observable (and T), below each other; a line for each of some cells."""
+    by_cycle = names_by_cycle(observables(results.study), observable)
+    names = list(by_cycle)[:_MOST_PANELS]
+    known = [cell for cell in results.cells if cell.facts]
+    cells = evenly(known, len(style.SERIES))
+    labels = [cell.name or results.study.name for cell in cells]
+    looks = dict(zip(labels, style.SERIES, strict=False))
+    crowded = max(len(by_cycle[name]) for name in names) > _MOST_MARKED
+    banded = len(cells) <= _MOST_BANDED_CELLS and not crowded
+    cut = False
+    figure, axes = style.new_figure([2.2] * len(names), 1)
+    for panel, name in zip(axes[:, 0], names, strict=True):
+        cycles = list(by_cycle[name])
+        lines = [[cell.facts.get(one) for one in by_cycle[name].values()] for cell in cells]
+        for facts, look in zip(lines, looks.values(), strict=True):
+            if crowded:
+                panel.plot(cycles, _means(facts), **look.stroke, linewidth=1.0)
+            elif banded:
+                draw_series(panel, cycles, facts, look)
+            else:
+                means = [fact.mean if fact else None for fact in facts]
+                draw_means(panel, cycles, means, **look.marked, linewidth=1.2, markersize=4)
+        last = [fact for facts in lines for fact in facts if fact is not None][-1:]
+        # Completions grow along the cycles, which asks for no logarithm; cells may differ by much.
+        ends = [means[np.isfinite(means)][-1:] for means in map(_means, lines)]
+        style.scale_axes([panel], np.concatenate(ends), last[0].unit if last else "")
+        cut |= kind_of(results.study, name) == "cycle_time" and _cut(panel, lines, banded)
+        panel.set_ylabel(kind_of(results.study, name).replace("_", " "))
+        style.panel_title(panel, name.replace("_", " "))
+    axes[-1, 0].set_xlabel("cycle")
+    axes[-1, 0].xaxis.get_major_locator().set_params(integer=True)
+    what = "mean" if crowded else "mean, 95 % interval"
+    handles = [line_handle(look, f"{name}: {what}") for name, look in looks.items()]
+    handles += band_handles(looks) if banded else []
+    subtitle = [
+        results.counted,
+        results.state,
+        style.count_left_out(len(cells), len(known), "cells, evenly chosen"),
+        style.count_left_out(len(names), len(by_cycle), "observables"),
+        "beyond an axis: the first or the last cycle" if cut else "",
+    ]
+    style.finish(figure, results.title, subtitle, handles)
+    return figure
+
+
+def _means(facts: Sequence[MainNumbers | None]) -> np.ndarray:
+    """The means, NaN where there is none."""
+    return np.array([np.nan if fact is None else float(fact.mean.value) for fact in facts])
+
+
+def _cut(panel: Axes, lines: Sequence[Sequence[MainNumbers | None]], banded: bool) -> bool:
+    """Give the axis to the cycles between the first and the last, if those lie far from them."""
+    there = [[fact for fact in facts if fact is not None] for facts in lines]  # ends of its own
+    inner = [fact for facts in there for fact in facts[1:-1]]
+    if not inner:
+        return False
+    shown = [[float(fact.mean.value), *(fact.quantiles or ())] for fact in inner]
+    values = np.concatenate(shown if banded else [one[:1] for one in shown])
+    low, high = float(values.min()), float(values.max())
+    beyond = max(high - low, 0.05 * abs(high))
+    outer = np.concatenate([_means([*facts[:1], *facts[-1:]]) for facts in there])
+    if not ((outer < low - beyond) | (outer > high + beyond)).any():
+        return False
+    panel.set_ylim(low - 0.1 * beyond, high + 0.1 * beyond)
+    return True

@@ -18,8 +18,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentF
 
 from ..observables import Observed
 from ..observables.summary import histogram_scale
-from ..results import CellResults, Panel, Results, figure_axes, figures
-from ..results.figure_axes import evenly
+from ..results import CellResults, Panel, Results, figures
+from ..results.figures import evenly
 from . import style
 
 Floats = npt.NDArray[np.float64]
@@ -96,7 +96,7 @@ def draw_panels(
     left = [
         style.observables_left_out(names, known),
         style.count_left_out(len(panels), len(everything), "settings"),
-        figure_axes.axis_values_left_out(results.study, settings),
+        figures.axis_values_left_out(results.study, settings),
         style.count_left_out(shown, len(results.cells), "cells"),
     ]
     style.finish(figure, results.title, [subtitle, results.state, *left], _handles(results, looks))
@@ -128,7 +128,7 @@ def _handles(results: Results, looks: dict[Any, dict[str, Any]]) -> list[Any]:
     """The legend of the lines, empty where there is one line only."""
     if not results.axis:
         return []
-    title = figure_axes.axis_title(results.study, results.axis)
+    title = figures.axis_title(results.study, results.axis)
     return [
         Line2D([], [], **look, label=f"{title} = {results.along.plain(value)}")
         for value, look in looks.items()

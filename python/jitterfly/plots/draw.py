@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 DRAWN_IN = {
     "maps": "maps",
     "curves": "curves",
-    "family": "family",
-    "each_cycle": "each_cycle",
+    "family": "curves",
+    "each_cycle": "curves",
     "distribution": "distribution",
     "histogram": "distribution",
     "tail": "distribution",

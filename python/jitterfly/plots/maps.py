@@ -19,8 +19,8 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from ..results import Results
-from ..results.figure_axes import axis_title, evenly, number_axes
-from ..results.figures import WIDE, Grid, grids, shown_names
+from ..results.figures import axis_title, evenly, number_axes, shown_names
+from ..results.results import WIDE, Grid, grids
 from ..results.text_table import short
 from ..studies import Study
 from . import style

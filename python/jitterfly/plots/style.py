@@ -23,7 +23,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullLocator
 
 from ..fields import shorten
-from ..results.figure_axes import AxisScale
+from ..results.figures import AxisScale
 from ..stats import Estimate
 from ..units import show_seconds
 

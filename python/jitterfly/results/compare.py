@@ -31,7 +31,7 @@ from ..rare_noise import SourceHits, hidden, ratio_with_lacks
 from ..store import Store
 from ..studies import Cell, shown_labels
 from ..units import show_seconds
-from .main_numbers import half_of
+from .results import half_of
 from .text_table import aligned_table, telling
 
 Compared = Store | str | Path | tuple[Store | str | Path, str]

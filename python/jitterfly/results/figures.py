@@ -1,4 +1,4 @@
-"""Kinds of figures: what each needs of a study; grids of maps.
+"""Axes of figures and tables (ticks, scale, labels), and kinds of figures: what each needs.
 
 A kind is a name in `studies.validation.FIGURES`, and in `plots.draw` the module that draws it.
 Other packages add a `FigureKind` (`extensions`).
@@ -6,22 +6,205 @@ Other packages add a `FigureKind` (`extensions`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-import numpy.typing as npt
+from functools import lru_cache
+from typing import Any, TypeVar
 
 from .. import extensions
-from ..fields import check_choice
+from ..fields import check_choice, is_real_number
 from ..observables import OF_A_CYCLE, Observable, Target
-from ..studies import Study
+from ..studies import Study, axis_unit, value_text
 from ..studies.validation import FIGURES, check_figure_name
-from ..units import parse_seconds, show_seconds
-from . import figure_axes
-from .figure_axes import axis_values, scale_of
-from .main_numbers import MainNumbers
-from .results import Results
+
+
+def numeric(values: Sequence[Any]) -> bool:
+    """Return whether an axis has numbers as its values, all different."""
+    return all(is_real_number(value) for value in values) and len(set(values)) == len(values)
+
+
+@lru_cache(maxsize=8)
+def axis_values(study: Study) -> dict[str, list[Any]]:
+    """The values of each axis, in the study's order; not to be changed."""
+    values: dict[str, dict[Any, None]] = {axis.name: {} for axis in study.axes}
+    for cell in study.cells():
+        for name, value in cell.coordinates.items():
+            values[name][value] = None
+    return {name: list(found) for name, found in values.items()}
+
+
+def number_axes(study: Study) -> list[str]:
+    """Axes of at least two numbers: the ranks first, then the longest."""
+    found = {
+        name: values
+        for name, values in axis_values(study).items()
+        if len(values) > 1 and numeric(values)
+    }
+    return sorted(found, key=lambda name: (name != "ranks", -len(found[name])))
+
+
+def main_axis(study: Study) -> str:
+    """The axis that curves run along; without numbers, the longest; "" without axes."""
+    numbers = number_axes(study)
+    if numbers:
+        return numbers[0]
+    values = axis_values(study)
+    if "ranks" in values:
+        return "ranks"
+    return max(values, key=lambda name: len(values[name]), default="")
+
+
+def ascending(cells: Sequence[Any], axis: str) -> list[Any]:
+    """Cells in the order of their numbers on an axis; of texts, in the study's order."""
+    if axis and numeric([cell.coordinates[axis] for cell in cells]):
+        return sorted(cells, key=lambda cell: cell.coordinates[axis])
+    return list(cells)
+
+
+def axis_title(study: Study, name: str) -> str:
+    """Return what an axis is called in a picture: `T_comm / D`, `duration`."""
+    for axis in study.axes:
+        if axis.name == name and axis.rule:
+            return str(axis.rule)
+    return name
+
+
+def label_of(study: Study, name: str, label: str) -> str:
+    """A value of an axis for a title: a named point by its name, a number with the axis's."""
+    unit = axis_unit(study, name)
+    if not unit and not _is_numeric(study, name):
+        return label
+    shown = value_text(_values_by_text(study, name).get(label, label), unit) if unit else label
+    return f"{axis_title(study, name)} = {shown}"
+
+
+@lru_cache(maxsize=64)
+def _values_by_text(study: Study, name: str) -> dict[str, Any]:
+    return {str(value): value for value in axis_values(study)[name]}
+
+
+@lru_cache(maxsize=64)
+def _is_numeric(study: Study, name: str) -> bool:
+    return numeric(axis_values(study)[name])
+
+
+class AxisScale:
+    """The scale on which the values of an axis are drawn: powers of two, decades, numbers, texts.
+
+    `unit` is that of the values: "s", "s/B", "B" or "". `exponents`: powers of two are told as
+    2^10, where all are such and have no unit.
+    """
+
+    def __init__(self, values: Sequence[Any], unit: str = "", exponents: bool = True):
+        self.values = list(values)
+        self.unit = unit
+        positive = numeric(self.values) and min(self.values) > 0
+        powers = positive and all(isinstance(v, int) and v & (v - 1) == 0 for v in self.values)
+        if not numeric(self.values):
+            self.scale = "text"
+        elif powers:
+            self.scale = "log2"
+        elif positive and max(self.values) / min(self.values) >= 20:
+            self.scale = "log10"
+        else:
+            self.scale = "linear"
+        self.exponents = exponents and self.scale == "log2" and not unit
+
+    @property
+    def positions(self) -> list[float]:
+        """The position of each value."""
+        return [self.position(value) for value in self.values]
+
+    def position(self, value: Any) -> float:
+        """Return where a value is."""
+        if self.scale == "text":
+            return float(self.values.index(value))
+        if self.scale == "log2":
+            return math.log2(value)
+        return math.log10(value) if self.scale == "log10" else float(value)
+
+    def text(self, value: Any) -> str:
+        """A value at its tick."""
+        if self.exponents:
+            return f"$2^{{{round(math.log2(value))}}}$"
+        if self.scale == "text" and not self.unit:
+            return str(value)
+        return value_text(value, self.unit)
+
+    def plain(self, value: Any) -> str:
+        """A value in a table or a sentence: `text` without signs of a formula."""
+        text = self.text(value)
+        return without_formula(text) if self.exponents else text
+
+    @property
+    def ticks(self) -> tuple[list[float], list[str]]:
+        """Positions and texts of at most about nine ticks."""
+        shown = self.values if self.scale == "text" else self.values[:: -(-len(self.values) // 9)]
+        return [self.position(value) for value in shown], [self.text(value) for value in shown]
+
+
+def scale_of(study: Study, name: str, values: Sequence[Any]) -> AxisScale:
+    """Choose where values of an axis are drawn; points named by numbers keep their names."""
+    named = any(axis.name == name and not (axis.path or axis.rule) for axis in study.axes)
+    return AxisScale(values, axis_unit(study, name), exponents=not named)
+
+
+def without_formula(text: str) -> str:
+    """A text at a tick, such as $2^{10}$, without the signs that make it a formula."""
+    return text.strip("$").replace("{", "").replace("}", "")
+
+
+_T = TypeVar("_T")
+
+
+def evenly(items: Sequence[_T], most: int) -> list[_T]:
+    """Choose at most so many items, the first and the last among them."""
+    if len(items) <= most:
+        return list(items)
+    if most == 1:
+        return [items[0]]
+    return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
+
+
+def thinned(labels: Mapping[str, Sequence[str]], most: int) -> dict[str, list[str]]:
+    """Values of each axis, evenly, so that their product has at most so many settings.
+
+    Then each that is shown has others that differ from it in one axis alone.
+
+    Examples
+    --------
+    >>> thinned({"T": ["0", "1", "2", "3"], "D": ["a", "b", "c", "d", "e"]}, 6)
+    {'T': ['0', '3'], 'D': ['a', 'c', 'e']}
+    """
+    counts = {axis: len(values) for axis, values in labels.items()}
+    while math.prod(counts.values()) > most:
+        counts[max(counts, key=lambda axis: counts[axis])] -= 1
+    return {axis: evenly(values, counts[axis]) for axis, values in labels.items()}
+
+
+_MOST_NAMED = 4  # values of an axis that are left out
+
+
+def axis_values_left_out(study: Study, shown: Mapping[str, Sequence[str]]) -> str:
+    """Say for a subtitle what is not shown of axes: `left out: T = 1, 2; D = 5 µs`; or ""."""
+    parts = []
+    for axis in study.axes:
+        if axis.name not in shown or len(shown[axis.name]) == len(axis.values):
+            continue
+        values = {cell.labels[axis.name]: cell.coordinates[axis.name] for cell in study.cells()}
+        unit = axis_unit(study, axis.name)
+        gone = [
+            value_text(value, unit) if unit else label
+            for label, value in values.items()
+            if label not in shown[axis.name]
+        ]
+        if gone:
+            more = ", ..." if len(gone) > _MOST_NAMED else ""
+            named = ", ".join(gone[:_MOST_NAMED])
+            parts.append(f"{axis_title(study, axis.name)} = {named}{more}")
+    return f"left out: {'; '.join(parts)}" if parts else ""
+
 
 #: Those that show one observable as well as several.
 OF_ONE = ("maps", "curves", "family", "each_cycle", "distribution", "histogram", "tail")
@@ -51,7 +234,7 @@ def figure_kind(study: Study) -> str:
     """The figure that a study asks for; without one, maps over two axes of numbers, or curves."""
     if study.figure:
         return str(study.figure)
-    return "maps" if len(figure_axes.number_axes(study)) == 2 else "curves"
+    return "maps" if len(number_axes(study)) == 2 else "curves"
 
 
 def check_figure(study: Study, kind: str | None = None, observable: str | None = None) -> None:
@@ -164,7 +347,7 @@ def named(study: Study, kind: str) -> list[str]:
 
 def _check_needs(study: Study, figure: str, observable: str | None) -> None:
     """Raise ValueError if the study has not the axes or observables of a figure."""
-    numbers = figure_axes.number_axes(study)
+    numbers = number_axes(study)
     if figure == "maps" and len(numbers) < 2:
         raise ValueError(
             "figure 'maps' needs two axes of at least two numbers each, "
@@ -176,91 +359,3 @@ def _check_needs(study: Study, figure: str, observable: str | None) -> None:
         raise ValueError(
             "figure 'each_cycle' needs an observable with cycle = \"each\", and several cycles"
         )
-
-
-WIDE = 0.1  # an interval that reaches farther than this share of its mean is called uncertain
-
-
-@dataclass
-class GridMap:
-    """Means of one observable over two axes, shape (y, x); NaN where there is nothing.
-
-    `unsure` says where a mean is known to less than ± 10 %, and where a gain's interval holds 1
-    (no winner); `unmet` where a target was missed.
-    `half_widths` is the longer side of the interval.
-    `kind` is "slowdown", "gain", "T" or "other": what colours and marks there are.
-    """
-
-    title: str
-    kind: str
-    values: npt.NDArray[np.float64]
-    half_widths: npt.NDArray[np.float64]
-    unsure: npt.NDArray[np.bool_]
-    unmet: npt.NDArray[np.bool_]
-    unit: str = ""
-
-    @classmethod
-    def empty(cls, study: Study, name: str, shape: tuple[int, int]) -> GridMap:
-        """The map of an observable before anything is known."""
-        kinds = {"slowdown": "slowdown", "gain": "gain", "cycle_gain": "gain", "optimal_T": "T"}
-        kind = kinds.get(kind_of(study, name), "other")
-        title = name.replace("_", " ") + ": the smallest not told from the best" * (kind == "T")
-        numbers, marks = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
-        return cls(title, kind, numbers, numbers.copy(), marks, marks.copy())
-
-    def put(self, at: tuple[int, int], facts: MainNumbers, unmet: bool) -> None:
-        """Enter what is known in a cell."""
-        self.values[at] = float(facts.mean.value)
-        self.half_widths[at] = facts.half
-        self.unsure[at] = _unsure(facts, self.kind)
-        self.unmet[at] = unmet
-        self.unit = facts.unit
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The maps of observables by their names, and the texts at the ticks of both axes."""
-
-    label: str
-    x_texts: list[str]
-    y_texts: list[str]
-    maps: dict[str, GridMap]
-
-
-def grids(results: Results, x: str, y: str, names: list[str]) -> list[Grid]:
-    """A grid for each combination on the axes other than `x` and `y`."""
-    study, values = results.study, axis_values(results.study)
-    scales = [scale_of(study, axis, sorted(values[axis])) for axis in (x, y)]
-    x_texts, y_texts = ([scale.text(value) for value in scale.values] for scale in scales)
-    columns, rows = ({value: i for i, value in enumerate(scale.values)} for scale in scales)
-    made = []
-    for label, cells in results.groups((x, y)).items():
-        maps = {name: GridMap.empty(study, name, (len(rows), len(columns))) for name in names}
-        for cell in cells:
-            at = rows[cell.coordinates[y]], columns[cell.coordinates[x]]
-            for name, one in maps.items():
-                if name in cell.facts:
-                    one.put(at, cell.facts[name], name in cell.unmet)
-        made.append(Grid(label, x_texts, y_texts, maps))
-    for name in names:
-        _rescale([grid.maps[name] for grid in made])
-    return made
-
-
-def _rescale(maps: list[GridMap]) -> None:
-    """Times in the unit of the longest (of either sign), the same in all maps of an observable."""
-    longest = max(np.nanmax(np.abs(one.values), initial=0.0) for one in maps)
-    if longest <= 0 or all(one.unit != "s" for one in maps):
-        return
-    unit = show_seconds(longest).split()[1]
-    for one in maps:
-        one.values /= parse_seconds(f"1{unit}")
-        one.half_widths /= parse_seconds(f"1{unit}")
-        one.title += f", {unit}"
-
-
-def _unsure(facts: MainNumbers, kind: str) -> bool:
-    if kind == "T":  # more exchanges than needed do no harm: there is no largest that is best
-        return False
-    is_one = bool(facts.mean.low <= 1 <= facts.mean.high)
-    return facts.relative > WIDE or (kind == "gain" and is_one)

@@ -1,4 +1,4 @@
-"""`Results`: estimates of a study, in panels along an axis.
+"""`Results`: estimates of a study, in panels along an axis, or in grids of maps over two.
 
 `Result`, the samples of one case with its `to_xarray`, is in `simulate`; a study's `to_xarray` is
 in `store.dataset`.
@@ -6,11 +6,13 @@ in `store.dataset`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import stats
 from ..case import AnyCase, Case
@@ -26,13 +28,100 @@ from ..observables import (
     undersampled_in_words,
     undersampled_noise,
 )
+from ..stats import Estimate
 from ..store import Store
 from ..store.numbers import Numbers
 from ..store.run_directory import MANY
 from ..studies import Cell, Study, shown_labels
 from ..studies.grid import cell_name
-from . import figure_axes
-from .main_numbers import MainNumbers, facts_of, facts_of_target, half_of
+from ..units import parse_seconds, show_seconds
+from . import figures
+
+
+def half_of(estimate: Estimate) -> float:
+    """The longer side of an interval."""
+    value, low, high = map(float, estimate)
+    return max(high - value, value - low)
+
+
+@dataclass(frozen=True)
+class MainNumbers:
+    """Mean with interval; median and 5-95 % range.
+
+    `quantiles` is None for what single realizations do not have (a recovery, the best T). `T` is
+    the one that was chosen by the data; with `is_set` the observable is the best T itself.
+
+    `unseen` is what the mean may lack, in words: noise that too few realizations met.
+
+    Of another statistic that is a target, `mean` is that statistic, and its interval has the
+    target's confidence.
+    """
+
+    name: str
+    unit: str
+    realizations: int
+    exact: bool
+    T: int | None
+    mean: Estimate
+    quantiles: tuple[float, float, float] | None
+    is_set: bool = False
+    statistic: str = "mean"
+    unseen: str = ""
+
+    @property
+    def is_target(self) -> bool:
+        """Return whether only a target needs it: a quantile, or a mean of another confidence."""
+        return self.statistic != "mean" or self.mean.confidence != 0.95
+
+    @property
+    def half(self) -> float:
+        """The longer side of the mean's interval."""
+        return half_of(self.mean)
+
+    @property
+    def relative(self) -> float:
+        """The longer side of the mean's interval over the mean; inf where it is not known."""
+        half = self.half
+        value = abs(float(self.mean.value))
+        return half / value if value > 0 and math.isfinite(half) else math.inf
+
+
+def facts_of(observed: Observed, mean: Estimate, unseen: str = "") -> MainNumbers:
+    """The numbers of an observable, beside an interval of its mean that allows for early looks."""
+    return MainNumbers(
+        observed.name,
+        observed.unit,
+        observed.realizations,
+        observed.exact,
+        observed.T,
+        mean,
+        _quantiles(observed),
+        observed.is_set,
+        unseen=unseen,
+    )
+
+
+def facts_of_target(observed: Observed, target: Target, estimate: Estimate) -> MainNumbers:
+    """A statistic that is a target, as an observable of its own: `Target.column` is its name."""
+    return MainNumbers(
+        target.column,
+        "" if target.statistic == "win probability" else observed.unit,
+        observed.realizations,
+        observed.exact,
+        observed.T,
+        estimate,
+        None,
+        observed.is_set,
+        statistic=target.statistic,
+    )
+
+
+def _quantiles(observed: Observed) -> tuple[float, float, float] | None:
+    if not observed.has_distribution:
+        return None
+    low, middle, high = (float(observed.quantile(q).value) for q in (0.05, 0.5, 0.95))
+    return low, middle, high
+
 
 _MOST = 4  # values of one thing that are told
 
@@ -275,13 +364,13 @@ class Results:
     @cached_property
     def axis(self) -> str:
         """The axis that curves run along: the ranks, or the longest of numbers ("" without any)."""
-        return figure_axes.main_axis(self.study)
+        return figures.main_axis(self.study)
 
     def panels(self, axis: str | None = None) -> list[Panel]:
         """Cells along an axis (`self.axis` if not given), a panel per combination of the others."""
         axis = self.axis if axis is None else axis
         return [
-            Panel(label, dict(cells[0].labels), figure_axes.ascending(cells, axis))
+            Panel(label, dict(cells[0].labels), figures.ascending(cells, axis))
             for label, cells in self.groups((axis,)).items()
         ]
 
@@ -292,7 +381,7 @@ class Results:
     def settings(
         self, most: int, without: tuple[str, ...] = (), axis: str | None = None
     ) -> dict[str, list[str]]:
-        """Values of the axes beside `axis` (`self.axis` if not given), see `figure_axes`.
+        """Values of the axes beside `axis` (`self.axis` if not given), see `figures`.
 
         There are at most `most` combinations of them.
         """
@@ -302,23 +391,23 @@ class Results:
             for one in self.study.axes
             if one.name not in alone
         }
-        return figure_axes.thinned(labels, most)
+        return figures.thinned(labels, most)
 
     def label(self, cell: CellResults, without: tuple[str, ...] = ()) -> str:
         """A cell's values on all axes but some, for a title."""
         return ", ".join(
-            figure_axes.label_of(self.study, axis, text)
+            figures.label_of(self.study, axis, text)
             for axis, text in cell.labels.items()
             if axis not in without
         )
 
     @cached_property
-    def along(self) -> figure_axes.AxisScale:
+    def along(self) -> figures.AxisScale:
         """All values of `axis`, as they are drawn and told."""
         if not self.axis:
-            return figure_axes.AxisScale([""])
-        values = figure_axes.axis_values(self.study)[self.axis]
-        return figure_axes.scale_of(self.study, self.axis, values)
+            return figures.AxisScale([""])
+        values = figures.axis_values(self.study)[self.axis]
+        return figures.scale_of(self.study, self.axis, values)
 
     @property
     def counted(self) -> str:
@@ -348,3 +437,91 @@ class Results:
     def network_noise(self) -> str:
         """The notes, for a caption, on networks and other jobs' traffic. May be empty."""
         return network_noise(case for cell in self.cells for case in cell.cell.cases.values())
+
+
+WIDE = 0.1  # an interval that reaches farther than this share of its mean is called uncertain
+
+
+@dataclass
+class GridMap:
+    """Means of one observable over two axes, shape (y, x); NaN where there is nothing.
+
+    `unsure` says where a mean is known to less than ± 10 %, and where a gain's interval holds 1
+    (no winner); `unmet` where a target was missed.
+    `half_widths` is the longer side of the interval.
+    `kind` is "slowdown", "gain", "T" or "other": what colours and marks there are.
+    """
+
+    title: str
+    kind: str
+    values: npt.NDArray[np.float64]
+    half_widths: npt.NDArray[np.float64]
+    unsure: npt.NDArray[np.bool_]
+    unmet: npt.NDArray[np.bool_]
+    unit: str = ""
+
+    @classmethod
+    def empty(cls, study: Study, name: str, shape: tuple[int, int]) -> GridMap:
+        """The map of an observable before anything is known."""
+        kinds = {"slowdown": "slowdown", "gain": "gain", "cycle_gain": "gain", "optimal_T": "T"}
+        kind = kinds.get(figures.kind_of(study, name), "other")
+        title = name.replace("_", " ") + ": the smallest not told from the best" * (kind == "T")
+        numbers, marks = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
+        return cls(title, kind, numbers, numbers.copy(), marks, marks.copy())
+
+    def put(self, at: tuple[int, int], facts: MainNumbers, unmet: bool) -> None:
+        """Enter what is known in a cell."""
+        self.values[at] = float(facts.mean.value)
+        self.half_widths[at] = facts.half
+        self.unsure[at] = _unsure(facts, self.kind)
+        self.unmet[at] = unmet
+        self.unit = facts.unit
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The maps of observables by their names, and the texts at the ticks of both axes."""
+
+    label: str
+    x_texts: list[str]
+    y_texts: list[str]
+    maps: dict[str, GridMap]
+
+
+def grids(results: Results, x: str, y: str, names: list[str]) -> list[Grid]:
+    """A grid for each combination on the axes other than `x` and `y`."""
+    study, values = results.study, figures.axis_values(results.study)
+    scales = [figures.scale_of(study, axis, sorted(values[axis])) for axis in (x, y)]
+    x_texts, y_texts = ([scale.text(value) for value in scale.values] for scale in scales)
+    columns, rows = ({value: i for i, value in enumerate(scale.values)} for scale in scales)
+    made = []
+    for label, cells in results.groups((x, y)).items():
+        maps = {name: GridMap.empty(study, name, (len(rows), len(columns))) for name in names}
+        for cell in cells:
+            at = rows[cell.coordinates[y]], columns[cell.coordinates[x]]
+            for name, one in maps.items():
+                if name in cell.facts:
+                    one.put(at, cell.facts[name], name in cell.unmet)
+        made.append(Grid(label, x_texts, y_texts, maps))
+    for name in names:
+        _rescale([grid.maps[name] for grid in made])
+    return made
+
+
+def _rescale(maps: list[GridMap]) -> None:
+    """Times in the unit of the longest (of either sign), the same in all maps of an observable."""
+    longest = max(np.nanmax(np.abs(one.values), initial=0.0) for one in maps)
+    if longest <= 0 or all(one.unit != "s" for one in maps):
+        return
+    unit = show_seconds(longest).split()[1]
+    for one in maps:
+        one.values /= parse_seconds(f"1{unit}")
+        one.half_widths /= parse_seconds(f"1{unit}")
+        one.title += f", {unit}"
+
+
+def _unsure(facts: MainNumbers, kind: str) -> bool:
+    if kind == "T":  # more exchanges than needed do no harm: there is no largest that is best
+        return False
+    is_one = bool(facts.mean.low <= 1 <= facts.mean.high)
+    return facts.relative > WIDE or (kind == "gain" and is_one)

@@ -16,10 +16,8 @@ from ..schedule import ScheduleCase
 from ..store.metadata import situations
 from ..studies.validation import why_absent_at
 from ..units import TICKS_PER_SECOND, show_seconds
-from . import figure_axes, figures
-from .figures import WIDE, GridMap, grids
-from .main_numbers import MainNumbers
-from .results import CellResults, Panel, Results
+from . import figures
+from .results import WIDE, CellResults, GridMap, MainNumbers, Panel, Results, grids
 from .text_table import (
     MOST_OF_ALL,
     MOST_ROWS,
@@ -300,7 +298,7 @@ def _of_order(results: Results) -> list[str]:
 def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
     names = [name for name in _without_index(results) if any(name in cell.facts for cell in cells)]
     slow = [name for name in names if figures.kind_of(results.study, name) == "slowdown"]
-    first = figure_axes.axis_title(results.study, results.axis) if results.axis else ""
+    first = figures.axis_title(results.study, results.axis) if results.axis else ""
     targets, wanted = bool(results.study.targets), _target_columns(results)
     header = [first, "realiza-\ntions", *(["noise-\nfree"] if slow else [])]
     header += [column for name in names for column in _header(cells, name)]
@@ -350,7 +348,7 @@ def _by_index(
             row += _texts(cell.facts.get(f"{base}, {index}"), len(_header([cell], samples[base])))
         rows.append(row)
     at = _position(results, cell)
-    here = f"{figure_axes.axis_title(results.study, results.axis)} = {at}" if results.axis else ""
+    here = f"{figures.axis_title(results.study, results.axis)} = {at}" if results.axis else ""
     spare = _spare(results, [cell], list(samples.values()), 2)
     return Table(", ".join(part for part in (label, here) if part), header, rows, spare)
 
@@ -443,16 +441,14 @@ def _position(results: Results, cell: CellResults) -> str:
 
 
 def _matrices(results: Results, width: int) -> list[Table]:
-    x, y = figure_axes.number_axes(results.study)[:2]
-    corner = (
-        f"{figure_axes.axis_title(results.study, y)} /\n{figure_axes.axis_title(results.study, x)}"
-    )
+    x, y = figures.number_axes(results.study)[:2]
+    corner = f"{figures.axis_title(results.study, y)} /\n{figures.axis_title(results.study, x)}"
     tables = []
     own = set(results.columns) - set(results.names)  # targets that are no observable's mean
     names = dict.fromkeys([*results.most_columns(MOST_TABLES), *results.columns])
     for grid in grids(results, x, y, list(names)):
         columns, heads = (
-            [figure_axes.without_formula(text) for text in texts]
+            [figures.without_formula(text) for text in texts]
             for texts in (grid.x_texts, grid.y_texts)
         )
         header = [corner, *columns]

@@ -13,7 +13,7 @@ from functools import partial
 from .. import stats
 from ..answer import show_interval
 from ..units import show_seconds
-from .figure_axes import evenly
+from .figures import evenly
 
 
 def show(value: float, spec: str) -> str:

@@ -14,7 +14,7 @@ merge exactly.
 """
 
 from .critical_values import realizations_needed
-from .cross_moments import CrossMoments, Moments, mean_of
+from .cross_moments import CrossMoments, Moments, ThirdMoments, mean_of
 from .histogram import Histogram
 from .intervals import (
     ENOUGH_EVENTS,
@@ -30,14 +30,13 @@ from .intervals import (
 from .paired import (
     ConfidenceSet,
     FewestExchanges,
+    PairedQuantiles,
     confidence_set,
     difference,
     fewest_exchanges,
     win_probability,
 )
-from .paired_quantiles import PairedQuantiles
 from .ratios import ratio, ratio_of, recovery
-from .third_moments import ThirdMoments
 
 __all__ = [
     "ENOUGH_EVENTS",

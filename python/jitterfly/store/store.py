@@ -29,7 +29,7 @@ from ..observables import CellData, Computed, Decision, Observed, Summary, Ticks
 from ..progress import timed_phase
 from ..stats import Estimate
 from ..studies import Cell, Study
-from ..studies.find_cell import find_cell
+from ..studies.study import find_cell
 from . import dataset, metadata, numbers
 from .background_writer import BackgroundWriter
 from .cell_records import CellRecords, RecentSamples

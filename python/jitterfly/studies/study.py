@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
@@ -19,6 +20,7 @@ from ..fields import (
     MOST_SEED,
     Component,
     Converted,
+    check_choice,
     is_real_number,
     shared_components,
     shorten,
@@ -29,13 +31,12 @@ from ..network import Network
 from ..observables import Decision, Family, Measure, Observable, Observed, Target
 from ..schedule import ScheduleCase
 from ..stats import Estimate
-from ..syntax import read_count, read_network, read_noises
+from ..syntax import read_count, read_network, read_noises, read_values
 from ..units import OptionalSeconds, Seconds, parse_seconds, show_seconds, show_size
 from . import validation
-from .axes import Axis, AxisValue, Variant, listed, read_settings
+from .axes import Axis, AxisValue, Variant, label_of, listed, read_settings
 from .case_fields import Frozen, freeze, get_path, without
-from .grid import Cell, build_cells
-from .realization_budget import RealizationBudget
+from .grid import Cell, RealizationBudget, build_cells, cell_name
 from .validation import check_observables_and_targets, covered, read_observables
 
 if TYPE_CHECKING:
@@ -586,3 +587,52 @@ def shown_labels(study: Study, cell: Cell) -> tuple[str, ...]:
         value_text(value, unit) if (unit := axis_unit(study, name)) else label + rules.get(name, "")
         for (name, label), value in both
     )
+
+
+def find_cell(study: Study, values: Mapping[str, Any]) -> Cell:
+    """The only cell at some values of axes; see `Store.cell`."""
+    found = list(study.cells())
+    axes = [axis.name for axis in study.axes]
+    for axis, value in values.items():
+        check_choice(axis, "axis", axes)
+        labels = labels_of_value(study, axis, value)
+        there = [cell for cell in found if cell.labels[axis] in labels]
+        if not there:
+            known = dict.fromkeys(cell.labels[axis] for cell in found)
+            check_choice(label_of(value), axis, list(known))
+        found = there
+    if len(found) > 1:
+        open_axes = [axis for axis in axes if len({cell.labels[axis] for cell in found}) > 1]
+        where = f"at {cell_name(dict(values))}" if values else "in the study"
+        raise ValueError(f"{len(found):,} cells are {where}: also give {', '.join(open_axes)}")
+    return found[0]
+
+
+def labels_of_value(study: Study, axis: str, value: Any) -> list[str]:
+    """The labels on an axis of a value: as studies and tables write it (2^6, 8 MB), or a number.
+
+    Times are in seconds where they are numbers.
+    """
+    coordinates = {cell.labels[axis]: cell.coordinates[axis] for cell in study.cells()}
+    if label_of(value) in coordinates:
+        return [label_of(value)]
+    path = next((one.path for one in study.axes if one.name == axis), "")
+    is_time = axis_unit(study, axis) == "s"
+
+    def number(one: Any) -> Any:
+        return parse_seconds(one) if is_time else one
+
+    try:
+        given = value
+        if isinstance(value, str):
+            (given,) = read_values(value, path, axis) if path else (value,)
+        given = number(given)
+    except ValueError:  # no number, where the axis has numbers; or several
+        return []
+    return [label for label, one in coordinates.items() if _is_same(number(one), given)]
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if is_real_number(one) and is_real_number(other):
+        return math.isclose(one, other, rel_tol=1e-9)
+    return bool(one == other)

@@ -19,7 +19,7 @@ from ..fields import check_keys, did_you_mean, shorten
 from ..files import read_text
 from ..find_noise_files import COPIES, STORED_STUDY, files_from
 from .axes import Axis
-from .realization_budget import RealizationBudget
+from .grid import RealizationBudget
 from .study import BaseReplaced, Study
 
 STUDY = "the study"

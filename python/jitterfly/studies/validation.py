@@ -27,11 +27,9 @@ from ..observables import (
 )
 from ..program import completions
 from ..schedule.marks import is_pattern
-from . import derived
-from .axes import Axis
+from .axes import Axis, rule_reads
 from .case_fields import Frozen, leaves
-from .grid import Cell
-from .realization_budget import RealizationBudget
+from .grid import Cell, RealizationBudget
 
 Groups = dict[str, list[list[str]]]
 
@@ -122,7 +120,7 @@ def check_paths(study: Any, groups: Groups) -> None:
     for axis in study.axes:
         for variant in study.variants if axis.rule else ():
             for path in variant.settings:
-                if derived.reads(axis.rule, axis.by, path):
+                if rule_reads(axis.rule, axis.by, path):
                     raise ValueError(
                         f"variants.{variant.label} sets {path!r}, from which axes.{axis.name} "
                         f"({axis.rule}) is derived: its values would not hold there"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from jitterfly.results import CellResults, Results
-from jitterfly.results.figure_axes import axis_title, number_axes
+from jitterfly.results.figures import axis_title, number_axes
 from jitterfly.results.text_table import interval
 from jitterfly.stats import Estimate
 

@@ -17,13 +17,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from jitterfly.plots import series, style
+from jitterfly.plots import curves, style
 from jitterfly.plots.maps import colour_bar, draw_map, hatched_patch, map_axes, place_ticks
 from jitterfly.plots.style import wrapped
-from jitterfly.results import CellResults, Panel, Results, figure_axes
-from jitterfly.results.figure_axes import AxisScale, axis_title, evenly
-from jitterfly.results.figures import Grid, grids, named, shown_names
-from jitterfly.results.main_numbers import MainNumbers
+from jitterfly.results import CellResults, Panel, Results, figures
+from jitterfly.results.figures import AxisScale, axis_title, evenly, named, shown_names
+from jitterfly.results.results import Grid, MainNumbers, grids
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
@@ -57,7 +56,7 @@ _TARGET: dict[str, Any] = {
 
 def _draw_estimates(axes: Axes, x: Sequence[float], estimates: Sequence[Estimate | None]) -> None:
     """Draw values with their 95 % intervals, in black: what compares two algorithms."""
-    series.draw_means(axes, x, estimates, **_ESTIMATE, elinewidth=1.2, capsize=2)
+    curves.draw_means(axes, x, estimates, **_ESTIMATE, elinewidth=1.2, capsize=2)
 
 
 class _Targets:
@@ -85,9 +84,9 @@ class _Targets:
             if not known or known[0].statistic == "win probability":  # it has another axis
                 continue
             means = [None if f is None else f.mean for f in facts]
-            series.draw_means(axes, x, means, color=look.dark, **_TARGET, elinewidth=1.1, zorder=4,
-                              **series.CAPS)  # fmt: skip
-            label = f"{column.replace('_', ' ')}: {series.of_interval(known)}"
+            curves.draw_means(axes, x, means, color=look.dark, **_TARGET, elinewidth=1.1, zorder=4,
+                              **curves.CAPS)  # fmt: skip
+            label = f"{column.replace('_', ' ')}: {curves.of_interval(known)}"
             self._drawn[column] = Line2D([], [], color=look.dark, **_TARGET, label=label)
 
     @property
@@ -110,7 +109,7 @@ def _draw_scheme(
     axes: Axes, x: Sequence[float], cells: Sequence[tuple[CellResults, str]], look: style.Look
 ) -> None:
     """Draw observables of cells: as other figures do, and means of few runs with their ranges."""
-    series.draw_series(axes, x, [cell.last(name) for cell, name in cells], look)
+    curves.draw_series(axes, x, [cell.last(name) for cell, name in cells], look)
     means = [few_runs_of(cell, name) for cell, name in cells]
     kept = [(at + look.shift, few) for at, few in zip(x, means, strict=True) if few]
     if not kept:
@@ -131,12 +130,12 @@ def _draw_scheme(
 def _legend_handles(
     looks: dict[str, style.Look], *, bands: bool = True, few_runs: bool = True
 ) -> list[Any]:
-    """The legend of the marks of `_draw_scheme`, series by series."""
+    """The legend of the marks of `_draw_scheme`, series by curves."""
     handles = [
-        series.line_handle(look, f"{name}: mean, 95 % interval") for name, look in looks.items()
+        curves.line_handle(look, f"{name}: mean, 95 % interval") for name, look in looks.items()
     ]
     if bands:
-        handles += series.band_handles(looks)
+        handles += curves.band_handles(looks)
     if few_runs:
         handles.append(
             Line2D([], [], color=style.INK, marker="o", markersize=3.6, linewidth=0.7,
@@ -202,7 +201,7 @@ def _columns(results: Results) -> tuple[list[Panel], str]:
     ]
     left = [
         style.count_left_out(len(shown), len(panels), "settings"),
-        figure_axes.axis_values_left_out(results.study, settings),
+        figures.axis_values_left_out(results.study, settings),
     ]
     return shown, "; ".join(filter(None, left))
 
@@ -458,10 +457,10 @@ def draw_hm18_table(results: Results, observable: str | None = None) -> Figure:
     cells = results.panels("probability")[0].cells
     x = np.array([float(cell.coordinates["probability"]) for cell in cells])
     for name, look in looks.items():
-        series.draw_series(panel, x, [cell.facts.get(name) for cell in cells], look)
+        curves.draw_series(panel, x, [cell.facts.get(name) for cell in cells], look)
         targets.draw(panel, list(x), name, cells, look)
     handles: list[Any] = _legend_handles(looks, bands=False, few_runs=False)
-    handles += [*series.band_handles(looks), *targets.handles]
+    handles += [*curves.band_handles(looks), *targets.handles]
     for look, (what, numbers) in zip(style.SERIES[2:], hm18.TABLE.items(), strict=False):
         for kind, seconds in numbers.items():
             panel.axhline(seconds, color=look.dark, linestyle=_TABLE_LINES[kind], linewidth=1.1)

@@ -16,9 +16,8 @@ from jitterfly.info import info
 from jitterfly.plots import draw
 from jitterfly.progress import show_duration
 from jitterfly.results import CellResults, Results
-from jitterfly.results.figure_axes import axis_title
-from jitterfly.results.figures import figure_kind
-from jitterfly.results.main_numbers import MainNumbers
+from jitterfly.results.figures import axis_title, figure_kind
+from jitterfly.results.results import MainNumbers
 from jitterfly.results.tables import SELECTION
 from jitterfly.results.text_table import interval, show_number
 from jitterfly.units import show_seconds

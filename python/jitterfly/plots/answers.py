@@ -1,4 +1,4 @@
-"""Figures of tables of `slowdown` and `noise_limit`, and of the samples of one result."""
+"""Figures of `slowdown`, `noise_limit`, `explain`, `compare_measured`; samples of a result."""
 
 from __future__ import annotations
 
@@ -11,19 +11,29 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, LogFormatter, NullLocator, StrMethodFormatter
+from matplotlib.patches import Patch
+from matplotlib.ticker import (
+    FixedLocator,
+    LogFormatter,
+    MaxNLocator,
+    NullLocator,
+    StrMethodFormatter,
+)
 
 from ..answer import SECONDS, show
+from ..explain import PATH, DelayByCause, RankRow, show_share
 from ..fields import counted
-from ..results.figure_axes import evenly
+from ..results.figures import evenly
 from ..simulate import Result
 from ..slowdown import SlowdownTable, given_in_words, part_in_words, repetition
 from ..stats import Estimate
-from ..units import show_seconds, show_size
+from ..units import from_ticks, show_seconds, show_size
 from . import style
 
 if TYPE_CHECKING:
+    from ..compare_measured import Agreement, AgreementRow
     from ..noise_limit import NoiseLimitTable
+
 
 _MOST_TICKS = 12
 _AROUND = 1.3  # times the largest value is the end of a logarithmic axis
@@ -243,3 +253,183 @@ def draw_samples(result: Result) -> Figure:
     details = [*given_in_words(case), f"noise: {noise}", *subtitle]
     style.finish(figure, title, details, handles)
     return figure
+
+
+_BINS = 20
+_RANK_BINS = 256
+_OF_RANKS = {
+    "late": ("arrives late", "#F5CE80", "//"),
+    "noise": ("noise of its CPU", "#AAAAAA", ""),
+    "waits_for_others": ("waits for others", "#8FBBD9", ""),
+    "waits_for_messages": ("waits for messages", "#80CEB9", ".."),
+}
+"""What is shown of a rank's time: field, words, color (none of a cause) and hatch."""
+
+
+def draw_causes(found: DelayByCause) -> Figure:
+    """Draw bars of equally many realizations, by delay, each cut by the mean delay of each cause.
+
+    Below, the mean time of each rank, or of neighbouring ones, that it did not work.
+    """
+    figure, axes = style.new_figure([2.6, 1.4], 1, sharex=False)
+    panel = axes[0, 0]
+    order = np.argsort(found.delay, kind="stable")
+    parts = np.array_split(order, min(_BINS, len(order)))
+    ends = 100 * np.cumsum([len(part) for part in parts]) / len(order)
+    begins = np.concatenate([[0.0], ends[:-1]])
+    means = np.array([from_ticks(found.ticks[part].mean(axis=0)) for part in parts])
+    above, below = np.zeros(len(parts)), np.zeros(len(parts))
+    handles = []
+    for i, cause in enumerate(found.causes):
+        values = means[:, i]
+        look = style.SERIES[i % len(style.SERIES)]
+        color = style.GREY if cause == PATH else look.color
+        foot = np.where(values >= 0, above, below)
+        panel.bar(begins, values, ends - begins, foot, align="edge", color=color, linewidth=0.4,
+                  edgecolor="white", hatch="" if cause == PATH else look.hatch)  # fmt: skip
+        above, below = above + np.maximum(values, 0), below + np.minimum(values, 0)
+        handles.append(Patch(facecolor=color, label=_in_words(found, cause, i),
+                             hatch="" if cause == PATH else look.hatch))  # fmt: skip
+    middle = (begins + ends) / 2
+    delays = [float(from_ticks(found.delay[part].mean())) for part in parts]
+    panel.plot(middle, delays, color=style.INK, marker=".", markersize=4, linewidth=0.8)
+    panel.axhline(0, color=style.INK, linewidth=0.8)
+    panel.set_xlim(0, 100)
+    panel.set_ylim(top=1.05 * max(above.max(), *delays) or None)  # also where a cause adds nothing
+    panel.set_xlabel("realizations, by their delay (%)")
+    panel.set_ylabel("delay on the critical path")
+    style.unit_axis(panel, "s")
+    handles += _draw_ranks(axes[1, 0], found)
+    style.finish(figure, found.title(), found.subtitle(), handles)
+    return figure
+
+
+def _draw_ranks(panel: Axes, found: DelayByCause) -> list[Patch]:
+    """Draw times of ranks on top of each other, up to 256 bars; return handles of the legend."""
+    parts = np.array_split(np.arange(len(found.by_rank)), min(_RANK_BINS, len(found.by_rank)))
+    begins = np.array([part[0] for part in parts]) - 0.5
+    widths = np.array([len(part) for part in parts])
+    foot, handles = np.zeros(len(parts)), []
+    for name, (words, color, hatch) in _OF_RANKS.items():
+        column = found.by_rank[:, RankRow._fields.index(name) - 1]
+        if not column.any():
+            continue
+        values = np.array([from_ticks(column[part].mean()) for part in parts])
+        panel.bar(begins, values, widths, foot, align="edge", color=color, hatch=hatch,
+                  linewidth=0, edgecolor="white")  # fmt: skip
+        foot += values
+        if name == "waits_for_messages":
+            words = f"waits for {found.waits_for_rest}"
+        handles.append(Patch(facecolor=color, hatch=hatch, edgecolor="white",
+                             label=f"of ranks: {words}"))  # fmt: skip
+    panel.set_xlim(-0.5, len(found.by_rank) - 0.5)
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    panel.set_xlabel("rank")
+    panel.set_ylabel(found.time_of_ranks)
+    style.unit_axis(panel, "s")
+    return handles
+
+
+def _in_words(found: DelayByCause, cause: str, number: int) -> str:
+    share = found.rows()[number].share
+    name = "the path itself" if cause == PATH else cause
+    return name if np.isnan(share) else f"{name}: {show_share(share)}"
+
+
+def draw_agreement(found: Agreement) -> Figure:
+    """Draw quantiles of both, on and off the line where they are equal; of a table the ratios."""
+    figure, axes = style.new_figure([2.6], 1)
+    rows = _ratios if found.measured is None else _quantiles
+    handles = rows(axes[0, 0], found)
+    style.finish(figure, found.title(), found.subtitle(), handles)
+    return figure
+
+
+def _quantiles(panel: Axes, found: Agreement) -> list[Line2D]:
+    assert found.measured is not None
+    assert found.simulated is not None
+    count = min(len(found.measured), len(found.simulated), 1000)
+    levels = (np.arange(count) + 0.5) / count
+    measured, simulated = (np.quantile(side, levels) for side in (found.measured, found.simulated))
+    look, other = style.SERIES[:2]
+    ends = [min(measured[0], simulated[0]), max(measured[-1], simulated[-1])]
+    panel.plot(ends, ends, color=style.GREY, linestyle=":")
+    panel.plot(measured, simulated, color=look.color, linestyle="", marker=".", markersize=3)
+    for row in found.rows:
+        if row.what == "mean":
+            continue
+        x, y = _ends(row.measured), _ends(row.simulated)
+        if not np.isfinite([x, y]).all():  # too few samples for an interval
+            continue
+        panel.errorbar([x[1]], [y[1]], [[y[1] - y[0]], [y[2] - y[1]]],
+                       [[x[1] - x[0]], [x[2] - x[1]]], color=other.color, marker=other.marker,
+                       markersize=4, capsize=2)  # fmt: skip
+        panel.annotate(row.what, (x[1], y[1]), (5, -9), textcoords="offset points", fontsize=8)
+    if style.wants_log(ends):
+        style.log_axis(panel, "s")
+        style.log_axis(panel, "s", "x")
+    else:
+        style.unit_axis(panel, "s")
+        panel.xaxis.set_major_formatter(style.InUnit("s"))
+    panel.set_xlabel("measured")
+    panel.set_ylabel("simulated")
+    return [
+        Line2D([], [], color=look.color, marker=".", linestyle="", label="quantiles of both"),
+        Line2D([], [], color=other.color, marker=other.marker, label="with their intervals"),
+        Line2D([], [], color=style.GREY, linestyle=":", label="equal"),
+    ]
+
+
+def _ends(estimate: Estimate) -> tuple[float, float, float]:
+    return float(estimate.low), float(estimate.value), float(estimate.high)
+
+
+def _ratios(panel: Axes, found: Agreement) -> list[Line2D]:
+    """A row of the table after the other; simulated over measured, 1 in it unless told apart."""
+    from ..compare_measured import UNKNOWN  # loaded by whoever has such a table
+
+    names = list(dict.fromkeys(row.what for row in found.rows))
+    keys = list(dict.fromkeys((row.ranks, row.bytes) for row in found.rows))
+    handles = []
+    for name, look in zip(names, style.SERIES, strict=False):
+        rows = [row for row in found.rows if row.what == name and row.measured.value > 0]
+        at = [keys.index((row.ranks, row.bytes)) for row in rows]
+        values = np.array([row.ratio for row in rows])
+        ends = np.array([_ratio_ends(row) for row in rows]).reshape(-1, 2).T
+        for place, x in enumerate(at):  # as the table shows an end that is not known
+            for end, below in ((ends[0, place], True), (ends[1, place], False)):
+                if not np.isfinite(end):
+                    panel.annotate("?", (x, values[place]), (0, -5 if below else 5),
+                                   textcoords="offset points", fontsize=8, color=look.color,
+                                   ha="center", va="top" if below else "bottom")  # fmt: skip
+        ends = np.where(np.isfinite(ends), [values - ends[0], ends[1] - values], 0.0)
+        panel.errorbar(at, values, ends, color=look.color, marker=look.marker, linestyle="",
+                       markersize=4, capsize=2)  # fmt: skip
+        handles.append(Line2D([], [], **look.marked | {"linestyle": ""}, label=name))
+    panel.axhline(1, color=style.GREY, linewidth=0.8)
+    ratios = [row.ratio for row in found.rows if 0 < row.ratio < np.inf]
+    if ratios and max(ratios) > 8 * min(ratios):
+        style.log_axis(panel)
+    every = max(1, -(-len(keys) // 8))
+    panel.set_xticks(range(0, len(keys), every))
+    panel.set_xticklabels([f"{ranks:,}; {size:,} B" for ranks, size in keys[::every]], rotation=20)
+    panel.set_xlabel("ranks; bytes")
+    panel.set_ylabel("simulated over measured")
+    if any(row.verdict == UNKNOWN for row in found.rows):
+        title = "nothing is told apart: over how many iterations is not known"
+    else:
+        title = f"{sum(row.apart for row in found.rows)} of {len(found.rows)} are told apart"
+    panel.set_title(title, fontsize=9)
+    return handles
+
+
+def _ratio_ends(row: AgreementRow) -> tuple[float, float]:
+    """The least and the largest ratio of the two intervals; infinite where there is no bound."""
+    from ..compare_measured import UNKNOWN
+
+    measured = row.measured
+    low, high = float(measured.low), float(measured.high)
+    if row.verdict == UNKNOWN:  # then only the simulated one has an interval
+        low = high = float(measured.value)
+    return (float(row.simulated.low) / high if np.isfinite(high) else -np.inf,
+            float(row.simulated.high) / low if low > 0 else np.inf)  # fmt: skip
