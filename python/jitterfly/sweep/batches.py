@@ -10,7 +10,6 @@ import functools
 import os
 import time
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,12 +44,11 @@ class Batch:
 
 @dataclass(frozen=True)
 class BatchResult:
-    """The ticks or their summary; the engines that were used, and for how many seconds."""
+    """The ticks or their summary; the engines that were used; how many seconds it took."""
 
     ticks: Ticks | None
     summary: Summary | None
     backends: tuple[str, ...]
-    engine_seconds: float
     seconds: float
 
 
@@ -58,12 +56,11 @@ def run_batch(batch: Batch) -> BatchResult:
     """Simulate a batch; what comes out depends on nothing but realizations and seed."""
     started = time.perf_counter()
     cell = batch.cell
-    engine, parts, backends = 0.0, [], []
+    parts, backends = [], []
     for variant in cell.variants:
         # A thread of a GPU executes a whole schedule: "auto" is the CPU, as in `simulate_schedule`.
         alone = batch.backend == "auto" and isinstance(variant.case, ScheduleCase)
         backend, threads = _engine("cpu" if alone else batch.backend, batch.threads)
-        before = time.perf_counter()
         try:
             ticks, used = realize(
                 variant.case, batch.count, batch.seed, batch.first, backend, threads
@@ -71,7 +68,6 @@ def run_batch(batch: Batch) -> BatchResult:
         except ValueError as error:
             kind = BackendError if isinstance(error, BackendError) else ValueError
             raise kind(f"{variant.label}: {error}" if variant.label else str(error)) from None
-        engine += time.perf_counter() - before
         parts.append(ticks)
         backends.append(used)
     values = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
@@ -81,7 +77,7 @@ def run_batch(batch: Batch) -> BatchResult:
     summary = None if batch.measures is None else Summary.of(samples, batch.measures)
     kept = samples if summary is None else None
     seconds = time.perf_counter() - started
-    return BatchResult(kept, summary, tuple(sorted(set(backends))), engine, seconds)
+    return BatchResult(kept, summary, tuple(sorted(set(backends))), seconds)
 
 
 @functools.cache
@@ -139,7 +135,6 @@ class CellRun:
         self.decision: Decision | None = None
         self.missing = 0  # realizations up to the next look, of which none is in the store
         self._most = 0.0  # realizations of the next batch
-        self._measures: tuple[Measure, ...] | None = None
 
     @property
     def done(self) -> bool:
@@ -169,7 +164,7 @@ class CellRun:
             self.todo.appendleft((first + count, left - count))
         self.running += 1
         return Batch(
-            self.cell, seed, first, count, None if raw else self._measured(), backend, threads
+            self.cell, seed, first, count, None if raw else self._measures, backend, threads
         )
 
     def requeue(self, batch: Batch) -> None:
@@ -209,31 +204,6 @@ class CellRun:
         limit = self._most or self.sizer.guess(self.cell.work)
         return int(max(1.0, min(limit, _BATCH_BYTES / (8 * len(self.cell.columns)))))
 
-    def _measured(self) -> tuple[Measure, ...]:
-        if self._measures is None:
-            self._measures = tuple(self.store.study.measures(self.cell))
-        return self._measures
-
-
-def farthest_from_target(runs: Sequence[CellRun]) -> tuple[float, str] | None:
-    """The largest relative error that its target does not allow yet, and whose it is.
-
-    Where all intervals are narrow enough and something else is missing, it is said instead.
-    """
-    largest: tuple[float, float, str] | None = None
-    for run in runs:
-        if run.done or run.decision is None:
-            continue
-        for state in run.decision.states:
-            if state.met:
-                continue
-            target = state.target
-            error, goal = state.error, target.relative or target.absolute or 1.0
-            value = abs(float(state.estimate.value))
-            shown = error if target.relative else (error / value if value else float("inf"))
-            what = f"{target.statistic} of {target.observable}"
-            if error <= goal:
-                what += f": {state.why}"
-            if largest is None or error / goal > largest[0]:
-                largest = (error / goal, shown, what)
-    return largest and largest[1:]
+    @functools.cached_property
+    def _measures(self) -> tuple[Measure, ...]:
+        return tuple(self.store.study.measures(self.cell))

@@ -55,7 +55,7 @@ from ..studies.axes import listed
 from ..studies.case_fields import get_path
 from ..syntax import read_count
 from . import executors
-from .batches import Batch, BatchSizer, CellRun, farthest_from_target, run_batch
+from .batches import Batch, BatchSizer, CellRun, run_batch
 from .executors import WorkerDied, WorkersBroken
 
 MOST_SHARDS = 1_000_000
@@ -213,8 +213,27 @@ class RunProgressLine(ProgressLine):
             when = show_duration(elapsed)
         rate = show_rate(self.realizations / elapsed)
         text = f"{self.cells_done}/{self.cells} cells, {when}, {rate} realizations/s"
-        worst_run = farthest_from_target(self.runs)
-        return text if worst_run is None else f"{text}, {_show_worst(*worst_run)}"
+        return f"{text}{self._worst_error()}"
+
+    def _worst_error(self) -> str:
+        """The largest relative error that its target does not allow yet, and whose it is.
+
+        Where all intervals are narrow enough and something else is missing, it is said instead.
+        """
+        largest, text = -1.0, ""
+        decisions = (run.decision for run in self.runs if not run.done)
+        for state in (state for one in decisions if one is not None for state in one.states):
+            target, error = state.target, state.error
+            goal = target.relative or target.absolute or 1.0
+            if state.met or error / goal <= largest:
+                continue
+            largest = error / goal
+            value = 1.0 if target.relative else abs(float(state.estimate.value))
+            shown = error / value if value else math.inf
+            size = f"{100 * shown:.2g} %" if math.isfinite(shown) else "not known yet"
+            why = f": {state.why}" if error <= goal else ""
+            text = f", worst error {size} ({target.statistic} of {target.observable}{why})"
+        return text
 
     def _part(self) -> float:
         """The part of all that is done: of the work, or of the cells where that is less."""
@@ -224,11 +243,6 @@ class RunProgressLine(ProgressLine):
     def _show(self) -> None:
         self.shown = max(self.shown, min(self._part(), 0.999))
         self.show(self.text(), 1.0 if self.cells_done == self.cells else self.shown)
-
-
-def _show_worst(error: float, what: str) -> str:
-    size = f"{100 * error:.2g} %" if math.isfinite(error) else "not known yet"
-    return f"worst error {size} ({what})"
 
 
 _ATTEMPTS = 3  # at a batch whose worker dies or whose device fails
