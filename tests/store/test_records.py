@@ -16,7 +16,7 @@ from support.record_cases import COLUMNS, fill, fresh, samples
 from support.scale import scaled, some
 
 from jitterfly import files
-from jitterfly.store.record_files import RecordSeries, covering_steps, farthest, gaps
+from jitterfly.store.record_files import RecordSeries, contiguous_end, cover, gaps
 from jitterfly.store.record_format import RAW, SUMMARY, Identity
 
 LIMITS = np.iinfo(np.int64)
@@ -313,29 +313,29 @@ spans = st.lists(
 
 @given(spans, spans, st.integers(0, 10), st.integers(1, 20))
 @settings(max_examples=scaled(300), deadline=None, derandomize=True)
-def test_ways_are_whole_and_the_best(records, raw, first, size):
+def test_a_way_without_a_gap_is_found_where_there_is_one(records, raw, first, size):
     end = first + size
     raw = gaps(gaps(raw, 0, 30), 0, 30)
-    steps = covering_steps(records, raw, first, end)
+    steps = cover(records, raw, first, end)
     assert [first, *(s.end for s in steps)] == [*(s.first for s in steps), end]
     there = {x for a, b in raw for x in range(a, b)}
     for step in steps:
+        assert step.first < step.end
         if step.record is not None:
             assert records[step.record] == (step.first, step.end)
-        else:
-            assert all((x in there) == step.raw for x in range(step.first, step.end))
-    # Least missing, one realization after the other.
-    cost = {first: 0}
-    for here in range(first, end):
-        offers = [(here + 1, here not in there)]
-        offers += [(b, 0) for a, b in records if a == here and b <= end]
-        for stop, more in offers:
-            cost[stop] = min(cost.get(stop, 99), cost[here] + more)
-    assert sum(s.end - s.first for s in steps if s.record is None and not s.raw) == cost[end]
-    reached = farthest(records, raw, first)
-    for stop in range(first + 1, 31):
-        lacks = [
-            s for s in covering_steps(records, raw, first, stop) if s.record is None and not s.raw
-        ]
-        assert stop <= reached or lacks
-        assert stop != reached or not lacks
+        elif step.raw:
+            assert there >= {*range(step.first, step.end)}
+
+    def reachable(most):
+        """Ends of ways from `first` on, one realization or record after the other."""
+        reached = {first}
+        for here in range(first, most):
+            if here in reached:
+                reached |= {here + 1} & {x + 1 for x in there}
+                reached |= {b for a, b in records if a == here and b <= most}
+        return reached
+
+    assert any(s.missing for s in steps) == (end not in reachable(end))
+    assert contiguous_end(records, raw, first, end) == max(reachable(end))
+    made = [(s.first, s.end) for s in steps if s.missing]
+    assert not any(s.missing for s in cover([*records, *made], raw, first, end))

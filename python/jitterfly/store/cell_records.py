@@ -13,7 +13,7 @@ from ..observables.measure import SMALL, Integers
 from ..program import observation_names
 from ..studies import STREAM_VERSION, Cell, Study
 from ..studies.grid import digest
-from .record_files import RecordFiles, RecordSeries, Span, covering_steps, farthest, gaps
+from .record_files import RecordFiles, RecordSeries, Span, contiguous_end, cover, gaps
 from .record_format import RAW, SUMMARY, Identity
 
 _MOST_BYTES = 2**26  # that nobody has looked at yet, of all cells
@@ -121,7 +121,7 @@ class CellRecords:
         here = raw[0][1] if raw and raw[0][0] == 0 else 0
         if here < limit or here == most:  # without asking what is observed, for each cell
             return here
-        return farthest([span for span in self.summaries.spans if span[1] <= most], raw, limit)
+        return contiguous_end(self.summaries.spans, raw, limit, most)
 
     def missing(self, upto: int) -> list[tuple[int, int]]:
         """See `Store.missing`."""
@@ -129,8 +129,8 @@ class CellRecords:
         raw = self._raw(upto)
         holes = gaps(raw, 0, limit)
         if upto > limit:
-            steps = covering_steps(self.summaries.spans, raw, limit, upto)
-            holes += [(s.first, s.end) for s in steps if s.record is None and not s.raw]
+            steps = cover(self.summaries.spans, raw, limit, upto)
+            holes += [(step.first, step.end) for step in steps if step.missing]
         return [(first, end - first) for first, end in holes]
 
     def append(self, first: int, ticks: Ticks | None, summary: Summary | None, count: int) -> None:
@@ -179,7 +179,7 @@ class CellRecords:
         self.recent.forget(self.cell.index, limit)
         summary = None
         if count > limit:
-            for step in covering_steps(self.summaries.spans, self._raw(count), limit, count):
+            for step in cover(self.summaries.spans, self._raw(count), limit, count):
                 part = self._summary(step.record, step.first, step.end)
                 summary = part if summary is None else summary + part
         return CellData(ticks, summary, computed, limit)

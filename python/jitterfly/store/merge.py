@@ -13,7 +13,7 @@ from ..observables import Summary
 from ..progress import counted_progress
 from ..studies import Cell
 from .metadata import META, differences, joined, situations
-from .record_files import RecordSeries, Span, covering_steps, gaps
+from .record_files import RecordSeries, Span, cover, gaps
 from .record_format import RAW, Ints
 from .run_directory import SHARDS, shards_in
 from .store import Store
@@ -165,7 +165,7 @@ def _compare_summaries(cell: Cell, one: RecordSeries, other: RecordSeries) -> No
     number_of = {span: number for number, span in reversed([*enumerate(theirs)])}
     for number, (first, end) in enumerate(one.spans):
         same = number_of.get((first, end))
-        steps = covering_steps(theirs, [], first, end) if same is None else []
+        steps = cover(theirs, [], first, end) if same is None else []
         numbers = [step.record for step in steps] if same is None else [same]
         parts = [other.payload(record) for record in numbers if record is not None]
         ours = [one.payload(number)]
@@ -190,11 +190,12 @@ def _samples(file: RecordSeries, first: int, end: int) -> Ints:
 
 
 def _copy(source: RecordSeries, target: RecordSeries) -> None:
+    there = set(target.spans)
     for number, (first, end) in enumerate(source.spans):
+        if (first, end) in there:
+            continue
         if source.identity.kind == RAW:
             if gaps(target.covered, first, end):
                 target.append_samples(first, _samples(source, first, end))
-        elif not target.has((first, end)) and any(
-            step.record is None for step in covering_steps(target.spans, [], first, end)
-        ):
+        elif any(step.missing for step in cover(target.spans, [], first, end)):
             target.append_summary(first, end - first, source.payload(number))

@@ -4,8 +4,7 @@ A record is appended by `files.append_whole`, in the background. What a kill lef
 not count when a run is resumed: each record is a checkpoint. Records are not synchronized (fsync),
 so a power failure may take some of the last ones whole, which are simulated again.
 
-Realizations that are there are spans (first, end) of whole numbers, which `covering_steps` goes
-through.
+Realizations that are there are spans (first, end) of whole numbers, which `cover` goes through.
 """
 
 from __future__ import annotations
@@ -84,77 +83,64 @@ class Step(NamedTuple):
 
     first: int
     end: int
-    record: int | None
-    raw: bool
+    record: int | None = None
+    raw: bool = False
+
+    @property
+    def missing(self) -> bool:
+        """Return whether there is neither a record nor samples of it."""
+        return self.record is None and not self.raw
 
 
-def covering_steps(spans: list[Span], raw: list[Span], first: int, end: int) -> list[Step]:
-    """Cover `first` to `end` without overlap, with as few missing realizations as possible.
+def cover(spans: Sequence[Span], raw: Sequence[Span], first: int, end: int) -> list[Step]:
+    """Cover `first` to `end` from left to right, without a gap where there is such a way.
 
     `spans` are records that can only be taken whole, `raw` samples, which can be cut anywhere. A
-    step that is neither is missing.
+    run writes no record of realizations that it has, but looks at other numbers of them (another
+    budget), and parts that were joined (shards), may leave some that overlap.
 
     Examples
     --------
-    >>> [tuple(step) for step in covering_steps([(0, 4), (4, 9), (4, 6)], [(6, 7)], 0, 8)]
+    >>> [tuple(step) for step in cover([(0, 4), (4, 9), (4, 6)], [(6, 7)], 0, 8)]
     [(0, 4, 0, False), (4, 6, 2, False), (6, 7, None, True), (7, 8, None, False)]
     """
-    inside = [(a, b, i) for i, (a, b) in enumerate(spans) if first <= a < b <= end]
-    stops = {first, end} | {x for a, b, _ in inside for x in (a, b)}
-    stops |= {x for span in raw for x in span if first < x < end}
-    order = sorted(stops)
-    holes = gaps(raw, first, end)
-    # Least missing to reach a stop; then the fewest records, so that long ones win.
-    best: dict[int, tuple[int, int, Step | None]] = {first: (0, 0, None)}
-
-    def offer(missing: int, records: int, step: Step) -> None:
-        cost, taken, _ = best[step.first]
-        new = (cost + missing, taken + records, step)
-        if step.end not in best or new[:2] < best[step.end][:2]:
-            best[step.end] = new
-
-    starts: dict[int, list[tuple[int, int]]] = {}
-    for a, b, i in inside:
-        starts.setdefault(a, []).append((b, i))
-    hole = 0
-    for here, following in pairwise(order):
-        while hole < len(holes) and holes[hole][1] <= here:
-            hole += 1
-        missing = hole < len(holes) and holes[hole][0] <= here
-        offer((following - here) * missing, 1, Step(here, following, None, not missing))
-        for stop, number in starts.get(here, ()):
-            offer(0, 1, Step(here, stop, number, False))
-    steps: list[Step] = []
-    last = best[end][2]
-    while last is not None:
-        if steps and last.record is None is steps[-1].record and last.raw == steps[-1].raw:
-            steps[-1] = Step(last.first, steps[-1].end, None, last.raw)
+    steps = [Step(a, b, i) for i, (a, b) in enumerate(spans) if first <= a < b <= end]
+    stops = {first, end, *(step.first for step in steps), *(step.end for step in steps)}
+    for start, stop in raw:
+        start, stop = max(start, first), min(stop, end)
+        cuts = {start, stop, *(x for x in stops if start < x < stop)} if start < stop else set()
+        steps += [Step(a, b, raw=True) for a, b in pairwise(sorted(cuts))]
+    reached: dict[int, Step] = {}  # the step that ends there
+    here = first  # what was reached so far
+    for step in sorted(steps, key=lambda step: (step.first, -step.end)):
+        if step.first > here:  # nothing leads there
+            reached[step.first] = Step(here, step.first)
+        if step.first == first or step.first in reached:
+            reached.setdefault(step.end, step)
+            here = max(here, step.end)
+    if here < end:
+        reached[end] = Step(here, end)
+    way: list[Step] = []
+    while end > first:
+        step = reached[end]
+        if way and step.raw and way[-1].raw:
+            way[-1] = Step(step.first, way[-1].end, raw=True)
         else:
-            steps.append(last)
-        last = best[last.first][2]
-    return steps[::-1]
+            way.append(step)
+        end = step.first
+    return way[::-1]
 
 
-def farthest(spans: list[Span], raw: list[Span], first: int) -> int:
-    """The end of the longest way from `first` on which nothing is missing.
+def contiguous_end(spans: Sequence[Span], raw: Sequence[Span], first: int, end: int) -> int:
+    """How far from `first` to `end` at most nothing is missing.
 
     Examples
     --------
-    >>> farthest([(4, 8), (6, 20), (8, 11)], [(0, 5)], 4), farthest([(6, 20)], [], 4)
-    (11, 4)
+    >>> contiguous_end([(4, 8), (6, 20), (8, 11)], [(0, 5)], 4, 30)
+    11
     """
-    reached = {first}
-    solid = first  # all from `from_` to here can be reached, in samples
-    from_ = first
-    events = [(a, 1, b) for a, b in spans] + [(a, 0, b) for a, b in raw]
-    for start, is_record, end in sorted(events):
-        if is_record:
-            if start in reached or from_ <= start < solid:
-                reached.add(end)
-        elif inside := [x for x in reached if start <= x < end]:
-            from_, solid = min(inside), end
-            reached.add(end)
-    return max(reached)
+    steps = cover(spans, raw, first, end)
+    return next((step.first for step in steps if step.missing), end)
 
 
 class RecordFile:
@@ -281,9 +267,6 @@ class RecordSeries:
         # The realizations of all records, also those still to be written; void after another look.
         self._covered: list[Span] = []
         self._looks = -1
-        self._known: set[Span] = set()
-        self._known_of: list[Entry] | None = None
-        self._known_count = 0
 
     @property
     def path(self) -> Path:
@@ -307,15 +290,6 @@ class RecordSeries:
             self._covered = union(self.spans)
             self._looks = self.file.looks
         return self._covered
-
-    def has(self, span: Span) -> bool:
-        """Return whether a record is of just these realizations, looking only at what is new."""
-        entries = self.entries
-        if self._known_of is not entries:
-            self._known, self._known_of, self._known_count = set(), entries, 0
-        self._known.update(entry.span for entry in entries[self._known_count :])
-        self._known_count = len(entries)
-        return span in self._known
 
     def samples(self, out: Ints, first: int, end: int) -> None:
         """Fill `out`, shape (end - first, columns), with those of realizations that are there."""
@@ -354,7 +328,7 @@ class RecordSeries:
         """Add the summary of `count` realizations."""
         self.file.refresh()
         span = (first, first + count)
-        if not self.has(span):
+        if gaps(self.covered, *span) or span not in self.spans:
             self._append(span, partial(pack_summary, self.identity, first, count, payload))
 
     def _append(self, span: Span, pack: partial[bytearray]) -> None:
