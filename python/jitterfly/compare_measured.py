@@ -10,15 +10,15 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from . import optional_packages, stats
+from . import stats
 from .algorithms import Algorithm, is_kind_of
 from .algorithms.algorithm import COLLECTIVES
-from .answer import Answer, aligned, csv_text, show_time, write_if_path
+from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show
 from .case import Case, check_case, random_sources
 from .fields import MOST_REALIZATIONS, check_choice, check_integer, check_numbers, shorten
 from .files import read_text
@@ -35,9 +35,6 @@ from .stats.printed_results import reported_mean, reported_quantile
 from .syntax import read_count
 from .units import from_ticks, show_seconds, warn_of_long
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Quantiles that are compared, where there are samples."""
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -49,8 +46,6 @@ _NAME = re.compile(r"[A-Za-z\[(]")
 _UNIT_OF_NAME = re.compile(r"(?:^|[_\[(])(s|ms|us|ns)[\])]?$")
 _ENOUGH = 10  # realizations for each iteration of the table
 _ROUNDED = 5e-9  # seconds: OSU and IMB print two digits of a microsecond
-_COLUMNS = ("ranks", "bytes", "what", "measured_s", "measured_low_s", "measured_high_s",
-            "simulated_s", "simulated_low_s", "simulated_high_s", "ratio", "verdict")  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
 
@@ -109,6 +104,12 @@ class AgreementRow(NamedTuple):
         return self.verdict in (HIGH, LOW)
 
 
+def _show(estimate: Estimate) -> str:
+    if not estimate.realizations:  # a mean of an unknown number of iterations
+        return show_seconds(float(estimate.value))
+    return show(estimate, SECONDS)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement(Answer):
     """The answer of `compare_measured`.
@@ -126,7 +127,7 @@ class Agreement(Answer):
     effective_samples : float or None
         How many independent samples the measured times are worth, which may depend on their
         neighbours: the least of all rows. None where only a table was measured.
-    remarks : tuple of str
+    remarks : tuple of Note
         What to know of the measured side.
     """
 
@@ -138,7 +139,18 @@ class Agreement(Answer):
     confidence: float
     seed: int
     effective_samples: float | None = None
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Note, ...] = ()
+
+    columns = (
+        Column("ranks", heading="ranks"),
+        Column("bytes", heading="bytes"),
+        Column("what", heading="", doc="mean, or a quantile"),
+        Column("measured", SECONDS, True, heading="measured", show=_show),
+        Column("simulated", SECONDS, True, heading="simulated", show=_show),
+        Column("ratio", heading="ratio", show="{:.3g}".format, doc="simulated over measured"),
+        Column("verdict", heading="simulated is"),
+    )
+    picture = "answers.draw_agreement"
 
     def __repr__(self) -> str:
         apart = sum(row.apart for row in self.rows)
@@ -150,69 +162,41 @@ class Agreement(Answer):
         apart = [row for row in self.rows if row.apart] or self.rows
         return max(apart, key=lambda row: abs(math.log(row.ratio)) if row.ratio > 0 else math.inf)
 
-    def cautions(self) -> list[str]:
-        """Say where the algorithm is a bad choice at the size of a row."""
-        sizes = dict.fromkeys((row.ranks, row.bytes) for row in self.rows)
-        return algorithm_cautions(
-            replace(self.case, ranks=n, message_bytes=size) for n, size in sizes
-        )
-
     def title(self) -> str:
         """Say what is compared."""
         return f"{self.case.algorithm.kind}, simulated beside measured"
 
-    def lines(self) -> list[str]:
-        """The table as text."""
-        rows = [("ranks", "bytes", "", "measured", "simulated", "ratio", "simulated is")]
-        for row in self.rows:
-            rows.append((f"{row.ranks:,}", f"{row.bytes:,}", row.what, _show(row.measured),
-                         _show(row.simulated), f"{row.ratio:.3g}", row.verdict))  # fmt: skip
-        return aligned(rows)
+    def facts(self) -> dict[str, Any]:
+        """Return what the JSON has beside rows and notes."""
+        return {"distance": self.distance, "effective_samples": self.effective_samples}
 
-    def subtitle(self) -> list[str]:
-        """Say for pictures the distance, what is off the most, and what the intervals are."""
-        told = self.cautions()
+    def notes(self) -> list[Note]:
+        """Say what is off the most, what the intervals are, and what to know of both sides."""
+        case, sizes = self.case, dict.fromkeys((row.ranks, row.bytes) for row in self.rows)
+        cases = (replace(case, ranks=ranks, message_bytes=size) for ranks, size in sizes)
+        text = notes_of("bad_algorithm", algorithm_cautions(cases), FIRST)
         if self.distance is not None:
             d = self.distance
             chance = "how probable by chance is not known"
             if d.chance is not None:
                 chance = f"as large by chance with probability {d.chance:.2g} if both were the same"
-            told.append(
+            told = (
                 f"Kolmogorov-Smirnov distance {d.value:.3f} [{d.low:.3f}, {d.high:.3f}]; {chance}"
             )
+            text.append(Note("distance", told, PICTURE))
         worst = self.worst
         off = f"{worst.what} is off by a factor of {worst.ratio:.3g}"
+        told = f"{off}, more than all else" if worst.apart else "nothing is told apart"
         if worst.verdict == UNKNOWN:
-            told.append(f"{off}; how much of it is chance is not known")
-        else:
-            told.append(f"{off}, more than all else" if worst.apart else "nothing is told apart")
-        told.append(
-            f"{100 * self.confidence:g} % intervals, of all rows together; seed {self.seed}"
-        )
-        return told
-
-    def notes(self) -> list[str]:
-        """The subtitle of pictures, and what else has to be said."""
-        return [*self.subtitle(), *RecordedNoise.of_case(self.case).in_words(), *self.remarks]
-
-    def to_csv(self, path: str | Path | None = None) -> str:
-        """A line for each row; also written to `path`, where it is given."""
-        rows = [
-            (row.ranks, row.bytes, row.what, *row.measured, *row.simulated,
-             row.ratio, row.verdict)
-            for row in self.rows
-        ]  # fmt: skip
-        return write_if_path(csv_text([_COLUMNS, *rows]), path)
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Quantiles against quantiles, or the rows of a table; written to `path`, too.
-
-        Raises
-        ------
-        ValueError
-            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
-        """
-        return optional_packages.picture("answers", self, function="draw_agreement", path=path)
+            told = f"{off}; how much of it is chance is not known"
+        intervals = f"{100 * self.confidence:g} % intervals, of all rows together; seed {self.seed}"
+        return [
+            *text,
+            Note("largest_ratio", told, PICTURE),
+            Note("intervals", intervals, PICTURE),
+            *notes_of("recording", RecordedNoise.of_case(case).in_words()),
+            *self.remarks,
+        ]
 
 
 def compare_measured(
@@ -315,7 +299,11 @@ def compare_measured(
 
     if isinstance(content, CollectiveTable):
         rows = _rows_of_table(content, case, samples, confidence)
-        remarks = (*_remarks_on_table(content, case, rows), *left_out, *_remarks_on_cycles(case))
+        remarks = (
+            *_remarks_on_table(content, case, rows),
+            *notes_of("left_out", left_out),
+            *_remarks_on_cycles(case),
+        )
         return Agreement(case, rows, None, None, None, confidence, seed, None, remarks)
     series, simulated = Series(content), np.sort(samples(case))
     each = 1 - (1 - confidence) / (2 * (1 + len(LEVELS)))  # an interval of each side of each row
@@ -332,39 +320,46 @@ def compare_measured(
     return Agreement(case, rows, distance, found, simulated, confidence, seed, effective, remarks)
 
 
-def _remarks_on_times(series: Series, effective: float) -> tuple[str, ...]:
+def _remarks_on_times(series: Series, effective: float) -> list[Note]:
     count = len(series.ascending)
     if series.is_sorted and series.ascending[0] < series.ascending[-1]:
-        return ("the measured times are sorted, which hides whether they depend on each other: "
-                "intervals and probability are for independent ones",)  # fmt: skip
+        told = ("the measured times are sorted, which hides whether they depend on each other: "
+                "intervals and probability are for independent ones")  # fmt: skip
+        return [Note("sorted", told)]
     if effective == count:
-        return ()
+        return []
     depend = f"the {count:,} measured times depend on their neighbours"
     if too_few(effective, count):
-        return (f"{depend} for so long that not all have intervals: measure for longer, or with "
-                "pauses",)  # fmt: skip
-    return (f"{depend}: intervals and probability are those of fewer independent ones, "
-            f"{math.floor(effective):,} at the least",)  # fmt: skip
+        told = "for so long that not all have intervals: measure for longer, or with pauses"
+        return [Note("dependent", f"{depend} {told}")]
+    told = f"those of fewer independent ones, {math.floor(effective):,} at the least"
+    return [Note("dependent", f"{depend}: intervals and probability are {told}")]
 
 
-def _remarks_on_cycles(case: Case) -> tuple[str, ...]:
+def _remarks_on_cycles(case: Case) -> list[Note]:
     if case.cycles == 1:
-        return ()
-    return (f"simulated is the time from the first start to the end of all {case.cycles:,} cycles: "
-            "give measured times of so many, or `cycles` = 1",)  # fmt: skip
+        return []
+    told = (f"simulated is the time from the first start to the end of all {case.cycles:,} cycles: "
+            "give measured times of so many, or `cycles` = 1")  # fmt: skip
+    return [Note("cycles", told)]
 
 
 def _remarks_on_table(
     table: CollectiveTable, case: Case, rows: tuple[AgreementRow, ...]
-) -> tuple[str, ...]:
-    remarks = []
+) -> list[Note]:
+    remarks: list[Note] = []
+
+    def add(code: str, told: str) -> None:
+        remarks.append(Note(code, told))
+
     kind, collective = case.algorithm.kind, full_name(table.operation)
     if not is_kind_of(kind, collective):
-        remarks.append(f"the measured collective is {collective}, which {kind} is not")
+        add("other_collective", f"the measured collective is {collective}, which {kind} is not")
     if table.iterations is None:
-        remarks.append(
+        add(
+            "no_iterations",
             "the file does not say over how many iterations it has means, so that nothing is told "
-            "apart: give `iterations`, or print them (-f of OSU)"
+            "apart: give `iterations`, or print them (-f of OSU)",
         )
     means = [row for row in rows if row.what == "mean"]
     # In each row of the table iterations may be the first to meet the noise.
@@ -374,15 +369,18 @@ def _remarks_on_table(
         more = f"`realizations` = {enough} tell more"
         if enough > MOST_REALIZATIONS:
             more = "compare fewer rows (`message_bytes`), and take more realizations"
-        remarks.append(
-            f"too short: so many iterations may have met rare noise that no realization did; {more}"
+        add(
+            "rare_noise",
+            "too short: so many iterations may have met rare noise that no realization did; "
+            + more,
         )
     if any(row.verdict != UNKNOWN and row.measured.too_small for row in rows):
-        remarks.append("more realizations give bounds (?) of more measured numbers")
+        add("few_realizations", "more realizations give bounds (?) of more measured numbers")
     if not _sends(table).all():
-        remarks.append(f"rows of 0 bytes are left out: without data, {collective} sends nothing")
-    remarks.append("measured and simulated are means over ranks")
-    return tuple(remarks)
+        told = f"rows of 0 bytes are left out: without data, {collective} sends nothing"
+        add("no_bytes", told)
+    add("means_over_ranks", "measured and simulated are means over ranks")
+    return remarks
 
 
 def _rows_of_table(
@@ -716,9 +714,3 @@ def _check_samples(values: Sequence[float] | Floats, unit: str | None, name: str
         way = "give the unit, such as us, or s if that is meant"
         warn_of_long(float(np.median(raw)), f"the median of {name}", way)
     return raw
-
-
-def _show(estimate: Estimate) -> str:
-    if not estimate.realizations:  # a mean of an unknown number of iterations
-        return show_seconds(float(estimate.value))
-    return show_time(estimate)

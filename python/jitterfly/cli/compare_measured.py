@@ -14,6 +14,7 @@ from .options import add_backend, integer, size
 from .output import (
     PICTURE,
     add_json,
+    answer_as_json,
     check_files,
     in_options,
     print_json,
@@ -100,10 +101,7 @@ def _run(chosen: argparse.Namespace) -> None:
             case=case.to_dict(),
             cell=where or None,
             seed=seed,
-            distance=None if found.distance is None else found.distance._asdict(),
-            rows=[row._asdict() for row in found.rows],
-            effective_samples=found.effective_samples,
-            notes=[in_options(note, _IN_NOTES) for note in found.notes()],
+            **answer_as_json(found, _IN_NOTES),
             written=written,
         )
         return
