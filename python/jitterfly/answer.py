@@ -144,6 +144,15 @@ class Table:
     answer: Any = None
     left: int = 0
 
+    @classmethod
+    def of_texts(cls, head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> Table:
+        """Make a table of texts; with empty headings it has no line of them."""
+        columns = [
+            Column(name, heading=name, value=lambda _, row, i=i: row[i])  # type: ignore[misc]
+            for i, name in enumerate(head)
+        ]
+        return cls(columns, rows, left=left)
+
     def csv(self) -> str:
         """Return the table with all digits, the header first."""
         columns = [column for column in self.columns if column.csv]
@@ -163,7 +172,7 @@ class Table:
         ]
         rows = [[column.text(column.of(self.answer, row)) for column in columns]
                 for row in self.rows]  # fmt: skip
-        return [heads, *rows]
+        return [heads, *rows] if any(heads) else rows
 
     def lines(self) -> list[str]:
         """Return the table as aligned lines of text."""
@@ -207,6 +216,7 @@ class Answer(Report):
 
     columns: ClassVar[tuple[Column, ...]] = ()
     picture: ClassVar[str] = ""
+    rows_in_json: ClassVar[str] = "rows"
 
     @abstractmethod
     def title(self) -> str:
@@ -220,6 +230,10 @@ class Answer(Report):
         """Return the table of rows."""
         rows: Any = self.rows  # type: ignore[attr-defined]
         return Table(self.columns, rows() if callable(rows) else rows, self)
+
+    def shown_table(self) -> Table:
+        """Return the table of rows as text and notebooks have it."""
+        return self.table()
 
     def more_tables(self) -> list[Table]:
         """Return the tables that the report has beside that of rows."""
@@ -239,7 +253,7 @@ class Answer(Report):
 
     def lines(self) -> list[str]:
         """The table as text."""
-        return self.table().lines()
+        return self.shown_table().lines()
 
     def report(self) -> list[str]:
         """Title, tables and notes as lines of text; above them what must be read first."""
@@ -262,7 +276,7 @@ class Answer(Report):
         """Return plain values, as JSON has them; times in seconds."""
         notes = self.notes()
         codes = [getattr(note, "code", "") for note in notes]
-        content = {"rows": self.table().to_list(), "notes": notes, "note_codes": codes}
+        content = {self.rows_in_json: self.table().to_list(), "notes": notes, "note_codes": codes}
         return {**plain(self.facts()), **plain(content)}
 
     def to_json(self) -> str:
@@ -290,7 +304,7 @@ class Answer(Report):
             return super()._repr_html_()
         first, others = self._first_and_others()
         cautions = [f"<p><b>{escape(note)}</b></p>" for note in first]
-        tables = [table.html() for table in (self.table(), *self.more_tables())]
+        tables = [table.html() for table in (self.shown_table(), *self.more_tables())]
         notes = [f"<li>{escape(note)}</li>" for note in others]
         title = f"<p>{escape(self.title())}</p>"
         return "".join([*cautions, title, *tables, "<ul>", *notes, "</ul>"])

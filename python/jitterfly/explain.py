@@ -17,13 +17,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from . import memory, optional_packages, stats
-from .answer import Answer, aligned, csv_text, write_if_path
+from . import memory, stats
+from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, Table, notes_of, write_if_path
 from .backends import core
 from .case import (
     Case,
@@ -52,9 +52,6 @@ from .stats import Estimate
 from .steps import ASK, COPY
 from .units import from_ticks, show_seconds, show_size
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 ARRIVAL, SPEED, PATH = "arrival", "speed", "path"
 """Causes that are no noise: how late and how slow ranks are said to be, and the path itself."""
 HEAD = 5  # time, rank, longest delay, whose, by what
@@ -70,8 +67,8 @@ _PATH_BYTES = 8 * (3 + len(_QUIET) + _MOST)  # of a time that knows its causes
 _PATHS = 6  # beside those of departures; one of them for messages that forward
 _CURSOR_BYTES = 32  # of each source
 _STANDS_OUT, _MOSTLY = 0.1, 0.5  # of the realizations
-_COLUMNS = ("cause", "mean_s", "mean_low_s", "mean_high_s", "share", "largest")
 _WAITS_FOR_OTHERS = _RANK_PARTS.index("waits_for_others")
+MOST_ROWS = 1024  # of ranks and operations in the JSON
 _SHOWN_RANKS = 4  # of those that wait least for others, and of those that wait most
 
 OF_RANKS = (
@@ -91,6 +88,7 @@ OF_SLOW_RANKS = (
 Ticks = npt.NDArray[np.int64]
 
 
+ADD_UP = "causes along the critical path of the last rank add up to its delay in each realization"
 SHARES = (
     "a share is not what it would bring to remove that cause, since another path may then be the "
     "longest: for that, simulate without it"
@@ -164,7 +162,20 @@ class RankRow(NamedTuple):
         return sum(self[1 : 1 + len(_RANK_PARTS)])
 
 
-RANK_COLUMNS = ("rank", *(f"{name}_s" for name in RankRow._fields[1:]))
+RANK_COLUMNS = (Column("rank"), *(Column(name, SECONDS) for name in RankRow._fields[1:]))
+
+
+def show_share(share: float | None) -> str:
+    """A share in percent, without a sign where it rounds to 0; NaN is `-`.
+
+    Examples
+    --------
+    >>> show_share(0.9954), show_share(-0.0004), show_share(float("nan"))
+    ('99.5%', '0.0%', '-')
+    """
+    if share is None:
+        return ""
+    return "-" if np.isnan(share) else f"{round(share, 3) + 0.0:.1%}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,6 +198,16 @@ class DelayByCause(Answer):
     by_rank: npt.NDArray[np.float64]
     by_rank_on_time: npt.NDArray[np.float64]
     path_parts: ClassVar[tuple[str, ...]]
+
+    columns = (
+        Column("cause", heading="cause"),
+        Column("mean", SECONDS, True, heading="mean delay"),
+        Column("share", heading="share", show=show_share, doc="its part of the mean delay"),
+        Column("largest", heading="largest cause in", show=show_share,
+               doc="share of the realizations in which no other cause delays more"),
+    )  # fmt: skip
+    picture = "answers.draw_causes"
+    rows_in_json = "causes"
 
     def __repr__(self) -> str:
         first = max(self.rows(), key=lambda row: row.share)
@@ -287,19 +308,26 @@ class DelayByCause(Answer):
         order = np.argsort(-counts, kind="stable")[:most]
         return [(int(ranks[i]), float(counts[i] / len(self.ticks))) for i in order]
 
-    def lines(self) -> list[str]:
-        """The table of causes as text; below the path, what it is made of."""
-        rows = [("cause", "mean delay", "95 % interval", "share", "largest cause in")]
-        parts = [row for row in self.path_rows() if row.mean.value]
-        for row in [*self.rows(), *parts]:
-            low, high = (show_seconds(float(end)) if np.isfinite(end) else "?"
-                         for end in (row.mean.low, row.mean.high))  # fmt: skip
-            share, largest = show_share(row.share), show_share(row.largest)
-            part = row in parts
-            rows.append((f"  {row.cause}" if part else row.cause,
-                         show_seconds(float(row.mean.value)), f"[{low}, {high}]", share,
-                         "" if part else largest))  # fmt: skip
-        return aligned(rows, left=1)
+    def shown_table(self) -> Table:
+        """Return the table of causes; below the path, what it is made of."""
+        parts = [row._replace(cause=f"  {row.cause}", largest=None)  # type: ignore[arg-type]
+                 for row in self.path_rows() if row.mean.value]  # fmt: skip
+        return Table(self.columns, [*self.rows(), *parts], self, left=1)
+
+    def more_tables(self) -> list[Table]:
+        """Return the table of ranks."""
+        return [self.rank_table()]
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the JSON has beside causes and notes; of many ranks or operations some."""
+        return {
+            "on_time": self.on_time * 1e-12,
+            "mean_delay": float(self.delay.mean()) * 1e-12,
+            "path": self.path_rows(),
+            "ranks": self.rank_rows(MOST_ROWS // 2),
+            "all_ranks": self.all_ranks(),
+            "culprits": [{"rank": rank, "share": share} for rank, share in self.culprits()],
+        }
 
     @property
     def waits_for_rest(self) -> str:
@@ -317,15 +345,18 @@ class DelayByCause(Answer):
         return "mean time" if self.cpus == 1 else f"mean time,\nsum of {self.cpus} CPUs"
 
     def rank_lines(self) -> list[str]:
-        """The table of ranks as text: those that wait least for others, and most; then all.
+        """The table of ranks as text."""
+        return self.rank_table().lines()
+
+    def rank_table(self) -> Table:
+        """Return the table of ranks: those that wait least for others, and most; then all.
 
         The last row has parts of the mean completion of the last rank, and of that on time.
         """
         head = ("rank", "arrives late", "own noise", "waits for others",
                 f"for {self.waits_for_rest}", "on time")  # fmt: skip
-        rows: list[tuple[str, ...]] = [head]
-        for row in self.rank_rows(_SHOWN_RANKS):
-            rows.append(_rank_cells(f"{row.rank:,}", row._asdict(), show_seconds, show_seconds))
+        rows = [_rank_cells(f"{row.rank:,}", row._asdict(), show_seconds, show_seconds)
+                for row in self.rank_rows(_SHOWN_RANKS)]  # fmt: skip
         mean = self.all_ranks()
         rows.append(_rank_cells("all ranks, mean", mean, show_seconds, show_seconds))
         whole, on_time = (self.cpus * float(from_ticks(ticks))
@@ -333,36 +364,11 @@ class DelayByCause(Answer):
         if whole > 0 and on_time > 0:
             rows.append(_rank_cells("of the completion", mean, lambda time: f"{time / whole:.1%}",
                                     lambda time: f"{time / on_time:.1%}"))  # fmt: skip
-        return aligned(rows, left=1)
-
-    @abstractmethod
-    def subtitle(self) -> list[str]:
-        """Return the lines below a picture's title."""
-
-    def report(self) -> list[str]:
-        """Title, tables of causes and of ranks, and notes as lines of text."""
-        return self._report([*self.lines(), "", *self.rank_lines()])
+        return Table.of_texts(head, rows)
 
     def ranks_to_csv(self, path: str | Path | None = None) -> str:
         """A line for each rank; also written to `path`, where it is given."""
-        return write_if_path(csv_text([RANK_COLUMNS, *self.rank_rows()]), path)
-
-    def to_csv(self, path: str | Path | None = None) -> str:
-        """A line for each cause; also written to `path`, where it is given."""
-        rows = [(row.cause, *row.mean, row.share, row.largest) for row in self.rows()]
-        return write_if_path(csv_text([_COLUMNS, *rows]), path)
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """The delay by cause, from the quickest realizations to the slowest, and waits by rank.
-
-        Written to `path`, where it is given.
-
-        Raises
-        ------
-        ValueError
-            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
-        """
-        return optional_packages.picture("answers", self, function="draw_causes", path=path)
+        return write_if_path(Table(RANK_COLUMNS, self.rank_rows()).csv(), path)
 
     def _culprits_in_words(self) -> str:
         """Say which ranks single delays hit, and which ones are slow by what is given."""
@@ -481,10 +487,6 @@ class Explanation(DelayByCause):
     def _noise(self) -> tuple[Noise, ...]:
         return self.case.noise
 
-    def cautions(self) -> list[str]:
-        """Say where the algorithm is a bad choice at this size."""
-        return algorithm_cautions([self.case])
-
     def _network_and_speed(self) -> tuple[Network, Speed | None]:
         return self.case.network, self.case.speed
 
@@ -497,30 +499,25 @@ class Explanation(DelayByCause):
         """Say what was simulated, and the delay in all."""
         return f"{self.case.algorithm.kind} on {self.case.ranks:,} ranks: {self._delay_in_words()}"
 
-    def notes(self) -> list[str]:
-        """Say what was simulated, how often which rank is to blame, and what the numbers are."""
-        return [
-            *self.cautions(),
-            *self._question_in_words(),
-            f"{self._realizations_in_words()}; causes along the critical path of the last rank add "
-            "up to its delay in each",
-            SHARES,
-            self._culprits_in_words(),
-            *RecordedNoise.of_case(self.case).in_words(),
-            *doubts(self.case),
-            OF_RANKS,
-            *([OF_SLOW_RANKS] if self.case.speed is not None else []),
-            *drawn_speed_notes(self.case.noise),
-        ]
+    def facts(self) -> dict[str, Any]:
+        """Return what the JSON has beside causes and notes."""
+        own = {"seed": self.seed, "realizations": len(self.ticks), "doubts": doubts(self.case)}
+        return {"case": self.case.to_dict(), **own, **super().facts()}
 
-    def subtitle(self) -> list[str]:
-        """Return the lines below a picture's title: what was simulated, which rank is to blame."""
+    def notes(self) -> list[Note]:
+        """Say what was simulated, how often which rank is to blame, and what the numbers are."""
+        case = self.case
         return [
-            *self.cautions(),
-            *self._question_in_words(),
-            self._realizations_in_words(),
-            self._culprits_in_words(),
-        ]
+            *notes_of("bad_algorithm", algorithm_cautions([case]), FIRST),
+            *notes_of("question", self._question_in_words(), PICTURE),
+            Note("realizations", self._realizations_in_words(), PICTURE),
+            *notes_of("shares", [ADD_UP, SHARES]),
+            Note("culprits", self._culprits_in_words(), PICTURE),
+            *notes_of("recording", RecordedNoise.of_case(case).in_words()),
+            *notes_of("doubt", doubts(case)),
+            *notes_of("ranks", [OF_RANKS, *([OF_SLOW_RANKS] if case.speed is not None else []),
+                                *drawn_speed_notes(case.noise)]),
+        ]  # fmt: skip
 
     def _question_in_words(self) -> list[str]:
         """The case: of each source what its cause in the tables stands for."""
@@ -549,17 +546,6 @@ def _ranks_in_words(ranks: Ticks) -> str:
 def drawn_speed_notes(noise: Sequence[Noise]) -> list[str]:
     """A line where there is `SpeedNoise`."""
     return [OF_DRAWN_SPEEDS] if any(isinstance(one, SpeedNoise) for one in noise) else []
-
-
-def show_share(share: float) -> str:
-    """A share in percent, without a sign where it rounds to 0; NaN is `-`.
-
-    Examples
-    --------
-    >>> show_share(0.9954), show_share(-0.0004), show_share(float("nan"))
-    ('99.5%', '0.0%', '-')
-    """
-    return "-" if np.isnan(share) else f"{round(share, 3) + 0.0:.1%}"
 
 
 def names_of(noise: Sequence[Noise]) -> list[str]:

@@ -63,6 +63,13 @@ from .units import TICKS_PER_SECOND, Seconds, show_seconds, show_size
 USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
 """What is taken where no network is given: a fast interconnect of today, about."""
 USUAL_REALIZATIONS = 2000
+NOISE_TOO_LATE = (
+    "all is over when the noise begins, so that it can hit nothing: give an earlier begin"
+)
+NO_EVENT = (
+    "no realization was delayed: a mean that rests on no event has no interval; take more "
+    "realizations, unless waits absorb such delays"
+)
 _SHOWN = 8  # numbers in a note
 MOST_RESAMPLES = 1000
 _LEAST_RESAMPLES = 5
@@ -231,13 +238,11 @@ class SlowdownTable(Answer):
                     "detours of the recording are as long", open_ended)  # fmt: skip
         late = [row.ranks for row in self.rows
                 if all(begins_after(one, row.noise_free) for one in case.noise)]  # fmt: skip
-        add("noise_too_late", "all is over when the noise begins, so that it can hit nothing: give "
-            "an earlier begin", late)  # fmt: skip
+        add("noise_too_late", NOISE_TOO_LATE, late)
         add("no_time", "a collective takes no time without noise, so that there is no slowdown; "
             "give `compute_time`",
             [row.ranks for row in self.rows if not row.noise_free])  # fmt: skip
-        add("no_event", "no realization was delayed: a mean that rests on no event has no "
-            "interval; take more realizations, unless waits absorb such delays",
+        add("no_event", NO_EVENT,
             [row.ranks for row in self.rows
              if row.mean.too_small and row.ranks not in late])  # fmt: skip
         add("few_events", f"the mean rests on fewer than {stats.ENOUGH_EVENTS} rare events: its "

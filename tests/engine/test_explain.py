@@ -444,7 +444,7 @@ def test_tables_and_picture(tmp_path):
     columns = ("late", "noise", "waits_for_others", "waits_for_messages")
     assert part.split()[3:7] == [f"{all_ranks[name] / completion:.1%}" for name in columns]
     assert found.to_csv().count("\n") == 1 + len(rows)
-    assert "<pre>" in found._repr_html_()
+    assert found._repr_html_().count("<tr>") == len(found.lines()) + len(found.rank_lines())
     assert repr(found).startswith("Explanation(200 realizations; most by noise.")
     pytest.importorskip("matplotlib")
     assert "of ranks: means" in " ".join(found.notes())

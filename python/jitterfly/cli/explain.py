@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from ..case import Case, ScarceRecordingWarning, doubts
+from ..case import Case, ScarceRecordingWarning
 from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..program import rank_rounds
 from . import schedule
@@ -20,6 +20,7 @@ from .options import integer
 from .output import (
     PICTURE,
     add_json,
+    answer_as_json,
     check_files,
     in_options,
     print_json,
@@ -96,14 +97,8 @@ def _run(chosen: argparse.Namespace) -> None:
     if chosen.json:
         print_json(
             "explain",
-            case=case.to_dict(),
             cell=where or None,
-            seed=seed,
-            realizations=len(explanation.ticks),
-            doubts=doubts(case),
-            notes=[in_options(note, _IN_NOTES) for note in explanation.notes()],
-            **schedule.delay_by_cause(explanation),
-            culprits=schedule.culprits(explanation),
+            **answer_as_json(explanation, _IN_NOTES),
             written=written,
         )
     elif written:

@@ -38,7 +38,6 @@ _OF_CASES = dict.fromkeys(
     ("at", "arrival", "ranks", "algorithm", "collective", "bytes", "cycles", "compute_time")
 )
 _OF_EXPLAINED = dict.fromkeys(("slowest", "path_picture", "operations_csv", "path_csv"))
-_MOST_ROWS = 1024
 _RUN_FILES = {**PICTURE, "marks_csv": lambda result, path: result.marks_to_csv(path)}
 _EXPLAINED_FILES = {
     **PICTURE,
@@ -169,12 +168,11 @@ def run_schedule(chosen: argparse.Namespace) -> int:
             speed=speed, backend=chosen.backend,
         )  # fmt: skip
     if not chosen.json:  # before the files, of which one may fail
-        notes = [in_options(note) for note in result.notes()]
-        print("\n".join([result.title(), "", *result.lines(), "", *notes]), flush=True)
+        print(in_options("\n".join(result.report())), flush=True)
     with show_phases(started) as phases:
         written = write_files(chosen, result, _RUN_FILES, phases)
     if chosen.json:
-        print_json("run", **schedule_as_json(result), written=written)
+        print_json("run", **result.to_dict(), written=written)
     elif written:
         print("\nwritten: " + ", ".join(map(str, written)))
     return 0
@@ -210,44 +208,6 @@ def _executing(
             except KeyboardInterrupt as stop:
                 by = f"{stop}; " if str(stop) else ""
                 raise KeyboardInterrupt(f"{by}of a schedule nothing is kept") from None
-
-
-def _question(answer: Any) -> dict[str, Any]:
-    """Return what was simulated, for programs: the same of a run and of an explanation."""
-    schedule = answer.schedule
-    return {
-        "schedule": {"name": schedule.name, "ranks": schedule.ranks, "cpus": schedule.cpus,
-                     "operations": schedule.operations, "messages": schedule.messages},
-        "network": answer.network.to_dict(),
-        "speed": None if answer.speed is None else answer.speed.to_dict(),
-        "noise": [one.to_dict() for one in answer.noise],
-        "seed": answer.seed,
-        "realizations": len(answer.ticks),
-        "doubts": list(answer.doubts),
-    }  # fmt: skip
-
-
-def schedule_as_json(result: Any) -> dict[str, Any]:
-    """The answer for programs."""
-    from .. import stats
-
-    p50, p99 = stats.quantiles(result.samples, (0.5, 0.99))
-    return {
-        **_question(result),
-        "noise_free": result.noise_free,
-        "mean": result.mean(),
-        "p50": p50,
-        "p99": p99,
-        "slowdown": result.slowdown(),
-        "noise_share": result.noise_share(),
-        "amplification": result.amplification(),
-        "order": result.order,
-        "order_check": None if result.order_check is None else result.order_check._asdict(),
-        "unchecked": result.unchecked,
-        "samples": result.samples,
-        "last_rank": result.last_rank,
-        "marks": [row._asdict() for row in result.mark_rows()],
-    }  # fmt: skip
 
 
 def explain_schedule(chosen: argparse.Namespace) -> None:
@@ -306,7 +266,7 @@ def _explain(
     with show_phases(started) as phases:
         written = write_files(chosen, explanation, _EXPLAINED_FILES, phases)
     if chosen.json:
-        print_json("explain", cell=where or None, **_explained(explanation), written=written)
+        print_json("explain", cell=where or None, **explanation.to_dict(), written=written)
     elif written:
         print("\nwritten: " + ", ".join(map(str, written)))
 
@@ -341,34 +301,3 @@ def _share(text: str | None) -> float | None:
     if not 0 < share <= 1:
         raise ValueError(f"--slowest must be a part of the realizations, such as 5%, got {text!r}")
     return share
-
-
-def _explained(explanation: Any) -> dict[str, Any]:
-    """The answer of `explain` for programs."""
-    return {
-        **_question(explanation),
-        "simulated": explanation.simulated,
-        **delay_by_cause(explanation),
-        "path_ranks": [row._asdict() for row in explanation.path_rank_rows(_MOST_ROWS)],
-        "path_operations": [row._asdict() for row in explanation.operation_rows(_MOST_ROWS)],
-        "path_sizes": [row._asdict() for row in explanation.size_rows()],
-        "path_kinds": [row._asdict() for row in explanation.kind_rows()],
-        "culprits": culprits(explanation),
-    }
-
-
-def delay_by_cause(explanation: Any) -> dict[str, Any]:
-    """Return the delay of a collective or a schedule by cause, and what ranks did, for programs."""
-    return {
-        "on_time": explanation.on_time * 1e-12,
-        "mean_delay": float(explanation.delay.mean()) * 1e-12,
-        "causes": [row._asdict() for row in explanation.rows()],
-        "path": [row._asdict() for row in explanation.path_rows()],
-        "ranks": [row._asdict() for row in explanation.rank_rows(_MOST_ROWS // 2)],
-        "all_ranks": explanation.all_ranks(),
-    }
-
-
-def culprits(explanation: Any) -> list[dict[str, Any]]:
-    """Return, for programs, the ranks that the longest single delay on the path hits most often."""
-    return [{"rank": rank, "share": share} for rank, share in explanation.culprits()]

@@ -9,21 +9,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import memory, optional_packages
-from ..answer import aligned, csv_text, write_if_path
+from ..answer import (
+    PICTURE,
+    SECONDS,
+    SHARE,
+    Column,
+    Note,
+    Table,
+    csv_text,
+    notes_of,
+    write_if_path,
+)
 from ..backends import core, reporting
 from ..case import place_noise
 from ..explain import (
+    ADD_UP,
     HEAD,
+    MOST_ROWS,
     OF_RANKS,
     OF_SLOW_RANKS,
     PATH,
@@ -47,7 +60,7 @@ from ..slowdown import part_in_words
 from ..stats import Estimate
 from ..stats.critical_values import clopper_pearson
 from ..stats.intervals import of_largest
-from ..units import from_ticks, show_seconds, show_size
+from ..units import from_ticks, show_size
 from .compile import CompiledSchedule, compile_schedule
 from .order import (
     OrderCheck,
@@ -57,7 +70,7 @@ from .order import (
     realizations_to_check,
     usual_checks,
 )
-from .result import machine_in_words
+from .result import machine_in_words, question_as_json
 from .schedule import KINDS, Schedule
 from .simulate import prepare
 
@@ -157,6 +170,40 @@ class KindRow(NamedTuple):
 
     kind: str
     share: Estimate
+
+
+def _place(row: OperationRow) -> str:
+    """Return rank and operation, and where it stands in the schedule."""
+    where = f"line {row.line:,}" if row.line else f"number {row.number:,}"
+    return f"rank {row.rank:,}, {row.what}, {where}"
+
+
+_PATH_RANK_COLUMNS = (
+    Column("rank", heading="rank"),
+    Column("share", SHARE, True, heading="on path in"),
+    Column("time", SECONDS, heading="time on path"),
+    Column("noise", SECONDS, heading="of it noise"),
+)
+_OPERATION_COLUMNS = (
+    Column("rank"),
+    Column("operation", value=lambda _, row: row.number),
+    Column("line"),
+    Column("what"),
+    Column("place", heading="operation", value=lambda _, row: _place(row), csv=False),
+    Column("share", SHARE, True, heading="on path in"),
+    Column("time", SECONDS, heading="time on path"),
+    Column("noise_free", heading="without noise", show=lambda on: "on path" if on else "-"),
+)
+_SIZE_COLUMNS = (
+    Column("what", heading="on the critical path"),
+    Column("time", SECONDS, heading="time"),
+    Column("on_time", SECONDS, heading="without noise"),
+    Column("delay", SECONDS, heading="delay", value=lambda _, row: row.time - row.on_time),
+)
+_KIND_COLUMNS = (
+    Column("kind", heading="on the critical path"),
+    Column("share", SHARE, True, heading="in"),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -474,35 +521,37 @@ class ScheduleExplanation(DelayByCause):
         """Say what was simulated, and the delay in all."""
         return f"{self.schedule.name}: {self.schedule.summary()}: {self._delay_in_words()}"
 
+    def more_tables(self) -> list[Table]:
+        """Return the tables of ranks, and of what is on the critical path."""
+        return [self.rank_table(), *self.path_tables()]
+
     def path_lines(self) -> list[str]:
         """The tables of ranks, operations, sizes and kinds on the critical path, as text."""
-        ranks = [("rank", "on path in", "95 % interval", "time on path", "of it noise")]
-        for rank in self.path_rank_rows(_SHOWN):
-            ranks.append((f"{rank.rank:,}", *_show_share(rank.share), show_seconds(rank.time),
-                          show_seconds(rank.noise)))  # fmt: skip
-        operations = [("operation", "on path in", "95 % interval", "time on path", "without noise")]
-        for row in self.operation_rows(_SHOWN):
-            place = f"rank {row.rank:,}, {row.what}"
-            place += f", line {row.line:,}" if row.line else f", number {row.number:,}"
-            operations.append((place, *_show_share(row.share), show_seconds(row.time),
-                               "on path" if row.noise_free else "-"))  # fmt: skip
-        sizes = [("on the critical path", "time", "without noise", "delay")]
-        for size in self.size_rows()[:_SHOWN]:
-            sizes.append((size.what, show_seconds(size.time), show_seconds(size.on_time),
-                          show_seconds(size.time - size.on_time)))  # fmt: skip
-        kinds = [("on the critical path", "in", "95 % interval")]
-        kinds += [(kind.kind, *_show_share(kind.share)) for kind in self.kind_rows()
-                  if kind.share.value > 0]  # fmt: skip
-        tables = (aligned(table, 1) for table in (ranks, operations, sizes, kinds))
-        return [line for table in tables for line in (*table, "")][:-1]
+        return [line for table in self.path_tables() for line in (*table.lines(), "")][:-1]
+
+    def path_tables(self) -> list[Table]:
+        """Return the tables of ranks, operations, sizes and kinds on the critical path."""
+        return [
+            Table(_PATH_RANK_COLUMNS, self.path_rank_rows(_SHOWN), left=1),
+            Table(_OPERATION_COLUMNS, self.operation_rows(_SHOWN), left=1),
+            Table(_SIZE_COLUMNS, self.size_rows()[:_SHOWN], left=1),
+            Table(_KIND_COLUMNS, [row for row in self.kind_rows() if row.share.value > 0], left=1),
+        ]
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the JSON has beside causes and notes."""
+        return {
+            **question_as_json(self),
+            "simulated": self.simulated,
+            **super().facts(),
+            "path_ranks": self.path_rank_rows(MOST_ROWS),
+            "path_operations": self.operation_rows(MOST_ROWS),
+            "path_sizes": self.size_rows(),
+            "path_kinds": self.kind_rows(),
+        }
 
     def _network_and_speed(self) -> tuple[LogGOPS | Hierarchy, Speed | None]:
         return self.network, self.speed
-
-    def report(self) -> list[str]:
-        """Title, all tables, and notes as lines of text."""
-        tables = [*self.lines(), "", *self.rank_lines(), "", *self.path_lines()]
-        return [self.title(), "", *tables, "", *self.notes()]
 
     def _question_in_words(self) -> list[str]:
         """Machine and noise: of each source what its cause in the tables stands for."""
@@ -515,32 +564,32 @@ class ScheduleExplanation(DelayByCause):
             return f"the {n:,} slowest of {self.simulated:,} realizations, seed {self.seed}"
         return f"{n:,} realizations, seed {self.seed}"
 
-    def subtitle(self) -> list[str]:
-        """Return the lines below a picture's title: network, speed, noise, realizations."""
-        return [*self._question_in_words(), self._realizations_in_words()]
-
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Note]:
         """Say which realizations, how often which rank is to blame, and what the numbers are."""
         cpus, operations = self.schedule.cpus, np.count_nonzero(self.on_path)
-        return [
-            *self._order_warning(),
-            *self._question_in_words(),
-            f"{self._realizations_in_words()}; causes along the critical path of the last rank add "
-            "up to its delay in each",
-            SHARES,
-            *([_OF_SLOWEST] if len(self.ticks) < self.simulated else []),
-            *([_OF_MANY.format(operations)] if operations > _MANY and self._is_drawn() else []),
-            self._culprits_in_words(),
-            *self.recorded.in_words(),
-            *self.doubts,
+        of_ranks = [
             OF_RANKS,
             *([f"of ranks: times are those of all their {cpus} CPUs together, up to {cpus} times "
                "the run time"] if cpus > 1 else []),
             *([_OF_GAPS] if self.parts_on_path[:, _GAP].any() else []),
             *([_OF_SPEEDS, OF_SLOW_RANKS] if self.speed is not None else []),
             *drawn_speed_notes(self.noise),
-            "order of competing operations: that without noise",
         ]  # fmt: skip
+        few = len(self.ticks) < self.simulated
+        many = operations > _MANY and self._is_drawn()
+        return [
+            *notes_of("order_matters", self._order_warning()),
+            *notes_of("question", self._question_in_words(), PICTURE),
+            Note("realizations", self._realizations_in_words(), PICTURE),
+            *notes_of("shares", [ADD_UP, SHARES]),
+            *([Note("slowest", _OF_SLOWEST)] if few else []),
+            *([Note("many_operations", _OF_MANY.format(operations))] if many else []),
+            Note("culprits", self._culprits_in_words()),
+            *notes_of("recording", self.recorded.in_words()),
+            *notes_of("doubt", self.doubts),
+            *notes_of("ranks", of_ranks),
+            Note("order", "order of competing operations: that without noise"),
+        ]
 
     def _order_warning(self) -> list[str]:
         if self.order_check is None:
@@ -556,26 +605,21 @@ class ScheduleExplanation(DelayByCause):
 
         Also written to `path`, where it is given.
         """
-        head = ("rank", "operation", "line", "what", "share", "share_low", "share_high", "time_s",
-                "noise_free")  # fmt: skip
-        rows = [
-            (rank, number, line, what, *share, time, int(quiet))
-            for rank, number, line, what, share, time, quiet in self.operation_rows()
-        ]
-        return write_if_path(csv_text([head, *rows]), path)
+        return write_if_path(Table(_OPERATION_COLUMNS, self.operation_rows()).csv(), path)
 
     def ranks_to_csv(self, path: str | Path | None = None) -> str:
         """A line for each rank: what it did with its time, and how often it is on the path.
 
         Also written to `path`, where it is given.
         """
-        head = (*RANK_COLUMNS, "path_share", "path_share_low", "path_share_high", "path_time_s",
-                "path_noise_s")  # fmt: skip
         rows = [
-            (*row, *path.share, path.time, path.noise)
-            for row, path in zip(self.rank_rows(), self.path_rank_rows(), strict=True)
+            SimpleNamespace(
+                **row._asdict(), **{f"path_{key}": one for key, one in other._asdict().items()}
+            )
+            for row, other in zip(self.rank_rows(), self.path_rank_rows(), strict=True)
         ]
-        return write_if_path(csv_text([head, *rows]), path)
+        of_path = (replace(one, name=f"path_{one.name}") for one in _PATH_RANK_COLUMNS[1:])
+        return write_if_path(Table([*RANK_COLUMNS, *of_path], rows).csv(), path)
 
     def plot_paths(self, path: str | Path | None = None) -> Figure:
         """Draw the share of realizations in which operations are on the path, over time and ranks.
@@ -782,10 +826,6 @@ def _explanation(
 def _interval(count: int, n: int, confidence: float) -> Estimate:
     low, high = clopper_pearson(count, n, confidence)
     return Estimate(count / n, low, high, confidence, n)
-
-
-def _show_share(share: Estimate) -> tuple[str, str]:
-    return f"{share.value:.1%}", f"[{share.low:.1%}, {share.high:.1%}]"
 
 
 def _located(schedule: Schedule, operations: Ticks) -> tuple[Ticks, Ticks]:

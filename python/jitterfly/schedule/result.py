@@ -14,21 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import optional_packages, stats
-from ..answer import (
-    Answer,
-    aligned,
-    csv_text,
-    show_interval,
-    show_time,
-    write_if_path,
-)
+from ..answer import SECONDS, Answer, Column, Note, Table, csv_text, notes_of, show, write_if_path
 from ..fields import counted, digested, frozen_dataclass, seed_in_files
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
 from ..recording_error import RecordedNoise
-from ..slowdown import begins_after, part_in_words
+from ..slowdown import NO_EVENT, NOISE_TOO_LATE, begins_after, part_in_words
 from ..stats import Estimate
 from ..stats.intervals import changed
 from ..units import from_ticks, show_seconds, to_ticks
@@ -37,7 +30,6 @@ from .schedule import Schedule
 
 if TYPE_CHECKING:
     import xarray
-    from matplotlib.figure import Figure
 
 
 @frozen_dataclass(eq=False)
@@ -102,6 +94,16 @@ class ScheduleResult(Answer):
     backend: str = "cpu"
     doubts: tuple[str, ...] = ()
     recorded: RecordedNoise = dataclasses.field(default=RecordedNoise(), repr=False)
+
+    columns = (
+        Column("mark"),
+        Column("noise_free", SECONDS),
+        Column("since_noise_free", SECONDS),
+        *(Column(f"{since}{name}", SECONDS, True)
+          for since in ("", "since_") for name in ("mean", "p50", "p99")),
+    )  # fmt: skip
+    picture = "schedule.draw"
+    rows_in_json = "marks"
 
     @cached_property
     def samples(self) -> npt.NDArray[np.float64]:
@@ -207,23 +209,46 @@ class ScheduleResult(Answer):
         noise = "; ".join(map(part_in_words, self.noise)) or "none"
         return f"{self.schedule.name}: {self.schedule.summary()}, under noise: {noise}"
 
-    def lines(self) -> list[str]:
-        """The answer as text."""
-        p50, p99 = stats.quantiles(self.samples, (0.5, 0.99))
+    def rows(self) -> list[MarkRow]:
+        """Return a row for each mark."""
+        return self.mark_rows()
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the JSON has beside marks and notes."""
+        p50, p99 = self._quantiles(self.samples, self.noise_free, 0.95)
+        return {
+            **question_as_json(self),
+            "noise_free": self.noise_free,
+            "mean": self.mean(),
+            "p50": p50,
+            "p99": p99,
+            "slowdown": self.slowdown(),
+            "noise_share": self.noise_share(),
+            "amplification": self.amplification(),
+            "order": self.order,
+            "order_check": self.order_check,
+            "unchecked": self.unchecked,
+            "samples": self.samples,
+            "last_rank": self.last_rank,
+        }
+
+    def shown_table(self) -> Table:
+        """Return the answer in words, a line for each number."""
+        p50, p99 = self._quantiles(self.samples, self.noise_free, 0.95)
         hint = " (see the note on order)" if self.order_matters else ""
         rows = [
             ("run time without noise", show_seconds(self.noise_free)),
-            ("run time, mean", show_time(self.mean())),
-            ("run time, p50", show_time(p50)),
-            ("run time, p99", show_time(p99)),
-            ("slowdown (mean)", _show_ratios(self.slowdown()) + hint),
+            ("run time, mean", show(self.mean(), SECONDS)),
+            ("run time, p50", show(p50, SECONDS)),
+            ("run time, p99", show(p99, SECONDS)),
+            ("slowdown (mean)", show(self.slowdown()) + hint),
         ]
         amplified = self.amplification()
         if amplified is not None:
             rows.append(("noise amplification", self._amplification_in_words(amplified) + hint))
         rows += self._last_in_words()
         rows += self._marks_in_words()
-        return aligned(rows, left=2)
+        return Table.of_texts(("", ""), rows, left=2)
 
     def _last_in_words(self) -> list[tuple[str, str]]:
         """Name the rank most often last where noise delays the end: elsewhere many may tie."""
@@ -243,10 +268,10 @@ class ScheduleResult(Answer):
         reached, quiet = from_ticks(self.mark_ticks), from_ticks(self.mark_ticks_noise_free)
         first, last = (self._mean(reached[:, i], float(quiet[i])) for i in (0, -1))
         count = len(self.marks)
-        rows = [("marks", f"{count:,}, the last one ({self.marks[-1]}) at {show_time(last)}")]
+        rows = [("marks", f"{count:,}, the last one ({self.marks[-1]}) at {show(last, SECONDS)}")]
         if count == 1:
             return rows
-        rows.append((f"first mark ({self.marks[0]})", f"at {show_time(first)}"))
+        rows.append((f"first mark ({self.marks[0]})", f"at {show(first, SECONDS)}"))
         between = from_ticks(self.iteration_ticks[:, 1:])
         # Iterations of one realization depend on each other: its mean is one sample.
         noisy = any(one.random for one in self.noise)
@@ -256,17 +281,21 @@ class ScheduleResult(Answer):
         longest = show_seconds(float(between[:, slowest].mean()))
         return [
             *rows,
-            ("time between marks, mean", f"{show_time(mean)}; without noise {show_seconds(alone)}"),
+            (
+                "time between marks, mean",
+                f"{show(mean, SECONDS)}; without noise {show_seconds(alone)}",
+            ),
             ("time between marks, p99", show_seconds(float(np.quantile(between, 0.99)))),
             ("longest before mark", f"{self.marks[slowest + 1]}: {longest} on average"),
         ]
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Note]:
         """Network, realizations, and whether the order of operations could matter."""
+        count = counted(len(self.ticks), "realization")
         text = [
-            *self._order_warning(),
-            *machine_in_words(self.network, self.speed),
-            f"{counted(len(self.ticks), 'realization')}, seed {self.seed}; 95 % intervals",
+            *notes_of("order_matters", self._order_warning()),
+            *notes_of("question", machine_in_words(self.network, self.speed)),
+            Note("realizations", f"{count}, seed {self.seed}; 95 % intervals"),
         ]
         share = self.noise_share()
         if share is not None:
@@ -279,25 +308,24 @@ class ScheduleResult(Answer):
                     f"the {show_seconds(rarest)} from one interval of noise to the next, so "
                     "amplification, which compares with that, says little"
                 )
-            text.append(told)
-        text += [*self.doubts, *self._undelayed_in_words()]
-        text += self.recorded.in_words()
+            text.append(Note("noise_share", told))
+        text += notes_of("doubt", self.doubts) + self._undelayed_notes()
+        text += notes_of("recording", self.recorded.in_words())
         if stats.quantile(self.samples, 0.99).too_small:
             needed = stats.realizations_needed(0.99, 0.95)
-            text.append(f"too few realizations for an interval of p99: it takes {needed}")
-        text += self._swapped_in_words()
-        text += self._order_in_words()
+            told = f"too few realizations for an interval of p99: it takes {needed}"
+            text.append(Note("few_realizations", told))
+        text += notes_of("swapped_marks", self._swapped_in_words())
+        text += notes_of("order", self._order_in_words())
         return text
 
-    def _undelayed_in_words(self) -> list[str]:
-        """A line where no realization met any noise, as in `SlowdownTable.notes`."""
+    def _undelayed_notes(self) -> list[Note]:
+        """Make a note where no realization met any noise, as in `SlowdownTable.notes`."""
         if self.noise and all(begins_after(one, self.noise_free) for one in self.noise):
-            return ["all is over when the noise begins, so that it can hit nothing: give an "
-                    "earlier begin"]  # fmt: skip
+            return [Note("noise_too_late", NOISE_TOO_LATE)]
         if not self.noise or self._is_delayed(self.mean()):
             return []
-        return ["no realization was delayed: a mean that rests on no event has no interval; take "
-                "more realizations, unless waits absorb such delays"]  # fmt: skip
+        return [Note("no_event", NO_EVENT)]
 
     def _is_delayed(self, estimate: Estimate) -> bool:
         """Return whether an estimate of all realizations rests on any that noise moved."""
@@ -320,7 +348,7 @@ class ScheduleResult(Answer):
             return "can not be told: the schedule takes no time"
         if not self._is_delayed(amplified):
             return "can not be told: no realization met any noise"
-        return _show_ratios(amplified)
+        return show(amplified)
 
     def _longest_time_between(self) -> float:
         """Seconds from one interval of noise to the next, on average, of the rarest source."""
@@ -437,24 +465,7 @@ class ScheduleResult(Answer):
 
         Also written to `path`, where it is given.
         """
-        names = [
-            f"{what}{end}_s" for what in ("mean", "p50", "p99") for end in ("", "_low", "_high")
-        ]
-        head = ("mark", "noise_free_s", "since_noise_free_s", *names,
-                *(f"since_{name}" for name in names))  # fmt: skip
-        rows = [(name, quiet, step, *chain.from_iterable(estimates))
-                for name, quiet, step, *estimates in self.mark_rows()]  # fmt: skip
-        return write_if_path(csv_text([head, *rows]), path)
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """The share of realizations that takes longer; written to `path`, too, where it is given.
-
-        Raises
-        ------
-        ValueError
-            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg.
-        """
-        return optional_packages.picture("schedule", self, path=path)
+        return write_if_path(self.table().csv(), path)
 
 
 class MarkRow(NamedTuple):
@@ -481,9 +492,20 @@ def machine_in_words(network: LogGOPS | Hierarchy, speed: Speed | None) -> list[
     return told if speed is None else [*told, f"speed of the ranks: {part_in_words(speed)}"]
 
 
+def question_as_json(answer: Any) -> dict[str, Any]:
+    """Return what was simulated, for programs: the same of a run and of an explanation."""
+    schedule = answer.schedule
+    return {
+        "schedule": {"name": schedule.name, "ranks": schedule.ranks, "cpus": schedule.cpus,
+                     "operations": schedule.operations, "messages": schedule.messages},
+        "network": answer.network.to_dict(),
+        "speed": None if answer.speed is None else answer.speed.to_dict(),
+        "noise": [one.to_dict() for one in answer.noise],
+        "seed": answer.seed,
+        "realizations": len(answer.ticks),
+        "doubts": list(answer.doubts),
+    }  # fmt: skip
+
+
 def _in_seconds(long_name: str) -> dict[str, str]:
     return {"units": "s", "long_name": long_name}
-
-
-def _show_ratios(estimate: Estimate) -> str:
-    return show_interval(estimate, "{:.5g}".format)
