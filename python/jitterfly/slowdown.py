@@ -117,7 +117,7 @@ class SlowdownRow(NamedTuple):
 
     @property
     def lacks(self) -> float:
-        """What the mean may lack, seconds."""
+        """The time that the mean may lack, seconds."""
         return self.mean.lacks
 
 

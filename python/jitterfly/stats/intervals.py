@@ -29,7 +29,7 @@ RARE_NOISE, RECORDING = "rare_noise", "recording"
 
 
 class Caveat(NamedTuple):
-    """What an estimate may lack beside the chance of its realizations; its interval allows for it.
+    """A reason why the truth may lie farther away; the interval of the estimate allows for it.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class Estimate:
 
     @property
     def lacks(self) -> float:
-        """How much it may lack of noise that is too rare for its realizations."""
+        """The part that it may lack of noise that is too rare for its realizations."""
         return sum(one.above for one in self.caveats if one.code == RARE_NOISE)
 
     def bounded(self, lower_bound: npt.ArrayLike | None) -> Estimate:
