@@ -389,7 +389,7 @@ def _digest(values: Sequence[Any]) -> str:
     """A digest of the values of a long list, where the text is kept as a record."""
     if len(values) <= _MOST_LISTED:
         return ""
-    whole = repr(_plain(tuple(values)) if isinstance(values[0], Component) else values)
+    whole = repr(plain_value(tuple(values)) if isinstance(values[0], Component) else values)
     return f"; sha256 of repr {hashlib.sha256(whole.encode()).hexdigest()[:16]}"
 
 
@@ -545,7 +545,7 @@ class Component(Dataclass):
             if isinstance(value, np.ndarray):
                 value = value.tolist()
             if value is not None:
-                values[field.name] = _plain(value)
+                values[field.name] = plain_value(value)
         return values
 
     def short_dict(self) -> dict[str, Any]:
@@ -663,11 +663,11 @@ def _source_of(cls: type) -> tuple[str, str]:
     return file or cls.__module__, cls.__qualname__
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """A field for a table: components as tables, tuples as lists."""
     if isinstance(value, Component):
         return value.to_dict()
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+    return [plain_value(one) for one in value] if isinstance(value, tuple) else value
 
 
 Array = npt.NDArray[np.float64]

@@ -312,9 +312,6 @@ class NoiseOrUnknown(Parameter[NoiseOrTable | Sequence[NoiseOrTable], tuple[Any,
     def from_text(self, text: list[str], name: str, given: Mapping[str, Any]) -> Any:
         return read_noise_texts(text, name)
 
-    def plain(self, value: Sequence[Any]) -> Any:
-        return [one.to_dict() if isinstance(one, Noise) else one for one in value]
-
 
 class AtMost(Parameter[float, float]):
     """A limit above 1."""
@@ -434,7 +431,7 @@ class NoiseLimitQuestion(CollectiveQuestion):
                                ended == STOPPED, tuple(unmet))  # fmt: skip
 
 
-noise_limit = call_of(NoiseLimitQuestion, "noise_limit")
+noise_limit = call_of(NoiseLimitQuestion, NoiseLimitQuestion.answer, "noise_limit")
 
 
 def _looked_for(tables: Sequence[Any]) -> LookedFor:

@@ -1,9 +1,9 @@
 """`Question`: its parameters are read, checked, shown and documented in one place.
 
-A question is a frozen class whose fields are kinds of `Parameter`, and whose method `answer` finds
-the answer. From the class come the Python call with its signature and its text (`call_of`), the
-options of the command (`cli.options`), the plain values that JSON holds and `--out` compares
-(`Question.to_dict`), and the table of the documentation (`parameters_table`).
+A question is a frozen class whose fields are kinds of `Parameter`. From the class come the Python
+call with its signature and its text (`call_of`), the options of the command (`cli.options`), the
+plain values that JSON holds and `--out` compares (`Question.to_dict`), and the table of the
+documentation (`parameters_table`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 from .algorithms import Algorithm, Butterfly
 from .backends import BACKENDS, backend_named
@@ -25,9 +25,11 @@ from .fields import (
     Dataclass,
     Held,
     Taken,
+    check_choice,
     check_keys,
     frozen_dataclass,
     naming_fields,
+    plain_value,
     shorten,
 )
 from .network import MOST_BYTES, Network, check_network
@@ -40,6 +42,7 @@ from .syntax import (
     read_noise_texts,
     read_noises,
     read_ranks,
+    read_share,
     read_size,
 )
 from .units import Time, parse_seconds, warn_of_long
@@ -58,7 +61,7 @@ ASKED, EFFORT, ENGINE = "asked", "effort", "engine"
 _Q = TypeVar("_Q", bound="Question")
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_A_co = TypeVar("_A_co", covariant=True)
+_A = TypeVar("_A")
 
 
 class Parameter(Converted[Taken, Held]):
@@ -76,6 +79,8 @@ class Parameter(Converted[Taken, Held]):
         The default in words, where it is no plain value.
     option : str or None
         The option without its dashes, where it is not the name; None: the command has none.
+    key : str
+        The key of JSON, where it is not the name.
     part : str
         ASKED, EFFORT or ENGINE. Answers to the same question may differ in EFFORT, and what
         computes them is no part of it.
@@ -95,16 +100,18 @@ class Parameter(Converted[Taken, Held]):
         default: Taken | Held = NO_DEFAULT,
         usual: str = "",
         option: str | None = "",
+        key: str = "",
         part: str = ASKED,
     ) -> None:
         super().__init__(self.takes, default)
         self.help, self.more, self._usual, self.part = help, more, usual, part
-        self.option = option
+        self.option, self.key = option, key
 
     def __set_name__(self, owner: type, name: str) -> None:
         super().__set_name__(owner, name)
         if self.option == "":
             self.option = name.replace("_", "-")
+        self.key = self.key or name
 
     def __set__(self, instance: object, value: Taken) -> None:
         with naming_fields(self._name):
@@ -143,7 +150,7 @@ class Parameter(Converted[Taken, Held]):
 
     def plain(self, value: Any) -> Any:
         """The value for JSON."""
-        return value
+        return plain_value(value)
 
 
 class Anything(Parameter[Taken, Taken]):
@@ -163,9 +170,6 @@ class Ranks(Parameter[int | str | Sequence[int], tuple[int, ...]]):
     def read(self, value: Any, name: str) -> tuple[int, ...]:
         return tuple(sorted(read_ranks(value, name)))
 
-    def plain(self, value: Any) -> Any:
-        return list(value)
-
 
 class Sizes(Parameter[int | str | Sequence[int], tuple[int, ...]]):
     """Message sizes in bytes, ascending."""
@@ -175,9 +179,6 @@ class Sizes(Parameter[int | str | Sequence[int], tuple[int, ...]]):
 
     def read(self, value: Any, name: str) -> tuple[int, ...]:
         return tuple(sorted(read_bytes(value, name)))
-
-    def plain(self, value: Any) -> Any:
-        return list(value)
 
 
 class Count(Parameter[int | str, int]):
@@ -198,6 +199,51 @@ class Seed(Count):
 
     def __init__(self, help: str, more: str = "", **options: Any) -> None:
         super().__init__(help, more, low=0, high=MOST_SEED, **options)
+
+
+class OptionalCount(Parameter[int | str | None, int | None]):
+    """A whole number from `low` to `high`, or None."""
+
+    takes = "int | str | None"
+
+    def __init__(self, help: str, more: str = "", *, low: int, high: int, **options: Any) -> None:
+        super().__init__(help, more, default=None, **options)
+        self.low, self.high = low, high
+
+    def read(self, value: Any, name: str) -> int | None:
+        return None if value is None else read_count(value, name, self.low, self.high)
+
+
+class Share(Parameter[float | str, float]):
+    """A share from `low` to below `high`; `example` is what an error shows."""
+
+    takes = "float | str"
+    metavar = "SHARE"
+
+    def __init__(
+        self, help: str, more: str = "", *, low: float, high: float, example: str, **options: Any
+    ) -> None:
+        super().__init__(help, more, **options)
+        self.range = low, high, example
+
+    def read(self, value: Any, name: str) -> float:
+        return read_share(value, name, *self.range)
+
+
+class Choice(Parameter[str, str]):
+    """One of a few words."""
+
+    takes = "str"
+    metavar = "NAME"
+
+    def __init__(
+        self, help: str, more: str = "", *, allowed: Sequence[str], **options: Any
+    ) -> None:
+        super().__init__(help, more, **options)
+        self.allowed = allowed
+
+    def read(self, value: Any, name: str) -> str:
+        return check_choice(value, name, self.allowed)
 
 
 class Bytes(Parameter[int | str, int]):
@@ -250,9 +296,6 @@ class NetworkParameter(Parameter[Network | str, Network]):
     def from_plain(self, value: Any, name: str) -> Any:
         return Network.from_dict(value, name) if isinstance(value, Mapping) else value
 
-    def plain(self, value: Network) -> Any:
-        return value.to_dict()
-
 
 class NoiseParameter(
     Parameter[str | Path | Noise | Sequence[Noise | str | Path], tuple[Noise, ...]]
@@ -267,7 +310,8 @@ class NoiseParameter(
         return check_sources(value)
 
     def from_text(self, text: list[str], name: str, given: Mapping[str, Any]) -> Any:
-        return [Noise.from_dict(one, name) for one in read_noise_texts(text, name)]
+        names = [name] if len(text) == 1 else [f"{name}[{i}]" for i in range(len(text))]
+        return list(map(Noise.from_dict, read_noise_texts(text, name), names))
 
     def from_plain(self, value: Any, name: str) -> Any:
         sources = read_noises(value)
@@ -275,9 +319,6 @@ class NoiseParameter(
             raise ValueError(f"{name} must be a list of tables, got {shorten(sources)}")
         return [Noise.from_dict(one, f"{name}[{i}]") if isinstance(one, Mapping) else one
                 for i, one in enumerate(sources)]  # fmt: skip
-
-    def plain(self, value: Sequence[Noise]) -> Any:
-        return [one.to_dict() for one in value]
 
 
 class AlgorithmParameter(Parameter[Algorithm | str | None, Algorithm]):
@@ -299,9 +340,6 @@ class AlgorithmParameter(Parameter[Algorithm | str | None, Algorithm]):
 
     def from_plain(self, value: Any, name: str) -> Any:
         return Algorithm.from_dict(value, name) if isinstance(value, Mapping) else value
-
-    def plain(self, value: Algorithm) -> Any:
-        return value.to_dict()
 
 
 class Backend(Parameter[str, str]):
@@ -358,40 +396,40 @@ class Question(Dataclass):
     @classmethod
     def from_dict(cls: type[_Q], table: Mapping[str, Any]) -> _Q:
         """Make the question of plain values; ValueError for keys that it does not have."""
-        known = cls.parameters()
+        return cls(**cls.from_plain(table))
+
+    @classmethod
+    def from_plain(cls, table: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters that a table of plain values has, by their names."""
+        known = cls.parameters(ASKED, EFFORT)
         check_keys(table, known, "the question")
-        return cls(**{name: known[name].from_plain(one, name) for name, one in table.items()})
+        return {name: known[name].from_plain(one, name) for name, one in table.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """The plain values that say what is asked, for JSON; `--out` compares them."""
         asked = self.parameters(ASKED, EFFORT)
-        return {name: one.plain(getattr(self, name)) for name, one in asked.items()}
+        return {one.key: one.plain(getattr(self, name)) for name, one in asked.items()}
 
 
-class _Answering(Protocol[_A_co]):
-    def answer(self) -> _A_co:
-        """Find the answer."""
-
-
-def call_of(question: Callable[_P, _Answering[_A_co]], name: str) -> Callable[_P, _A_co]:
+def call_of(question: Callable[_P, _Q], answer: Callable[[_Q], _A], name: str) -> Callable[_P, _A]:
     """Make the function of Python that asks a question and returns its answer.
 
-    Its text is that of the method `answer`, with the parameters after the first paragraph.
+    Its text is that of `answer`, with the parameters after the first paragraphs.
     """
 
-    def call(*arguments: _P.args, **options: _P.kwargs) -> _A_co:
-        return question(*arguments, **options).answer()
+    def call(*arguments: _P.args, **options: _P.kwargs) -> _A:
+        return answer(question(*arguments, **options))
 
     made, cls = (_any(call), _any(question))
-    first, *rest = str(inspect.getdoc(cls.answer)).split("\n\n", 1)
+    first, heading, rest = str(inspect.getdoc(answer)).partition("Returns\n")
     parameters = [
         f"{key} : {one.takes}{'' if one.default is NO_DEFAULT else ', optional'}\n"
         + textwrap.fill(_sentences(one), 92, initial_indent="    ", subsequent_indent="    ")
         for key, one in cls.parameters().items()
     ]
     section = "\n".join(["Parameters", "----------", *parameters])
-    returned = inspect.signature(cls.answer).return_annotation
-    made.__doc__ = "\n\n".join([first, section, *rest])
+    returned = inspect.signature(answer).return_annotation
+    made.__doc__ = f"{first}{section}\n\n{heading}{rest}"
     made.__signature__ = inspect.signature(cls).replace(return_annotation=returned)
     made.__module__ = cls.__module__
     # Also of the class, whose errors of missing and unknown arguments name the call then.

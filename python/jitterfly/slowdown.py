@@ -434,7 +434,7 @@ class SlowdownQuestion(CollectiveQuestion):
         return SlowdownTable(last, rows, self.seed, stopped, samples, np.array(means), tuple(unmet))
 
 
-slowdown = call_of(SlowdownQuestion, "slowdown")
+slowdown = call_of(SlowdownQuestion, SlowdownQuestion.answer, "slowdown")
 
 
 def can_resample(noise: Noise) -> bool:

@@ -87,7 +87,7 @@ def test_the_engine_stops_within_a_realization():
     """Of so many ranks one realization takes seconds; 0.3 of them are given."""
     question = Question(3 * 2**23, network=MACHINE, noise=NOISE, seconds=0.3, candidates=TREES)
     started = time.monotonic()
-    found = search(question, threads=1)
+    found = search(question)
     assert found.ended == "seconds"
     assert found.cells[0].outcome == "not run"
     whole = time.monotonic() - started

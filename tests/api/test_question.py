@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY
 import pytest
 
 import jitterfly as jf
+from jitterfly import advice
 from jitterfly.cli import main
 from jitterfly.cli.completion import leaves
 from jitterfly.cli.options import add_parameters, read_question
@@ -20,8 +21,12 @@ from jitterfly.question import ENGINE, Bytes, Count, Question, call_of, paramete
 from jitterfly.slowdown import SlowdownQuestion
 
 NOISE = "period=1ms,duration=25us"
-QUESTIONS = {jf.slowdown: SlowdownQuestion, jf.noise_limit: NoiseLimitQuestion}
-COMMANDS = {"slowdown": (SlowdownQuestion, NoiseLimitQuestion)}
+QUESTIONS = {
+    jf.slowdown: SlowdownQuestion,
+    jf.noise_limit: NoiseLimitQuestion,
+    jf.advise: advice.Question,
+}
+COMMANDS = {"slowdown": (SlowdownQuestion, NoiseLimitQuestion), "advise": (advice.Question,)}
 
 
 @question
@@ -41,7 +46,7 @@ def parser_of(*questions):
 
 def test_a_parameter_more_is_everywhere(monkeypatch, tmp_path, capsys):
     """One line in the class: call, help(), option, its help, JSON, identity, table, errors."""
-    more = call_of(WithOneMore, "more")
+    more = call_of(WithOneMore, WithOneMore.answer, "more")
     assert inspect.signature(more).parameters["warm_up"].default == 2
     text = inspect.getdoc(more)
     assert "\nwarm_up : int | str, optional\n    Cycles before the first that counts.\n" in text
@@ -82,7 +87,7 @@ def test_a_call_and_its_question_agree(call):
     assert call.__module__ == asked.__module__
     with pytest.raises(TypeError, match=rf"^{call.__name__}\(\) got an unexpected keyword"):
         call(NOISE, 4, cycle=3)
-    with pytest.raises(TypeError, match=rf"^{call.__name__}\(\) missing .*'noise'"):
+    with pytest.raises(TypeError, match=rf"^{call.__name__}\(\) missing .*'{names[0]}'"):
         call()
 
 
@@ -130,10 +135,15 @@ def test_what_a_parameter_says_of_itself():
         secret: Count = Count("of no option", default=1, low=0, high=9, option=None)
 
         def answer(self) -> int:
-            """Double the size."""
+            """Double the size.
+
+            Returns
+            -------
+            int
+            """
             return 2 * self.size
 
-    small = call_of(Small, "small")
+    small = call_of(Small, Small.answer, "small")
     assert (small(), small("1K")) == (16, 2048)
     assert small.__doc__.startswith("Double the size.\n\nParameters\n----------\nsize : int | str")
     assert parameters_table([Small]).splitlines()[2:] == [

@@ -14,9 +14,17 @@ from ..algorithms.candidates import (
     table_of_kind,
 )
 from .answer import DECIDED, Advice, candidates_list, certainty_lines
-from .question import Question, load_question, own_names, read_question, setting_in_words
+from .question import (
+    Progress,
+    Question,
+    load_question,
+    own_names,
+    question_of,
+    read_question,
+    setting_in_words,
+)
 from .ranking import AdviceCell, RankedCandidate
-from .search import Progress, advise, search
+from .search import advise, search
 from .tuning import (
     TuningChoice,
     check_tuning,
@@ -45,6 +53,7 @@ __all__ = [
     "library_candidates",
     "load_question",
     "own_names",
+    "question_of",
     "read_question",
     "register",
     "search",

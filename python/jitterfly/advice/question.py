@@ -7,8 +7,8 @@ bounds and paired comparisons.
 
 from __future__ import annotations
 
-import dataclasses
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -22,25 +22,43 @@ from .. import stats
 from ..algorithms import Algorithm
 from ..algorithms.algorithm import MOST_ROUNDS
 from ..algorithms.candidates import COLLECTIVES, Candidate, choose_candidates
+from ..backends import check_backend
 from ..case import MOST_CYCLES
 from ..fields import (
     MOST_REALIZATIONS,
-    MOST_SEED,
-    check_choice,
+    FieldError,
     check_integer,
-    check_keys,
-    frozen_dataclass,
     is_real_number,
+    naming_fields,
     shorten,
     show_number,
 )
 from ..files import read_text
 from ..find_noise_files import files_from
 from ..hierarchy import Hierarchy
-from ..network import MOST_BYTES, Network, check_network
-from ..noise import Noise
-from ..noise.source import check_sources
+from ..network import MOST_BYTES
 from ..observables import quantile_share
+from ..question import (
+    EFFORT,
+    ENGINE,
+    Anything,
+    Backend,
+    Choice,
+    Count,
+    Duration,
+    NetworkParameter,
+    NoiseParameter,
+    OptionalCount,
+    Parameter,
+    Ranks,
+    Seed,
+    Share,
+    Sizes,
+    Threads,
+    question,
+    required,
+)
+from ..question import Question as AnyQuestion
 from ..rare_noise import ratio_with_lacks
 from ..slowdown import part_in_words
 from ..stats import PairedQuantiles
@@ -48,8 +66,7 @@ from ..stats.critical_values import binomial_ranks, student_t
 from ..stats.intervals import rare_event_margin
 from ..stats.ratios import fieller_ratio
 from ..studies.toml import tomllib
-from ..syntax import read_bytes, read_count, read_noises, read_ranks, read_share
-from ..units import Seconds, show_seconds
+from ..units import parse_seconds, show_seconds
 
 Floats = npt.NDArray[np.float64]
 
@@ -282,99 +299,225 @@ _STATEMENTS_OF_ONE, _STATEMENTS_OF_TWO = 2, 4
 _TAIL_TIMES = 8  # of what the tail's interval takes at least
 
 
-@frozen_dataclass()
-class Question:
-    """The question that `advise` is asked.
+@dataclass
+class Progress:
+    """The state of a search, which `advise` passes to its `progress`.
 
-    The parameters are those of `advise`, which explains them, without `backend`, `threads` and
-    `progress`.
-
-    Raises
-    ------
-    ValueError
-        Names the field and its range.
+    Attributes
+    ----------
+    cells, prepared, decided : int
+        All; those whose candidates' noise-free times are known; those that are decided.
+    look, looks : int
+        Number of the look from 1, and how many there are at most.
+    realizations : int
+        Of a candidate at this look.
+    simulated : int
+        Realizations so far, of all candidates in all cells.
+    elapsed : float
+        Seconds since it was asked.
     """
 
-    ranks: Sequence[int]
+    cells: int
+    prepared: int = 0
+    decided: int = 0
+    look: int = 0
+    looks: int = 0
+    realizations: int = 0
+    simulated: int = 0
+    elapsed: float = 0.0
+    started: float = field(default_factory=time.monotonic)
+
+
+class StatisticName(Parameter[str, str]):
+    """The name of a `Statistic`."""
+
+    takes = "str"
+    metavar = "NAME"
+
+    def read(self, value: Any, name: str) -> str:
+        return Statistic.named(value).name
+
+
+class Candidates(Parameter[Sequence[str] | None, tuple[str, ...] | None]):
+    """Names of candidates, which the question checks with its collective."""
+
+    takes = "Sequence[str] | None"
+    metavar = "NAME,..."
+
+    def read(self, value: Any, name: str) -> Any:
+        if value is None or isinstance(value, (str, bytes)):
+            return value
+        if not isinstance(value, Iterable):
+            raise ValueError(f"{name} must be a list of algorithms, got {shorten(value)}")
+        return tuple(value)
+
+    def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> Any:
+        return [one.strip() for one in text.split(",")]
+
+
+class OwnCandidates(Parameter[Mapping[str, Any] | None, Mapping[str, Any]]):
+    """Further candidates by name: an `Algorithm`, or its table."""
+
+    takes = "Mapping[str, Algorithm | Mapping] | None"
+
+    def read(self, value: Any, name: str) -> Any:
+        given = {} if value is None else value
+        return dict(given) if isinstance(given, Mapping) else given
+
+    def plain(self, value: Mapping[str, Any]) -> Any:
+        return {str(name): one.to_dict() if isinstance(one, Algorithm) else dict(one)
+                for name, one in value.items()}  # fmt: skip
+
+
+class TimeLimit(Parameter[float | None, float | None]):
+    """Seconds above 0, or None."""
+
+    takes = "float | None"
+    metavar = "S"
+
+    def read(self, value: Any, name: str) -> float | None:
+        if value is None:
+            return None
+        if not (is_real_number(value) and 0 < value <= _MOST_SECONDS):
+            raise ValueError(
+                f"{name} must be left out, or above 0 and up to {show_number(_MOST_SECONDS)}, "
+                f"got {shorten(value)}"
+            )
+        return float(value)
+
+    def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> float | None:
+        return self.read(parse_seconds(text, name), name)
+
+
+@question
+class Question(AnyQuestion):
+    """The question of `advise`."""
+
+    ranks: Ranks = required(
+        Ranks("numbers or ranges, such as 2^4..2^12 (powers of two) or 64,1000")
+    )
     _: KW_ONLY
-    network: Network
-    noise: Sequence[Noise] = ()
-    collective: str = "allreduce"
-    message_bytes: Sequence[int] = (8,)
-    statistic: str = "mean"
-    within: float = 0.01
-    confidence: float = 0.95
-    candidates: Sequence[str] | None = None
-    own: Mapping[str, Any] = field(default_factory=dict)
-    cycles: int = 1
-    compute_time: Seconds = Seconds(0.0)
-    realizations: int | None = None
-    seconds: float | None = None
-    seed: int = 0
+    network: NetworkParameter = required(
+        NetworkParameter(
+            "what a message costs: kind=loggops (usual) or hockney, and its fields",
+            'A `Network`, or text: ``"L=1us,o=200ns"``.',
+        )
+    )
+    noise: NoiseParameter = NoiseParameter(
+        "a noise file, or K=V,... such as period=1ms,duration=10us; several add up",
+        "As in `Case`. Empty: a machine without noise, whose answer is exact.",
+        default=(),
+    )
+    collective: Choice = Choice(
+        "allreduce, barrier, broadcast, reduce, allgather, reduce_scatter, alltoall, gather, "
+        "scatter or scan",
+        allowed=COLLECTIVES,
+        default="allreduce",
+    )
+    message_bytes: Sizes = Sizes(
+        "message sizes or ranges, such as 8,1KiB or 8..1MiB",
+        "As in `Case`, bytes. The cells are all pairs of `ranks` and `message_bytes`.",
+        default=8,
+        option="bytes",
+    )
+    statistic: StatisticName = StatisticName(
+        "what is to be small: mean, or a quantile such as p50 or p99.9",
+        "Of the completion of the last rank.",
+        default="mean",
+    )
+    within: Share = Share(
+        "the difference that is none for practical purposes, such as 0.01 or 1%",
+        "Candidates whose statistics differ by no more than this share are equal. 0: equal to the "
+        "tick only.",
+        low=0.0,
+        high=1.0,
+        example="0.01 or 1%",
+        default=0.01,
+    )
+    confidence: Share = Share(
+        "of all that is said, together, over candidates, cells and looks",
+        "From 0.5 to below 1.",
+        low=0.5,
+        high=1.0,
+        example="0.95 or 95%",
+        default=0.95,
+    )
+    candidates: Candidates = Candidates(
+        "in place of the usual ones, also of [own.NAME]; `list` explains all",
+        "Names of `advice.known(collective)` or `own`.",
+        default=None,
+    )
+    own: OwnCandidates = OwnCandidates(
+        "further candidates by name: an `Algorithm`, or its table", default=None, option=None
+    )
+    cycles: Count = Count(
+        "collectives in a row; the last one counts",
+        "What forwards of the result cost is seen from 2 on only: it delays what comes after them.",
+        default=1,
+        low=1,
+        high=MOST_CYCLES,
+    )
+    compute_time: Duration = Duration(
+        "CPU time of a compute phase before each",
+        "Seconds.",
+        default=0.0,
+        usual="0",
+        key="compute_time_s",
+    )
+    realizations: OptionalCount = OptionalCount(
+        "of a candidate in a cell, at most",
+        "Where it is left out, 10,000, or 8 times what a quantile takes at least.",
+        usual="10,000, or what a quantile takes",
+        low=2,
+        high=MOST_REALIZATIONS,
+        part=EFFORT,
+    )
+    seconds: TimeLimit = TimeLimit(
+        "for all of it, about",
+        "No limit in Python where it is left out; then the same seed gives the same answer.",
+        default=None,
+        usual="120 of the command, if neither is given",
+        part=EFFORT,
+    )
+    seed: Seed = Seed("of the draws", "From 0 to 2^64 - 1.", default=0)
+    backend: Backend = Backend()
+    threads: Threads = Threads()
+    progress: Anything[Callable[[Progress], object] | None] = Anything(
+        "called now and then with a `Progress`, in this thread",
+        takes="Callable[[Progress], object] | None",
+        default=None,
+        option=None,
+        part=ENGINE,
+    )
 
     def __post_init__(self) -> None:
-        put = partial(object.__setattr__, self)
-        check_choice(self.collective, "collective", COLLECTIVES)
-        put("network", check_network(self.network))
-        put("noise", check_sources(self.noise))
-        put("ranks", tuple(sorted(read_ranks(self.ranks, "ranks"))))
-        for count in self.ranks:
-            check_integer(count, "ranks", 1, 2**MOST_ROUNDS)
-        put("message_bytes", tuple(sorted(read_bytes(self.message_bytes, "message_bytes"))))
-        for size in self.message_bytes:
-            check_integer(size, "message_bytes", self.network.smallest_message, MOST_BYTES)
-        Statistic.named(self.statistic)
-        put("within", read_share(self.within, "within", 0.0, 1.0))
-        put("confidence", read_share(self.confidence, "confidence", 0.5, 1.0, "0.95 or 95%"))
-        put("cycles", read_count(self.cycles, "cycles", 1, MOST_CYCLES))
-        put("seed", read_count(self.seed, "seed", 0, MOST_SEED))
-        if self.candidates is not None and not isinstance(self.candidates, (str, bytes)):
-            if not isinstance(self.candidates, Iterable):
-                raise ValueError(
-                    f"candidates must be a list of algorithms, got {shorten(self.candidates)}"
-                )
-            put("candidates", tuple(self.candidates))
-        put("own", dict(self.own) if isinstance(self.own, Mapping) else self.own)
-        names = len(self.chosen())
-        put("seconds", _check_seconds(self.seconds))
-        self._check_realizations(names, put)
+        check_backend(self.backend, self.threads)
+        if self.progress is not None and not callable(self.progress):
+            raise FieldError("progress", f" must be None or callable, got {shorten(self.progress)}")
+        with naming_fields(*self.parameters()):
+            for count in self.ranks:
+                check_integer(count, "ranks", 1, 2**MOST_ROUNDS)
+            for size in self.message_bytes:
+                least = self.network.smallest_message
+                check_integer(size, "message_bytes", least, MOST_BYTES)
+            self._check_realizations(len(self.chosen()))
 
-    def _check_realizations(self, names: int, put: Any) -> None:
+    def _check_realizations(self, names: int) -> None:
         """An error rate goes by the number of looks, and that by the realizations."""
         # As many looks as there can be: a little more than it takes.
         least = Statistic.named(self.statistic).least(self._error(names, 32)) if self.noise else 0
         if self.realizations is None:
-            put("realizations", max(_USUAL_REALIZATIONS, _TAIL_TIMES * least))
-            return
-        put("realizations", read_count(self.realizations, "realizations", 2, MOST_REALIZATIONS))
-        if self.realizations < least:
+            usual = max(_USUAL_REALIZATIONS, _TAIL_TIMES * least)
+            object.__setattr__(self, "realizations", usual)
+        elif self.realizations < least:
             raise ValueError(
                 f"realizations must be an integer from {least:,} to 2^32 here, so that the "
                 f"interval of {self.statistic} has two ends, got {self.realizations}"
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; times in seconds."""
-        return {
-            "collective": self.collective,
-            "ranks": list(self.ranks),
-            "message_bytes": list(self.message_bytes),
-            "statistic": self.statistic,
-            "within": self.within,
-            "confidence": self.confidence,
-            "seed": self.seed,
-            "cycles": self.cycles,
-            "compute_time_s": float(self.compute_time),
-            "network": self.network.to_dict(),
-            "noise": [noise.to_dict() for noise in self.noise],
-            "candidates": [one.name for one in self.chosen()],
-            "own": {
-                str(name): one.to_dict() if isinstance(one, Algorithm) else dict(one)
-                for name, one in self.own.items()
-            },
-            "realizations": self.realizations,
-            "seconds": self.seconds,
-        }
+        """The plain values that say what is asked, with the names of all candidates."""
+        return super().to_dict() | {"candidates": [one.name for one in self.chosen()]}
 
     def chosen(self) -> list[Candidate]:
         """The candidates."""
@@ -413,20 +556,6 @@ class Question:
         return (1 - self.confidence) / (statements * cells * looks)
 
 
-def _check_seconds(value: Any) -> float | None:
-    if value is None:
-        return None
-    if not (is_real_number(value) and 0 < value <= _MOST_SECONDS):
-        raise ValueError(
-            f"seconds must be left out, or above 0 and up to {show_number(_MOST_SECONDS)}, "
-            f"got {shorten(value)}"
-        )
-    return float(value)
-
-
-KEYS = tuple(field.name for field in dataclasses.fields(Question) if field.name != "_")
-
-
 def load_question(
     path: str | Path, over: Mapping[str, Any], seconds: float | None = None
 ) -> Question:
@@ -439,16 +568,14 @@ def load_question(
     OSError
         It can not be read.
     """
-    table = _read_table(path)
+    table = {key: one for key, one in _read_table(path).items() if key not in over}
     try:
-        check_keys(table, KEYS, "the question")
-        table = {key: value for key, value in table.items() if key not in over}
         with files_from(Path(path).absolute().parent):
-            table = _with_objects(table) | dict(over)
-        _check_needed(table)
+            values = Question.from_plain(table) | dict(over)
+        _check_needed(values)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    return read_question(table, seconds)
+    return question_of(values, seconds)
 
 
 def own_names(path: str | Path) -> tuple[str, list[str]]:
@@ -488,33 +615,21 @@ def read_question(table: Mapping[str, Any], seconds: float | None = None) -> Que
     >>> read_question({"ranks": "4,8", "network": machine, "within": "2%"}).within
     0.02
     """
-    check_keys(table, KEYS, "the question")
     _check_needed(table)
-    if "seconds" not in table and "realizations" not in table:
-        table = {**table, "seconds": seconds}
-    return Question(**_with_objects(table))
+    return question_of(Question.from_plain(table), seconds)
+
+
+def question_of(values: Mapping[str, Any], seconds: float | None) -> Question:
+    """The question of these parameters; `seconds` is the budget where they have none."""
+    if "seconds" not in values and "realizations" not in values:
+        values = {**values, "seconds": seconds}
+    return Question(**values)
 
 
 def _check_needed(table: Mapping[str, Any]) -> None:
     for key in ("ranks", "network"):
         if key not in table:
             raise ValueError(f"the question lacks the key {key!r}")
-
-
-def _with_objects(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The table with its network and its noise as objects."""
-    values = dict(table)
-    if isinstance(values.get("network"), Mapping):
-        values["network"] = Network.from_dict(values["network"], "network")
-    if "noise" in values:
-        parts = read_noises(values["noise"])
-        if not isinstance(parts, (list, tuple)):
-            raise ValueError(f"noise must be a list of tables, got {shorten(parts)}")
-        values["noise"] = [
-            Noise.from_dict(part, f"noise[{i}]") if isinstance(part, Mapping) else part
-            for i, part in enumerate(parts)
-        ]
-    return values
 
 
 def setting_in_words(question: Question) -> list[str]:

@@ -9,10 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..fields import MOST_THREADS
 from ..progress import QUIET, ProgressLine
-from ..units import parse_seconds
-from .options import add_backend, check_units, integer, tell_understood, value
+from ..question import EFFORT
+from .options import add_parameters, tell_understood, values_of
 from .output import (
     add_json,
     check_force,
@@ -31,12 +30,10 @@ All candidates see the same noise.
 A file in TOML has the same under the names of jitterfly.advise: ranks, message_bytes, network,
 [[noise]], statistic, ..., and further candidates as [own.NAME]. Options take its values' place.
 """
-_FIELDS = ("collective", "statistic", "within", "confidence", "compute_time")
 _SECONDS = 120.0
 _SUCH = {"ranks": "64,1000", "network": "L=1us,o=200ns,G=0.1ns"}
-_BUDGET = ("realizations", "seconds")  # how long to look for the answer, not what is asked
 _TUNING = ("libmpi", "protocol")  # what formats of tuning files must be told
-_BUDGET_OPTIONS = (*_BUDGET, "within")  # that the report speaks of
+_BUDGET_OPTIONS = ("realizations", "seconds", "within")  # that the report speaks of
 
 
 class AdviceProgress(ProgressLine):
@@ -60,6 +57,8 @@ class AdviceProgress(ProgressLine):
 
 def add_parser(commands: Any) -> None:
     """Add the command to argparse's."""
+    from ..advice import Question
+
     parser = commands.add_parser(
         "advise",
         help="which algorithm of a collective to use on a machine with noise",
@@ -69,26 +68,7 @@ def add_parser(commands: Any) -> None:
     )
     add = parser.add_argument
     add("question", nargs="?", type=Path, metavar="QUESTION.toml")
-    add("--collective", metavar="NAME", help="allreduce (default), barrier, broadcast, reduce, "
-        "allgather, reduce_scatter, alltoall, gather, scatter or scan")  # fmt: skip
-    add("--ranks", metavar="N,...", help="numbers or ranges")
-    add("--bytes", metavar="N,...", help="message sizes or ranges (default 8)")
-    add("--network", metavar="K=V,...", help="kind=loggops (default) or hockney, and its fields")
-    add("--noise", metavar="FILE|K=V,...", action="append", help="may be given several times")
-    add("--statistic", metavar="NAME", help="mean (default), or a quantile such as p50, p99.9")
-    add("--within", metavar="SHARE", help="equal for practical purposes: 0.01 or 1%% (default)")
-    add("--confidence", metavar="SHARE", help="of all that is told together (default 0.95)")
-    add("--candidates", metavar="NAME,...", help="instead of the usual ones, also of [own.NAME]; "
-        "`list` explains all")  # fmt: skip
-    add("--cycles", metavar="N", help="collectives in a row, the last one counts (default 1)")
-    add(
-        "--compute-time", metavar="TIME", help="CPU time of a compute phase before each (default 0)"
-    )
-    add("--realizations", metavar="N", help="of a candidate in a cell, at most (default 10,000, "
-        "or what a quantile takes)")  # fmt: skip
-    add("--seconds", metavar="S", help="for all of it, about (default 120 if neither is given)")
-    add("--seed", metavar="N", help="default 0")
-    add_backend(parser)
+    add_parameters(parser, Question, file=True)
     add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there; an "
         "earlier answer to the same question is replaced, unless this one knows less")  # fmt: skip
     add("--force", action="store_true", help="replace another question's answer that is in DIR")
@@ -118,22 +98,20 @@ def _run(chosen: argparse.Namespace) -> int | None:
         _list(chosen)
         return None
     started = time.monotonic()
-    question = _question(chosen)
-    threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
-    check_force(chosen)
-    if chosen.write is None:
-        for name in ("library", *_TUNING):
-            if getattr(chosen, name) is not None:
-                raise ValueError(f"--{name} is for --write FILE, which is not given")
-    else:  # before minutes of work
-        question = _of_the_library(question, chosen)
-        check_tuning(question, chosen.write, chosen.library, **_tuning_options(chosen))
-    before = prepare_out(chosen, "advice", question.to_dict(), _BUDGET)
-    tell_understood(question.network, question.noise)
     with AdviceProgress() as progress:
-        answer = search(
-            question, backend=chosen.backend, threads=threads, progress=progress, started=started
-        )
+        question = _question(chosen, progress)
+        check_force(chosen)
+        if chosen.write is None:
+            for name in ("library", *_TUNING):
+                if getattr(chosen, name) is not None:
+                    raise ValueError(f"--{name} is for --write FILE, which is not given")
+        else:  # before minutes of work
+            question = _of_the_library(question, chosen)
+            check_tuning(question, chosen.write, chosen.library, **_tuning_options(chosen))
+        effort = list(question.parameters(EFFORT))
+        before = prepare_out(chosen, "advice", question.to_dict(), effort)
+        tell_understood(question.network, question.noise)
+        answer = search(question, started=started)
     paths: list[Path] = []
     kept = _is_less(answer, before)
     if not chosen.json:
@@ -243,36 +221,18 @@ def _list(chosen: argparse.Namespace) -> None:
     print_json("advise", collective=collective, candidates=candidates, own=own)
 
 
-def _question(chosen: argparse.Namespace) -> Any:
-    from ..advice import load_question, read_question
-    from ..syntax import read_network, read_noise_texts
+def _question(chosen: argparse.Namespace, progress: Any) -> Any:
+    from ..advice import Question, load_question, question_of
 
-    given: dict[str, Any] = {
-        name: getattr(chosen, name) for name in _FIELDS if getattr(chosen, name) is not None
-    }
-    check_units(chosen, ["compute_time"])
-    for option, field in (("ranks", "ranks"), ("bytes", "message_bytes")):
-        if getattr(chosen, option) is not None:
-            given[field] = getattr(chosen, option)
-    if chosen.network is not None:
-        given["network"] = read_network(chosen.network, "--network")
-    if chosen.noise is not None:
-        given["noise"] = read_noise_texts(chosen.noise, "--noise")
-    if chosen.candidates is not None:
-        given["candidates"] = [name.strip() for name in chosen.candidates.split(",")]
-    for name in ("cycles", "realizations", "seed"):
-        if getattr(chosen, name) is not None:
-            given[name] = value(getattr(chosen, name))
-    if chosen.seconds is not None:
-        given["seconds"] = parse_seconds(chosen.seconds, "--seconds")
-    if chosen.question is None:
-        for name, such in _SUCH.items():
-            if name not in given:
-                raise ValueError(
-                    f"--{name} must be given, such as {such}, or a QUESTION.toml that has it"
-                )
-        return read_question(given, _SECONDS)
-    return load_question(chosen.question, given, _SECONDS)
+    given = {**values_of(chosen, Question, {}), "progress": progress}
+    if chosen.question is not None:
+        return load_question(chosen.question, given, _SECONDS)
+    for name, such in _SUCH.items():
+        if name not in given:
+            raise ValueError(
+                f"--{name} must be given, such as {such}, or a QUESTION.toml that has it"
+            )
+    return question_of(given, _SECONDS)
 
 
 def _write(answer: Any, out: Path) -> list[Path]:

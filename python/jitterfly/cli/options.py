@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -141,10 +141,13 @@ def _with_options(text: str, parameters: Iterable[str]) -> str:
     return in_options(text)
 
 
-def add_parameters(parser: argparse.ArgumentParser, *questions: type[Question]) -> None:
+def add_parameters(
+    parser: argparse.ArgumentParser, *questions: type[Question], file: bool = False
+) -> None:
     """Add an option for each parameter of the questions to argparse's.
 
-    Errors of a question's fields name these options.
+    Errors of a question's fields name these options. With `file` none is required: the question may
+    stand in a file.
     """
     parameters = {name: one for asked in questions for name, one in asked.parameters().items()}
     options = {name: f"--{one.option}" for name, one in parameters.items() if one.option}
@@ -153,31 +156,40 @@ def add_parameters(parser: argparse.ArgumentParser, *questions: type[Question]) 
         if isinstance(one, AlgorithmParameter):
             add_algorithm(parser)
             continue
-        needed = one.default is NO_DEFAULT and all(
+        always = one.default is NO_DEFAULT and all(
             name in asked.parameters() for asked in questions
         )
         shown = {} if one.metavar is None else {"metavar": one.metavar}
         sentence = one.sentence.replace("%", "%%")
-        parser.add_argument(option, required=needed, help=sentence, **shown, **one.argument)
+        parser.add_argument(
+            option, required=always and not file, help=sentence, **shown, **one.argument
+        )
     parser.set_defaults(options_of_fields=options)
 
 
-def read_question(
-    chosen: argparse.Namespace, question: type[AnyQuestion], **more: Any
-) -> AnyQuestion:
-    """Make the question that the options ask; `more` has what no option says."""
-    parameters = question.parameters()
-    values = {
-        name: one.default for name, one in parameters.items() if one.default is not NO_DEFAULT
-    }
-    for name, one in parameters.items():
+def values_of(
+    chosen: argparse.Namespace, question: type[Question], known: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The parameters of a question: what the options say, in place of what is `known`."""
+    values = dict(known)
+    for name, one in question.parameters().items():
         text = getattr(chosen, (one.option or "").replace("-", "_"), None)
         if text is not None and not isinstance(one, AlgorithmParameter):
             values[name] = one.from_text(text, f"--{one.option}", values)
+    return values
+
+
+def read_question(
+    chosen: argparse.Namespace, question: type[AnyQuestion], **known: Any
+) -> AnyQuestion:
+    """Make the question that the options ask; `known` has what no option says."""
+    parameters = question.parameters()
+    usual = {name: one.default for name, one in parameters.items() if one.default is not NO_DEFAULT}
+    values = values_of(chosen, question, usual | known)
     if "algorithm" in parameters:
         given = (values[name] for name in ("ranks", "network", "message_bytes"))
         values["algorithm"] = algorithm(chosen, *given)
-    return question(**values | more)
+    return question(**values)
 
 
 def add_algorithm(parser: argparse.ArgumentParser) -> None:

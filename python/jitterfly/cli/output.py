@@ -136,7 +136,7 @@ class GivenOptions(frozenset[str]):
     """The names of a command's options; `given` are those that have a value.
 
     `paths` are those of the command line: a directory may have the name of an option. `of_fields`
-    has the options by the fields of the command's question.
+    has those with a value, by the fields of the command's question.
     """
 
     given: frozenset[str] = frozenset()
@@ -150,8 +150,10 @@ class GivenOptions(frozenset[str]):
         made = cls(values)
         named = values.get("option_names", ())
         left_out = [name for name in named if values.get(name) is None or values[name] is False]
-        made.of_fields = values.get("options_of_fields", {})
         made.given = frozenset(named) - frozenset(left_out)
+        options = values.get("options_of_fields", {}).items()
+        made.of_fields = {field: option for field, option in options
+                          if option[2:].replace("-", "_") in made.given}  # fmt: skip
         made.paths = frozenset(str(path) for path in values.values() if isinstance(path, Path))
         return made
 
