@@ -308,6 +308,10 @@ def _combine_ticks(gamma: float, message_bytes: int) -> int:
     return to_ticks(exact(gamma) * message_bytes, "gamma * message_bytes")
 
 
+USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
+"""What is taken where no network is given: a fast interconnect of today, about."""
+
+
 class NetworkOrText(Converted[Network | str, Network]):
     """A required network, also as text."""
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 from .algorithms import Algorithm, Butterfly
 from .backends import BACKENDS, backend_named
-from .case import read_algorithm
+from .case import MOST_CYCLES, read_algorithm
 from .fields import (
     MOST_SEED,
     MOST_THREADS,
@@ -32,7 +33,7 @@ from .fields import (
     plain_value,
     shorten,
 )
-from .network import MOST_BYTES, Network, check_network
+from .network import MOST_BYTES, USUAL_NETWORK, Network, check_network
 from .noise import Noise
 from .noise.source import check_sources
 from .syntax import (
@@ -409,6 +410,34 @@ class Question(Dataclass):
         """The plain values that say what is asked, for JSON; `--out` compares them."""
         asked = self.parameters(ASKED, EFFORT)
         return {one.key: one.plain(getattr(self, name)) for name, one in asked.items()}
+
+
+@question
+class CollectiveParameters(Question):
+    """The collective that is done, and what its messages cost: shared by several questions."""
+
+    _: KW_ONLY
+    network: NetworkParameter = NetworkParameter(
+        "what a message costs: kind=loggops (usual) or hockney, and its fields; or levels: '8: "
+        "L=300ns,o=100ns; L=1us,o=200ns'",
+        'Also as text: ``"L=1us,o=200ns"``.',
+        default=USUAL_NETWORK,
+        usual="L=1us,o=200ns,G=0.1ns",
+    )
+    algorithm: AlgorithmParameter = AlgorithmParameter(
+        "the algorithm of the collective; a butterfly allreduce where it is left out",
+        "Where that takes more than twice as long without noise as the best candidate of `advise`, "
+        "as for long messages, the first line of the answer says so (`faster_candidate`).",
+        default=None,
+        usual="butterfly",
+    )
+    message_bytes: Bytes = Bytes("message size", "As in `Case`, bytes.", default=8, option="bytes")
+    cycles: Count = Count(
+        "collectives in a row; the end of the last one counts", default=1, low=1, high=MOST_CYCLES
+    )
+    compute_time: Duration = Duration(
+        "CPU time of a compute phase before each", "Seconds.", default=0.0, usual="0"
+    )
 
 
 def call_of(question: Callable[_P, _Q], answer: Callable[[_Q], _A], name: str) -> Callable[_P, _A]:

@@ -30,21 +30,16 @@ from .collect import STOPPED, Report, collect
 from .distributions import Constant, Distribution
 from .fields import MOST_REALIZATIONS, Component, FieldError, counted, naming_fields, summary
 from .hierarchy import Hierarchy
-from .network import LogGOPS
 from .noise import Congestion, Noise, SpeedNoise, TraceNoise
 from .noise_free import algorithm_cautions, faster_candidate, noise_only_delays
 from .question import (
     EFFORT,
     ENGINE,
-    AlgorithmParameter,
     Anything,
     Backend,
-    Bytes,
+    CollectiveParameters,
     Count,
-    Duration,
-    NetworkParameter,
     NoiseParameter,
-    Question,
     Ranks,
     Seed,
     Threads,
@@ -60,8 +55,6 @@ from .stats.critical_values import normal
 from .stats.intervals import changed, check_confidence
 from .units import TICKS_PER_SECOND, Seconds, show_seconds, show_size
 
-USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
-"""What is taken where no network is given: a fast interconnect of today, about."""
 USUAL_REALIZATIONS = 2000
 NOISE_TOO_LATE = (
     "all is over when the noise begins, so that it can hit nothing: give an earlier begin"
@@ -273,30 +266,10 @@ class SlowdownTable(Answer):
 
 
 @question
-class CollectiveQuestion(Question):
+class CollectiveQuestion(CollectiveParameters):
     """A collective over numbers of ranks, which `slowdown` and `noise_limit` ask about."""
 
     _: KW_ONLY
-    network: NetworkParameter = NetworkParameter(
-        "what a message costs: kind=loggops (usual) or hockney, and its fields",
-        'Also as text: ``"L=1us,o=200ns"``.',
-        default=USUAL_NETWORK,
-        usual="L=1us,o=200ns,G=0.1ns",
-    )
-    algorithm: AlgorithmParameter = AlgorithmParameter(
-        "the algorithm of the collective; a butterfly allreduce where it is left out",
-        "Where that takes more than twice as long without noise as the best candidate of `advise`, "
-        "as for long messages, the first line of the answer says so (`faster_candidate`).",
-        default=None,
-        usual="butterfly",
-    )
-    message_bytes: Bytes = Bytes("message size", "As in `Case`, bytes.", default=8, option="bytes")
-    cycles: Count = Count(
-        "collectives in a row; the end of the last one counts", default=1, low=1, high=MOST_CYCLES
-    )
-    compute_time: Duration = Duration(
-        "CPU time of a compute phase before each", "Seconds.", default=0.0, usual="0"
-    )
     realizations: Count = Count(
         "for each number of ranks",
         "From 2.",
@@ -603,6 +576,7 @@ def repetition(case: Case) -> str:
 
     Examples
     --------
+    >>> from jitterfly.network import USUAL_NETWORK
     >>> repetition(Case(4, network=USUAL_NETWORK, cycles=20, compute_time="1ms"))
     ', 20 cycles with 1 ms of compute time before each'
     """
@@ -632,6 +606,7 @@ def part_in_words(part: Component) -> str:
 
     Examples
     --------
+    >>> from jitterfly.network import USUAL_NETWORK
     >>> part_in_words(USUAL_NETWORK)
     'loggops, L = 1 µs, o = 200 ns, G = 100 ps'
     """

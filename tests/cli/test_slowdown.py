@@ -15,7 +15,8 @@ import jitterfly as jf
 from jitterfly.advice import COLLECTIVES, known
 from jitterfly.answer import show
 from jitterfly.cli import main
-from jitterfly.slowdown import USUAL_NETWORK, part_in_words
+from jitterfly.network import USUAL_NETWORK
+from jitterfly.slowdown import part_in_words
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 

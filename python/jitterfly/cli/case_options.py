@@ -4,39 +4,61 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..case import MOST_CYCLES, AnyCase, Case
-from ..fields import MOST_SEED, shorten
-from ..syntax import read_count, read_noise_texts
-from .options import (
-    add_algorithm,
-    algorithm,
-    check_units,
-    integer,
-    network_of,
-    pairs,
-    size,
-    tell_understood,
-)
+from ..algorithms.algorithm import MOST_ROUNDS
+from ..case import AnyCase, Case
+from ..fields import MOST_SEED, Component, naming_fields, shorten
+from ..imbalance import Arrival, Speed
+from ..question import CollectiveParameters, Count, NoiseParameter, Parameter, question, required
+from ..syntax import read_pairs
+from .options import integer, read_question, tell_understood
 
 if TYPE_CHECKING:
     from ..studies import Study
 
-_CASE_OPTIONS = (
-    "noise",
-    "arrival",
-    "speed",
-    "ranks",
-    "network",
-    "algorithm",
-    "collective",
-    "bytes",
-    "cycles",
-    "compute_time",
-)
+
+class _Part(Parameter[Any, Any]):
+    """An exchangeable part of a case, such as its arrival: keys and values."""
+
+    metavar = "K=V,..."
+    takes = "Component | None"
+
+    def __init__(self, family: type[Component], help: str) -> None:
+        super().__init__(help, default=None)
+        self.family = family
+
+    def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> Component:
+        return self.family.from_dict(read_pairs(text, name), name)
+
+
+@question
+class CaseOptions(CollectiveParameters):
+    """The options that describe a case in place of a file."""
+
+    ranks: Count = required(Count("how many there are", low=1, high=2**MOST_ROUNDS))
+    _: KW_ONLY
+    noise: NoiseParameter = NoiseParameter(
+        "a noise file, or K=V,... such as period=1ms,duration=10us; several add up", default=()
+    )
+    arrival: _Part = _Part(
+        Arrival,
+        "how late ranks are: kind=one_late,delay=1ms,rank=7; kind=ramp,longest=1ms; "
+        "kind=file,file=late.txt",
+    )
+    speed: _Part = _Part(
+        Speed,
+        "ranks that take longer, also in a schedule: kind=slow_ranks,factor=1.2,ranks=3 17; "
+        "kind=slow_nodes,factor=1.2,node_ranks=8; kind=drawn,sigma=0.05",
+    )
+
+    def case(self) -> Case:
+        """Make the case; errors carry the field."""
+        with naming_fields(*self.parameters()):
+            return Case(**{name: getattr(self, name) for name in self.parameters()})
 
 
 def add_case(parser: argparse.ArgumentParser, count: str | None = None) -> None:
@@ -56,24 +78,6 @@ def add_case(parser: argparse.ArgumentParser, count: str | None = None) -> None:
         help="cell of the study, e.g. ranks=16,variant=redundant; may be given several times; "
         "an axis that is left out is at its first value",
     )
-
-
-def add_case_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that describe a case in place of a file."""
-    add = parser.add_argument
-    add("--noise", metavar="FILE|K=V,...", action="append", help="may be given several times")
-    add("--arrival", metavar="K=V,...", help="how late ranks are: kind=one_late,delay=1ms,rank=7; "
-        "kind=ramp,longest=1ms; kind=file,file=late.txt")  # fmt: skip
-    add("--speed", metavar="K=V,...", help="ranks that take longer, also in a schedule: "
-        "kind=slow_ranks,factor=1.2,ranks=3 17; kind=slow_nodes,factor=1.2,node_ranks=8; "
-        "kind=drawn,sigma=0.05")  # fmt: skip
-    add("--ranks", metavar="N")
-    add("--network", metavar="K=V,...", help="default L=1us,o=200ns,G=0.1ns; or levels: "
-        "'8: L=300ns,o=100ns; L=1us,o=200ns'")  # fmt: skip
-    add_algorithm(parser)
-    add("--bytes", metavar="N", help="message size (default 8)")
-    add("--cycles", metavar="N", help="collectives in a row (default 1); the last one's end counts")
-    add("--compute-time", metavar="TIME", help="CPU time of a compute phase before each")
 
 
 def require_collective(case: AnyCase, path: Path) -> Case:
@@ -151,17 +155,17 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[AnyCase, int, str]:
 
 def check_one_description(chosen: argparse.Namespace, names: Sequence[str]) -> None:
     """Raise unless a file describes the case alone, or the options `names` do."""
-    given = [name for name in names if getattr(chosen, name) is not None]
+    given = [name for name in names if getattr(chosen, name.replace("-", "_")) is not None]
     if chosen.file is not None and given:
-        option = given[0].replace("_", "-")
-        raise ValueError(f"--{option} and FILE.toml both describe a case: give one")
+        raise ValueError(f"--{given[0]} and FILE.toml both describe a case: give one")
     if chosen.file is None and chosen.at:
         raise ValueError("--at chooses a cell of a study: give STUDY.toml")
 
 
 def case_of(chosen: argparse.Namespace) -> tuple[AnyCase, int, str]:
     """The case, the seed that is given or that of its study, and which cell."""
-    check_one_description(chosen, _CASE_OPTIONS)
+    options = [str(one.option) for one in CaseOptions.parameters().values()]
+    check_one_description(chosen, [*options, "collective"])
     own_seed = integer(chosen.seed, "seed", 0, MOST_SEED)
     if chosen.file is not None:
         found, seed, where = read_case(chosen.file, chosen.at or [])
@@ -170,26 +174,7 @@ def case_of(chosen: argparse.Namespace) -> tuple[AnyCase, int, str]:
         raise ValueError("give FILE.toml, or --ranks: neither is given")
     if chosen.noise is None and chosen.arrival is None and chosen.speed is None:
         raise ValueError("give what delays: --noise, --arrival or --speed; or FILE.toml")
-    network = network_of(chosen)
-    ranks = read_count(chosen.ranks, "--ranks", 1, 2**30)
-    least = network.smallest_message
-    message_bytes = 8 if chosen.bytes is None else size(chosen.bytes, "bytes", least)
-    table: dict[str, Any] = {
-        "ranks": ranks,
-        "network": network.to_dict(),
-        "algorithm": algorithm(chosen, [ranks], network, message_bytes).to_dict(),
-        "noise": read_noise_texts(chosen.noise or [], "--noise"),
-        "message_bytes": message_bytes,
-    }
-    for name in ("arrival", "speed"):
-        if getattr(chosen, name) is not None:
-            table[name] = pairs(getattr(chosen, name), name)
-    if chosen.cycles is not None:
-        table["cycles"] = integer(chosen.cycles, "cycles", 1, MOST_CYCLES)
-    check_units(chosen, ["compute_time"])
-    if chosen.compute_time is not None:
-        table["compute_time"] = chosen.compute_time
-    case = Case.from_dict(table)
+    case = read_question(chosen, CaseOptions).case()
     own_network = chosen.network is not None
     tell_understood(case.network, case.noise, own_network, case.algorithm, chosen.algorithm)
     return case, own_seed or 0, ""

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..syntax import read_count
-from .case_options import add_case, add_case_options, case_of, require_collective
-from .options import add_backend, integer, size
+from .case_options import CaseOptions, add_case, case_of, require_collective
+from .options import add_backend, add_parameters, integer, size
 from .output import (
     PICTURE,
     add_json,
@@ -39,7 +39,7 @@ def add_parser(commands: Any) -> None:
     add("measured", type=Path, metavar="MEASURED")
     add("--unit", choices=("s", "ms", "us", "ns"), help="of a text file of times (default s)")
     add_case(parser, "?")
-    add_case_options(parser)
+    add_parameters(parser, CaseOptions, file=True)
     add("--iterations", metavar="N", help="over how many the means of a table are, where MEASURED "
         "does not say it")  # fmt: skip
     add("--realizations", metavar="N", help="default 2,000")

@@ -15,8 +15,8 @@ from ..case import Case, ScarceRecordingWarning
 from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..program import rank_rounds
 from . import schedule
-from .case_options import add_case, add_case_options, case_of
-from .options import integer
+from .case_options import CaseOptions, add_case, case_of
+from .options import add_parameters, integer
 from .output import (
     PICTURE,
     add_json,
@@ -49,7 +49,7 @@ def add_parser(commands: Any) -> None:
         "realizations.",
     )
     add_case(parser, "?")
-    add_case_options(parser)
+    add_parameters(parser, CaseOptions, file=True)
     add = parser.add_argument
     add("--realizations", metavar="N", help=f"default {_USUAL_REALIZATIONS:,}, fewer of many "
         "messages; of a schedule 100")  # fmt: skip

@@ -13,7 +13,7 @@ from ..algorithms import Algorithm
 from ..backends import BACKENDS, backend_named
 from ..fields import NO_DEFAULT, check_integer, shorten
 from ..measured import FormatError
-from ..network import Network
+from ..network import USUAL_NETWORK, Network
 from ..noise import Noise
 from ..question import AlgorithmParameter, Question
 from ..syntax import is_number, read_count, read_network, read_number, read_pairs, read_size
@@ -164,7 +164,8 @@ def add_parameters(
         parser.add_argument(
             option, required=always and not file, help=sentence, **shown, **one.argument
         )
-    parser.set_defaults(options_of_fields=options)
+    before = parser.get_default("options_of_fields") or {}
+    parser.set_defaults(options_of_fields=before | options)
 
 
 def values_of(
@@ -187,8 +188,10 @@ def read_question(
     usual = {name: one.default for name, one in parameters.items() if one.default is not NO_DEFAULT}
     values = values_of(chosen, question, usual | known)
     if "algorithm" in parameters:
-        given = (values[name] for name in ("ranks", "network", "message_bytes"))
-        values["algorithm"] = algorithm(chosen, *given)
+        ranks = values["ranks"]
+        numbers = [ranks] if isinstance(ranks, int) else ranks
+        network, message_bytes = values["network"], values["message_bytes"]
+        values["algorithm"] = algorithm(chosen, numbers, network, message_bytes)
     return question(**values)
 
 
@@ -220,8 +223,6 @@ def algorithm(
 
 def network_of(chosen: argparse.Namespace) -> Network:
     """Return what `--network` says, or the usual network where it is not given."""
-    from ..slowdown import USUAL_NETWORK
-
     if chosen.network is None:
         return USUAL_NETWORK
     return Network.from_dict(read_network(chosen.network, "--network"), "--network")

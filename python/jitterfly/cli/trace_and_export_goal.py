@@ -28,13 +28,13 @@ from .case_options import add_case, check_one_description, read_case, require_co
 
 _TRACE_OPTIONS = (
     "ranks",
-    "copy_levels",
-    "exchanges_after",
+    "copy-levels",
+    "exchanges-after",
     "network",
     "noise",
     "bytes",
     "cycles",
-    "compute_time",
+    "compute-time",
 )
 _TRACE_NETWORK = "kind=loggops,L=1us,o=20ns,gamma=1e-10"
 _TRACE_NOISE = "period=10us,duration=3us,start=stationary"
