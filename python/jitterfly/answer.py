@@ -14,7 +14,6 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,7 +24,7 @@ from . import optional_packages
 from .fields import csv_field
 from .files import write_whole
 from .stats import Estimate
-from .units import show_seconds
+from .units import EXPONENTS, show_seconds
 
 if TYPE_CHECKING:
     import pandas
@@ -86,8 +85,8 @@ class Column:
         Makes the text of a value; without it the unit says how.
     value : callable, optional
         Takes the answer and a row; without it the row has an attribute of this name.
-    csv : bool
-        Whether the CSV has it.
+    csv : bool or tuple of str
+        Whether the CSV has it, or its columns' names there.
     doc : str
         What it is, in a line.
     """
@@ -98,7 +97,7 @@ class Column:
     heading: str | Callable[[Any], str] | None = None
     show: Callable[[Any], str] | None = None
     value: Callable[[Any, Any], Any] | None = None
-    csv: bool = True
+    csv: bool | tuple[str, ...] = True
     doc: str = ""
 
     def of(self, answer: Any, row: Any) -> Any:
@@ -107,6 +106,8 @@ class Column:
 
     def csv_names(self) -> list[str]:
         """Return the names of its columns in the CSV."""
+        if isinstance(self.csv, tuple):
+            return list(self.csv)
         unit = f"_{self.unit}" if self.unit == SECONDS else ""
         ends = ("", "_low", "_high") if self.estimate else ("",)
         return [f"{self.name}{end}{unit}" for end in ends]
@@ -114,7 +115,7 @@ class Column:
     def csv_cells(self, value: Any) -> list[Any]:
         """Return a value as the CSV has it."""
         if self.estimate:
-            return [value.value, value.low, value.high]
+            return list(value)
         return [int(value) if isinstance(value, bool) else value]
 
     def text(self, value: Any) -> str:
@@ -276,8 +277,8 @@ class Answer(Report):
         """Return plain values, as JSON has them; times in seconds."""
         notes = self.notes()
         codes = [getattr(note, "code", "") for note in notes]
-        content = {self.rows_in_json: self.table().to_list(), "notes": notes, "note_codes": codes}
-        return {**plain(self.facts()), **plain(content)}
+        rows = {self.rows_in_json: self.table().to_list()} if self.rows_in_json else {}
+        return {**plain(self.facts()), **rows, "notes": plain(notes), "note_codes": codes}
 
     def to_json(self) -> str:
         """Return `to_dict` as text."""
@@ -300,11 +301,12 @@ class Answer(Report):
         return optional_packages.picture(module, self, function=function or "draw", path=path)
 
     def _repr_html_(self) -> str:
-        if not self.columns:
+        shown = self.shown_table()
+        if all(column.heading is None for column in shown.columns):
             return super()._repr_html_()
         first, others = self._first_and_others()
         cautions = [f"<p><b>{escape(note)}</b></p>" for note in first]
-        tables = [table.html() for table in (self.shown_table(), *self.more_tables())]
+        tables = [table.html() for table in (shown, *self.more_tables())]
         notes = [f"<li>{escape(note)}</li>" for note in others]
         title = f"<p>{escape(self.title())}</p>"
         return "".join([*cautions, title, *tables, "<ul>", *notes, "</ul>"])
@@ -389,52 +391,66 @@ def show_number(value: Any, unit: str = "") -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
 
 
-def show(estimate: Estimate, unit: str = "", digits: int = 4) -> str:
+def show(estimate: Estimate, unit: str = "", digits: int = 0, neutral: float | None = None) -> str:
     """Return a value with its interval; a question mark for what is not known.
 
-    Times have so many `digits`. A number without a unit has three, and more where the interval is
-    narrower than the last of them.
+    Parameters
+    ----------
+    estimate : Estimate
+        Of one number.
+    unit : str
+        Of a column. Times are in the unit that suits the value.
+    digits : int
+        At least; without it times have 4, and other numbers 3. These have more where the interval
+        is narrower than the last of them.
+    neutral : float, optional
+        The number has as many digits as show on which side of this each of them is.
 
     Examples
     --------
     >>> show(Estimate(1e-6, 5e-7, math.inf, 0.95, 100), SECONDS)
-    '1 µs [500 ns, ?]'
+    '1 [0.5, ?] µs'
     >>> show(Estimate(1.0041, 1.003, 1.006, 0.95, 100))
     '1.004 [1.003, 1.006]'
+    >>> show(Estimate(3.0, 1.00004, 9.0, 0.95, 100), neutral=1)
+    '3 [1.00004, 9]'
     """
     numbers = [float(end) for end in estimate]
     if unit == SECONDS:
-        return show_interval(numbers, partial(show_seconds, digits=digits))
+        size = numbers[0] or max((abs(x) for x in numbers if math.isfinite(x)), default=0.0)
+        name = show_seconds(size).split()[1] if math.isfinite(size) else ""
+        scaled = [number * 10.0 ** -EXPONENTS[name] if name else number for number in numbers]
+        return f"{_between(scaled, digits or 4)} {name}".rstrip()
     if unit == SHARE:
-        return show_interval(numbers, "{:.1%}".format)
-    return show_interval(numbers, partial(_with_digits, digits=_digits(numbers)))
+        value, low, high = (f"{x:.1%}" if math.isfinite(x) else "?" for x in numbers)
+        return f"{value} [{low}, {high}]"
+    return _between(numbers, _digits(numbers, digits or 3, neutral))
 
 
-def _digits(numbers: Sequence[float]) -> int:
-    """Return how many digits show the width of an interval."""
+def _digits(numbers: Sequence[float], digits: int, neutral: float | None) -> int:
+    """Return how many digits, or more, show the width of an interval and its sides of a number."""
     width, largest = numbers[2] - numbers[1], max(map(abs, numbers))
-    if not width > 0 or not largest < math.inf:
-        return 3
-    needed = math.floor(math.log10(largest)) + 1 - math.floor(math.log10(width))
-    return min(max(needed, 3), _MOST_DIGITS)
+    if width > 0 and largest < math.inf:
+        needed = math.floor(math.log10(largest)) + 1 - math.floor(math.log10(width))
+        digits = min(max(needed, digits), _MOST_DIGITS)
+    if neutral is None:
+        return digits
+    others = [number for number in numbers if number != neutral and math.isfinite(number)]
+    return next(
+        (
+            more
+            for more in range(digits, 16)
+            if all(float(f"{number:.{more}g}") != neutral for number in others)
+        ),
+        16,
+    )
 
 
-def _with_digits(number: float, digits: int) -> str:
-    return f"{number:.{digits}g}" if abs(number) < 10**digits else f"{number:,.0f}"
-
-
-def show_time(estimate: Estimate) -> str:
-    """A time with its interval; a question mark for an end that is not known."""
-    return show(estimate, SECONDS)
-
-
-def show_interval(numbers: Iterable[float], show: Callable[[float], str] = show_seconds) -> str:
-    """A value and its ends, which `show` prints; a question mark for what is not known.
-
-    Examples
-    --------
-    >>> show_interval([1e-6, 5e-7, math.inf]), show_interval([1.5, 1.25, 1.75], "{:.2f}".format)
-    ('1 µs [500 ns, ?]', '1.50 [1.25, 1.75]')
-    """
-    value, low, high = (show(float(end)) if math.isfinite(end) else "?" for end in numbers)
+def _between(numbers: Sequence[float], digits: int) -> str:
+    """Return a value and its ends with so many digits."""
+    value, low, high = (
+        "?" if not math.isfinite(one)
+        else f"{one:.{digits}g}" if abs(one) < 10**digits else f"{one:,.0f}"
+        for one in numbers
+    )  # fmt: skip
     return f"{value} [{low}, {high}]"

@@ -35,8 +35,8 @@ LONGEST_SECONDS = LONGEST_TICKS / TICKS_PER_SECOND
 Time = float | str
 """What is accepted where a time is asked for: seconds, or a string such as ``"10us"``."""
 
-_EXPONENTS = {"s": 0, "ms": -3, "us": -6, "µs": -6, "μs": -6, "ns": -9, "ps": -12}
-_SECONDS = {unit: Fraction(10) ** power for unit, power in _EXPONENTS.items()}
+EXPONENTS = {"s": 0, "ms": -3, "us": -6, "µs": -6, "μs": -6, "ns": -9, "ps": -12}
+_SECONDS = {unit: Fraction(10) ** power for unit, power in EXPONENTS.items()}
 _SECONDS |= {"min": Fraction(60), "h": Fraction(3600)}  # read, and not printed
 _TEXT = re.compile(
     r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)\s*"
@@ -259,7 +259,7 @@ def show_seconds(seconds: float, digits: int = 4) -> str:
     if not math.isfinite(seconds) or seconds == 0:
         return f"{seconds:.{digits}g} s"
     for unit in ("s", "ms", "µs", "ns"):
-        scale = 10.0 ** -_EXPONENTS[unit]
+        scale = 10.0 ** -EXPONENTS[unit]
         if abs(seconds) * scale >= 1 - 10.0**-digits:
             shown = f"{seconds * scale:.{digits}g}"
             if "e" in shown and abs(seconds) < 1e6:  # 160, which 2 digits write as 1.6e+02
@@ -277,7 +277,7 @@ def show_ticks(ticks: int) -> str:
     ('100 ns', '1.000000499 ms', '0 s')
     """
     for unit in ("s", "ms", "µs", "ns", "ps"):
-        one = 10 ** (12 + _EXPONENTS[unit])
+        one = 10 ** (12 + EXPONENTS[unit])
         if ticks >= one or unit == "ps":
             whole, rest = divmod(ticks, one)
             digits = f"{rest / one:.12f}".rstrip("0")[1:] if rest else ""

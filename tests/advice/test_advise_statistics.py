@@ -15,10 +15,11 @@ from support.scale import at_most, crossed, scaled, some
 
 import jitterfly as jf
 from jitterfly.advice import Advice, Question
-from jitterfly.advice.answer import _shown_time, cells_table
+from jitterfly.advice.answer import cells_table
 from jitterfly.advice.question import Statistic
 from jitterfly.advice.race import CandidateRuns, Race
 from jitterfly.advice.ranking import cell_of_race
+from jitterfly.answer import SECONDS, show
 from jitterfly.stats import Estimate, PairedQuantiles
 
 TRIALS = at_most(400, 20)
@@ -261,7 +262,7 @@ def test_best_is_kept_and_intervals_hold(drawn):
 
 def test_a_difference_of_nothing_has_the_unit_of_its_ends():
     found = Estimate(0.0, -1.134e-7, 1.134e-7, 0.95, 100)
-    assert _shown_time(found) == "0 [-113.4, 113.4] ns"
+    assert show(found, SECONDS) == "0 [-113.4, 113.4] ns"
 
 
 def test_tolerance(drawn):

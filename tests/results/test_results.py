@@ -10,11 +10,11 @@ from support.small_study import STUDY
 
 import jitterfly as jf
 from jitterfly import Axis, Butterfly, stats
+from jitterfly.answer import show
 from jitterfly.cli import main
 from jitterfly.observables import Completion, Overhead
 from jitterfly.results import Results
 from jitterfly.results.tables import notes, tables
-from jitterfly.results.text_table import telling
 from jitterfly.store import Store
 from jitterfly.store.numbers import rows
 from jitterfly.studies import parse_study
@@ -89,11 +89,11 @@ def test_rows_are_what_the_store_estimates(tmp_path):
 
 
 def test_a_winner_is_seen_in_the_numbers():
-    assert telling(stats.Estimate(1 - 4e-6, 1 - 6e-6, 1 - 2e-6, 0.95, 9), 1) == (
+    assert show(stats.Estimate(1 - 4e-6, 1 - 6e-6, 1 - 2e-6, 0.95, 9), neutral=1) == (
         "0.999996 [0.999994, 0.999998]"
     )
-    assert telling(stats.Estimate(1.0, 1.0, 1.0, 0.95, 9), 1) == "1 [1, 1]"
-    assert telling(stats.Estimate(2.0, -float("inf"), float("inf"), 0.95, 9), 1) == "2 [?, ?]"
+    assert show(stats.Estimate(1.0, 1.0, 1.0, 0.95, 9), neutral=1) == "1 [1, 1]"
+    assert show(stats.Estimate(2.0, -float("inf"), float("inf"), 0.95, 9), neutral=1) == "2 [?, ?]"
 
 
 def test_compare_asks_for_a_variant(tmp_path, capsys):

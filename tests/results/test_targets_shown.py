@@ -125,7 +125,7 @@ def test_status_shows_the_value_and_its_interval(results, capsys):
 def test_a_time_that_is_a_target_has_its_unit_in_the_status(tmp_path):
     text = CS14.replace("figure =", 'targets = ["p95 of overhead ± 5 %"]\nfigure =')
     told = status(make(text, tmp_path / "out").store)
-    assert re.search(r"p95 of overhead: .*: [0-9.]+ µs \[[0-9.]+ µs, ", told)
+    assert re.search(r"p95 of overhead: .*: [0-9.]+ \[[0-9.]+, [0-9.]+\] µs", told)
 
 
 def test_what_has_too_few_realizations_for_an_end_says_so():

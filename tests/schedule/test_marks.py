@@ -12,7 +12,7 @@ from support.schedule_cases import OPTIONS, Case, random_marks
 
 import jitterfly as jf
 from jitterfly import _core
-from jitterfly.answer import show_time
+from jitterfly.answer import SECONDS, show
 from jitterfly.cli import main
 from jitterfly.schedule.marks import NO_MARK, read_marks
 from jitterfly.units import show_seconds
@@ -180,8 +180,8 @@ def test_rows(ring):
     assert lines[0].startswith("mark,noise_free_s,since_noise_free_s,mean_s,mean_low_s")
     assert len(lines) == 3
     told = dict(re.split(" {2,}", line, maxsplit=1) for line in found.lines())
-    assert told["first mark (first)"].startswith(f"at {show_time(rows[0].mean)}")
-    mean = f"{show_time(rows[1].since_mean)}; without noise 7 µs"
+    assert told["first mark (first)"].startswith(f"at {show(rows[0].mean, SECONDS)}")
+    mean = f"{show(rows[1].since_mean, SECONDS)}; without noise 7 µs"
     assert told["time between marks, mean"] == mean
     assert told["time between marks, p99"] == show_seconds(rows[1].since_p99.value)
     assert "longest before mark" in told

@@ -13,7 +13,7 @@ from ..algorithms.candidates import (
     register,
     table_of_kind,
 )
-from .answer import DECIDED, Advice, candidates_list, certainty_lines
+from .answer import DECIDED, Advice, candidates_list
 from .question import (
     Progress,
     Question,
@@ -47,7 +47,6 @@ __all__ = [
     "advise",
     "algorithm_named",
     "candidates_list",
-    "certainty_lines",
     "check_tuning",
     "known",
     "library_candidates",

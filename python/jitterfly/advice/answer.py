@@ -5,20 +5,19 @@ The text has a ranking for each cell, or a table over ranks and message sizes.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from .. import optional_packages
 from ..algorithms.candidates import LIBRARIES, known
-from ..answer import Answer, aligned, csv_text, write_if_path
-from ..collect import SECONDS, STOPPED
+from ..answer import PICTURE, SECONDS, Answer, Column, Note, aligned, notes_of, plain, show
+from ..collect import SECONDS as OUT_OF_TIME
+from ..collect import STOPPED
 from ..fields import counted, first_few
 from ..hierarchy import Hierarchy
 from ..slowdown import start_notes
@@ -35,38 +34,20 @@ from .ranking import (
     NOT_RUN,
     OPEN,
     PERHAPS,
-    SLOWER,
     WINNER,
     AdviceCell,
     RankedCandidate,
 )
 from .tuning import write_tuning
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 DECIDED, REALIZATIONS = "decided", "realizations"
 """Why it ended: everything is known; the budget in realizations, or in seconds; Ctrl-C."""
 
-COLUMNS = (
-    "collective", "ranks", "message_bytes", "outcome", "candidate", "place", "state", "known_from",
-    "statistic", "value_s", "low_s", "high_s", "noise_free_s", "slowdown", "slowdown_low",
-    "slowdown_high", "versus", "ratio", "ratio_low", "ratio_high", "difference_s",
-    "difference_low_s", "difference_high_s", "faster", "realizations", "look", "told_at",
-    "lacks_s",
-    "confidence", "seed", "reason",
-)  # fmt: skip
-_ESTIMATE_COLUMNS = {  # what JSON calls an estimate, and the columns of its value and ends
-    "statistic_s": ("value_s", "low_s", "high_s"),
-    "slowdown": ("slowdown", "slowdown_low", "slowdown_high"),
-    "ratio": ("ratio", "ratio_low", "ratio_high"),
-    "difference_s": ("difference_s", "difference_low_s", "difference_high_s"),
-}
 _ENDS = {
     DECIDED: "all cells are decided to within {within:.4g} %",
     REALIZATIONS: "the budget of {realizations:,} realizations is spent before all is decided: "
     "raise `realizations`, or let `within` count larger differences as equal",
-    SECONDS: "the budget of {seconds:g} s is spent before all is decided: raise `seconds`",
+    OUT_OF_TIME: "the budget of {seconds:g} s is spent before all is decided: raise `seconds`",
     STOPPED: "stopped: this is what was known by then",
 }
 _DETAILED_CELLS = 3  # cells up to which each has its ranking
@@ -80,9 +61,38 @@ _LEFT_OUT_FIRST = (
     "times",
     "times it",
 )
-_SCALES = {"s": 1.0, "ms": 1e3, "µs": 1e6, "ns": 1e9, "ps": 1e12}
 _MPI_NAMES = {"broadcast": "bcast"}  # in the options of MPI libraries
-_LARGEST_SHORT = 1e4  # from which on four digits would need an exponent
+
+
+class AdviceRow(NamedTuple):
+    """A line of the CSV: a candidate of a cell; `ranked` is None unless the cell has a ranking."""
+
+    cell: AdviceCell
+    candidate: str
+    state: str
+    place: int | None = None
+    ranked: RankedCandidate | None = None
+    noise_free: float | None = None
+    reason: str | None = None
+
+
+def _number(name: str, unit: str = "", otherwise: Any = None) -> Column:
+    """Return a column of what a ranking says of a candidate."""
+
+    def value(_: Any, row: AdviceRow) -> Any:
+        return otherwise if row.ranked is None else getattr(row.ranked, name)
+
+    return Column(name, unit, value=value)
+
+
+def _estimate(name: str, unit: str = "", csv: Any = True) -> Column:
+    """Return the columns of an estimate in a ranking; what is not known is empty."""
+
+    def value(_: Any, row: AdviceRow) -> Any:
+        ends = (math.nan,) * 3 if row.ranked is None else getattr(row.ranked, name)
+        return [end if math.isfinite(end) else None for end in ends]
+
+    return Column(name, unit, True, value=value, csv=csv)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,6 +117,34 @@ class Advice(Answer):
     ended: str
     simulated: int
     elapsed: float
+
+    columns = (
+        Column("collective", value=lambda answer, _: answer.question.collective),
+        Column("ranks", value=lambda _, row: row.cell.ranks),
+        Column("message_bytes", value=lambda _, row: row.cell.message_bytes),
+        Column("outcome", value=lambda _, row: row.cell.outcome),
+        Column("candidate"),
+        Column("place"),
+        Column("state"),
+        _number("known_from"),
+        Column("statistic", value=lambda answer, _: answer.question.statistic),
+        _estimate("value", csv=("value_s", "low_s", "high_s")),
+        Column("noise_free", SECONDS),
+        _estimate("slowdown"),
+        _number("versus"),
+        _estimate("ratio"),
+        _estimate("difference", SECONDS),
+        Column("faster", value=lambda _, row: row.ranked and plain(row.ranked.faster.value)),
+        _number("realizations", otherwise=0),
+        _number("look", otherwise=0),
+        _number("told_at", otherwise=0),
+        _number("lacks", SECONDS),
+        Column("confidence", value=lambda answer, _: answer.question.confidence),
+        Column("seed", value=lambda answer, _: answer.question.seed),
+        Column("reason"),
+    )
+    picture = "advice.draw"
+    rows_in_json = ""
 
     def __repr__(self) -> str:
         return f"Advice({self.summary()!r}, cells={len(self.cells)}, ended={self.ended!r})"
@@ -149,12 +187,11 @@ class Advice(Answer):
         best = next(iter(names), "") if count == 1 else best
         return "; ".join(parts) + (f" (best: {best})" if best else "")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; times in seconds."""
-        question = self.question
+    def facts(self) -> dict[str, Any]:
+        """Return what the JSON has beside notes; times in seconds."""
         return {
-            **question.to_dict(),
-            "looks": question.looks(),
+            **self.question.to_dict(),
+            "looks": self.question.looks(),
             "ended": self.ended,
             "simulated": self.simulated,
             "elapsed_s": self.elapsed,
@@ -162,64 +199,23 @@ class Advice(Answer):
             "cells": [_plain_cell(cell) for cell in self.cells],
         }
 
-    def to_json(self) -> str:
-        """`to_dict` as text."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
-
-    def to_csv(self, path: str | Path | None = None) -> str:
-        """A line for each candidate of each cell; those left out with the reason.
-
-        Also written to `path`, where it is given.
-        """
-        rows: list[dict[str, Any]] = []
-        question = self.question
+    def rows(self) -> list[AdviceRow]:
+        """Return a row for each candidate of each cell; of those left out with the reason."""
+        rows = []
         for cell in self.cells:
-            of_cell = {
-                "collective": question.collective,
-                "ranks": cell.ranks,
-                "message_bytes": cell.message_bytes,
-                "outcome": cell.outcome,
-                "statistic": question.statistic,
-                "realizations": 0,
-                "look": 0,
-                "told_at": 0,
-                "confidence": question.confidence,
-                "seed": question.seed,
-            }
             rows += [
-                of_cell | {"place": place} | _csv_cells(candidate)
-                for place, candidate in enumerate(cell.ranking, 1)
+                AdviceRow(cell, one.name, one.state, place, one, one.noise_free)
+                for place, one in enumerate(cell.ranking, 1)
             ]
             if not cell.ranking:
                 rows += [
-                    of_cell | {"candidate": name, "state": cell.outcome, "noise_free_s": quiet}
+                    AdviceRow(cell, name, cell.outcome, noise_free=quiet)
                     for name, quiet in cell.noise_free.items()
                 ]
             rows += [
-                of_cell | {"candidate": name, "state": "left out", "reason": why}
-                for name, why in cell.left_out.items()
+                AdviceRow(cell, name, "left out", reason=why) for name, why in cell.left_out.items()
             ]
-        return write_if_path(
-            csv_text([COLUMNS, *([row.get(name) for name in COLUMNS] for row in rows)]), path
-        )
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """A map of which algorithm wins where; of one cell, the candidates' intervals.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            Where the picture is written, too.
-
-        Raises
-        ------
-        ValueError
-            matplotlib is not installed, or `path` does not end in .png, .pdf or .svg; nothing is
-            known of any cell.
-        """
-        if not any(cell.ranking for cell in self.cells):
-            raise ValueError("nothing to draw: no cell has a ranking yet")
-        return optional_packages.picture("advice", self, path=path)
+        return rows
 
     def write_tuning(
         self,
@@ -291,15 +287,45 @@ class Advice(Answer):
         rankings = ([*ranking_lines(self, cell, width), ""] for cell in self.cells)
         return list(chain.from_iterable(rankings))[:-1]
 
-    def notes(self) -> list[str]:
-        """Say which candidates were left out and why, what was decided, and how sure that is."""
-        left_out = left_out_lines(self.cells)
-        head = ["left out:", *left_out, ""] if left_out else []
-        return [*head, self.summary(), *certainty_lines(self), *_tolerance_notes(self)]
+    def notes(self) -> list[Note]:
+        """Say what was decided, and how sure that is."""
+        question = self.question
+        budget = {"realizations": question.realizations, "seconds": question.seconds}
+        ended = _ENDS[self.ended].format(**budget, within=100 * question.within)
+        if not question.noise:
+            exact = "without noise: exact" + (f"; {ended}" if self.ended != DECIDED else "")
+            sure = notes_of("exact", [exact])
+        else:
+            parts = [
+                counted(len(self.cells), "cell"),
+                counted(len(question.chosen()), "candidate"),
+                f"at most {counted(len(question.looks()), 'look')}",
+            ]
+            share = f"{100 * question.confidence:.10g} %"
+            together = f"for all of it together (paired on the same noise; {', '.join(parts)})"
+            count = f"{self.simulated:,} realizations in {self.elapsed:.3g} s"
+            sure = [
+                Note("confidence", f"{share} {together}"),
+                Note("ended", f"{count}; {ended}"),
+                *notes_of("rare_noise", _rare_noise_in_words(self)),
+                *notes_of("recording", self.cells[-1].recordings if self.cells else ()),
+            ]
+        shown = [
+            Note("summary", self.summary()),
+            *sure,
+            *notes_of("shared_card", _cards_in_words(question)),
+            *start_notes(question.noise, question.cycles, question.compute_time),
+        ]
+        return [
+            *(Note(note.code, note, PICTURE) for note in shown),
+            *notes_of("within", _tolerance_in_all(self)),
+        ]
 
     def report(self, width: int | None = None) -> list[str]:
         """Title, tables and notes as lines of text, of `width` letters where it is given."""
-        return [self.title(), "", *self.lines(width), "", *self.notes()]
+        left_out = left_out_lines(self.cells)
+        more = ["", "left out:", *left_out] if left_out else []
+        return self._report([*self.lines(width), *more])
 
 
 def _share_of_cells(part: int, count: int) -> str:
@@ -312,7 +338,7 @@ def _plain_cell(cell: AdviceCell) -> dict[str, Any]:
         "message_bytes": cell.message_bytes,
         "outcome": cell.outcome,
         "best": cell.best or None,
-        "at_most_times_the_best": cell.at_most if math.isfinite(cell.at_most) else None,
+        "at_most_times_the_best": cell.at_most,
         "among": list(cell.among),
         "realizations": cell.realizations,
         "noise_free_s": cell.noise_free,
@@ -326,14 +352,14 @@ def _plain_candidate(candidate: RankedCandidate) -> dict[str, Any]:
     return {
         "name": candidate.name,
         "state": candidate.state,
-        "known_from": _origin(candidate),
-        "statistic_s": _plain_estimate(candidate.value),
+        "known_from": candidate.known_from,
+        "statistic_s": candidate.value,
         "noise_free_s": candidate.noise_free,
-        "slowdown": _plain_estimate(candidate.slowdown),
+        "slowdown": candidate.slowdown,
         "versus": candidate.versus or None,
-        "ratio": _plain_estimate(candidate.ratio),
-        "difference_s": _plain_estimate(candidate.difference),
-        "faster": _plain_estimate(candidate.faster),
+        "ratio": candidate.ratio,
+        "difference_s": candidate.difference,
+        "faster": candidate.faster,
         "realizations": candidate.realizations,
         "look": candidate.look,
         "told_at": candidate.told_at,
@@ -341,55 +367,7 @@ def _plain_candidate(candidate: RankedCandidate) -> dict[str, Any]:
     }
 
 
-def _csv_cells(candidate: RankedCandidate) -> dict[str, Any]:
-    """`_plain_candidate` by the names of columns; what it has beside them is not asked for."""
-    plain = _plain_candidate(candidate)
-    cells = plain | {"candidate": candidate.name, "faster": plain["faster"]["value"]}
-    for name, columns in _ESTIMATE_COLUMNS.items():
-        cells |= zip(columns, plain[name].values(), strict=True)
-    return cells
-
-
-def _origin(candidate: RankedCandidate) -> str:
-    """Say what stands behind the numbers of a candidate."""
-    if candidate.is_bound:
-        return "bound"
-    return "simulated" if candidate.realizations else "noise-free time"
-
-
-def _plain_estimate(estimate: Estimate) -> dict[str, Any]:
-    """An estimate for JSON: what is unknown or has no end is None."""
-    return {
-        name: float(end) if math.isfinite(end) else None
-        for name, end in zip(("value", "low", "high"), estimate, strict=True)
-    }
-
-
-def certainty_lines(advice: Advice) -> list[str]:
-    """Say how sure the answer is, and why the search ended."""
-    question = advice.question
-    budget = {"realizations": question.realizations, "seconds": question.seconds}
-    ended = _ENDS[advice.ended].format(**budget, within=100 * question.within)
-    if not question.noise:
-        exact = "without noise: exact" + (f"; {ended}" if advice.ended != DECIDED else "")
-        return [exact, *_card_notes(question)]
-    share = f"{100 * question.confidence:.10g} %"
-    parts = [
-        counted(len(advice.cells), "cell"),
-        counted(len(question.chosen()), "candidate"),
-        f"at most {counted(len(question.looks()), 'look')}",
-    ]
-    return [
-        f"{share} for all of it together (paired on the same noise; {', '.join(parts)})",
-        f"{advice.simulated:,} realizations in {advice.elapsed:.3g} s; {ended}",
-        *_rare_notes(advice),
-        *(advice.cells[-1].recordings if advice.cells else ()),
-        *_card_notes(question),
-        *start_notes(question.noise, question.cycles, question.compute_time),
-    ]
-
-
-def _card_notes(question: Question) -> list[str]:
+def _cards_in_words(question: Question) -> list[str]:
     """Say, where messages are long enough, that ranks of a node do not share its network card."""
     network = question.network
     if not isinstance(network, Hierarchy) or network.shared_card:
@@ -408,7 +386,7 @@ def _card_notes(question: Question) -> list[str]:
     ]
 
 
-def _rare_notes(advice: Advice) -> list[str]:
+def _rare_noise_in_words(advice: Advice) -> list[str]:
     """Say what means may lack of noise that so few realizations hardly meet, at the worst cell."""
     found = [cell for cell in advice.cells if cell.rare_noise]
     if not found:
@@ -421,7 +399,7 @@ def _rare_notes(advice: Advice) -> list[str]:
     return [f"{worst.rare_noise}{at}{more}, which all intervals allow for{undecided}"]
 
 
-def _tolerance_notes(advice: Advice) -> list[str]:
+def _tolerance_in_all(advice: Advice) -> list[str]:
     """Say that `within` counts compute time, too, and what it is of the collective alone."""
     question = advice.question
     computing = question.cycles * float(question.compute_time)
@@ -457,10 +435,9 @@ def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None) -> list[s
             longer = f"> {show_seconds(float(candidate.difference.low), 3)}"
             numbers = f"> {quiet}", quiet, "", f"> {_above_one(float(candidate.ratio.low))}", longer
         else:
-            slowdown = _shown_slowdown(candidate.slowdown)
-            longer = _shown_time(candidate.difference) if candidate.versus else ""
-            value = _shown_time(candidate.value)
-            numbers = value, quiet, slowdown, _shown_ratio(candidate), longer
+            longer = _shown(candidate.difference, SECONDS) if candidate.versus else ""
+            value = _shown(candidate.value, SECONDS)
+            numbers = value, quiet, _shown(candidate.slowdown), _shown_ratio(candidate), longer
         state = _state_in_words(candidate, places, within)
         if cell.outcome == ALONE:
             state = state.replace("the best", ALONE)
@@ -572,12 +549,12 @@ def cells_table(advice: Advice, width: int | None = None) -> list[str]:
 def _first_time(first: RankedCandidate) -> str:
     """The statistic of the first one; with its interval where that has no end."""
     value = first.value
-    return _shown_time(value) if _has_no_end(value) else show_seconds(float(value.value), 4)
+    return _shown(value, SECONDS) if _has_no_end(value) else show_seconds(float(value.value), 4)
 
 
 def _first_slowdown(first: RankedCandidate) -> str:
     value = first.slowdown
-    return _shown_slowdown(value) if _has_no_end(value) else f"{float(value.value):.3g}"
+    return _shown(value) if _has_no_end(value) else f"{float(value.value):.3g}"
 
 
 def _has_no_end(estimate: Estimate) -> bool:
@@ -644,50 +621,26 @@ def left_out_lines(cells: Sequence[AdviceCell]) -> list[str]:
     return text
 
 
-def _shown_time(estimate: Estimate) -> str:
+def _shown(estimate: Estimate, unit: str = "", neutral: float | None = None) -> str:
+    """A number with its interval; alone where it is exact, nothing where there is none."""
     value, low, high = map(float, estimate)
     if math.isnan(value):
         return ""
-    text = show_seconds(value, 4)
     if low == high:
-        return text
-    number, unit = text.split()
-    if not value:  # which has no unit of its own
-        largest = max((abs(x) for x in (low, high) if math.isfinite(x)), default=0.0)
-        unit = show_seconds(largest, 4).split()[1]
-    return f"{number} [{_shown_end(low, unit)}, {_shown_end(high, unit)}] {unit}"
-
-
-def _shown_end(value: float, unit: str) -> str:
-    """An end of an interval, in the unit of the estimate."""
-    scaled = value * _SCALES[unit]
-    return _known(scaled, ".4g" if abs(scaled) < _LARGEST_SHORT else ".0f")
-
-
-def _known(value: float, spec: str) -> str:
-    return f"{value:{spec}}" if math.isfinite(value) else "?"
+        return show_seconds(value) if unit == SECONDS else f"{value:.4g}"
+    return show(estimate, unit, neutral=neutral)
 
 
 def _shown_ratio(candidate: RankedCandidate) -> str:
+    ratio = candidate.ratio
     if not candidate.versus:
         return ""
-    value, low, high = map(float, candidate.ratio)
-    if low == high:
-        return f"{value:.4g}"
-    least = _above_one(low) if candidate.state == SLOWER else f"{low:.4g}" if low > 0 else "?"
-    return f"{value:.4g} [{least}, {_known(high, '.4g')}]"
+    return _shown(ratio if ratio.low > 0 else replace(ratio, low=-math.inf), neutral=1)
 
 
 def _above_one(value: float) -> str:
     """A number above 1 with as many digits as show that it is."""
     return next((f"{value:.{d}g}" for d in range(4, 12) if float(f"{value:.{d}g}") > 1), "1")
-
-
-def _shown_slowdown(estimate: Estimate) -> str:
-    value, low, high = map(float, estimate)
-    if low == high:
-        return f"{value:.3g}"
-    return f"{value:.3g} [{_known(low, '.3g')}, {_known(high, '.3g')}]"
 
 
 def _how_often(candidate: RankedCandidate) -> str:

@@ -92,6 +92,13 @@ class RankedCandidate:
     lacks: float = 0.0
 
     @property
+    def known_from(self) -> str:
+        """The origin of the numbers."""
+        if self.is_bound:
+            return "bound"
+        return "simulated" if self.realizations else "noise-free time"
+
+    @property
     def is_bound(self) -> bool:
         """Return whether only bounds of its time are known, as it was never simulated."""
         return self.state == TOO_SLOW

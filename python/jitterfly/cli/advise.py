@@ -14,6 +14,7 @@ from ..question import EFFORT
 from .options import add_parameters, tell_understood, values_of
 from .output import (
     add_json,
+    answer_as_json,
     check_force,
     in_options,
     prepare_out,
@@ -129,7 +130,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
         )
     tuning, refused = _write_tuning(answer, chosen)
     if chosen.json:
-        print_json("advise", **answer.to_dict(), written=[*paths, *tuning])
+        print_json("advise", **answer_as_json(answer, _BUDGET_OPTIONS), written=[*paths, *tuning])
     elif paths:
         print(f"\nwritten to {chosen.out}: {', '.join(path.name for path in paths)}")
     if tuning and not chosen.json:
@@ -238,7 +239,7 @@ def _question(chosen: argparse.Namespace, progress: Any) -> Any:
 def _write(answer: Any, out: Path) -> list[Path]:
     from ..plots import draw
 
-    paths = write_answer(out, "advice", answer.to_csv(), answer.to_dict())
+    paths = write_answer(out, "advice", answer.to_csv(), answer_as_json(answer, _BUDGET_OPTIONS))
     if draw.can_draw() and any(cell.ranking for cell in answer.cells):
         paths.append(out / "advice.png")
         answer.plot(paths[-1])

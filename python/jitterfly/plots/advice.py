@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from ..advice import Advice, AdviceCell, certainty_lines, setting_in_words
+from ..advice import Advice, AdviceCell, setting_in_words
 from ..advice.ranking import (
     ALONE,
     BEST,
@@ -27,6 +27,7 @@ from ..advice.ranking import (
     SLOWER,
     TOO_SLOW,
 )
+from ..answer import SECONDS, show
 from ..units import show_seconds, show_size
 from . import maps, style
 
@@ -54,6 +55,8 @@ _STATES = {  # colour and meaning
 def draw(advice: Advice) -> Figure:
     """The map, and beside it how much slower the runner-up is; of one cell, the intervals."""
     known = [cell for cell in advice.cells if cell.ranking]
+    if not known:
+        raise ValueError("nothing to draw: no cell has a ranking yet")
     if len(advice.cells) == 1:
         return _draw_cell(advice, known[0])
     question = advice.question
@@ -77,7 +80,7 @@ def draw(advice: Advice) -> Figure:
         panel.set_yticks(range(shape[0]), [show_size(size) for size in question.message_bytes])
         panel.set_xlabel("ranks")
     axes[0].set_ylabel("message")
-    subtitle = [*setting_in_words(question), advice.summary(), *certainty_lines(advice)]
+    subtitle = [*setting_in_words(question), *advice.subtitle()]
     style.finish(figure, advice.title(), subtitle, _handles(shown, names, advice.cells) + marks)
     return figure
 
@@ -231,13 +234,13 @@ def _draw_cell(advice: Advice, cell: AdviceCell) -> Figure:
     if any(one.ratio.too_small and not one.is_bound for one in cell.ranking):
         handles.append(Line2D([], [], color=style.INK, marker=">", markersize=6,
                               label="arrow: no end is known there"))  # fmt: skip
-    fastest = f"{show_seconds(float(cell.ranking[0].value.value), 4)}, " if cell.ranking else ""
+    fastest = f"{show(cell.ranking[0].value, SECONDS)}, "
     quiet = show_seconds(cell.ranking[0].noise_free, 4)
     times = f"{first}: {statistic} {fastest}without noise {quiet}"
     style.finish(
         figure,
         advice.title(),
-        [*setting_in_words(advice.question), times, *certainty_lines(advice)],
+        [*setting_in_words(advice.question), times, *advice.subtitle()],
         handles,
     )
     return figure

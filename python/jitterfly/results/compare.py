@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import stats
-from ..answer import Answer, csv_text, write_if_path
+from ..answer import Answer, csv_text, show, write_if_path
 from ..fields import shorten
 from ..observables import (
     Completion,
@@ -32,7 +32,7 @@ from ..store import Store
 from ..studies import Cell, shown_labels
 from ..units import show_seconds
 from .results import half_of
-from .text_table import aligned_table, telling
+from .text_table import aligned_table
 
 Compared = Store | str | Path | tuple[Store | str | Path, str]
 
@@ -193,8 +193,8 @@ class Comparison(Answer):
                 *row.labels,
                 str(row.realizations),
                 *_values(float(row.mean_a.value), float(row.mean_b.value), row.unit),
-                telling(row.ratio, 1),
-                telling(row.b_wins, 0.5, 2),
+                show(row.ratio, neutral=1),
+                show(row.b_wins, digits=2, neutral=0.5),
                 row.winner or "no winner",
             ]
             for row in self.rows

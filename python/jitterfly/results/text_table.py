@@ -8,11 +8,10 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from functools import partial
 
 from .. import stats
-from ..answer import show_interval
-from ..units import show_seconds
+from ..answer import SECONDS
+from ..answer import show as show_estimate
 from .figures import evenly
 
 
@@ -81,10 +80,12 @@ def interval(estimate: stats.Estimate, spec: str = ".3g", unit: str = "") -> str
     >>> interval(stats.Estimate(10.83, 10.5, 11.16, 0.95, 100))
     '10.8 [10.5, 11.2]'
     >>> interval(stats.Estimate(2e-6, 1e-6, 3e-6, 0.95, 100), unit="s")
-    '2 µs [1 µs, 3 µs]'
+    '2 [1, 3] µs'
     """
-    one = partial(show_seconds, digits=3) if unit == "s" else partial(show, spec=spec)
-    return show_interval(estimate, one)
+    if unit == SECONDS:
+        return show_estimate(estimate, SECONDS, 3)
+    value, low, high = (show(end, spec) if math.isfinite(end) else "?" for end in estimate)
+    return f"{value} [{low}, {high}]"
 
 
 def value_between(value: float, low: float, high: float) -> str:
@@ -108,27 +109,6 @@ def value_between(value: float, low: float, high: float) -> str:
         spec = f".{min(max(places, 0), 6)}f"
     low_text, high_text = (show(e, spec) if math.isfinite(e) else "?" for e in (low, high))
     return f"{show(value, spec)} [{low_text}, {high_text}]"
-
-
-def telling(estimate: stats.Estimate, neutral: float, digits: int = 3) -> str:
-    """A value and its interval, with digits that show on which side of `neutral` it is.
-
-    Examples
-    --------
-    >>> telling(stats.Estimate(1.00004, 1.00001, 1.00007, 0.95, 100), 1)
-    '1.00004 [1.00001, 1.00007]'
-    >>> telling(stats.Estimate(1.5, 1.25, 1.75, 0.95, 100), 1)
-    '1.5 [1.25, 1.75]'
-    """
-    numbers = [float(end) for end in estimate]
-    different = len({*numbers, neutral})
-    texts = [""] * 3
-    for more in range(digits, 16):
-        texts = [show(x, f".{more}g") for x in numbers]
-        if len({*map(float, texts), neutral}) == different:
-            break
-    digits_of = dict(zip(numbers, texts, strict=True))
-    return show_interval(numbers, digits_of.__getitem__)
 
 
 def short(value: float, half: float = math.inf, most: int = 4) -> str:

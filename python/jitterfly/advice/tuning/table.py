@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from ...answer import show_time
+from ...answer import SECONDS, show
 from ...units import show_seconds, show_size
 from ..question import Question, setting_in_words
 from ..race import SAME_PROGRAM
@@ -102,7 +102,7 @@ def _choose(
 def _reason(question: Question, chosen: RankedCandidate, outcome: str) -> str:
     """The outcome, with the statistic of the candidate that is chosen."""
     value = chosen.value
-    shown = show_seconds(float(value.value)) if value.low == value.high else show_time(value)
+    shown = show_seconds(float(value.value)) if value.low == value.high else show(value, SECONDS)
     return f"{outcome}, {question.statistic} {shown}"
 
 
