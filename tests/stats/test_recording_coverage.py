@@ -101,10 +101,11 @@ def row_and_warning(noise, ranks, compute_time, realizations, seed):
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_what_is_printed_without_a_warning_holds_the_truth():
-    """At least 93 of 100 means, where the recording met each source of the machine.
+    """At least 93 of 100 means, and 95 where the recording met each source of the machine.
 
-    At full scale 1,800 recordings, of which 1,165 give no warning, and 36 of these met no rare
-    daemon. An interval that holds it in 93 of 100 fails for one seed in a thousand.
+    At full scale 1,800 recordings, of which 1,162 give no warning, and 36 of these met no rare
+    daemon. Intervals that hold it in 93 and 95 of 100 fail for one seed in a thousand each. Three
+    times as many recordings of other seeds: 3,268 of 3,506 (93.2 %), and 3,268 of 3,380 (96.7 %).
     """
     held, warned = Counter(), Counter()
     number = scaled(20)
@@ -125,9 +126,12 @@ def test_what_is_printed_without_a_warning_holds_the_truth():
     told = [(met, holds, count) for (_, _, met, holds), count in
             ((key, count) for key, count in held.items() if key != "warned")]  # fmt: skip
     every = sum(count for met, _, count in told if met)
-    right = sum(count for met, holds, count in told if met and holds)
+    right = sum(count for _, holds, count in told if holds)
     print(*sorted(held.items(), key=str), sep="\n")
-    assert right >= stats.binom.ppf(1e-3, every, 0.93), (right, every)
+    seen = sum(count for met, holds, count in told if met and holds)
+    assert seen >= stats.binom.ppf(1e-3, every, 0.95), (seen, every)
+    without = sum(count for _, _, count in told)
+    assert right >= stats.binom.ppf(1e-3, without, 0.93), (right, without)
     # A tool that always warns says nothing: nor does it where all is known after 5 s.
     assert every >= 0.5 * number * len(SECONDS) * len(MACHINES) * len(TRIALS)
     for machine in ("ticks", "two kinds of ticks"):

@@ -27,6 +27,7 @@ UNSEEN = 3.0
 """How many detours may be expected where a recording has none, with 95 % (the rule of three)."""
 
 _BLOCKS = 30  # of a recording, whose differences tell how random its detours are
+_REGULAR = 14.256  # the 1 % point of chi square with 29 degrees of freedom, one fewer than blocks
 _LEAST_TAIL_INDEX = 1.5  # with a smaller one, what is beyond the longest is unlimited, or nearly
 _STEP_OF_RATE = 0.25  # of ln r, from one quantile that may be the machine's to the next
 _MOST_RATE = 5.0  # ln r: beyond, nothing is known
@@ -248,9 +249,13 @@ class RecordedDelays:
             variance += float(blocks.var()) * _BLOCKS**2 / (_BLOCKS - 1)
         variance /= total**2
         # Bursts make it rest on fewer, and ticks are no chance at all; of few, blocks do not tell.
+        # Blocks of independent detours are alike by chance, too: only those that are more alike
+        # than chance explains make the error smaller.
         events, error = independent, 1 / math.sqrt(independent)
         if independent >= ENOUGH_EVENTS:
-            events, error = min(events, 1 / max(variance, 1e-12)), math.sqrt(variance)
+            events = min(events, 1 / max(variance, 1e-12))
+            regular = variance * independent * (_BLOCKS - 1) < _REGULAR
+            error = math.sqrt(variance) if regular else max(error, math.sqrt(variance))
         index = max(_tail_index(every), _LEAST_TAIL_INDEX)
         unseen = UNSEEN * (index / (index - 1) if index < math.inf else 1.0)
         return events, error, unseen * float(every.max()) / total
