@@ -71,7 +71,7 @@ WARNING = "[node7:rank_2][reg_cache] the cache of registrations is full: 3 dropp
 def test_a_line_of_the_log_ends_no_table(line, above):
     log = osu().replace(f"\n{above:<10}", f"\n{line}\n\n{above:<10}")
     assert times(table(log)) == TIMES
-    assert line in note_on(log, "left out, as no rows")
+    assert line in note_on(log, "left out, as they are not rows")
 
 
 @pytest.mark.parametrize(

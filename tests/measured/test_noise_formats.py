@@ -165,7 +165,7 @@ def test_osnoise_samples():
     for word in (
         "last 12 of 40 events",
         "lost 17 events",
-        "other kinds were left out (1)",
+        "left out: 1 event of other kinds",
         "threshold",
     ):
         assert word in notes
@@ -246,7 +246,7 @@ def test_timerlat_trace():
     assert list(parts) == ["0 irq", "0 thread", "0 user-ret", "1 irq", "1 thread"]
     assert parts["0 irq"] == Histogram([750 * NS], [751 * NS], [2], what="latency", cpu="0 irq")
     np.testing.assert_array_equal(parts["0 thread"].low, [2980 * NS, 12400 * NS])
-    assert "osnoise events were left out (1)" in measured.notes[-1]
+    assert "left out: 1 osnoise event" in measured.notes[-1]
     with pytest.raises(FormatError, match="line 7: is no line of timerlat"):
         changed("timerlat_trace.txt", b"thread timer_latency      8610", b"thread timer_latency x")
 
@@ -367,7 +367,7 @@ def test_imb():
     assert measured.source["kernel"] == "6.1.77"
     notes = " ".join(measured.notes)
     assert "rows of 0 bytes" in notes
-    assert "left out, no collective: pingpong" in notes
+    assert "left out, as they are not collectives: pingpong" in notes
     with pytest.raises(FormatError, match="line 30: must have 5 columns, got 4"):
         changed("imb.txt", b"2.10         2.30         2.20", b"2.10         2.30")
     with pytest.raises(FormatError, match="line 36: no line `# #processes"):

@@ -46,7 +46,7 @@ def test_netgauge_splits_runs():
     )
     assert second.threshold == 160 * NS
     assert second.length == 7_003_200 * NS
-    assert said(measured, "2 runs", "shorter than 200 ns", "a fixed count")
+    assert said(measured, "2 runs", "shorter than 200 ns", "a fixed number")
 
 
 def test_netgauge_splits_where_time_goes_back():
@@ -107,7 +107,7 @@ def test_the_list_of_loggopsim():
     assert measured.parts == (
         Detours([100_000, 5_000_000, 9_000_000], [50_000, 70_500, 10_000], 9_010_000),
     )
-    assert not said(measured, "a fixed count")
+    assert not said(measured, "a fixed number")
 
 
 def test_a_coarse_clock_is_found():
@@ -272,7 +272,7 @@ def test_a_detour_of_several_quanta_is_one():
 def test_times_and_counts_are_asked_for():
     """Two columns of numbers may be FTQ's or a table of detours; a wrong guess is wrong noise."""
     text = "".join(f"{k * 1_000_000 + k % 3} {1987 - 900 * (k == 7)}\n" for k in range(100))
-    with pytest.raises(FormatError, match="give `format`, ftq where these are counts, or csv"):
+    with pytest.raises(FormatError, match="give `format` ftq if these are counts, or csv"):
         load_bytes(text.encode(), unit="ns")
     (lost,) = load_bytes(text.encode(), format="ftq", unit="ns").parts
     assert lost == load_bytes(f"# FTQ\n{text}".encode(), unit="ns").parts[0]
@@ -328,7 +328,7 @@ def test_times_of_ftq_without_counts():
         for name in (None, "ftq", "fwq"):
             if name == "fwq" and "quantum" in options:
                 continue
-            with pytest.raises(FormatError, match=r"rise all the way.*of the counts.*`quantum`"):
+            with pytest.raises(FormatError, match=r"always rise.*of the counts.*`quantum`"):
                 load_bytes(times, "ftq_0_times.dat", format=name, **options)
     counts = "".join(f"{5000 - 2000 * (k == 30)}\n" for k in range(150)).encode()
     (part,) = load_bytes(counts, "ftq_0_counts.dat", quantum=1e-3).parts
@@ -474,7 +474,7 @@ def test_cpus_of_one_table_were_observed_as_long(late):
         assert [part.starts.tolist() for part in longer] == [
             part.starts.tolist() for part in measured.parts
         ]
-    with pytest.raises(FormatError, match="has no detours, and does not say how long"):
+    with pytest.raises(FormatError, match="has no detours, and does not state the time"):
         load_bytes(b"cpu,start_s,duration_us\n0,5,0\n1,6,0\n")
 
 
@@ -514,7 +514,7 @@ def test_times_since_1970_stay_exact():
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("start,duration\n1,2\n", {}, "does not say the unit of its start"),
+        ("start,duration\n1,2\n", {}, "does not state the unit of its start"),
         ("start_us,duration_us\n1,2\n1,2,3\n", {}, "line 3: must have 2 columns, got 3"),
         ("start_us,duration_us\n1000\n", {}, "line 2: must have 2 columns, got 1"),
         ("start_us,duration_us\n" + "1,2\n" * 60 + "1,2,3\n", {}, "line 62: must have 2 columns"),
@@ -658,8 +658,8 @@ def test_import_command(tmp_path, monkeypatch, capsys):
     for words in (
         "[netgauge]",
         "machine: node7",
-        "5 detours in 6.009 ms; none below 200 ns recorded",
-        "note: 2 runs in one file",
+        "5 detours in 6.009 ms; none recorded below 200 ns",
+        "note: the file has 2 runs",
         "written: netgauge_selfish.noise",
         "next: jitterfly noise show netgauge_selfish.noise",
         'file = "netgauge_selfish.noise"',
@@ -710,7 +710,7 @@ def test_options_of_the_command(tmp_path, monkeypatch, capsys):
     [
         (["nothing"], "nothing: No such file or directory"),
         (["."], ".: Is a directory"),
-        (["x.txt"], "x.txt: its format is none that is known"),
+        (["x.txt"], "x.txt: its format is unknown"),
         (["x.txt", "--format", "fvq"], "format must be one of 'rtla_hist'"),
         (["x.txt", "--format", "fwq"], "x.txt: its numbers are cycles"),
         (["x.txt", "--clock-hz", "fast"], "--clock-hz must be a rate above 0"),
@@ -805,7 +805,7 @@ def test_the_option_of_a_histogram_has_all_of_the_noise(tmp_path, monkeypatch, c
     gap = (2 - 20 * 3.5e-6 - 40 * 9.5e-6) / 60
     file = "duration=empirical(file=h.noise,part=all)"
     assert option == f"--noise 'kind=renewal,gap={gap:.4g}s,start=stationary,{file}'"
-    assert parts == "that has the events of all parts; each of 0 to 1 has a gap of its own"
+    assert parts == "this takes the events of all parts; each part, 0 to 1, has a gap of its own"
     assert '  start = "stationary"' in study
     assert "part = 'all'" in study[-2]
     # Bins that overlap are no distribution together.
@@ -818,7 +818,7 @@ def test_the_option_of_a_histogram_has_all_of_the_noise(tmp_path, monkeypatch, c
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("hello\nworld 3\n", "its format is none that is known; give `format`, one of "),
+        ("hello\nworld 3\n", "its format is unknown; give `format`, one of "),
         ("0,5\n10,30\n", "give `unit`"),
     ],
 )

@@ -149,6 +149,6 @@ def test_measured_noise_has_no_times_of_a_collective(tmp_path, capsys):
 
 
 def test_a_file_of_no_known_tool_is_not_named():
-    with pytest.raises(FormatError, match="its format is none that is known") as caught:
+    with pytest.raises(FormatError, match="its format is unknown") as caught:
         load_bytes(b"some words\nand 3 more\n")
     assert not isinstance(caught.value, OtherTool)

@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from ..measured import Measured
 
 _READING_OPTIONS = {
-    "clock-hz": ("HZ", "rate of the clock that its cycles are of, such as 2.1e9 or 2.1GHz"),
-    "unit": ("UNIT", "of its times: s, ms, us, ns, ps or cycles"),
+    "clock-hz": ("HZ", "rate of the clock whose cycles the file has, such as 2.1GHz"),
+    "unit": ("UNIT", "unit of its times: s, ms, us, ns, ps or cycles"),
     "quantum": ("TIME", "length of a quantum (FTQ)"),
-    "runtime": ("TIME", "how long osnoise looked in each period"),
-    "period": ("TIME", "of osnoise"),
+    "runtime": ("TIME", "time for which osnoise looked in each period"),
+    "period": ("TIME", "period of osnoise"),
     "threshold": ("TIME", "shorter noise was not recorded"),
-    "width": ("TIME", "of the bins of a histogram"),
-    "ranks": ("N", "of a collective"),
-    "events": ("WHICH", "events of a trace that are its detours: samples or sources"),
-    "length": ("TIME", "that was observed (CSV)"),
-    "cpus": ("N", "that were observed, 0 to N-1; those in no row had no noise (CSV)"),
+    "width": ("TIME", "width of a histogram's bins"),
+    "ranks": ("N", "number of ranks of a collective"),
+    "events": ("WHICH", "events of a trace that count as detours: samples or sources"),
+    "length": ("TIME", "time observed (CSV)"),
+    "cpus": ("N", "number of CPUs observed, 0 to N-1; those in no row had no noise (CSV)"),
 }
 _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 _SUFFIXES = (".out", ".txt", ".csv", ".tsv", ".dat", ".log", ".noise")
@@ -45,11 +45,11 @@ _RECORD_FACTS = ("machine", "kernel", "counter", "calibration", "iteration", "qu
 _RECORD_HELP = """\
 Nothing else should run meanwhile. A CPU is kept busy by a loop that reads its time-stamp counter;
 an iteration that takes far longer than the smallest is a detour: a timer tick, an interrupt, a
-daemon, a hypervisor. No root is needed. Ctrl-C ends it early and keeps what there is. Where the
-recording is not to be trusted, the first line says why, the file too, and the exit code is 1.
+daemon, a hypervisor. It does not need root. Ctrl-C ends it early and keeps what it has recorded. If
+the recording cannot be trusted, the first line and the file say why, and the exit code is 1.
 
-With one CPU (the default) whatever can run elsewhere does. A program that fills the machine has the
-noise of --cpu all.
+With one CPU (the default), other work can move to the rest. A program that fills the machine meets
+the noise that --cpu all records.
 
 Many nodes: srun --ntasks-per-node=1 jitterfly noise record --cpu all --out node.noise
 Each process of srun, mpirun or mpiexec writes a file of its own, such as node_rank07.noise;
@@ -59,8 +59,8 @@ Each process of srun, mpirun or mpiexec writes a file of its own, such as node_r
 
 def _add_reading_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how a file of measurements is read."""
-    parser.add_argument("--format", metavar="NAME", help="of FILE, where it is not recognised")
-    parser.add_argument("--cpu", metavar="CPUS", help="only these of a file, such as 3 or 0,4-7")
+    parser.add_argument("--format", metavar="NAME", help="format of FILE, if it is not recognised")
+    parser.add_argument("--cpu", metavar="CPUS", help="only these CPUs of it, such as 3 or 0,4-7")
     for name, (metavar, text) in _READING_OPTIONS.items():
         parser.add_argument(f"--{name}", metavar=metavar, help=text)
 
@@ -119,7 +119,7 @@ def _add_import(commands: Any) -> None:
         "hwlatdetect, OSU, IMB, CSV), print what it holds, and write it as a noise file, which "
         "studies and `jitterfly noise show` read.",
     )
-    parser.add_argument("file", type=Path, metavar="FILE", help="/dev/stdin for what a pipe brings")
+    parser.add_argument("file", type=Path, metavar="FILE", help="a file, or /dev/stdin for a pipe")
     parser.add_argument(
         "--out", type=Path, metavar="X.noise", help="default: FILE's name, in this directory"
     )
@@ -243,22 +243,22 @@ def _print_next_steps(measured: Measured, out: Path) -> None:
     count = len(measured.parts)
     print(f"next: jitterfly noise show {out}")
     if not isinstance(first, Detours) and first.what == "latency":
-        print("no noise source takes it: lateness of a timer does not hold up a running program")
+        print("no noise source takes it: a timer that is late does not delay a running program")
         return
     file = f'file = "{out.name}"'
     option = _noise_option(first, which, measured, out)
     print(f"on the command line: --noise {shlex.quote(option)}")
     if which is not None:
         events = "of all parts" if which == "all" else "of part 0 alone"
-        print(f"that has the events {events}; each of 0 to {count - 1} has a gap of its own")
+        print(f"this takes the events {events}; each part, 0 to {count - 1}, has a gap of its own")
     print("in a study in the same directory:")
     print("  [[case.noise]]")
     if isinstance(first, Detours):
         print(f'  kind = "trace"\n  {file}')
         if count > 1:
-            print(f"  part = 'each'  # rank by rank; or one of 0 to {count - 1}")
+            print(f"  part = 'each'  # one for each rank; or a number from 0 to {count - 1}")
         if (together := _recorded_together(measured)) > 1:
-            print(f"  shared = {together}  # recorded together: so many ranks begin at one instant")
+            print(f"  shared = {together}  # recorded together: these ranks begin at one instant")
         return
     part = "" if which is None else f", part = {which!r}"
     more = ""
@@ -333,7 +333,7 @@ def _gap_in_toml(histogram: Any) -> str:
     if not found.get("rate"):
         return '"1ms"  # for example: the file does not say how often they come'
     if "share" not in found:
-        return f"{1 / found['rate']:.4g}  # from start to start: how long they are is not known"
+        return f"{1 / found['rate']:.4g}  # from start to start, as the durations are unknown"
     return f"{(1 - found['share']) / found['rate']:.4g}"
 
 
@@ -365,7 +365,7 @@ def _add_record(commands: Any) -> None:
         help="work in each iteration, as in the fixed-work-quantum benchmark (default: 0, the "
         "finest)",
     )
-    parser.add_argument("--most", metavar="N", help="detours to have room for, on each CPU")
+    parser.add_argument("--most", metavar="N", help="the most detours to keep on each CPU")
     add_json(parser)
     parser.set_defaults(run=_run_record)
 
@@ -561,8 +561,8 @@ def _show_several(chosen: argparse.Namespace) -> None:
               "p99", "max"]  # fmt: skip
     print(aligned_table(header, rows))
     print(
-        f"[]: {LEVEL:.0%} intervals; `jitterfly noise show FILE` has those of all numbers. "
-        "Each part is by itself; `jitterfly slowdown --noise FILE` tells what its noise does"
+        f"[]: {LEVEL:.0%} intervals; `jitterfly noise show FILE` gives those of all numbers, and "
+        "`jitterfly slowdown --noise FILE` what the noise of a file does"
     )
 
 

@@ -1,13 +1,13 @@
 """Statistics of a measurement: rate, CPU share, quantiles with binomial and bootstrap intervals.
 
-As facts for programs and as lines of text. How far statistics of measured events may be off comes
-from a bootstrap: events are drawn with replacement, each by itself (no blocks, so that events are
-taken for independent of each other). Quantiles need no drawing: the rank that a quantile of a
-resample has among the events is binomial (Efron 1979; Maritz & Jarrett 1978).
+`describe` gives them as facts for programs, `description_lines` as text. Intervals of statistics of
+events come from a bootstrap: events are drawn with replacement, each by itself (no blocks, so they
+are assumed independent). Quantiles need no drawing: the rank that a quantile of a resample has
+among the events is binomial (Efron 1979; Maritz & Jarrett 1978).
 
-The share of the CPU is the mean of what blocks of time lose, and its interval Student's: how many
-detours come is as random as how long they are, but of periodic noise hardly so, which their sums in
-blocks show. The number of a histogram's events is taken for Poisson's.
+The share of the CPU is the mean of what blocks of time lose, with Student's interval: the number of
+detours is as random as their length, but hardly random where noise is periodic, and sums in blocks
+show which. A histogram's number of events is assumed to be Poisson.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ LEVEL = 0.95
 RESAMPLES = 1000
 SEED = 20100711
 LEAST_EVENTS = 20
-"""Below so many the bootstrap of a mean says little."""
+"""The fewest events for which the bootstrap of a mean is worth printing."""
 BLOCKS = 30
-"""Of time, from which the share of the CPU has its interval."""
+"""The blocks of time from which the share of the CPU has its interval."""
 
 Floats = npt.NDArray[np.float64]
-_MOST_EXACT = 10**9  # events
+_MAX_EXACT = 10**9  # events
 _LARGEST_DRAWN = 2000  # largest values: a mean's tail is theirs
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
 Facts = dict[str, Any]
-_MOST_IN_FULL = 4  # parts; of more, each has one line
-_MOST_ROWS = 12
+_MAX_IN_FULL = 4  # parts; of more, each has one line
+_MAX_ROWS = 12
 _SPARSE = 0.2  # detours in each period
 _MUCH_TIME = 0.05  # of all detours' in no period
 _WITH_QUANTUM = ("ftq", "fwq", "jitterfly")  # formats whose detours may be seen once a quantum
@@ -58,7 +58,7 @@ def rank_interval(q: float, total: int) -> tuple[int, int]:
     """
     rank = quantile_rank(total, q)
     tails = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    if total < _MOST_EXACT:
+    if total < _MAX_EXACT:
         shares = betaincinv(rank, total - rank + 1, tails)
     else:  # where betaincinv fails, its normal limit is exact enough
         shares = q + ndtri(tails) * math.sqrt(q * (1 - q) / total)
@@ -318,7 +318,7 @@ def description_lines(measured: Measured, facts: Facts | None = None) -> list[st
     """
     idle = {i for i, part in enumerate(measured.parts) if _is_idle(part)}
     idle = idle if len(idle) > 1 else set()
-    in_full = len(measured.parts) - len(idle) <= _MOST_IN_FULL
+    in_full = len(measured.parts) - len(idle) <= _MAX_IN_FULL
     facts = facts or describe(measured, periods=in_full)
     text: list[str] = []
     for number, (part, part_facts) in enumerate(
@@ -341,17 +341,17 @@ def description_lines(measured: Measured, facts: Facts | None = None) -> list[st
         text.append(_idle_line([facts["parts"][i] for i in sorted(idle)]))
     if any(part_facts.get("count") for part_facts in facts["parts"]):
         text.append(
-            f"[]: {facts['level']:.0%} intervals, bootstrap over events ({RESAMPLES} resamples, "
-            "fixed seed); events are taken for independent, without blocks"
+            f"[]: {facts['level']:.0%} intervals, from a bootstrap over events ({RESAMPLES} "
+            "resamples, fixed seed), which assumes independent events"
         )
     shares = {part_facts["kind"] for part_facts in facts["parts"] if "share_interval" in part_facts}
     if "detours" in shares:
         text.append(
-            f"[] of the share of the CPU: from the time that each of {BLOCKS} blocks of the "
-            "recording lost"
+            f"[] of the share of the CPU: from the time lost in each of {BLOCKS} blocks of the "
+            "recording"
         )
     elif shares:
-        text.append("[] of the share of the CPU: the number of events is taken for Poisson's")
+        text.append("[] of the share of the CPU: the number of events is assumed to be Poisson")
     return text
 
 
@@ -376,7 +376,8 @@ def _idle_line(parts: list[Facts]) -> str:
 
 
 def _span(low: float, high: float) -> str:
-    return show_seconds(low) if low == high else f"{show_seconds(low)} to {show_seconds(high)}"
+    ends = dict.fromkeys(map(show_seconds, (low, high)))  # one where both look the same
+    return " to ".join(ends)
 
 
 def _in_full(facts: Facts, name: str) -> list[str]:
@@ -389,17 +390,17 @@ def _in_full(facts: Facts, name: str) -> list[str]:
     if "mean" in facts:
         sure = _shown_interval(facts["mean_interval"])
         if facts["count"] < LEAST_EVENTS:
-            sure = f"too few events for an interval ({LEAST_EVENTS} would do)"
+            sure = f"too few events for an interval (at least {LEAST_EVENTS})"
         elif 0 < facts["mean_events"] < ENOUGH_EVENTS and _has_longer_tail(facts):
             few = f"{counted(max(round(facts['mean_events']), 1), 'long event')}"
-            sure = f"{sure:<24} rests on about {few}: the interval is too narrow"
+            sure = f"{sure:<24} rests on about {few}, so the interval is too narrow"
         text.append(f"  mean   {_shown_value(facts['mean']):<20} {sure}")
     for quantile in facts["quantiles"]:
         label = f"p{100 * quantile['q']:g}"
         if quantile["value"] is None:
             text.append(
-                f"  {label:6} unknown: {counted(facts['count'], 'event')} cannot carry it "
-                f"({quantile['needs']:,} could)"
+                f"  {label:6} unknown: {counted(facts['count'], 'event')} of the "
+                f"{quantile['needs']:,} that it needs"
             )
             continue
         interval = _shown_interval(quantile["interval"])
@@ -409,7 +410,7 @@ def _in_full(facts: Facts, name: str) -> list[str]:
         )
     text.append(
         f"  max    {_shown_value(facts['largest']):<20} "
-        f"{'':24} {counted(facts['largest_events'], 'event')}; a longer run finds longer ones"
+        f"{'':24} {counted(facts['largest_events'], 'event')}; a longer run may find longer ones"
     )
     return text + _period_lines(facts)
 
@@ -425,18 +426,19 @@ def _what_it_holds(facts: Facts) -> str:
     if facts["kind"] == "detours":
         known = [f"{counted(facts['count'], 'detour')} in {show_seconds(facts['seconds'])}"]
         if facts["threshold"]:
-            known.append(f"none below {show_seconds(facts['threshold'], 3)} recorded")
+            known.append(f"none recorded below {show_seconds(facts['threshold'], 3)}")
         if facts["resolution"]:
-            known.append(f"clock of {show_seconds(facts['resolution'])}")
+            known.append(f"clock with steps of {show_seconds(facts['resolution'])}")
         return "; ".join(known)
     if facts["kind"] == "detour histogram":
         seconds = facts["seconds"]
         return f"{counted(facts['count'], 'detour')} in " + (
-            f"{show_seconds(seconds)} of CPU time" if seconds else "a time that is not known"
+            f"{show_seconds(seconds)} of CPU time" if seconds else "an unknown time"
         )
     if facts["kind"] == "latency histogram":
-        return f"{count} wake-up latencies (how late a timer woke: no detours, so no rate)"
-    size = f"{facts['bytes']} byte{'s' * (facts['bytes'] != 1)}"
+        noun = "latency" if facts["count"] == 1 else "latencies"
+        return f"{count} wake-up {noun} (how late a timer was; not detours, so no rate)"
+    size = counted(facts["bytes"], "byte")
     if facts["kind"] == "message latency":
         return f"{count} latencies of messages of {size}"
     return f"{count} times {facts['operation']} of {size} on {facts['ranks']} ranks, the slowest:"
@@ -447,12 +449,11 @@ def _rates(facts: Facts) -> str:
     if facts.get("rate") is not None:
         parts.append(f"rate {facts['rate']:.4g} /s")
     if facts.get("share") is not None:
-        low, high = (100 * bound for bound in facts["share_interval"])
-        sure = f" [{low:.3g}, {high:.3g}]" if facts["count"] >= LEAST_EVENTS else ""
-        parts.append(f"share of the CPU {100 * facts['share']:.3g} %{sure}")
+        percent, _, interval = _shown_share(facts).partition(" ")
+        parts.append(f"share of the CPU {percent} % {interval}".rstrip())
     if facts.get("overflow"):
         parts.append(
-            f"{counted(facts['overflow'], 'event')} beyond the last bin, so the mean is not known"
+            f"{counted(facts['overflow'], 'event')} beyond the last bin, so the mean is unknown"
         )
     return "; ".join(parts)
 
@@ -461,8 +462,9 @@ def _period_lines(facts: Facts) -> list[str]:
     if "periods" not in facts:
         return []
     if not facts["periods"]:
-        few = f" among so few detours ({LEAST_FOR_PERIODS} would do)"
-        return [f"  periods: none found{few * (facts['count'] < LEAST_FOR_PERIODS)}"]
+        if facts["count"] >= LEAST_FOR_PERIODS:
+            return ["  periods: none found"]
+        return [f"  periods: too few detours to find any (at least {LEAST_FOR_PERIODS})"]
     text = [
         f"  period {show_seconds(period['seconds'])} ({period['frequency']:.4g} Hz): "
         f"{period['share']:.1%} of the detours ({period['per_period']:.3g} in each period), "
@@ -474,15 +476,14 @@ def _period_lines(facts: Facts) -> list[str]:
         for period in facts["periods"]
     ):
         text.append(
-            "  most of the periods of a source above have no detour: it may come more rarely, at "
-            "multiples of that period; `shortest` of noise import leaves short detours out, to see "
-            "its own"
+            "  a source above has no detour in most of its periods: its own period may be a "
+            "multiple; `shortest` of noise import leaves out short detours, which may show it"
         )
     other = 1.0 - sum(period["time_share"] for period in facts["periods"])
     if other >= _MUCH_TIME:
         text.append(
-            f"  in no period: {other:.1%} of their time; `shortest` of noise import leaves short "
-            "detours out, to look at the long ones alone"
+            f"  in no period: {other:.1%} of their time; `shortest` of noise import leaves out "
+            "short detours, which shows the long ones alone"
         )
     return text
 
@@ -501,31 +502,36 @@ def _in_short(facts: Facts, name: str) -> str:
 def comparison_row(facts: Facts) -> list[str]:
     """Return for detours or a histogram: count, rate, percent of the CPU, mean, p50, p99, max."""
     known = {quantile["q"]: quantile["value"] for quantile in facts["quantiles"]}
-    rate, share = facts.get("rate"), facts.get("share")
-    percent = "?"
-    if share is not None:
-        percent = f"{100 * share:.3g}"
-        if facts["count"] >= LEAST_EVENTS:
-            low, high = (100 * bound for bound in facts["share_interval"])
-            percent += f" [{low:.3g}, {high:.3g}]"
+    rate = facts.get("rate")
     values = [facts.get("mean"), known.get(0.5), known.get(0.99), facts.get("largest")]
     return [
         f"{facts['count']:,}",
         "?" if rate is None else f"{rate:.4g}",
-        percent,
+        _shown_share(facts),
         *("?" if value is None else _shown_value(value) for value in values),
     ]
+
+
+def _shown_share(facts: Facts) -> str:
+    """The share of the CPU in percent, with its interval where there are enough events."""
+    if facts.get("share") is None:
+        return "?"
+    percent = f"{100 * facts['share']:.3g}"
+    if facts["count"] < LEAST_EVENTS:
+        return percent
+    low, high = (100 * bound for bound in facts["share_interval"])
+    return f"{percent} [{low:.3g}, {high:.3g}]"
 
 
 def _collective_lines(facts: Facts) -> list[str]:
     names = [name for name in ("mean", "min", "max", "p50", "p90", "p99") if name in facts]
     text = [f"{facts['operation']}: {facts['rows']} rows"]
     text.append(f"  {'ranks':>8} {'bytes':>10} " + " ".join(f"{name:>10}" for name in names))
-    for row in range(min(facts["rows"], _MOST_ROWS)):
+    for row in range(min(facts["rows"], _MAX_ROWS)):
         times = " ".join(f"{show_seconds(facts[name][row]):>10}" for name in names)
         text.append(f"  {facts['ranks'][row]:>8} {facts['bytes'][row]:>10} {times}")
-    if facts["rows"] > _MOST_ROWS:
-        text.append(f"  ... and {facts['rows'] - _MOST_ROWS} more")
+    if facts["rows"] > _MAX_ROWS:
+        text.append(f"  ... and {facts['rows'] - _MAX_ROWS} more")
     return text
 
 

@@ -190,7 +190,7 @@ def merge(recordings: Sequence[tuple[str, Measured]]) -> Measured:
         formats.pop() if len(formats) == 1 else "jitterfly",
         source,
         (
-            "the recordings began one by one: times of different nodes do not belong together",
+            "the recordings did not begin together: times of different nodes cannot be compared",
             *(f"{first_few(names, 3)}: {note}" for note, names in notes.items()),
         ),
     )

@@ -35,7 +35,11 @@ MAX_TICKS = 2**62
 Ticks = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 LOAD_NOTE = "other threads ran there in place of the recorder"
-"""In the note on a recording that may be the load of a busy machine."""
+"""The words in the note on a recording that may be the load of a busy machine."""
+QUANTUM_NOTE = (
+    "detours are known to the quantum only, and several in one quantum count as one; periods below "
+    "two quanta are not looked for"
+)
 
 
 class EqualByFields:

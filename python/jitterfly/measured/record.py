@@ -24,7 +24,7 @@ from ..fields import check_integer, counted, show_number
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds
 from ..version import __version__
 from . import host
-from .measurements import LOAD_NOTE, Detours, Measured
+from .measurements import LOAD_NOTE, QUANTUM_NOTE, Detours, Measured
 
 Moment = tuple[int, int, int]
 """A reading of both clocks: counter, nanoseconds, and how many counts they may be apart."""
@@ -252,18 +252,17 @@ def _reasons_for_distrust(recording: Recording) -> list[str]:
     reasons, mean = [], _mean_iteration(recording)
     if mean < recording["smallest"] and len(recording["detours"]):
         reasons.append(
-            f"a mean iteration of {_seconds(recording, max(mean, 0.0))} is below the smallest, "
-            f"{_seconds(recording, recording['smallest'])}, so what it took for detours were its "
-            "own iterations"
+            f"the mean iteration, {_seconds(recording, max(mean, 0.0))}, is below the smallest, "
+            f"{_seconds(recording, recording['smallest'])}: the detours are its own iterations"
         )
     share = recording["write_time"] / max(recording["passed"], 1)
     if share > _MOSTLY:
-        reasons.append(f"{share:.0%} of the time was spent on writing detours, and saw none")
+        reasons.append(f"it spent {share:.0%} of the time on writing detours, and saw none then")
     if (busy := _busy_share(recording)) > _BUSY:
         reasons.append(
             f"other threads ran there for about {busy:.0%} of the time "
-            f"({recording['preemptions']:,} times), so that it is load rather than "
-            "noise: record on an idle machine"
+            f"({recording['preemptions']:,} times), which is load rather than noise: record on an "
+            "idle machine"
         )
     return reasons
 
@@ -292,18 +291,18 @@ def _notes_of(
     for recording in recordings:
         text += _notes_on_cpu(recording, before, after)
     if before.online != after.online:
-        text.append(f"CPUs were taken off or added meanwhile: {before.online}, {after.online}")
+        text.append(f"CPUs went offline or online meanwhile: {before.online}, {after.online}")
     if host.is_virtual():
-        text.append("a virtual machine: what the host takes is in the detours, unless it stops "
-                    "the counter as well")  # fmt: skip
+        text.append("this is a virtual machine: time that the host takes counts as detours, unless "
+                    "it stops the counter, too")  # fmt: skip
     allowed = host.allowed_cpus()
     if len(recordings) == len(allowed):
-        text.append("every CPU was measured, so the thread that waits for the end ran on one of "
+        text.append("every CPU was recorded, so the thread that waits for the end ran on one of "
                     "them, ten times a second")  # fmt: skip
     else:
         text.append(
-            f"{len(recordings)} of {len(allowed)} CPUs were kept busy; where a program runs on all "
-            "of them, nothing can evade to another: measure all at once for that"
+            f"the recorder kept {len(recordings)} of {len(allowed)} CPUs busy, so other work could "
+            "move to the rest: for a program that runs on all of them, record all at once"
         )
     return tuple(text)
 
@@ -320,12 +319,12 @@ def _notes_on_cpu(recording: Recording, before: host.Snapshot, after: host.Snaps
         count = counted(len(recording["detours"]), "detour")
         text.append(
             f"CPU {cpu}: the buffer was full after {count} in {seconds:.3g} s, "
-            "which ended the recording there; a higher threshold needs less"
+            "which ended the recording; a higher threshold needs less room"
         )
     if recording["moved_to"] >= 0:
         text.append(
-            f"CPU {cpu}: the thread was found on CPU {recording['moved_to']}, although it was "
-            "pinned: was this one taken off?"
+            f"CPU {cpu}: the pinned thread was found on CPU {recording['moved_to']}: did CPU {cpu} "
+            "go offline?"
         )
     if recording["faults"]:
         text.append(
@@ -337,13 +336,13 @@ def _notes_on_cpu(recording: Recording, before: host.Snapshot, after: host.Snaps
         share = f", for about {busy:.0%} of the time" if busy > _BUSY_SHOWN else ""
         text.append(
             f"CPU {cpu}: {count} {LOAD_NOTE}{share}; on an "
-            "idle machine that is noise, on a busy one its load"
+            "idle machine that is noise, on a busy one it is load"
         )
     stolen = after.stolen.get(cpu, 0.0) - before.stolen.get(cpu, 0.0)
     if stolen > _STOLEN_SHOWN * seconds:
         text.append(
             f"CPU {cpu}: a hypervisor took it for {show_seconds(stolen, 3)} "
-            f"({stolen / seconds:.2g} of the time), by /proc/stat"
+            f"({stolen / seconds:.2g} of the time), says /proc/stat"
         )
     one_hz, other_hz = before.frequency.get(cpu), after.frequency.get(cpu)
     if one_hz and other_hz and abs(other_hz / one_hz - 1) > _STEADY:
@@ -414,7 +413,7 @@ def record(
     if seconds < SHORTEST:
         raise ValueError(
             f"seconds must be at least {show_seconds(SHORTEST)}, got {show_seconds(seconds)}; "
-            "detours that come rarely take seconds"
+            "rare detours take seconds to be seen"
         )
     if seconds > LONGEST:
         raise ValueError(
@@ -466,10 +465,7 @@ def record(
     if reasons:
         source["untrusted"] = "; ".join(reasons)
     if quantum:
-        text.append(
-            "where in its quantum of work a detour was is not known, and several in one are one; "
-            "periods below two quanta are not looked for"
-        )
+        text.append(QUANTUM_NOTE)
     return Measured(parts, "jitterfly", source, (*text, *_notes_of(recordings, before, after)))
 
 

@@ -456,8 +456,8 @@ def _no_detours(parts: Sequence[Any], file: str) -> str:
 
     if getattr(parts[0], "what", "") == "latency":
         return (
-            f"file: {file} holds latencies of wake-ups, which no noise source takes: lateness of a "
-            "timer does not hold up a running program; measure detours or FWQ"
+            f"file: {file} holds latencies of wake-ups, which no noise source takes: a timer that "
+            "is late does not delay a running program; measure detours or FWQ"
         )
     text = f"file: {file} must hold detours in order of time, it holds {parts[0].words}"
     if not isinstance(parts[0], Histogram):

@@ -65,8 +65,8 @@ def find(text: TextFile, options: Options | None = None) -> str:
             if name == "csv" and csv_events.may_be_ftq(text.head):
                 raise text.error(
                     None,
-                    "has times that are equally far apart, and numbers beside them: give `format`, "
-                    "ftq where these are counts, or csv where they are durations of detours",
+                    "has equidistant times with numbers beside them: give `format` ftq if these "
+                    "are counts, or csv if they are durations of detours",
                 )
             return name
     if ftrace.is_trace(text.head):
@@ -74,7 +74,7 @@ def find(text: TextFile, options: Options | None = None) -> str:
         raise text.error(None, f"is a trace (ftrace) of other events; these are read: {traces}")
     raise text.error(
         None,
-        f"its format is none that is known; give `format`, one of {', '.join(known)}, to "
+        f"its format is unknown; give `format`, one of {', '.join(known)}, to "
         f"`jitterfly noise import {shlex.quote(text.name)}`, which makes a noise file of it",
     )
 

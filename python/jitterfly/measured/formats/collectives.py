@@ -106,13 +106,13 @@ class LeftOut:
         """Say what was left out."""
         notes = self._reasons[:_MAX_NOTES]
         if more := len(self._reasons) - len(notes):
-            notes.append(f"left out for such reasons: {counted(more, 'more line')}")
+            notes.append(f"left out for similar reasons: {counted(more, 'more line')}")
         if self._lines:
             shown = [f"line {line}, {shorten(one.strip())}" for line, one in sorted(self._lines)]
             more = len(shown) - _MAX_NOTES
             rest = f"; and {counted(more, 'more line')}" if more > 0 else ""
             notes.append(
-                f"left out, as no rows of the tables: {'; '.join(shown[:_MAX_NOTES])}{rest}"
+                f"left out, as they are not rows of a table: {'; '.join(shown[:_MAX_NOTES])}{rest}"
             )
         return notes
 
@@ -170,7 +170,7 @@ def _read_dissemination(text: TextFile, options: Options) -> Measured:
     parts = tuple(_part(text, size, sizes[size], columns, _UNITS[unit]) for size in sorted(sizes))
     notes = [
         "each rank's time begins as it leaves a barrier, not at one moment for all: the spread "
-        "between ranks holds that of the barrier"
+        "between ranks includes that of the barrier"
     ]
     notes += clock_notes(np.concatenate([part.times.ravel() for part in parts]), "times")
     return Measured(parts, "dissemination", {"tool": "n-way dissemination benchmark"}, tuple(notes))

@@ -24,7 +24,8 @@ from .text import Options, TextFile, whole_lines
 MAX_COUNT = 2**48
 MAX_COLUMNS = 2**15
 LATENCY_NOTE = (
-    "wake-up latencies (how late a timer was), not noise: they have no rate and take no CPU time"
+    "these are wake-up latencies (how late a timer was), not noise: they have no rate and take no "
+    "CPU time"
 )
 _PIECE = 2**22
 #: Below this a float64 product is off by less than half a tick.
@@ -279,8 +280,8 @@ def check_not_times(text: TextFile, values: npt.NDArray[Any]) -> None:
     if len(values) >= _MIN_RISING and (np.diff(values) > 0).all():
         raise text.error(
             None,
-            "has numbers that rise all the way: they are times (or sorted), no counts or durations "
-            "of quanta; where FTQ wrote two files, give that of the counts, and `quantum`",
+            "has numbers that always rise: they are times (or sorted), not counts or durations of "
+            "quanta; if FTQ wrote two files, give that of the counts, and `quantum`",
         )
 
 
@@ -356,7 +357,7 @@ def detours_in_order(
         notes.append(f"detours of no duration were left out: {np.count_nonzero(~kept)}")
         starts, durations = starts[kept], durations[kept]
     if (starts[1:] < starts[:-1]).any():
-        notes.append("detours were not in the order of their times; they were sorted")
+        notes.append("detours were not in order of time and were sorted")
         order = np.argsort(starts, kind="stable")
         starts, durations = starts[order], durations[order]
     if len(starts) and length is None and starts[0] > starts[-1] + durations[-1] - starts[0]:
@@ -367,13 +368,13 @@ def detours_in_order(
     first[1:] = starts[1:] >= ends[:-1]
     if not first.all():
         notes.append(
-            f"detours that overlapped the one before, and were merged: {np.count_nonzero(~first)}"
+            f"detours that overlapped the one before were merged: {np.count_nonzero(~first)}"
         )
         last = np.append(np.flatnonzero(first)[1:] - 1, len(starts) - 1)
         starts, ends = starts[first], ends[last]
     if length is None:
         if len(starts) == 0:
-            raise ValueError("has no detours, and does not say how long was observed")
+            raise ValueError("has no detours, and does not state the time observed")
         length = int(ends[-1])
     return Detours(starts, ends - starts, length, **known), notes
 
@@ -381,7 +382,7 @@ def detours_in_order(
 def began_late(start: int) -> str:
     """The note on times that do not begin at 0."""
     shown = show_seconds(start / TICKS_PER_SECOND, 9)
-    return f"times began at {shown}; they count from the first detour now"
+    return f"times began at {shown} and were shifted: they count from the first detour"
 
 
 def clock_quantum(durations: Floats) -> float | None:

@@ -73,11 +73,15 @@ def _read(text: TextFile, options: Options) -> Measured:
         if (durations < 0).any():
             raise text.error(None, f"end is before start in row {int(np.argmax(durations < 0))}")
     parts: list[Detours] = []
-    notes = ["times since long ago, such as 1970, count from the first detour now"] if base else []
+    notes = (
+        ["times since long ago, such as 1970, were shifted: they count from the first detour"]
+        if base
+        else []
+    )
     length = _length(text, options)
     if len(starts) == 0 and length is None:
-        raise text.error(None, "has no detours: where there were none, give `length`, the time "
-                         "that was observed")  # fmt: skip
+        raise text.error(None, "has no detours: if there were none, give `length`, the time "
+                         "observed")  # fmt: skip
     if base and len(starts):
         starts = starts - starts.min()
     if length is not None and len(starts) and (latest := int((starts + durations).max())) > length:
@@ -100,10 +104,10 @@ def _read(text: TextFile, options: Options) -> Measured:
         parts.append(part)
     if length is None:
         if all(int(part.durations.sum()) >= part.length for part in parts):
-            raise text.error(None, "does not say how long was observed, and has no time without "
+            raise text.error(None, "does not state the time observed, and has no time without "
                              "noise: give `length`, such as 10s")  # fmt: skip
-        notes.append("the length observed is not in the file; it is taken to end with the last "
-                     "detour; `length` says it")  # fmt: skip
+        notes.append("the file does not state the time observed, which is assumed to end with the "
+                     "last detour; `length` sets it")  # fmt: skip
     return Measured(tuple(parts), "csv", {"tool": "table of detours"}, tuple(notes))
 
 
@@ -140,7 +144,7 @@ def _observed(text: TextFile, options: Options, layout: _Layout, named: list[str
     if options.cpus is None:
         return named or [""]
     if options.length is None:
-        raise text.error(None, "`cpus` needs `length`, how long each was observed")
+        raise text.error(None, "`cpus` needs `length`, the time for which each was observed")
     observed = [str(number) for number in range(options.cpus)]
     if others := sorted(set(named) - set(observed)):
         what = f"rows of CPU {shorten(others[0])}" if "cpu" in layout.columns else "no column cpu"
@@ -153,15 +157,15 @@ def _scale(text: TextFile, options: Options, layout: _Layout, name: str) -> Frac
         return Fraction(0)
     unit = layout.units.get(name)
     if unit is not None and options.unit not in (None, unit):
-        raise text.error(None, f"says that its {name} is in {unit}, but `unit` is {options.unit}")
+        raise text.error(None, f"gives its {name} in {unit}, but `unit` is {options.unit}")
     if unit == "cycles" and options.clock_hz is None:
         raise text.error(None, f"its {name} is in cycles; give `clock_hz`, their rate")
     chosen = unit or options.unit
     if chosen is None and options.clock_hz is None:
         raise text.error(
             None,
-            f"does not say the unit of its {name}: give `unit` ({', '.join(UNITS)} or cycles), or "
-            f"name the column {name}_ns",
+            f"does not state the unit of its {name}: give `unit` ({', '.join(UNITS)} or cycles), "
+            f"or name the column {name}_ns",
         )
     clock = None if unit not in (None, "cycles") else options.clock_hz
     if chosen == "cycles" and clock is None:

@@ -26,7 +26,7 @@ import numpy as np
 
 from ...fields import first_few
 from ...units import TICKS_PER_SECOND, exact, show_seconds
-from ..measurements import Detours, Measured, Ticks
+from ..measurements import QUANTUM_NOTE, Detours, Measured, Ticks
 from .columns import (
     check_not_times,
     clock_of,
@@ -73,11 +73,10 @@ def _read_fwq(text: TextFile, options: Options) -> Measured:
         work.append(shortest)
     works = first_few(list(dict.fromkeys(work)), 4)
     notes = [
-        f"the shortest quantum, {works}, was subtracted from all: it is taken for the work itself",
+        f"the shortest quantum, {works}, was subtracted from all, as the work itself",
         "sample 0 was dropped",
-        "where in its quantum a detour was is not known (it is put at the beginning), and several "
-        "in one are one; periods below two quanta are not looked for",
-        "differences of a few cycles are in it, too: most short ones are not the system's",
+        f"{QUANTUM_NOTE} (they are put at its beginning)",
+        "differences of a few cycles count, too: most short detours do not come from the system",
     ]
     source = {"tool": "Netgauge FWQ" if netgauge else "FWQ", "quantum": work[0]}
     return Measured(tuple(parts), "fwq", source, tuple(notes))
@@ -127,7 +126,7 @@ def _fwq_scale(
     """Ticks in a number of the file; and the quantum of the clock where that is coarse."""
     if netgauge:
         if options.given():
-            raise text.error(None, f"says its unit itself; leave out {options.given()[0]}")
+            raise text.error(None, f"states its unit; leave out {options.given()[0]}")
         return Fraction(TICKS_PER_SECOND, 10**6), TICKS_PER_SECOND // 10**6
     speeds = {found[1]: found[2] for found in _SPEED.finditer(text.head)}
     said = [(1, f"clock {speeds[thread]} GHz")] if thread in speeds else comments(text)
@@ -135,8 +134,8 @@ def _fwq_scale(
     if scale is None:
         raise text.error(
             None,
-            "its numbers are cycles (FWQ), and the rate of their clock is not in the file: give "
-            "`clock_hz` such as 2.1e9, the rate of the time-stamp counter, or `unit` ns",
+            "its numbers are cycles (FWQ), and the file does not state the rate of their clock: "
+            "give `clock_hz` such as 2.1e9, the rate of the time-stamp counter, or `unit` ns",
         )
     return scale, None
 
@@ -211,13 +210,12 @@ def _read_ftq(text: TextFile, options: Options) -> Measured:
         said.append(one)
         quantum = show_seconds(float(np.median(np.diff(begins))) / TICKS_PER_SECOND)
     notes = (
-        f"the best quantum did an iteration in {first_few(list(dict.fromkeys(said)), 4)}; what "
-        "others lack is taken for lost, so a "
-        "clock that slows down counts as noise, and what is in every quantum does not",
-        f"less than {_GRAIN} iterations is rounding, and left out",
-        "where in its quantum time was lost is not known (it is put at the beginning), and several "
-        "detours in one are one; whole quanta that were lost are one with their neighbours; "
-        "periods below two quanta are not looked for",
+        f"the best quantum did an iteration in {first_few(list(dict.fromkeys(said)), 4)}; the "
+        "time that others lack counts as lost: a slower clock is noise, and what is in every "
+        "quantum is not",
+        f"differences below {_GRAIN} iterations are rounding and left out",
+        f"{QUANTUM_NOTE} (they are put at its beginning); whole quanta that were lost join their "
+        "neighbours",
     )
     source = {"tool": "Netgauge FTQ" if netgauge else "FTQ", "quantum": quantum}
     return Measured(tuple(parts), "ftq", source, notes)
@@ -271,7 +269,7 @@ def _time_scale(text: TextFile, options: Options) -> Fraction:
     if scale is None:
         raise text.error(
             None,
-            "does not say the unit of its times: give `clock_hz`, the rate of the time-stamp "
+            "does not state the unit of its times: give `clock_hz`, the rate of the time-stamp "
             "counter, or `unit` ns",
         )
     return scale
@@ -286,7 +284,7 @@ def _quantum(text: TextFile, options: Options) -> Fraction:
         return exact(options.quantum)
     if said is None:
         raise text.error(
-            None, "has counts only: give `quantum`, how long each was measured, such as 1ms"
+            None, "has counts only: give `quantum`, the time in which each was made, such as 1ms"
         )
     return Fraction(int(said[1]), 10**6)
 

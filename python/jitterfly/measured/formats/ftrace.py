@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...fields import counted
 from ...units import TICKS_PER_SECOND, to_ticks
 from ..measurements import MAX_TICKS, CpuNoise, Detours, Histogram, Measured
 from .columns import LATENCY_NOTE
@@ -58,7 +59,7 @@ def events(text: TextFile, notes: list[str]) -> Iterator[Event]:
     if kept and int(kept[1]) < int(kept[2]):
         notes.append(f"the buffer kept the last {kept[1]} of {kept[2]} events")
     if lost:
-        notes.append(f"the kernel lost {lost} events, and so does this trace")
+        notes.append(f"the kernel lost {lost} events, which this trace lacks")
 
 
 def ticks(seconds: str, fraction: str) -> int:
@@ -101,7 +102,7 @@ def _read_osnoise(text: TextFile, options: Options) -> Measured:
         else:
             others += 1
     if others:
-        notes.append(f"events of other kinds were left out ({others})")
+        notes.append(f"left out: {counted(others, 'event')} of other kinds")
     source = {"tool": "osnoise tracer"}
     if noise.samples or noise.sources:
         return Measured(noise.parts(options, notes), "osnoise_trace", source, tuple(notes))
@@ -109,7 +110,7 @@ def _read_osnoise(text: TextFile, options: Options) -> Measured:
         raise text.error(None, f"sums of periods do not take `{options.given()[0]}`")
     if not periods:
         raise text.error(len(text.lines), "has no noise and no period of the osnoise tracer")
-    notes.append("sums over periods: a share and a longest noise, no distribution of durations")
+    notes.append("sums over periods have a share and a longest noise, no distribution of durations")
     parts = tuple(_sum(text, periods[cpu]) for cpu in sorted(periods))
     return Measured(parts, "osnoise_trace", source, tuple(notes))
 
@@ -149,7 +150,7 @@ class _Noise:
         notes += _NOTES[use]
         if use == "samples" and options.threshold is None:
             notes.append(
-                "noise below the threshold is missing (5 µs unless set, 1 µs in newer kernels)"
+                "noise below the threshold is missing (5 µs by default, 1 µs in newer kernels)"
             )
         threshold = None if options.threshold is None else to_ticks(options.threshold)
         unions = {cpu: _union(found[cpu]) for cpu in sorted(found)}
@@ -169,8 +170,8 @@ _NOTES = {
         "detours are samples above a threshold (sample_threshold), as a busy loop saw them"
     ],
     "sources": [
-        "detours are the sources of noise that the kernel knows, each with the ones that "
-        "interrupted it; entry and exit of the kernel are not in them, hardware noise neither"
+        "detours are the sources of noise that the kernel knows, each with those that interrupted "
+        "it; they contain neither entry and exit of the kernel nor hardware noise"
     ],
 }
 
@@ -247,7 +248,8 @@ def _read_timerlat(text: TextFile, options: Options) -> Measured:
     if not counts:
         raise text.error(len(text.lines), "has no latency of a timer")
     if noise:
-        notes.append(f"osnoise events were left out ({noise}); `format` osnoise_trace reads them")
+        what = counted(noise, "osnoise event")
+        notes.append(f"left out: {what}; `format` osnoise_trace reads them")
     parts = []
     for key in sorted(counts):
         found = sorted(counts[key].items())

@@ -129,14 +129,14 @@ def _read(text: TextFile, options: Options) -> Measured:
     if not found.rows:
         left_out.check_nothing()
     notes = [
-        "t_min, t_max and t_avg are over processes, of each one's mean over repetitions: no "
-        "extremes of single repetitions"
+        "t_min, t_max and t_avg are over processes, of the mean of each over its repetitions, not "
+        "of single repetitions"
     ]
     tables = found.tables()
     if any((table.bytes == 0).any() and table.operation != "barrier" for table in tables):
-        notes.append("rows of 0 bytes time a call that sends nothing; they are no collective")
+        notes.append("rows of 0 bytes are of a call that sends nothing, not of a collective")
     if left:
-        notes.append(f"left out, no collective: {', '.join(sorted(left)[:8])}")
+        notes.append(f"left out, as they are not collectives: {', '.join(sorted(left)[:8])}")
     return Measured(tables, "imb", source, (*notes, *left_out.notes()))
 
 

@@ -84,11 +84,11 @@ def _read_selfish(text: TextFile, options: Options) -> Measured:
     if not parts:
         raise text.error(None, "has no detours")
     if len(parts) > 1:
-        notes.insert(0, f"{len(parts)} runs in one file: time begins again; each is a part")
+        notes.insert(0, f"the file has {len(parts)} runs, each with its own time; each is a part")
     header = runs[0].header
     if "Number of Cycles/Detours" in header:
         notes.append(
-            "a run begins and ends on a detour and holds a fixed count: its length is chance"
+            "a run begins and ends with a detour, after a fixed number: its length is random"
         )
     source = {"tool": "Netgauge selfish detour" if header else "list of start, duration in ns"}
     source |= {
@@ -206,7 +206,9 @@ def _read_latency(text: TextFile, options: Options) -> Measured:
         Latencies(number_rows(text, rows[size], ["size", "rtt"])[:, 1] / 1e6, size)
         for size in sorted(rows)
     )
-    notes = ["half of each round trip, so two messages and both CPUs stand behind a sample"]
+    notes = [
+        "a sample is half of a round trip: the mean of two messages, with the work of both CPUs"
+    ]
     notes += clock_notes(np.concatenate([part.samples for part in parts]), "round trips", 2)
     return Measured(parts, "netgauge_latency", {"tool": "Netgauge one-one"}, tuple(notes))
 

@@ -193,12 +193,14 @@ def _read(text: TextFile, options: Options) -> Measured:
     notes: list[str] = []
     commands = [one.command for one in good if one.command]
     if not options.ranks and not commands:
-        notes.append("the file does not say how many ranks there were: ranks is 0 (give `ranks`)")
+        notes.append("the file does not state the number of ranks, which is 0 here (give `ranks`)")
     elif not options.ranks:
-        notes.append(f"ranks are those of the commands, such as that in line {commands[-1]}")
+        notes.append(
+            f"the ranks are those of the commands in the file, such as in line {commands[-1]}"
+        )
     notes.append(
-        "the mean is over iterations and ranks; min and max are of the ranks' means, no extremes "
-        "of single iterations"
+        "the mean is over iterations and ranks; min and max are those of the ranks' means, not of "
+        "single iterations"
     )
     if any(part.p99 is not None for part in parts):
         notes.append("percentiles are over iterations, of the mean over ranks")

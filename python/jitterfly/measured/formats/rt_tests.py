@@ -84,16 +84,19 @@ def _measured(text: TextFile, bins: Bins, footer: dict[str, list[str]], unit: st
     )
     notes = [
         LATENCY_NOTE,
-        "columns are threads: thread n runs on CPU n only with -S, or -a and one thread a CPU",
+        "columns are threads: thread n runs on CPU n only with -S, or -a and one thread per CPU",
     ]
     if unit in ("us", "µs"):
         notes.append(
-            "latencies are in whole microseconds, cut off; with -N (nanoseconds) give `unit` ns"
+            "latencies are whole microseconds, rounded down; if the tool ran with -N "
+            "(nanoseconds), give `unit` ns"
         )
     above = sum(overflow)
     if above:
         most = " ".join(word[:20] for word in footer.get("Max Latencies", ["?"])[:8])
-        notes.append(f"{above} latencies lie above the last bin; the longest of threads: {most}")
+        notes.append(
+            f"{above} latencies lie above the last bin; the longest of each thread: {most}"
+        )
     if _differ(text, parts, footer, threads):
         notes.append("bins and `# Total:` hold different numbers of latencies")
     return Measured(parts, "cyclictest", {"tool": "cyclictest"}, tuple(notes))
@@ -159,10 +162,10 @@ def _read_hwlatdetect(text: TextFile, options: Options) -> Measured:
         part = Histogram(low, low + _US, counts, "detour", observed)
     share = said["Sample width"] / said["Sample window"]
     notes = (
-        f"it looked for {share:.3g} of the time only; rates are those of the time it looked",
+        f"the tool looked for {share:.3g} of the time only; rates are for that time",
         "it reports the longest gap of a window: others of the same window are missing"
         + (f" ({exceeding - len(gaps)} of {exceeding})" if exceeding > len(gaps) else ""),
-        "gaps are whole microseconds, cut off",
+        "gaps are whole microseconds, rounded down",
         f"gaps up to {said.get('Latency threshold', 0) // _US} µs were not recorded",
     )
     return Measured((part,), "hwlatdetect", {"tool": "hwlatdetect"}, notes)

@@ -85,13 +85,13 @@ def _noise_notes(options: Options) -> tuple[str, ...]:
     notes = []
     if options.runtime is None and options.period is None:
         notes.append(
-            "rates assume that noise was looked for all the time; if a run time below the period "
-            "was set (-r, -p), give `runtime` and `period`"
+            "rates assume that the tool looked for noise all the time; if it ran with a run time "
+            "below the period (-r, -p), give `runtime` and `period`"
         )
     if options.threshold is None:
         notes.append(
-            "noise below the threshold was not recorded: 5 µs where it was not set (-T), 1 µs in "
-            "newer kernels; `threshold` says it, and narrows the first bin"
+            "noise below the threshold was not recorded (5 µs by default, 1 µs in newer kernels; "
+            "-T sets it); `threshold` states it, and narrows the first bin"
         )
     notes.append("CPUs without noise have no column; the duration is in whole seconds")
     return tuple(notes)
@@ -103,8 +103,8 @@ def _bin_notes(
     notes = []
     if options.width is None:
         notes.append(
-            f"bins are taken to be {show_seconds(width / TICKS_PER_SECOND)} wide, the most that "
-            "fits the rows (rows of zeros are left out); `width` says otherwise"
+            f"bins are assumed to be {show_seconds(width / TICKS_PER_SECOND)} wide, the most that "
+            "fits the rows (rows of zeros are left out); `width` sets it"
         )
     above = [part for part in parts if part.overflow]
     if above:
@@ -229,9 +229,9 @@ def _read_table(text: TextFile, options: Options) -> Measured:
             missed = " ".join(words[:8])
     if not rows:
         raise text.error(len(text.lines), "has no row of a CPU; it is cut off")
-    notes = ["sums over a run: a share and a longest noise, but no distribution of durations"]
+    notes = ["sums over a run have a share and a longest noise, no distribution of durations"]
     if tables > 1:
-        notes.append(f"the last of {tables} tables; each holds all since the start")
+        notes.append(f"this is the last of {tables} tables; each sums up all since the start")
     if missed:
         notes.append(f"rtla says: {missed}")
     return Measured(tuple(rows.values()), "rtla_top", {"tool": "rtla osnoise top"}, tuple(notes))
