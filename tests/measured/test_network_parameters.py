@@ -192,7 +192,7 @@ def test_an_overhead_that_nobody_measured_is_left_open(tmp_path, capsys):
 
 
 BAD = {
-    "nothing of the kind": ("1 2\n3 4\n", [], "has no parameters of a network that are known"),
+    "nothing of the kind": ("1 2\n3 4\n", [], "has no known parameters of a network"),
     "no row": (OSU_7, [], "has no row of a size and its latency"),
     "no size": (OSU, [], "no time of a message of 1 byte or more"),
     "a word": (OSU_7 + "8 fast\n", [], "line 4: time in us must be a number"),

@@ -64,9 +64,9 @@ def read_parameters(
     most_bytes: int | None = None,
     overhead: Time | None = None,
 ) -> NetworkParameters:
-    """The parameters in a file.
+    """Read the parameters in a file.
 
-    NetworkParameters
+    Parameters
     ----------
     path : str or Path
         Output of Netgauge ``-x loggp``, of OSU's latency test, or of IMB with PingPong.
@@ -118,7 +118,7 @@ def read_parameters(
                 None, f"is of {form.title}, and has no parameters of a network: {what}"
             )
     text.check_not_of_another_tool()
-    raise text.error(None, f"has no parameters of a network that are known: {what}")
+    raise text.error(None, f"has no known parameters of a network: {what}")
 
 
 def _of_loggp(text: TextFile, found: LogGPTable, most: int) -> NetworkParameters:
@@ -136,10 +136,10 @@ def _of_loggp(text: TextFile, found: LogGPTable, most: int) -> NetworkParameters
                 fitted.append(
                     f"{name} is {show_seconds(values[first])} up to {_bytes(found.bytes[first])} "
                     f"and {show_seconds(values[last])} up to {_bytes(found.bytes[last])}: choose "
-                    "up to which size it is to hold"
+                    "the largest size for which it should hold"
                 )
             if values[last] < 0:
-                fitted.append(f"the fit has a {name} below 0, which is taken for 0")
+                fitted.append(f"the fit has a {name} below 0, which is set to 0")
     else:
         fitted.append(
             f"g and G are not determined by messages of up to {most} bytes: too few sizes"
@@ -158,9 +158,9 @@ def _of_loggp(text: TextFile, found: LogGPTable, most: int) -> NetworkParameters
         o, latency = half / 2, 0.0
         notes.append(
             f"L and o are not determined one by one: o_s, {show_seconds(send)}, and o_r, "
-            f"{show_seconds(receive)}, at {size} are together more than {way}, "
-            f"{show_seconds(half)}, as they overlap with the way; L = 0 and o = half of that keep "
-            "the time of a message, and are the most that noise of the CPU can hit"
+            f"{show_seconds(receive)}, at {size} together exceed {way}, {show_seconds(half)}, as "
+            "they overlap with the transit; L = 0 and o = half of that keep the time of a message, "
+            "and noise of the CPU can hit all of it"
         )
     return NetworkParameters(latency, o, gap, per_byte, (*notes, *fitted))
 
@@ -172,7 +172,7 @@ def _time_of_a_byte(time: float, size: float, per_byte: float) -> tuple[float, l
         return found, []
     return 0.0, [
         f"L and o are not determined: G alone takes longer than the {show_seconds(time)} of a "
-        f"message of {_bytes(size)}; they are taken for 0"
+        f"message of {_bytes(size)}; they are set to 0"
     ]
 
 
@@ -219,16 +219,16 @@ def _of_pingpong(
     )
     if overhead is None:
         notes.append(
-            "o is not determined: with o = 0 noise of the CPU would hit nothing. Give `overhead`, "
-            "a time, and L becomes less by twice that"
+            "o is not determined, and with o = 0 noise of the CPU would hit nothing: give "
+            "`overhead`, a time; L is then less by twice that"
         )
-    notes.append("g is not determined: 0 means that messages follow each other as fast as o and G")
+    notes.append("g is not determined: with 0, messages follow each other as fast as o and G allow")
     if len(sizes) < 2:
         notes.append("G is not determined by messages of one size")
     else:
         notes.append(
-            f"G is a line of least relative error through {_bytes(sizes[0])}, over {len(sizes)} "
-            f"sizes up to {_bytes(sizes[-1])}"
+            f"G is the slope of a line of least relative error through {_bytes(sizes[0])}, over "
+            f"{len(sizes)} sizes up to {_bytes(sizes[-1])}"
         )
         notes += _misfit(sizes, times, whole + per_byte * (sizes - 1))
     return NetworkParameters(whole - 2 * o, o, 0.0, per_byte, tuple(notes), overhead is not None)

@@ -8,6 +8,7 @@ time of each rank, separated by spaces, a line an iteration.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -65,27 +66,59 @@ def _columns(rows: list[dict[str, float | int]]) -> dict[str, Any]:
     }
 
 
+@dataclass
+class LogTable:
+    """A table in a log: the line of its head, the names of its columns (None: any), its rows."""
+
+    line: int
+    names: list[str] | None
+    rows: list[Row] = field(default_factory=list)
+
+    def follows(self, words: list[str]) -> bool:
+        """Return whether `words` can be the next row, also below other lines."""
+        return True
+
+
 class LeftOut:
-    """Lines of a job's log that look like rows of a table, or stand between them, and are none."""
+    """The reader of rows in a job's log, and of lines that look like rows and are none."""
 
     def __init__(self, text: TextFile) -> None:
         self.text = text
         self._reasons: list[str] = []
         self._lines: list[tuple[int, str]] = []
         self._below: list[tuple[int, str]] = []  # the last row, which may be the last of all
+        self._above, self._expected = "", 0  # the row before, and the line below it or a head
+
+    def begin(self, table: LogTable) -> None:
+        """Expect rows below the head of a table."""
+        self._above, self._expected = "", table.line + 1
+
+    def read_row(self, line: int, content: str, table: LogTable) -> bool:
+        """Take a line below the head of a table, and return whether the table goes on."""
+        words = content.split()
+        directly = line == self._expected
+        if not _is_row(words, table.names, directly):
+            self._below.append((line, content))
+        elif line == len(self.text.lines) and len(content.rstrip()) < len(self._above):
+            self.add(line, content, "it is cut off")
+        elif directly or table.follows(words):
+            self._lines += self._below  # which stood between rows
+            self._below = []
+            table.rows.append((line, words))
+            self._above, self._expected = content.rstrip(), line + 1
+        else:
+            self.outside(line, content)
+            return False
+        return True
+
+    def skip(self, line: int, content: str, why: str) -> None:
+        """Leave a row out; the next one may stand directly below it."""
+        self.add(line, content, why)
+        self._expected += line == self._expected
 
     def add(self, line: int, content: str, why: str) -> None:
         """A row that is not taken."""
         self._reasons.append(f"left out, as {why}: line {line}, {shorten(content.strip())}")
-
-    def inside(self, line: int, content: str) -> None:
-        """A line below the head of a table."""
-        self._below.append((line, content))
-
-    def go_on(self) -> None:
-        """A row follows: the lines above it stood between rows."""
-        self._lines += self._below
-        self._below = []
 
     def end(self) -> None:
         """The table ended before these lines; those of numbers may have been meant for it."""
@@ -117,7 +150,7 @@ class LeftOut:
         return notes
 
 
-def is_row(words: list[str], names: list[str] | None, directly: bool) -> bool:
+def _is_row(words: list[str], names: list[str] | None, directly: bool) -> bool:
     """Return whether a line is a row of a table with these columns (None: any).
 
     It begins with a number. `directly` below another it may be a wrong one, which is an error then.

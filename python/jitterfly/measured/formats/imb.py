@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..measurements import Measured
-from .collectives import Collectives, LeftOut, is_row
+from .collectives import Collectives, LeftOut, LogTable
 from .columns import Row
 from .text import Format, Options, OtherTool, TextFile
 
@@ -43,14 +43,11 @@ def _is_imb(head: str) -> bool:
 
 
 @dataclass
-class _Block:
-    """The table of a benchmark, with its head in `line`; `names` None where it is no collective."""
+class _Block(LogTable):
+    """The table of a benchmark; `names` is None where it is no collective."""
 
-    line: int
-    operation: str
-    ranks: int
-    names: list[str] | None
-    rows: list[Row] = field(default_factory=list)
+    operation: str = ""
+    ranks: int = 0
 
 
 def _blocks(text: TextFile, left_out: LeftOut, source: dict[str, str]) -> list[_Block]:
@@ -61,7 +58,6 @@ def _blocks(text: TextFile, left_out: LeftOut, source: dict[str, str]) -> list[_
     found: list[_Block] = []
     block: _Block | None = None
     operation, ranks = "", 0
-    above, expected = "", 0  # the row before, and the line below it or a head
     for line, content in enumerate(text.lines, 1):
         words = content.split()
         if match := _BLOCK.match(content):
@@ -74,25 +70,18 @@ def _blocks(text: TextFile, left_out: LeftOut, source: dict[str, str]) -> list[_
             source.setdefault("version", match[1])
         elif words and (words[0] in _COLUMNS or words[0] == "Group") and operation:
             names = None if operation.startswith("multi-") else _head(words)
-            block = _Block(line, operation, ranks, names)
+            block = _Block(line, names, operation=operation, ranks=ranks)
             found.append(block)
-            above, expected = "", line + 1
+            left_out.begin(block)
         elif words and words[0].startswith("#"):
             block = None
         elif not words or block is None:
             if words:
                 left_out.outside(line, content)
         elif match := _FAILED.match(words[1] if len(words) > 1 else ""):
-            left_out.add(line, content, f"that size did not run ({match[1]})")
-            expected += line == expected
-        elif not is_row(words, block.names, directly=line == expected):
-            left_out.inside(line, content)
-        elif line == len(text.lines) and len(content.rstrip()) < len(above):
-            left_out.add(line, content, "it is cut off")
+            left_out.skip(line, content, f"that size did not run ({match[1]})")
         else:
-            left_out.go_on()
-            block.rows.append((line, words))
-            above, expected = content.rstrip(), line + 1
+            left_out.read_row(line, content, block)
         if block is None:
             left_out.end()
     left_out.end()

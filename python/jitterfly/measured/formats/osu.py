@@ -11,11 +11,11 @@ A log of a job may hold the tables of several programs, and lines of others betw
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...fields import first_few
 from ..measurements import Measured
-from .collectives import Collectives, LeftOut, is_row
+from .collectives import Collectives, LeftOut, LogTable
 from .columns import Row
 from .text import Format, Options, TextFile
 
@@ -58,24 +58,22 @@ _APART = ("family", "datatype", "buffers")
 
 
 @dataclass
-class Table:
-    """A head, in `line`, and its rows; `names` of columns, "" for one that is not used.
+class Table(LogTable):
+    """A table of a test; `names` of columns, "" for one that is not used.
 
     `family` and `title` are what stands between "OSU" and "Test". `ranks`, `command` (a line) and
     `iterations` are those of a command above it, 0 without one.
     """
 
-    line: int
-    family: str
-    title: str
-    version: str
     names: list[str]
-    ranks: int
-    command: int
-    iterations: int
-    datatype: str
-    buffers: str
-    rows: list[Row] = field(default_factory=list)
+    family: str = ""
+    title: str = ""
+    version: str = ""
+    ranks: int = 0
+    command: int = 0
+    iterations: int = 0
+    datatype: str = ""
+    buffers: str = ""
 
     @property
     def is_pingpong(self) -> bool:
@@ -116,9 +114,8 @@ def tables(text: TextFile, left_out: LeftOut) -> list[Table]:
     found: list[Table] = []
     table: Table | None = None
     title: tuple[str, str, str] | None = None
-    datatype = buffers = above = ""  # `above`: the row before
+    datatype = buffers = ""
     ranks = command = iterations = coming = 0  # `coming`: iterations of the next title's tables
-    expected = 0  # the line below a head or a row
     for line, content in enumerate(text.lines, 1):
         words = content.split()
         command_line = content[:4000] if "osu_" in content else ""
@@ -138,26 +135,16 @@ def tables(text: TextFile, left_out: LeftOut) -> list[Table]:
                 buffers = match[1]
             elif _HEAD.search(content):
                 names = _head(text, line, content)
-                table = Table(line, *title, names, ranks, command, iterations, datatype, buffers)
+                known = ranks, command, iterations, datatype, buffers
+                table = Table(line, names, [], *title, *known)
                 found.append(table)
-                above, expected = "", line + 1
+                left_out.begin(table)
             elif table is not None and table.rows:
                 table = None
         elif words and table is None:
             left_out.outside(line, content)
-        elif words and table is not None:
-            directly = line == expected
-            if not is_row(words, table.names, directly):
-                left_out.inside(line, content)
-            elif line == len(text.lines) and len(content.rstrip()) < len(above):
-                left_out.add(line, content, "it is cut off")
-            elif directly or table.follows(words):
-                left_out.go_on()
-                table.rows.append((line, words))
-                above, expected = content.rstrip(), line + 1
-            else:
-                table = None
-                left_out.outside(line, content)
+        elif words and table is not None and not left_out.read_row(line, content, table):
+            table = None
         if table is None:
             left_out.end()
     left_out.end()
