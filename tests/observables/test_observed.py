@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.stats
-from support.small_store import in_the_form_of_0_1
 
 from jitterfly import stats
 from jitterfly.observables import (
@@ -258,41 +257,6 @@ def test_few_rare_events_beyond_what_is_kept_are_covered(kept):
         found = Observed(COMPLETION, CellData(raw_part, rest)).mean()
         hits += found.low <= truth <= found.high
     assert hits >= scipy.stats.binom(studies, 0.95).ppf(1e-3)
-
-
-@pytest.mark.parametrize("shape", FAR_SHAPES)
-@pytest.mark.parametrize("kept", [0, 2000])
-def test_summaries_of_0_1_have_a_finite_interval(shape, kept):
-    """It is no narrower than that of all samples, though the buckets do not resolve the spread."""
-    values = far_from_0(shape, 12_000)
-    exact = Observed(COMPLETION, CellData(Ticks(COLUMNS, values)))
-    data = kept_of(values, kept)
-    first, second = (
-        Summary.of(Ticks(COLUMNS, part), MEASURES) for part in np.split(values, [5000])
-    )
-    for found in (
-        CellData(data.ticks, in_the_form_of_0_1(data.rest)),
-        CellData(None, in_the_form_of_0_1(first) + second),
-        CellData(None, first + in_the_form_of_0_1(second)),
-    ):
-        observed = Observed(COMPLETION, found)
-        ours, theirs = observed.mean(), exact.mean()
-        assert -math.inf < ours.low <= theirs.low * (1 + 1e-12)
-        assert theirs.high * (1 - 1e-12) <= ours.high < math.inf
-        assert 0 < observed.events <= exact.events
-        if shape in ("normal", "at an edge", "tiny"):
-            assert observed.events > stats.ENOUGH_EVENTS
-
-
-def test_events_of_summaries_of_0_1():
-    """Where buckets resolve the spread they tell; of a recovery the raw samples do."""
-    old = in_the_form_of_0_1(Summary.of(Ticks(COLUMNS, RAW.values[2000:]), MEASURES))
-    data = CellData(RAW.first(2000), old)
-    for family, near in ((COMPLETION, 0.05), (RECOVERY, 0.3)):
-        found = Observed(family, data).events
-        assert found == pytest.approx(raw(family).events, rel=near)
-    assert Observed(GAIN, data).events > stats.ENOUGH_EVENTS  # those of single quotients
-    assert Observed(RECOVERY, CellData(None, old)).events == 0  # not known
 
 
 def test_summaries_merge_in_any_order():

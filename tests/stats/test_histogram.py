@@ -1,7 +1,5 @@
 """Mergeable histogram: resolution of the spread, relative error, merging, order statistics."""
 
-import struct
-
 import numpy as np
 import pytest
 
@@ -107,38 +105,6 @@ def test_merged_in_any_order(name):
     for _ in range(5):
         rng.shuffle(parts)
         assert sum(parts[1:], parts[0]) == Histogram.of(values)
-
-
-def old_bytes(values):
-    """What 0.1 wrote of samples: they are in buckets of 2^10 to an octave, which have numbers."""
-    numbers = []
-    for value in values.tolist():
-        shift = max(abs(value).bit_length() - 11, 0)
-        number = (abs(value) >> shift) + (shift << 10)
-        numbers.append(-number if value < 0 else number)
-    buckets, counts = np.unique(np.array(numbers), return_counts=True)
-    ends = (values.min(), values.max()) if len(values) else (0, 0)
-    head = struct.pack("<Iqq", len(buckets), *ends)
-    return head + buckets.astype("<i4").tobytes() + counts.astype("<i8").tobytes()
-
-
-@pytest.mark.parametrize("name", ["of every size", *shapes(1)])
-def test_what_0_1_wrote_is_read_and_merged(name):
-    values = shapes(4000).get(name, spread(4000))
-    ordered = np.sort(values)
-    old = Histogram.from_bytes(old_bytes(values))
-    assert (old.count, old.min, old.max) == (4000, ordered[0], ordered[-1])
-    parts = [Histogram.from_bytes(old_bytes(values[:1000])), Histogram.of(values[1000:])]
-    for found in (old, parts[0] + parts[1], parts[1] + parts[0]):
-        assert found == old
-    for rank in range(1, 4001, 37):
-        low, middle, high = old.order_statistic(rank)
-        true = int(ordered[rank - 1])
-        assert low <= true <= high
-        assert abs(middle - true) <= Histogram.RELATIVE_ERROR * abs(true)
-    assert Histogram.from_bytes(old_bytes(array())) + old == old
-    with pytest.raises(ValueError, match="not the bytes of a Histogram"):
-        Histogram.from_bytes(old_bytes(values)[:-1])
 
 
 def test_bytes():

@@ -2,7 +2,6 @@
 
 import fcntl
 import json
-import math
 import os
 import pickle
 import random
@@ -21,10 +20,8 @@ from support.small_store import (
     STUDY,
     TARGETS,
     TWO,
-    batches,
     content,
     fill,
-    in_the_form_of_0_1,
     make,
     make_slowly,
     numbers,
@@ -34,8 +31,7 @@ from support.small_store import (
 )
 
 from jitterfly import files
-from jitterfly.observables import Observed, Summary, Target
-from jitterfly.stats import Histogram
+from jitterfly.observables import Target
 from jitterfly.store import Store
 from jitterfly.store import run_directory as locks
 from jitterfly.store.cell_progress import run_progress
@@ -280,32 +276,6 @@ def test_other_raw_bytes(out, kept):
     before, after = (study(old="max = 200", new=f"max = {most}, raw_bytes = {b}") for b in kept)
     make(out, before)
     assert numbers(make(out, after)) == numbers(make(out.with_name("b"), after))
-
-
-@pytest.mark.parametrize("kept", [0, 40])
-def test_summaries_of_0_1_are_read_and_gone_on_with(out, kept):
-    most = 600
-    described = study(old="max = 200", new=f"max = {most}, raw_bytes = {kept * 8 * 2}")
-    exact = make(out.with_name("exact"), study(old="max = 200", new=f"max = {most}"))
-    with Store.create(out, described) as store:
-        for cell in store.cells:
-            for first, count, raw in batches(cell, 0, 300, 100):
-                found = ticks(cell, first, count)
-                old = in_the_form_of_0_1(Summary.of(found, described.measures(cell)))
-                store.append(cell, first, found if raw else None, None if raw else old, count)
-    for count in (300, most):
-        store = Store.open(out) if count == 300 else make(out, described)
-        for cell, whole in zip(store.cells, exact.cells, strict=True):
-            assert store.available(cell) == count
-            for family in store.families(cell).values():
-                ours, theirs = (
-                    Observed(family, s.data(at, count)) for s, at in ((store, cell), (exact, whole))
-                )
-                assert repr(ours.unwidened_mean()) == repr(theirs.unwidened_mean())
-                assert ours.mean().low <= theirs.mean().low <= theirs.mean().high < math.inf
-                assert ours.quantile(0.9).value == pytest.approx(
-                    theirs.quantile(0.9).value, rel=Histogram.RELATIVE_ERROR
-                )
 
 
 # --- going on

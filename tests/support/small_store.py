@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import io
-import json
 import os
-import struct
-from dataclasses import replace
 
 import numpy as np
 
 from jitterfly.observables import Summary, Ticks
-from jitterfly.stats import Histogram
 from jitterfly.stats.sequential import grid_up
 from jitterfly.store import Store
 from jitterfly.store.numbers import Numbers
@@ -93,18 +89,6 @@ def batches(cell, first, count, size):
         stop = min(end, first + size, cell.raw_limit if raw else grid_up(first + 1))
         yield first, stop - first, raw
         first = stop
-
-
-OLD = Histogram.from_bytes(struct.pack("<Iqq", 0, 0, 0))  # empty, in the form of 0.1
-
-
-def in_the_form_of_0_1(summary):
-    """A summary with the wide buckets of 0.1, and without third moments."""
-    histograms = {key: OLD + one for key, one in summary.histograms.items()}
-    head, parts = replace(summary, histograms=histograms).to_bytes().split(b"\n", 1)
-    table = json.loads(head)
-    del table["third"]
-    return Summary.from_bytes(json.dumps(table).encode() + b"\n" + parts)
 
 
 def put(store, cell, first, count, size=64):

@@ -16,7 +16,6 @@ from ..fields import shorten
 from ..stats import (
     CrossMoments,
     Estimate,
-    Histogram,
     Moments,
     cross_moments,
     paired,
@@ -75,8 +74,6 @@ def rare_events_of(measure: Measure, data: CellData, moments: Moments) -> RareEv
     if data.exact:
         return _of_raw_samples(measure, data, moments)
     third = data.third_moments(measure)
-    if third is None:
-        return _of_old_summaries(measure, data, moments)
     if not isinstance(below, Form):
         return third.rare_events(moments, below, measure.noise_free)
     if not measure.distribution:
@@ -96,30 +93,6 @@ def _of_raw_samples(measure: Measure, data: CellData, moments: Moments) -> RareE
     top, bottom = measure.numerator(ticks).astype(float), below(ticks).astype(float)
     found = RareEvents.of_ratio(top, bottom, moments.x / (moments.y or 1))
     return found._replace(count=found.count * data.count / data.raw_count)
-
-
-def _of_old_summaries(measure: Measure, data: CellData, moments: Moments) -> RareEvents | None:
-    """Return what summaries of 0.1 show, which have no third moments.
-
-    The raw samples stand for all where single realizations have no value. Else the events are those
-    of the histogram, if its buckets resolve the spread; if not, as few as they can be: samples
-    whose farthest is at a distance d have a skewness of d / standard deviation at most.
-    """
-    if not measure.distribution:
-        return _of_raw_samples(measure, data, moments)
-    histogram, scale, below = data.histogram(measure), histogram_scale(measure), measure.denominator
-    if isinstance(below, Form):
-        value, error = moments.x / moments.y, ratios.ratio_error_of(moments)
-    else:
-        value = moments.x / (moments.count * below)
-        error = cross_moments.standard_error_of(moments, below)
-    found = RareEvents(0.0, value - histogram.min / scale, histogram.max / scale - value)
-    deviation = error * math.sqrt(data.count)
-    if deviation >= 8 * Histogram.RELATIVE_ERROR * abs(value):  # four buckets
-        events = RareEvents.of(histogram.middles(), value * scale, histogram.counts).count
-        return found._replace(count=events)
-    farthest = max(found.below, found.above)
-    return found._replace(count=data.count * (deviation / farthest) ** 2 if farthest else 0.0)
 
 
 class Observed:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -79,7 +81,7 @@ class Summary:
     win_counts : mapping of str to WinCounts
         By the key of the measure, where a form is measured against another.
     third_moments : mapping of str to ThirdMoments
-        By the key of the measure; empty in what 0.1 wrote.
+        By the key of the measure.
     """
 
     columns: tuple[Column, ...]
@@ -114,7 +116,7 @@ class Summary:
         # An earlier version summed up all columns, however many.
         had_all = len(many.columns) > MOST_COLUMNS and set(few.columns) < set(many.columns)
         same = self.columns == other.columns or had_all
-        if not same or self.histograms.keys() != other.histograms.keys():
+        if not same or self.third_moments.keys() != other.third_moments.keys():
             raise ValueError("summaries of other columns or measures can not be merged")
         moments = many.cross_moments
         if had_all:
@@ -124,10 +126,7 @@ class Summary:
             few.cross_moments + moments,
             {key: self.histograms[key] + other.histograms[key] for key in self.histograms},
             {key: add_wins(self.win_counts[key], other.win_counts[key]) for key in self.win_counts},
-            {
-                key: self.third_moments[key] + other.third_moments[key]
-                for key in self.third_moments.keys() & other.third_moments.keys()
-            },
+            {key: one + other.third_moments[key] for key, one in self.third_moments.items()},
         )
 
     def __eq__(self, other: object) -> bool:
@@ -164,7 +163,7 @@ class Summary:
             {key: tuple(wins) for key, wins in head["wins"].items()},
             {
                 key: ThirdMoments(tuple(sums), tuple(low), tuple(high), *counts)
-                for key, (sums, low, high, *counts) in head.get("third", {}).items()
+                for key, (sums, low, high, *counts) in head["third"].items()
             },
         )
 
@@ -336,13 +335,11 @@ class CellData:
             total = total + self.rest.histograms[measure.key]
         return total
 
-    def third_moments(self, measure: Measure) -> ThirdMoments | None:
-        """Return the third moments of all realizations; None where a summary of 0.1 lacks them."""
-        known = None if self.rest is None else self.rest.third_moments.get(measure.key)
-        if self.ticks is None or (self.rest is not None and known is None):
-            return known
-        raw = third_moments_of(measure, self.ticks)
-        return raw if known is None else raw + known
+    def third_moments(self, measure: Measure) -> ThirdMoments:
+        """Return the third moments of all realizations."""
+        parts = [third_moments_of(measure, self.ticks)] if self.ticks is not None else []
+        parts += [self.rest.third_moments[measure.key]] if self.rest is not None else []
+        return reduce(add, parts)
 
     def win_counts(self, measure: Measure) -> WinCounts:
         """Return in how many realizations the numerator was smaller, equal, larger."""

@@ -15,10 +15,8 @@ _DIGITS = 11  # binary digits of a sample's size that are kept at least
 _MOST = 1 << 13  # buckets, where these digits do not ask for more
 _COARSEST = 64 - _DIGITS
 _PIECE = 1 << 16  # samples that are sorted at once, in the cache
-_MAGIC = b"JFH2"  # of another form than 0.1 wrote, which begins with the number of buckets
+_MAGIC = b"JFH2"
 _HEAD = struct.Struct("<4sBBBIqq")
-_OLD_HEAD = struct.Struct("<Iqq")
-_OLD_BITS = 10
 
 Integers = npt.NDArray[np.int64]
 
@@ -150,12 +148,10 @@ class Histogram:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Histogram:
-        """Read what `to_bytes` made, also in 0.1, whose histograms all have the largest level."""
-        if not data.startswith(_MAGIC):
-            return cls._from_old_bytes(data)
-        _, level, *sizes, size, low, high = _HEAD.unpack_from(data)
+        """Read what `to_bytes` made."""
+        magic, level, *sizes, size, low, high = _HEAD.unpack_from(data)
         at = _HEAD.size
-        if len(data) != at + bool(size) * 8 + sum(sizes) * size:
+        if magic != _MAGIC or len(data) != at + bool(size) * 8 + sum(sizes) * size:
             raise ValueError(f"not the bytes of a Histogram of {size} buckets")
         first = np.frombuffer(data, "<i8", bool(size), at)
         at += first.nbytes
@@ -163,19 +159,6 @@ class Histogram:
         at += sizes[0] * size
         counts = np.frombuffer(data, f"<u{sizes[1]}", size, at).astype(np.int64)
         return cls(starts, counts, level, low, high)
-
-    @classmethod
-    def _from_old_bytes(cls, data: bytes) -> Histogram:
-        size, low, high = _OLD_HEAD.unpack_from(data)
-        at = _OLD_HEAD.size
-        if len(data) != at + 12 * size:
-            raise ValueError(f"not the bytes of a Histogram of {size} buckets")
-        buckets = np.frombuffer(data, "<i4", size, at).astype(np.int64)
-        counts = np.frombuffer(data, "<i8", size, at + 4 * size).astype(np.int64)
-        number = np.abs(buckets)  # of buckets in all octaves, from 0 on
-        shift = np.maximum((number >> _OLD_BITS) - 1, 0)
-        start = (number - (shift << _OLD_BITS)) << shift
-        return cls(np.where(buckets < 0, -start, start), counts, _COARSEST, low, high)
 
 
 def _size(values: Integers) -> npt.NDArray[np.uint64]:
