@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from jitterfly import stats, theory
 from jitterfly.case import Case
-from jitterfly.observables import Form, Recovery
+from jitterfly.observables import LinearForm, Recovery
 from jitterfly.results import CellResults, Results, figures
 from jitterfly.results.figures import FigureKind, figure_kind, named, shown_names
 from jitterfly.stats import Estimate
@@ -110,7 +110,7 @@ def recovery_bound(cell: CellResults, name: str) -> float | None:
     except ValueError:
         return None
     below = observed.measure.denominator  # noiseless - conventional
-    assert isinstance(below, Form)
+    assert isinstance(below, LinearForm)
     means = dict(zip(below.columns, observed.mean_ticks(below.columns), strict=True))
     late = next(means[column] for factor, column in below.terms if factor < 0)
     lost = -sum(factor * means[column] for factor, column in below.terms) - below.constant
@@ -184,7 +184,7 @@ def few_runs(
         known = [
             (few, number)
             for number, cell in enumerate(results.cells)
-            if name in cell.facts
+            if name in cell.summaries
             and (few := few_runs_of(cell, name))
             and min(cell.realizations, cell.cell.raw_limit) >= LEAST_MEANS * RUNS
         ]
@@ -214,5 +214,5 @@ def _few_run_means(results: Results, cell: CellResults, name: str) -> FewRunMean
         raise results.study.error(f"no samples of {name!r} are kept at {cell.name}")
     means = np.asarray(stats.thirty_run_means(observed.samples, RUNS))
     label = results.label(cell)
-    facts = cell.facts[name]
-    return FewRunMeans(label, name, facts.unit, facts.realizations, facts.mean, means)
+    summary = cell.summaries[name]
+    return FewRunMeans(label, name, summary.unit, summary.realizations, summary.mean, means)

@@ -13,8 +13,8 @@ from jitterfly.observables import (
     Completion,
     CycleSlowdown,
     CycleTime,
-    Form,
     Gain,
+    LinearForm,
     Observable,
     Observed,
     OptimalT,
@@ -160,7 +160,7 @@ def test_best_has_one_member_for_each_T_from_1():
     assert all(family.labels == (1, 2, 3) for family in families.values())
     assert families["gain"].members[2].denominator.columns[0].name == "cycle 2, T=3"
     assert families["share"].members[0].numerator.terms == (
-        (1, Form.of(study.cells()[1].columns[1]).terms[0][1]),
+        (1, LinearForm.of(study.cells()[1].columns[1]).terms[0][1]),
         (-1, study.cells()[1].columns[0]),
     )
     # What is asked for several times is measured once: 3 completions, 3 + 3 quotients, 3 shares.

@@ -13,9 +13,9 @@ from jitterfly.observables import (
     STATISTICS,
     CellData,
     Column,
-    Family,
-    Form,
+    LinearForm,
     Measure,
+    MeasureFamily,
     Observed,
     Summary,
     Target,
@@ -28,26 +28,30 @@ SECOND = 10**12
 
 
 def completion(T):
-    return Measure(f"completion, T={T}", Form.of(COLUMNS[T]), SECOND, "s")
+    return Measure(f"completion, T={T}", LinearForm.of(COLUMNS[T]), SECOND, "s")
 
 
 def gain(T):
-    return Measure(f"gain, T={T}", Form.of(COLUMNS[0]), Form.of(COLUMNS[T]))
+    return Measure(f"gain, T={T}", LinearForm.of(COLUMNS[0]), LinearForm.of(COLUMNS[T]))
 
 
-COMPLETION = Family("completion", "s", (completion(0),))
-SLOWDOWN = Family("slowdown", "", (Measure("slowdown", Form.of(COLUMNS[0]), 10**7),))
-BEST = Family("best", "s", tuple(completion(T) for T in (1, 2, 3)), (1, 2, 3), "smallest numerator")
-GAIN = Family("gain", "", tuple(gain(T) for T in (1, 2, 3)), (1, 2, 3), "smallest denominator")
-OPTIMAL = Family("optimal T", "", BEST.members, (1, 2, 3), "set")
-RECOVERY = Family(
+COMPLETION = MeasureFamily("completion", "s", (completion(0),))
+SLOWDOWN = MeasureFamily("slowdown", "", (Measure("slowdown", LinearForm.of(COLUMNS[0]), 10**7),))
+BEST = MeasureFamily(
+    "best", "s", tuple(completion(T) for T in (1, 2, 3)), (1, 2, 3), "smallest numerator"
+)
+GAIN = MeasureFamily(
+    "gain", "", tuple(gain(T) for T in (1, 2, 3)), (1, 2, 3), "smallest denominator"
+)
+OPTIMAL = MeasureFamily("optimal T", "", BEST.members, (1, 2, 3), "set")
+RECOVERY = MeasureFamily(
     "recovery",
     "",
     (
         Measure(
             "recovery",
-            Form.of(COLUMNS[0]) - Form.of(COLUMNS[2]),
-            Form.of(COLUMNS[0]) - 10**7,
+            LinearForm.of(COLUMNS[0]) - LinearForm.of(COLUMNS[2]),
+            LinearForm.of(COLUMNS[0]) - 10**7,
             distribution=False,
         ),
     ),
@@ -274,7 +278,7 @@ def test_of_many_columns_those_are_summed_that_are_read():
     """Moments take time by the square. What an earlier version wrote, of all of them, is added."""
     columns = tuple(Column("", f"cycle {i}") for i in range(MOST_COLUMNS + 1))
     read = columns[7], columns[-1]
-    measure = Measure("time", Form.of(read[1]) - Form.of(read[0]), 5 * 10**12)
+    measure = Measure("time", LinearForm.of(read[1]) - LinearForm.of(read[0]), 5 * 10**12)
     values = np.random.default_rng(1).integers(0, 10**9, (50, len(columns))).cumsum(axis=1)
     parts = [Ticks(columns, part) for part in np.split(values, [20])]
     new = Summary.of(parts[0], [measure])
@@ -284,7 +288,7 @@ def test_of_many_columns_those_are_summed_that_are_read():
     whole = new + other
     assert whole == other + new == earlier + other == other + earlier
     assert whole == Summary.of(Ticks(columns, values), [measure])
-    mean = Observed(Family("time", "s", (measure,)), CellData(None, whole)).mean()
+    mean = Observed(MeasureFamily("time", "s", (measure,)), CellData(None, whole)).mean()
     assert float(mean.value) == pytest.approx((values[:, -1] - values[:, 7]).mean() / 5e12)
     few = Summary.of(Ticks(columns[1:], values[:, 1:]), [measure])
     assert few.columns == columns[1:]
@@ -294,15 +298,17 @@ def test_of_many_columns_those_are_summed_that_are_read():
 
 @pytest.mark.parametrize("span", [1, 2**32, 2**32 + 1, 2**62], ids=lambda span: f"{span:g}")
 @pytest.mark.parametrize("least", [0, -(2**60), 10**15])
-@pytest.mark.parametrize("denominator", [1, SECOND, Form.of(COLUMNS[1])], ids=["1", "s", "ratio"])
+@pytest.mark.parametrize(
+    "denominator", [1, SECOND, LinearForm.of(COLUMNS[1])], ids=["1", "s", "ratio"]
+)
 @pytest.mark.parametrize("count", [1, 2, 1000])
 def test_ascending_values_are_the_values_sorted(span, least, denominator, count):
     values = least + np.random.default_rng(count).integers(0, span, (count, 4))
     values[0, 0], values[-1, 0] = least + span - 1, least  # the whole range
-    measure = Measure("any", Form.of(COLUMNS[0]), denominator)
+    measure = Measure("any", LinearForm.of(COLUMNS[0]), denominator)
     samples = Ticks(COLUMNS, values)
     expected = np.sort(values[:, 0] / (SECOND if denominator == SECOND else 1))
-    if isinstance(denominator, Form):
+    if isinstance(denominator, LinearForm):
         expected = np.sort(measure(samples))
     assert np.array_equal(measure.ascending(samples), expected, equal_nan=True)
     assert samples.values.tobytes() == values.tobytes()  # nobody writes into samples
@@ -340,7 +346,7 @@ def test_events_of_two_sides_that_never_differ():
     assert completion > 100
     found = Observed(GAIN, data).mean()
     assert found.low < found.value == 1 < found.high
-    certain = Observed(Family("gain", "", (gain(0),)), data).mean()  # the same side twice
+    certain = Observed(MeasureFamily("gain", "", (gain(0),)), data).mean()  # the same side twice
     assert (certain.low, certain.high) == (1, 1)
     values[:3, 1:] -= 1000
     assert Observed(GAIN, CellData(Ticks(COLUMNS, values))).events == pytest.approx(3, rel=0.1)
@@ -364,8 +370,8 @@ def test_zero_over_zero():
 
 def test_keys_do_not_depend_on_how_a_form_is_written():
     a, b = COLUMNS[:2]
-    one = Measure("one", Form(((1, a), (-1, b))), 7)
-    other = Measure("other", Form(((-2, b), (1, a), (1, b), (0, COLUMNS[2]))), 7)
+    one = Measure("one", LinearForm(((1, a), (-1, b))), 7)
+    other = Measure("other", LinearForm(((-2, b), (1, a), (1, b), (0, COLUMNS[2]))), 7)
     assert one.key == other.key
     assert len({one.key, Measure("", one.numerator, 8).key, gain(1).key, gain(2).key}) == 4
 
@@ -432,11 +438,17 @@ def test_bad_targets(text, error):
         (lambda: Target("mean", "x", relative="1%"), "target: relative must be above 0"),
         (lambda: Target("mean", "x", 0.1, confidence="1"), "target: confidence must be above 0"),
         (lambda: CellData(None), "a cell without any realizations"),
-        (lambda: Measure("m", Form.of(COLUMNS[0]), 0), "denominator must be at least 1, got 0"),
+        (
+            lambda: Measure("m", LinearForm.of(COLUMNS[0]), 0),
+            "denominator must be at least 1, got 0",
+        ),
         (lambda: Ticks(COLUMNS, np.zeros((3, 2), np.int64)), "values must have shape"),
         (lambda: Ticks(COLUMNS, np.zeros((3, 4))), "values must be int64"),
-        (lambda: Family("f", "", (), ()), "f: as many labels as members"),
-        (lambda: Family("f", "", BEST.members, (1, 2, 3)), "f: pick 'only' needs one member"),
+        (lambda: MeasureFamily("f", "", (), ()), "f: as many labels as members"),
+        (
+            lambda: MeasureFamily("f", "", BEST.members, (1, 2, 3)),
+            "f: pick 'only' needs one member",
+        ),
     ],
 )
 def test_refused(call, error):

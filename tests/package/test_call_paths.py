@@ -37,21 +37,48 @@ case = jf.Case(
 simulate = jf.simulate  # what is loaded when it is asked for
 count(lambda: simulate(case, realizations=50, seed=1))
 """
+SLOWDOWN = """
+noise = jf.PeriodicNoise(period="1ms", duration="25us", start="stationary")
+network = jf.LogGOPS(L="1us", o="200ns", G="0.1ns")
+slowdown = jf.slowdown
+count(lambda: slowdown(noise, 64, network=network, realizations=50, seed=1))
+"""
+ADVISE = """
+noise = jf.PeriodicNoise(period="1ms", duration="25us", start="stationary")
+network = jf.LogGOPS(L="1us", o="200ns", G="0.1ns")
+asked = dict(collective="allreduce", ranks=[16], message_bytes=[8], noise=[noise], network=network)
+advise = jf.advise
+count(lambda: advise(**asked, realizations=50, seed=1))
+"""
 RUN_STUDY = """
 study = jf.load_study(sys.argv[1])
 run_study = jf.run_study
 count(lambda: run_study(study, sys.argv[2]))
 """
+RUN_COMMAND = """
+import contextlib, io
+from jitterfly.cli import main
+
+def run(out):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        assert main(["run", sys.argv[1], "--out", sys.argv[2] + out]) == 0
+
+run("first")  # which loads what it needs
+count(lambda: run("second"))
+"""
 
 
 # In a process of its own each, where nothing is cached; they share the import of the modules.
-PROGRAM = f"""{COUNT}
+PROGRAM = COUNT + "".join(
+    f"""
 if os.fork() == 0:
-{indent(SIMULATE, "    ")}
-else:
-    assert os.wait()[1] == 0
-{indent(RUN_STUDY, "    ")}
+{indent(call, "    ")}
+    sys.stdout.flush()
+    os._exit(0)
+assert os.wait()[1] == 0
 """
+    for call in (SIMULATE, RUN_STUDY, SLOWDOWN, ADVISE, RUN_COMMAND)
+)
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +108,23 @@ def test_a_study_runs_through_few_files(entered):
     files = entered[1]
     assert {"simulate.py", "store/store.py", "sweep/driver.py"} <= files
     assert len(files) <= 39
+
+
+def test_slowdown_goes_through_few_files(entered):
+    files = entered[2]
+    assert {"slowdown.py", "collect.py", "simulate.py"} <= files
+    assert len(files) <= 26
+
+
+def test_advice_on_one_cell_goes_through_few_files(entered):
+    """Of them four candidates have a file each, beside what they share."""
+    files = entered[3]
+    assert {"advice/race.py", "collect.py", "simulate.py"} <= files
+    assert len(files) <= 36
+
+
+def test_the_command_that_runs_a_study_goes_through_few_files(entered):
+    """From the words of the command to the table and the picture that it makes."""
+    files = entered[4]
+    assert {"cli/run.py", "studies/toml.py", "sweep/driver.py", "results/tables.py"} <= files
+    assert len(files) <= 72

@@ -65,7 +65,7 @@ def test_slowdown(ms12, tmp_path):
     assert [panel.label for panel in results.panels()] == ["one", "two"]
     cell = results.panels()[0].cells[-1]
     samples = jf.simulate(cell.first_case, realizations=60).samples / (8 * 1.008e-6)
-    facts = cell.facts
+    facts = cell.summaries
     assert float(facts["slowdown"].mean.value) == pytest.approx(samples[:, 0].mean())
     best = int(samples[:, 1:].mean(axis=0).argmin()) + 1
     assert best == facts["slowdown_redundant"].T
@@ -143,10 +143,10 @@ def test_recovery_stays_below_the_bound(tmp_path):
     results = make(text, tmp_path / "out")
     picture(results, tmp_path / "a.png")
     for cell in results.panels()[0].cells[2:]:
-        facts = cell.facts["recovery"]
+        facts = cell.summaries["recovery"]
         bound = recovery_bound(cell, "recovery")
         assert facts.mean.low < bound < 1
-        late, lost = (float(cell.facts[name].mean.value) for name in ("late", "overhead"))
+        late, lost = (float(cell.summaries[name].mean.value) for name in ("late", "overhead"))
         earliest = jf.theory.completion_bound(cell.cell.cases["conventional"])
         assert bound == pytest.approx((late - earliest) / lost, rel=1e-9)
     fresh = make(text.replace("stationary", "fresh").replace("4000", "40"), tmp_path / "fresh")
@@ -238,7 +238,7 @@ def test_beyond_the_raw_budget(tmp_path):
     results = make(text, tmp_path / "out")
     cell = results.cells[-1]
     assert cell.cell.raw_limit < cell.realizations == 60
-    assert not cell.facts["gain"].exact
+    assert not cell.summaries["gain"].exact
     for kind in some(("distribution", "curves", "tail", "maps"), 1):
         observable = None if scale.FULL else "gain"
         picture(results, tmp_path / f"{kind}.png", kind=kind, observable=observable)

@@ -147,7 +147,7 @@ def test_cycles_have_a_line_for_each_cell(count, tmp_path):
         lines = [one.lines[0] for one in axes.containers]
         for line, cell in zip(lines, shown, strict=True):
             assert list(line.get_xdata()) == [1, 2, 3, 4]
-            means = [float(cell.facts[f"{axes.get_title()}, cycle {cycle}"].mean.value)
+            means = [float(cell.summaries[f"{axes.get_title()}, cycle {cycle}"].mean.value)
                      for cycle in (1, 2, 3, 4)]  # fmt: skip
             np.testing.assert_allclose(line.get_ydata().astype(float), means)
     assert entries(figure)[0] == "ranks=2: mean, 95 % interval"

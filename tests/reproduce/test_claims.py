@@ -356,7 +356,7 @@ def test_a_line_through_the_cycles(made):
     """The residuals of the line and the first cycle, from whole-number weights, as from samples."""
     results = made("cs14")
     cell = results.panels()[0].cells[-1]
-    means = [float(cell.facts[f"overhead, cycle {c}"].mean.value) for c in range(1, 6)]
+    means = [float(cell.summaries[f"overhead, cycle {c}"].mean.value) for c in range(1, 6)]
     slope, middle = np.polyfit(range(2, 6), means[1:], 1)
     away = np.abs(means[1:] - (slope * np.arange(2, 6) + middle)).max() / means[-1]
     linear, first = findings_of(results, "C2")[:2]
@@ -466,7 +466,7 @@ def test_the_share_of_realizations_that_are_hit(made):
     cell = results.cells[-1]
     case, share = cell.first_case, ms12.hit_share(cell, "slowdown_redundant")
     result = simulate(case, cell.realizations, results.study.seed)
-    times = result.samples[:, cell.facts["slowdown_redundant"].T]
+    times = result.samples[:, cell.summaries["slowdown_redundant"].T]
     late = times > result.noise_free[0] + float(case.noise[0].duration) / 2
     assert 0 < late.mean() < 1
     assert share.value == pytest.approx(late.mean())

@@ -83,7 +83,7 @@ def test_two_sources_give_what_one_does_not(fig3):
     assert told[f"{two}, ranks = 4096", "baseline"].verdict != "differs"
     assert told[f"{one}, ranks = 4096", "baseline"].verdict == "differs"
     (cell,) = (c for c in fig3.cells if c.ranks == 4096 and c.labels["sources"] == two)
-    mean = cell.facts["barrier"].mean
+    mean = cell.summaries["barrier"].mean
     assert mean.low < 608e-6 < mean.high  # of a simulation of messages, 608 ± 78 µs
 
 

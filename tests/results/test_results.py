@@ -81,7 +81,7 @@ def test_rows_are_what_the_store_estimates(tmp_path):
         assert str(row.estimate) == str(wanted)
         assert row.estimate.confidence == 0.9
     for cell in Results(store).cells:
-        for name, facts in cell.facts.items():
+        for name, facts in cell.summaries.items():
             assert str(facts.mean) == str(cell.estimate(name))
             if facts.quantiles:
                 wanted = [cell.estimate(name, f"p{q}").value for q in (5, 50, 95)]

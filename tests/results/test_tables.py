@@ -186,7 +186,7 @@ def test_many_tables_are_shown_up_to_so_many_rows(tmp_path):
     # The others are not made, which takes long.
     asked = Results(Store.open(tmp_path / "out"))
     tables.table(asked, 120)
-    assert sum("facts" in vars(cell) for cell in asked.cells) < len(asked.cells)
+    assert sum("summaries" in vars(cell) for cell in asked.cells) < len(asked.cells)
     assert len(text.splitlines()) < MOST_OF_ALL + 100
 
 

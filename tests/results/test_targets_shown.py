@@ -77,7 +77,7 @@ def test_the_interval_of_a_target_allows_for_the_looks_at_the_data(results):
     cell = min(results.cells, key=lambda cell: cell.decision.share)
     assert cell.decision.share < 1
     (state,) = (s for s in cell.decision.states if s.target.column == "p99 of slowdown")
-    mean = cell.facts["p99 of slowdown"].mean
+    mean = cell.summaries["p99 of slowdown"].mean
     assert (mean.value, mean.low, mean.high) == (
         state.estimate.value, state.estimate.low, state.estimate.high,
     )  # fmt: skip

@@ -20,9 +20,9 @@ import jitterfly as jf
 from jitterfly.observables import (
     CellData,
     Column,
-    Family,
-    Form,
+    LinearForm,
     Measure,
+    MeasureFamily,
     Observed,
     Target,
     Ticks,
@@ -45,8 +45,8 @@ def check_hits(hits, level=0.95):
 
 def family(name, above, below=None):
     """Seconds of a column, or a gain: the ratio of two."""
-    under = 10**12 if below is None else Form.of(below)
-    return Family(name, "", (Measure(name, Form.of(above), under),))
+    under = 10**12 if below is None else LinearForm.of(below)
+    return MeasureFamily(name, "", (Measure(name, LinearForm.of(above), under),))
 
 
 class Samples:

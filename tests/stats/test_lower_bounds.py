@@ -165,7 +165,7 @@ def test_studies(chance, tmp_path):
         (cell,) = Results(store).cells
         quiet = float(jf.simulate(case_of(chance), 1).noise_free[0])
         for name, bound in (("late", quiet), ("slow", 1.0), ("over", 0.0)):
-            for mean in (cell.facts[name].mean, cell.estimate(name)):
+            for mean in (cell.summaries[name].mean, cell.estimate(name)):
                 assert mean.too_small or bound <= mean.low <= mean.value
             below += reached(cell.observed(name).samples, bound)
             (row,) = jf.compare(store, store, name).rows

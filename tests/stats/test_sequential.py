@@ -6,15 +6,24 @@ import math
 import numpy as np
 import pytest
 
-from jitterfly.observables import CellData, Column, Family, Form, Measure, Target, Ticks, decide
+from jitterfly.observables import (
+    CellData,
+    Column,
+    LinearForm,
+    Measure,
+    MeasureFamily,
+    Target,
+    Ticks,
+    decide,
+)
 from jitterfly.observables.targets import ENOUGH_EVENTS
 from jitterfly.stats import sequential
 
 COLUMNS = (Column("", "a"), Column("", "b"))
-A, B = map(Form.of, COLUMNS)
+A, B = map(LinearForm.of, COLUMNS)
 FAMILIES = {
-    "completion": Family("completion", "s", (Measure("completion", A, 10**12, "s"),)),
-    "gain": Family("gain", "", (Measure("gain", A, B),)),
+    "completion": MeasureFamily("completion", "s", (Measure("completion", A, 10**12, "s"),)),
+    "gain": MeasureFamily("gain", "", (Measure("gain", A, B),)),
 }
 LIMIT = 200_000
 

@@ -13,7 +13,15 @@ from support.scale import crossed, full_scale, some
 import jitterfly as jf
 from jitterfly import stats
 from jitterfly.advice import question
-from jitterfly.observables import CellData, Column, Family, Form, Measure, Observed, Ticks
+from jitterfly.observables import (
+    CellData,
+    Column,
+    LinearForm,
+    Measure,
+    MeasureFamily,
+    Observed,
+    Ticks,
+)
 from jitterfly.observables.targets import ENOUGH_EVENTS
 
 DRAWS = 4000
@@ -246,7 +254,7 @@ def test_few_realizations_of_observables(form, chance):
     case = jf.Case(1, network=network, noise=[noise], compute_time=work * 1e-12)
     late = np.rint(jf.simulate(case, 40 * draws, seed=3).samples * 1e12).astype(np.int64)
     names = [Column("noisy", "completion"), Column("other", "completion")]
-    noisy, other = map(Form.of, names)
+    noisy, other = map(LinearForm.of, names)
     measure, truth = {
         "slowdown": (Measure("slowdown", noisy, work, lower_bound=1.0), 1 + chance * delay / work),
         "gain": (Measure("gain", noisy, other), 1 + chance * delay / work),
@@ -255,7 +263,7 @@ def test_few_realizations_of_observables(form, chance):
     covered, unknown = 0, 0
     for few in late.reshape(draws, 40):
         ticks = Ticks(tuple(names), np.stack([few, np.full(40, work)], axis=1))
-        found = Observed(Family(form, "", (measure,)), CellData(ticks)).mean()
+        found = Observed(MeasureFamily(form, "", (measure,)), CellData(ticks)).mean()
         assert (found.low == -math.inf) == (found.high == math.inf) == bool((few == work).all())
         unknown += found.too_small
         assert found.too_small or found.low >= (measure.lower_bound or -math.inf)

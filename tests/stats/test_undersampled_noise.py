@@ -17,7 +17,16 @@ from support.scale import at_most, full_scale
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.observables import CellData, Column, Family, Form, Measure, Target, Ticks, decide
+from jitterfly.observables import (
+    CellData,
+    Column,
+    LinearForm,
+    Measure,
+    MeasureFamily,
+    Target,
+    Ticks,
+    decide,
+)
 from jitterfly.rare_noise import expected_hits
 from jitterfly.results import Results, tables
 from jitterfly.results.status import status
@@ -183,7 +192,7 @@ def test_a_run_that_goes_on_is_the_same(tmp_path):
 
 
 COLUMN = Column("", "completion")
-FAMILY = Family("completion", "s", (Measure("completion", Form.of(COLUMN), 10**12),))
+FAMILY = MeasureFamily("completion", "s", (Measure("completion", LinearForm.of(COLUMN), 10**12),))
 
 
 class Drawn:
@@ -262,14 +271,14 @@ def test_a_ratio_and_a_difference_of_variants():
     values = rng.integers(5 * 10**6, 25 * 10**6, (200_000, 2))
     step = jf.StepNoise(RARE, probability=1e-3 / 384)
     for measure, text in (
-        (Measure("x", Form.of(one), Form.of(other)), "mean of x ± 2 %"),
-        (Measure("x", Form.of(one) - Form.of(other), 10**12), "mean of x ± 400ns"),
+        (Measure("x", LinearForm.of(one), LinearForm.of(other)), "mean of x ± 2 %"),
+        (Measure("x", LinearForm.of(one) - LinearForm.of(other), 10**12), "mean of x ± 400ns"),
     ):
         for rare in ("one", "other", None):
             cases = {name: case_with(*[step] * (name == rare)) for name in ("one", "other")}
             found = decide(
                 [Target.parse(text)],
-                {"x": Family("x", measure.unit, (measure,))},
+                {"x": MeasureFamily("x", measure.unit, (measure,))},
                 lambda count: CellData(Ticks(columns, values[:count])),
                 len(values), 100, len(values), cases=cases,
             )  # fmt: skip

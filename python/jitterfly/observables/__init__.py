@@ -10,7 +10,7 @@ cell has enough realizations.
 
 from .completion import Completion, Gain, OptimalT, Overhead, Recovery, SinceArrival, Slowdown
 from .cycle_time import LEAST_CYCLES, CycleGain, CycleSlowdown, CycleTime, OfCycles
-from .measure import Column, Family, Form, Measure, Piece, Ticks
+from .measure import Column, LinearForm, Measure, MeasureFamily, Piece, Ticks
 from .observable import NOISE_FREE, OF_A_CYCLE, Observable, Select, read_observable
 from .statistics import STATISTICS, Observed, check_statistic, quantile_share
 from .summary import MOST_COLUMNS, CellData, Computed, Summary, columns_of
@@ -41,10 +41,10 @@ __all__ = [
     "CycleSlowdown",
     "CycleTime",
     "Decision",
-    "Family",
-    "Form",
     "Gain",
+    "LinearForm",
     "Measure",
+    "MeasureFamily",
     "Observable",
     "Observed",
     "OfCycles",

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from ..fields import check_choice
-from .measure import Form, Measure
+from .measure import LinearForm, Measure
 from .observable import (
     NOISE_FREE,
-    Chosen,
+    CompletionColumn,
     Cycle,
     Observable,
     Rank,
@@ -53,10 +53,10 @@ class Completion(Observable, kind="completion"):
     def sides(self) -> dict[str, Select]:
         return {"completion": Select(self.variant, self.T, self.cycle, self.rank)}
 
-    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+    def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
         completion = sides["completion"]
-        least = completion.quiet if completion.noise_only_delays else 0
-        met = completion.quiet if completion.tells_met else None
+        least = completion.noise_free if completion.noise_only_delays else 0
+        met = completion.noise_free if completion.tells_met else None
         return completion.of_this(in_seconds(name, completion.form, least, met))
 
 
@@ -74,13 +74,13 @@ class Slowdown(Completion, kind="slowdown"):
 
     unit = ""
 
-    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+    def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
         completion = sides["completion"]
-        if completion.quiet == 0:
+        if completion.noise_free == 0:
             return None
         least = 1.0 if completion.noise_only_delays else 0.0
         quiet = 1.0 if completion.tells_met else None
-        below = completion.quiet
+        below = completion.noise_free
         return completion.of_this(
             Measure(name, completion.form, below, lower_bound=least, noise_free=quiet)
         )
@@ -121,13 +121,13 @@ class Overhead(Completion, kind="overhead"):
             sides["over"] = self.over.within(self.cycle, self.rank)
         return sides
 
-    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+    def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
         completion, over = sides["completion"], sides.get("over")
         if over:  # either of two completions may be the earlier one
             return in_seconds(name, completion.form - over.form)
         least = 0 if completion.noise_only_delays else None
         met = 0 if completion.tells_met else None
-        form = completion.form - completion.quiet
+        form = completion.form - completion.noise_free
         return completion.of_this(in_seconds(name, form, least, met))
 
 
@@ -166,14 +166,14 @@ class SinceArrival(Completion, kind="since_arrival"):
     def arrival_variants(self, variants: Iterable[str]) -> set[str]:
         return variants_named([self.variant], variants)
 
-    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+    def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
         completion = sides["completion"]
         if completion.arrivals is None:
             raise ValueError("since_arrival needs a case with observe = 'arrival'")
         column = completion.arrivals[self.arrival == "last"]
         # The mean over ranks may be before the last one arrives.
         least = 0 if self.rank == "last" or self.arrival == "first" else None
-        return in_seconds(name, completion.form - Form.of(column), least)
+        return in_seconds(name, completion.form - LinearForm.of(column), least)
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class Gain(Observable, kind="gain"):
     def sides(self) -> dict[str, Select]:
         return {side: getattr(self, side).within(self.cycle, self.rank) for side in ("of", "over")}
 
-    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+    def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
         return Measure(name, sides["over"].form, sides["of"].form)
 
 
@@ -264,12 +264,12 @@ class Recovery(Observable, kind="recovery"):
             if select != NOISE_FREE
         }
 
-    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+    def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
         conventional, redundant = sides["conventional"].form, sides["redundant"].form
         if "noiseless" in sides:
             quiet = sides["noiseless"].form
         else:
-            quiet = Form((), sides["conventional"].quiet)
+            quiet = LinearForm((), sides["conventional"].noise_free)
         # Both differences negative, so that the best redundant one has the smallest numerator.
         above, below = redundant - conventional, quiet - conventional
         return Measure(name, above, below, distribution=False)
@@ -307,5 +307,5 @@ class OptimalT(Observable, kind="optimal_T"):
             "one to a completion or a gain"
         )
 
-    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+    def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
         return in_seconds(name, sides["completion"].form)

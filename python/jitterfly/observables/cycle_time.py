@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 from ..case import MOST_CYCLES, AnyCase
 from ..fields import counted
 from ..units import TICKS_PER_SECOND
-from .measure import Form, Measure
-from .observable import Chosen, Cycle, Observable, Rank, Select, check_number
+from .measure import LinearForm, Measure
+from .observable import CompletionColumn, Cycle, Observable, Rank, Select, check_number
 
 LEAST_CYCLES = 3  # of which a mean leaves out two
 
@@ -18,9 +18,9 @@ LEAST_CYCLES = 3  # of which a mean leaves out two
 class CyclesTime(NamedTuple):
     """The time of cycles in a row: in ticks, how many they are, and their ticks without noise."""
 
-    form: Form
+    form: LinearForm
     cycles: int
-    quiet: int
+    noise_free: int
 
 
 class OfCycles(Observable):
@@ -57,21 +57,21 @@ class OfCycles(Observable):
             return "the last cycle takes 0 s without noise, as after a mark that ends the run"
         return "it takes 0 s without noise"
 
-    def read_cycles(self, chosen: Chosen) -> tuple[int, int]:
+    def read_cycles(self, chosen: CompletionColumn) -> tuple[int, int]:
         if self.cycle == "mean":
             return 1, len(chosen.ends) - 1
         return chosen.cycle - 1, chosen.cycle
 
-    def _time(self, completion: Chosen) -> CyclesTime | None:
+    def _time(self, completion: CompletionColumn) -> CyclesTime | None:
         """None where there are no such cycles, or they take no time without noise."""
         first, last = self.read_cycles(completion)
         if last <= first:
             return None
         (column, end), begin = completion.ends[last - 1], 0
-        form = Form.of(column)
+        form = LinearForm.of(column)
         if first:
             before, begin = completion.ends[first - 1]
-            form -= Form.of(before)
+            form -= LinearForm.of(before)
         if end <= begin:
             return None
         return CyclesTime(form, last - first, end - begin)
@@ -117,7 +117,7 @@ class CycleTime(OfCycles, kind="cycle_time"):
     def sides(self) -> dict[str, Select]:
         return {"completion": self._side(self.variant)}
 
-    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+    def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
         time = self._time(sides["completion"])
         if time is None:
             return None
@@ -136,9 +136,9 @@ class CycleSlowdown(CycleTime, kind="cycle_slowdown"):
 
     unit = ""
 
-    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+    def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
         time = self._time(sides["completion"])
-        return None if time is None else Measure(name, time.form, time.quiet)
+        return None if time is None else Measure(name, time.form, time.noise_free)
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class CycleGain(OfCycles, kind="cycle_gain"):
     def sides(self) -> dict[str, Select]:
         return {"of": self._side(self.of), "over": self._side(self.over)}
 
-    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+    def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
         of, over = self._time(sides["of"]), self._time(sides["over"])
         if of is None or over is None or of.cycles != over.cycles:
             return None

@@ -169,12 +169,12 @@ def _in_one(parts: list[Integers]) -> list[Integers]:
 
 
 @dataclass(frozen=True)
-class Form:
+class LinearForm:
     """An integer linear form of columns, in ticks: the sum of coefficient * column + constant.
 
     Examples
     --------
-    >>> slow, fast = Form.of(Column("slow", "completion")), Form.of(Column("fast", "completion"))
+    >>> slow, fast = (LinearForm.of(Column(name, "completion")) for name in ("slow", "fast"))
     >>> (slow - fast).terms[1]
     (-1, Column(variant='fast', name='completion'))
     """
@@ -183,7 +183,7 @@ class Form:
     constant: int = 0
 
     @classmethod
-    def of(cls, column: Column) -> Form:
+    def of(cls, column: Column) -> LinearForm:
         """One column."""
         return cls(((1, column),))
 
@@ -207,10 +207,10 @@ class Form:
             total += self.constant
         return total
 
-    def __sub__(self, other: Form | int) -> Form:
+    def __sub__(self, other: LinearForm | int) -> LinearForm:
         if isinstance(other, int):
-            return Form(self.terms, self.constant - other)
-        return Form(
+            return LinearForm(self.terms, self.constant - other)
+        return LinearForm(
             self.terms + tuple((-c, column) for c, column in other.terms),
             self.constant - other.constant,
         )
@@ -242,8 +242,8 @@ class Measure:
     Attributes
     ----------
     name : str
-    numerator : Form
-    denominator : Form or int
+    numerator : LinearForm
+    denominator : LinearForm or int
         An int, from 1, scales: 10^12 gives seconds, noise-free ticks a slowdown. A form makes the
         mean a ratio of two means over the same realizations (gain, recovery).
     unit : "s" or ""
@@ -260,14 +260,14 @@ class Measure:
     spans : mapping of str to (float, float)
         By variant: from which part of its run to which one noise can move the measure, as parts of
         the run's time without noise. A variant that is not named: all of it.
-    parts : tuple of (Form, int or None)
+    parts : tuple of (LinearForm, int or None)
         Where it is of several times: each that noise can move, and its ticks in a realization
         that no noise met, where these tell that from all others.
     """
 
     name: str
-    numerator: Form
-    denominator: Form | int
+    numerator: LinearForm
+    denominator: LinearForm | int
     unit: str = ""
     distribution: bool = True
     lower_bound: float | None = None
@@ -275,10 +275,10 @@ class Measure:
     recorded: RecordedNoise | None = field(default=None, hash=False, repr=False)
     noise_free_time: float = 0.0
     spans: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
-    parts: tuple[tuple[Form, int | None], ...] = field(default=(), compare=False)
+    parts: tuple[tuple[LinearForm, int | None], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.denominator, Form) and self.denominator < 1:
+        if not isinstance(self.denominator, LinearForm) and self.denominator < 1:
             raise ValueError(f"denominator must be at least 1, got {self.denominator}")
 
     @cached_property
@@ -287,7 +287,7 @@ class Measure:
         below = self.denominator
         forms = [
             self.numerator.canonical(),
-            below.canonical() if isinstance(below, Form) else below,
+            below.canonical() if isinstance(below, LinearForm) else below,
             self.distribution,
         ]
         return hashlib.sha256(json.dumps(forms).encode()).hexdigest()[:16]
@@ -295,7 +295,7 @@ class Measure:
     @property
     def is_ratio(self) -> bool:
         """Return whether the denominator is measured too."""
-        return isinstance(self.denominator, Form)
+        return isinstance(self.denominator, LinearForm)
 
     @property
     def is_paired(self) -> bool:
@@ -306,20 +306,20 @@ class Measure:
     def difference(self, ticks: Ticks, ratio: float) -> Floats:
         """Return the difference of the two in every realization, in ticks: top - ratio * bottom."""
         top = self.numerator(ticks).astype(np.float64)
-        if isinstance(self.denominator, Form):
+        if isinstance(self.denominator, LinearForm):
             top -= ratio * self.denominator(ticks)
         return top
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns that it needs."""
-        below = self.denominator.columns if isinstance(self.denominator, Form) else ()
+        below = self.denominator.columns if isinstance(self.denominator, LinearForm) else ()
         return tuple(dict.fromkeys(self.numerator.columns + below))
 
     def __call__(self, ticks: Ticks) -> Floats:
         """The value in every realization; 1 where it is 0 / 0, two times that are both nothing."""
         top = self.numerator(ticks)
-        if not isinstance(self.denominator, Form):
+        if not isinstance(self.denominator, LinearForm):
             return top / self.denominator
         bottom = self.denominator(ticks)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -329,7 +329,7 @@ class Measure:
 
     def ascending(self, ticks: Ticks) -> Floats:
         """The value in every realization, sorted; there must be some."""
-        if isinstance(self.denominator, Form):
+        if isinstance(self.denominator, LinearForm):
             values = self(ticks)
             values.sort()
             return values
@@ -347,7 +347,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Family:
+class MeasureFamily:
     """One observable in one cell: a measure, or one for each T.
 
     Attributes

@@ -34,7 +34,7 @@ from ..noise_free import (
 from ..program import OVER_RANKS, CompletionRow, completions, observation_names, start_name
 from ..recording_error import RecordedNoise
 from ..units import TICKS_PER_SECOND
-from .measure import Column, Family, Form, Measure
+from .measure import Column, LinearForm, Measure, MeasureFamily
 from .statistics import quantile_share
 
 NOISE_FREE = "noise-free"
@@ -47,20 +47,21 @@ Rank = Literal["last", "mean"]
 
 
 @dataclass(frozen=True)
-class Chosen:
+class CompletionColumn:
     """One completion of a case: its column, and its value without noise in ticks.
 
     `ends`: of all cycles of the case, the column of the completion that the next one waits for, and
     its value without noise. `arrivals`: the columns of the first and of the last rank's arrival at
     the collective of that cycle, where the case observes them. `noise_only_delays`: no realization
-    is below `quiet`. `tells_met`: a realization that noise did not meet, and no other, takes
-    `quiet`. `is_drawn`: realizations can differ. `recorded`: the recordings that the case replays.
+    is below `noise_free`. `tells_met`: a realization that noise did not meet, and no other, takes
+    `noise_free`. `is_drawn`: realizations can differ. `recorded`: the recordings that the case
+    replays.
     """
 
     T: int
     cycle: int
     column: Column
-    quiet: int
+    noise_free: int
     ends: tuple[tuple[Column, int], ...]
     arrivals: tuple[Column, Column] | None = None
     noise_only_delays: bool = False
@@ -70,13 +71,13 @@ class Chosen:
 
     def of_this(self, measure: Measure) -> Measure:
         """Add the recordings to a measure, which is this time by a factor, plus a constant."""
-        quiet = self.quiet / TICKS_PER_SECOND
+        quiet = self.noise_free / TICKS_PER_SECOND
         return dataclasses.replace(measure, recorded=self.recorded, noise_free_time=quiet)
 
     @property
-    def form(self) -> Form:
+    def form(self) -> LinearForm:
         """Return the form of its samples."""
-        return Form.of(self.column)
+        return LinearForm.of(self.column)
 
     def part(self, first: int, last: int) -> tuple[float, float]:
         """Return where in the run cycle `first` (0: the start) and cycle `last` end, as shares."""
@@ -164,7 +165,7 @@ class Select:
             )
         return check_choice(self.variant, f"{where}: variant", list(cases))
 
-    def completions_in(self, variant: str, case: AnyCase) -> list[Chosen]:
+    def completions_in(self, variant: str, case: AnyCase) -> list[CompletionColumn]:
         """Return what it can mean in `case`: several with "best" and "each", else one at most."""
         rows, cycles = _completions_of(case), case.cycles
         last_T = max(row.T for row, *_ in rows)
@@ -200,7 +201,7 @@ class Select:
             # Each T is a loop of its own, where there are several cycles.
             ends = last_ends if cycles == 1 or last_T == T else ends_of(T)
             known = bounded, met, drawn, recorded
-            chosen.append(Chosen(T, cycle, column, quiet[mean], ends, arrivals, *known))
+            chosen.append(CompletionColumn(T, cycle, column, quiet[mean], ends, arrivals, *known))
         return chosen
 
 
@@ -240,7 +241,7 @@ class Observable(Component, ABC):
     unit: ClassVar[str] = "s"
     distribution: ClassVar[bool] = True
     compares: ClassVar[bool] = False
-    #: For each side that T = "best" may be asked of: how the best is known (see `Family.pick`).
+    #: For each side that T = "best" may be asked of: how the best is known (`MeasureFamily.pick`).
     picks: ClassVar[Mapping[str, str]] = {}
     cycle: Cycle | Literal["mean"]  # a field of every kind
 
@@ -249,14 +250,14 @@ class Observable(Component, ABC):
         """The completions that it reads, by what they are in it."""
 
     @abstractmethod
-    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+    def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
         """Return what is measured, given a completion for each side; None if there is none."""
 
     def why_none(self, cases: Mapping[str, AnyCase]) -> str:
         """Say why these cases (by variant), which have what it reads, have no measure."""
         return "it takes 0 s without noise"
 
-    def resolve(self, name: str, cases: Mapping[str, AnyCase]) -> tuple[Family, ...]:
+    def resolve(self, name: str, cases: Mapping[str, AnyCase]) -> tuple[MeasureFamily, ...]:
         """Return what it is in a cell with these cases (by variant).
 
         With "each" there are several, ``"NAME, T=3"``, ``"NAME, cycle 2"``; none where the cases
@@ -293,7 +294,9 @@ class Observable(Component, ABC):
             families += [family] if family else []
         return tuple(families)
 
-    def _family(self, name: str, choice: Mapping[str, list[Chosen]]) -> Family | None:
+    def _family(
+        self, name: str, choice: Mapping[str, list[CompletionColumn]]
+    ) -> MeasureFamily | None:
         if not all(choice.values()):
             return None
         best = next((side for side, select in self.sides().items() if select.T == "best"), None)
@@ -301,15 +304,15 @@ class Observable(Component, ABC):
         if best is None:
             only = self._measured(name, first)
             T = next(iter(first.values())).T
-            return Family(name, self.unit, (only,), (T,), "only") if only else None
+            return MeasureFamily(name, self.unit, (only,), (T,), "only") if only else None
         made = [(c.T, self._measured(f"{name}, T={c.T}", {**first, best: c})) for c in choice[best]]
         members = tuple(measure for _, measure in made if measure)
         if not members:
             return None
         labels = tuple(T for T, measure in made if measure)
-        return Family(name, self.unit, members, labels, self.picks[best])
+        return MeasureFamily(name, self.unit, members, labels, self.picks[best])
 
-    def _measured(self, name: str, sides: Mapping[str, Chosen]) -> Measure | None:
+    def _measured(self, name: str, sides: Mapping[str, CompletionColumn]) -> Measure | None:
         """`measure`, with its parts, and what of each variant's run noise moves it in."""
         measure = self.measure(name, **sides)
         spans: dict[str, tuple[float, float]] = {}
@@ -323,7 +326,7 @@ class Observable(Component, ABC):
         spans = {} if set(spans.values()) == {(0.0, 1.0)} else spans
         return dataclasses.replace(measure, spans=spans, parts=_parts_of(measure, sides.values()))
 
-    def read_cycles(self, chosen: Chosen) -> tuple[int, int]:
+    def read_cycles(self, chosen: CompletionColumn) -> tuple[int, int]:
         """Return before which cycle the time that it reads begins, and with which one it ends."""
         return 0, chosen.cycle
 
@@ -380,28 +383,30 @@ class Observable(Component, ABC):
 
 
 def in_seconds(
-    name: str, form: Form, lower_bound: int | None = None, noise_free: int | None = None
+    name: str, form: LinearForm, lower_bound: int | None = None, noise_free: int | None = None
 ) -> Measure:
     """A time; `lower_bound` and `noise_free` in ticks, as the form."""
     least, quiet = (None if x is None else x / TICKS_PER_SECOND for x in (lower_bound, noise_free))
     return Measure(name, form, TICKS_PER_SECOND, "s", lower_bound=least, noise_free=quiet)
 
 
-def _parts_of(measure: Measure, sides: Collection[Chosen]) -> tuple[tuple[Form, int | None], ...]:
+def _parts_of(
+    measure: Measure, sides: Collection[CompletionColumn]
+) -> tuple[tuple[LinearForm, int | None], ...]:
     """The `Measure.parts`: what numerator and denominator have of each variant."""
     quiet = {column: ticks for chosen in sides
-             for column, ticks in ((chosen.column, chosen.quiet), *chosen.ends)
+             for column, ticks in ((chosen.column, chosen.noise_free), *chosen.ends)
              if chosen.tells_met}  # fmt: skip
     drawn = {chosen.column.variant for chosen in sides if chosen.is_drawn}
     parts, count = [], 0
     for form in (measure.numerator, measure.denominator):
-        terms = form.terms if isinstance(form, Form) else ()
+        terms = form.terms if isinstance(form, LinearForm) else ()
         for variant, own in grouped(terms, lambda term: term[1].variant).items():
             count += 1
             if variant in drawn:
                 known = all(column in quiet for _, column in own)
                 met = sum(times * quiet[column] for times, column in own) if known else None
-                parts.append((Form(tuple(own)), met))
+                parts.append((LinearForm(tuple(own)), met))
     return tuple(parts) if count > 1 else ()
 
 
@@ -446,13 +451,13 @@ def _group_of(select: Select, T: int | None, cycle: int | None) -> tuple[int | N
 
 
 def _grouped(
-    found: Iterable[Chosen], select: Select
-) -> dict[tuple[int | None, int | None], list[Chosen]]:
+    found: Iterable[CompletionColumn], select: Select
+) -> dict[tuple[int | None, int | None], list[CompletionColumn]]:
     return grouped(found, lambda one: _group_of(select, one.T, one.cycle))
 
 
 def _common_values(
-    by_side: Mapping[str, list[Chosen]], sides: Mapping[str, Select], what: str
+    by_side: Mapping[str, list[CompletionColumn]], sides: Mapping[str, Select], what: str
 ) -> list[int | None]:
     """The values of T (or cycle) that all sides have which ask for each; [None] without such."""
     sets = [

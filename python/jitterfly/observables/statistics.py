@@ -25,7 +25,7 @@ from ..stats import (
 from ..stats.critical_values import binomial_ranks, quantile_rank
 from ..stats.intervals import RareEvents, changed, check_confidence
 from ..units import TICKS_PER_SECOND
-from .measure import Column, Family, Form, Measure
+from .measure import Column, LinearForm, Measure, MeasureFamily
 from .summary import RATIO_ONE, CellData, histogram_scale
 
 STATISTICS = (
@@ -74,7 +74,7 @@ def rare_events_of(measure: Measure, data: CellData, moments: Moments) -> RareEv
     if data.exact:
         return _of_raw_samples(measure, data, moments)
     third = data.third_moments(measure)
-    if not isinstance(below, Form):
+    if not isinstance(below, LinearForm):
         return third.rare_events(moments, below, measure.noise_free)
     if not measure.distribution:
         return third.rare_events_of_ratio(moments)
@@ -87,7 +87,7 @@ def _of_raw_samples(measure: Measure, data: CellData, moments: Moments) -> RareE
     ticks, below = data.ticks, measure.denominator
     if ticks is None:
         return None
-    if not isinstance(below, Form):
+    if not isinstance(below, LinearForm):
         samples = measure(ticks)
         return RareEvents.of(samples, samples.mean(), noise_free=measure.noise_free)
     top, bottom = measure.numerator(ticks).astype(float), below(ticks).astype(float)
@@ -103,14 +103,14 @@ class Observed:
 
     Parameters
     ----------
-    family : Family
+    family : MeasureFamily
     data : CellData
     noisy : bool
         Whether realizations can differ. If so, the interval of a mean allows for rare events that
         few realizations met, or none.
     """
 
-    def __init__(self, family: Family, data: CellData, noisy: bool = True) -> None:
+    def __init__(self, family: MeasureFamily, data: CellData, noisy: bool = True) -> None:
         self.family = family
         self.data = data
         self.noisy = noisy
@@ -145,7 +145,7 @@ class Observed:
         """The forms by which the members are compared: the side that has a T."""
         below = self.family.pick == "smallest denominator"
         forms = [m.denominator if below else m.numerator for m in self.family.members]
-        return [f.vector(self.family.columns) for f in forms if isinstance(f, Form)]
+        return [f.vector(self.family.columns) for f in forms if isinstance(f, LinearForm)]
 
     @cached_property
     def _chosen_member(self) -> int:
@@ -177,7 +177,7 @@ class Observed:
         below = self.measure.denominator
         return self._cross_moments.moments(
             self.measure.numerator.vector(columns),
-            below.vector(columns) if isinstance(below, Form) else None,
+            below.vector(columns) if isinstance(below, LinearForm) else None,
         )
 
     @property
@@ -232,7 +232,7 @@ class Observed:
             found = replace(found, low=-math.inf, high=math.inf)
         return found.bounded(self.measure.lower_bound)
 
-    def _is_unmet(self, form: Form, quiet: int | None) -> bool:
+    def _is_unmet(self, form: LinearForm, quiet: int | None) -> bool:
         """Return whether no realization shows what noise does to a part: no interval then."""
         moments = self._cross_moments.moments(form.vector(self.family.columns))
         same = moments.count * moments.xx == moments.x * moments.x
@@ -245,7 +245,7 @@ class Observed:
             low, high = float(min(chosen)), float(max(chosen))
             return Estimate(low, low, high, confidence, self.realizations)
         below = self.measure.denominator
-        if isinstance(below, Form):
+        if isinstance(below, LinearForm):
             return ratios.ratio_of(self._moments, confidence)
         return cross_moments.mean_of(self._moments, confidence, below)
 
@@ -254,7 +254,7 @@ class Observed:
         if self.is_set:
             return math.nan
         below = self.measure.denominator
-        if isinstance(below, Form):
+        if isinstance(below, LinearForm):
             return ratios.ratio_error_of(self._moments)
         return cross_moments.standard_error_of(self._moments, below)
 
@@ -320,7 +320,7 @@ class Observed:
         share, below = quantile_share(name), measure.denominator
         if (
             measure.recorded is None
-            or isinstance(below, Form)
+            or isinstance(below, LinearForm)
             or (share is None and name != "mean")
         ):
             return found

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..stats import CrossMoments, Histogram, ThirdMoments
-from .measure import Column, Form, Measure, Ticks
+from .measure import Column, LinearForm, Measure, Ticks
 
 RATIO_ONE = 2**30
 """Histograms hold quotients of two forms as whole multiples of 1 / RATIO_ONE."""
@@ -37,18 +37,18 @@ def histogram_of(measure: Measure, ticks: Ticks) -> Histogram:
 
 def histogram_scale(measure: Measure) -> int:
     """Return what the values in the measure's histogram are to be divided by."""
-    return RATIO_ONE if isinstance(measure.denominator, Form) else measure.denominator
+    return RATIO_ONE if isinstance(measure.denominator, LinearForm) else measure.denominator
 
 
 def third_moments_of(measure: Measure, ticks: Ticks) -> ThirdMoments:
     """Make the third moments of the numerator (ticks), and of a denominator that is measured."""
     forms = (measure.numerator, measure.denominator)
-    return ThirdMoments.of(*(form(ticks) for form in forms if isinstance(form, Form)))
+    return ThirdMoments.of(*(form(ticks) for form in forms if isinstance(form, LinearForm)))
 
 
 def count_wins(measure: Measure, ticks: Ticks) -> WinCounts:
     """Count how often the numerator was smaller, equal, larger."""
-    if not isinstance(measure.denominator, Form):
+    if not isinstance(measure.denominator, LinearForm):
         raise ValueError(f"{measure.name} has no denominator to be compared with")
     top, bottom = measure.numerator(ticks), measure.denominator(ticks)
     less, larger = int(np.count_nonzero(top < bottom)), int(np.count_nonzero(top > bottom))

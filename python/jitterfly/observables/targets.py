@@ -22,7 +22,7 @@ from ..rare_noise import OneSided, SourceHits, expectation, expected_hits, hidde
 from ..stats import Estimate, sequential
 from ..stats.intervals import ENOUGH_EVENTS
 from ..units import TICKS_PER_SECOND, parse_seconds, show_seconds
-from .measure import Family, Form
+from .measure import LinearForm, MeasureFamily
 from .statistics import WITH_INTERVAL, Observed, check_statistic, quantile_share
 from .summary import CellData
 
@@ -231,7 +231,7 @@ class Decision:
 
 def decide(
     targets: Sequence[Target],
-    families: Mapping[str, Family],
+    families: Mapping[str, MeasureFamily],
     data_at: Callable[[int], CellData],
     available: int,
     least: int,
@@ -246,7 +246,7 @@ def decide(
     targets : sequence of Target
         Those whose observable the cell does not have are left out. All have to be met at the
         same look. Without any there is one look, at `limit` (at `least` if all were left out).
-    families : mapping of str to Family
+    families : mapping of str to MeasureFamily
         The cell's observables by name.
     data_at : callable
         The data of the first n realizations.
@@ -436,7 +436,7 @@ def undersampled_noise(
     measure, columns, n = observed.measure, observed.measure.columns, observed.realizations
     ratio = float(observed.unwidened_mean().value)
     below = measure.denominator
-    if isinstance(below, Form):
+    if isinstance(below, LinearForm):
         vector, times = below.vector(columns), observed.mean_ticks(columns)
         size = abs(sum(c * t for c, t in zip(vector, times, strict=False)) + vector[-1])
     else:
@@ -446,7 +446,7 @@ def undersampled_noise(
     rare = []
     for variant, sources in acting.items():
         weight = float(_weight(measure.numerator, variant))
-        if isinstance(below, Form):
+        if isinstance(below, LinearForm):
             weight += abs(ratio) * _weight(below, variant)
         for source in sources if weight else ():
             if source in suspected and source.is_unmet(n, half_width * size / weight):
@@ -531,7 +531,7 @@ def hits_of_one_side(
     ]  # fmt: skip
 
 
-def _weight(form: Form, variant: str) -> int:
+def _weight(form: LinearForm, variant: str) -> int:
     """Return how many times a delay of completions of a variant, all or some, counts in a form."""
     own = [coefficient for coefficient, column in form.terms if column.variant == variant]
     return max(sum(c for c in own if c > 0), -sum(c for c in own if c < 0))

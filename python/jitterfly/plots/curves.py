@@ -23,7 +23,7 @@ from matplotlib.ticker import MaxNLocator
 from ..fields import FloatsLike, grouped
 from ..results import Panel, Results, figures
 from ..results.figures import axis_title, evenly, kind_of, names_by_cycle, observables, shown_names
-from ..results.results import MainNumbers
+from ..results.results import CellSummary
 from ..stats import Estimate
 from . import style
 from .style import GREY, INK, Look, error_bar_lengths, mark_no_interval, wrapped
@@ -39,7 +39,7 @@ _MIDDLE: dict[str, Any] = {"linestyle": "none", "marker": "_"}
 def draw_series(
     axes: Axes,
     x: FloatsLike,
-    facts: Sequence[MainNumbers | None],
+    summaries: Sequence[CellSummary | None],
     look: Look,
     bar: float | None = None,
 ) -> None:
@@ -49,7 +49,7 @@ def draw_series(
     ----------
     x : float array
         Positions.
-    facts : Sequence[MainNumbers | None]
+    summaries : Sequence[CellSummary | None]
         What is known at each position; None leaves a gap.
     bar : float, optional
         Points; the 5-95 % range is a pale bar as wide at each position, not a band.
@@ -57,7 +57,7 @@ def draw_series(
     x = np.asarray(x, dtype=float)
     bar = _ALONE if bar is None and len(x) == 1 else bar  # a band needs two positions
     bands = np.array(
-        [f.quantiles if f is not None and f.quantiles else (np.nan,) * 3 for f in facts]
+        [f.quantiles if f is not None and f.quantiles else (np.nan,) * 3 for f in summaries]
     )
     if np.isfinite(bands).any():
         low, middle, high = bands.T
@@ -73,8 +73,8 @@ def draw_series(
                 x, middle, color=look.dark, **_MIDDLE, markersize=3.5 + 1.5 * bar, zorder=_OVER
             )
     draw_means(
-        axes, x, [f.mean if f is not None else None for f in facts], **look.marked, linewidth=1.7,
-        markersize=4, elinewidth=1.7, zorder=4, **CAPS,
+        axes, x, [f.mean if f is not None else None for f in summaries], **look.marked,
+        linewidth=1.7, markersize=4, elinewidth=1.7, zorder=4, **CAPS,
     )  # fmt: skip
 
 
@@ -103,14 +103,14 @@ def is_open(estimate: Estimate) -> bool:
     return bool(np.isfinite(estimate.low) != np.isfinite(estimate.high))
 
 
-def of_interval(facts: Sequence[MainNumbers], *, named: bool = True) -> str:
+def of_interval(summaries: Sequence[CellSummary], *, named: bool = True) -> str:
     """Say what lines of these show: `mean, 95 % interval`, `mean or p99, 95 % interval`.
 
     `named`: the line has a name, which says the statistic of a target.
     """
-    statistics = dict.fromkeys(f.statistic for f in facts if not (named and f.is_target))
-    levels = dict.fromkeys(f"{100 * f.mean.confidence:.6g}" for f in facts)
-    arrow = " (arrow: too few for an end)" if any(is_open(f.mean) for f in facts) else ""
+    statistics = dict.fromkeys(f.statistic for f in summaries if not (named and f.is_target))
+    levels = dict.fromkeys(f"{100 * f.mean.confidence:.6g}" for f in summaries)
+    arrow = " (arrow: too few for an end)" if any(is_open(f.mean) for f in summaries) else ""
     interval = " or ".join(levels) + " % interval" + arrow
     return ", ".join(filter(None, [" or ".join(statistics), interval]))
 
@@ -150,7 +150,7 @@ class CurvePanel:
 
     title: str
     x: figures.AxisScale
-    lines: dict[str, list[MainNumbers | None]]
+    lines: dict[str, list[CellSummary | None]]
 
 
 @dataclass(frozen=True)
@@ -239,13 +239,13 @@ def _cell(
         for name, label in labels.items():
             if by:
                 label = figures.label_of(results.study, by, panel.labels[by])
-            lines[label] = [cell.facts.get(name) for cell in panel.cells]
+            lines[label] = [cell.summaries.get(name) for cell in panel.cells]
     return CurvePanel(title, figures.scale_of(results.study, axis, values), lines)
 
 
 def _unit(row: list[CurvePanel]) -> str:
     known = (f for cell in row for line in cell.lines.values() for f in line if f is not None)
-    return next((facts.unit for facts in known), "")
+    return next((summary.unit for summary in known), "")
 
 
 _MOST_BANDS = 2  # over each other in a panel
@@ -306,13 +306,13 @@ def _handles(shown: Curves, looks: dict[str, style.Look], crowded: bool) -> list
 
 
 def _panel(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], crowded: bool) -> None:
-    for number, (name, facts) in enumerate(cell.lines.items()):
+    for number, (name, summaries) in enumerate(cell.lines.items()):
         if name not in looks:
             looks[name] = style.SERIES[len(looks) % len(style.SERIES)]
         x = np.array(cell.x.positions, dtype=float)
         step = float(np.diff(np.unique(x)).min()) if len(x) > 1 else 1.0
         bar = None
-        is_set = any(f is not None and f.is_set for f in facts)
+        is_set = any(f is not None and f.is_set for f in summaries)
         if crowded:  # ranges side by side: bands over each other are one area
             step = max(step, float(np.ptp(x)) / (2 * len(x)))  # where a few are close together
             points = 72 * style.inches_across(axes)
@@ -323,15 +323,15 @@ def _panel(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], crowded: 
             x = x + looks[name].shift * step
         if is_set:
             axes.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-        draw_series(axes, x, facts, looks[name], bar=bar)
+        draw_series(axes, x, summaries, looks[name], bar=bar)
 
 
 def _scale(row: list[Axes], cells: list[CurvePanel], unit: str) -> None:
     """Make the axis logarithmic where the values of a row span much."""
-    facts = [f for cell in cells for line in cell.lines.values() for f in line if f is not None]
-    if any(f.is_set for f in facts):
+    summaries = [f for cell in cells for line in cell.lines.values() for f in line if f is not None]
+    if any(f.is_set for f in summaries):
         return
-    values = [v for f in facts for v in (float(f.mean.value), *(f.quantiles or ()))]
+    values = [v for f in summaries for v in (float(f.mean.value), *(f.quantiles or ()))]
     style.scale_axes(row, values, unit)
 
 
@@ -361,7 +361,7 @@ def draw_family(results: Results, observable: str | None = None) -> Figure:
         style.scale_axes(list(axes[i, : len(row)]), values, unit)
         axes[i, 0].set_ylabel(wrapped(_axis_label(results, row), 1.5 * height, 9))
     note = "bars: 95 % intervals"
-    if any(is_open(f.mean) for cell in results.cells for f in cell.facts.values()):
+    if any(is_open(f.mean) for cell in results.cells for f in cell.summaries.values()):
         note += "; arrows: too few realizations for an end"
     shown = [f for _, row in rows for name in row for f in _numbers_of(results, name)]
     handles = _family_handles(panels, looks, any(f.quantiles for f in shown))
@@ -385,9 +385,9 @@ def _by_unit(results: Results, names: list[str]) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _numbers_of(results: Results, name: str) -> list[MainNumbers]:
+def _numbers_of(results: Results, name: str) -> list[CellSummary]:
     """The main numbers of an observable, in all cells that have it."""
-    return [cell.facts[name] for cell in results.cells if name in cell.facts]
+    return [cell.summaries[name] for cell in results.cells if name in cell.summaries]
 
 
 def _axis_label(results: Results, row: list[str]) -> str:
@@ -423,11 +423,11 @@ def _line(axes: Axes, results: Results, panel: Panel, name: str, look: Any) -> N
         return
     position = dict(zip(results.along.values, results.along.positions, strict=True))
     x = [position[cell.coordinates[results.axis]] for cell in cells]
-    facts = [cell.facts[name] for cell in cells]
-    draw_means(axes, x, [f.mean for f in facts], color=color, marker=marker, markersize=3.5,
+    summaries = [cell.summaries[name] for cell in cells]
+    draw_means(axes, x, [f.mean for f in summaries], color=color, marker=marker, markersize=3.5,
                       linewidth=1.4, capsize=1.5)  # fmt: skip
-    if all(f.quantiles for f in facts):
-        low, _, high = np.array([f.quantiles for f in facts]).T
+    if all(f.quantiles for f in summaries):
+        low, _, high = np.array([f.quantiles for f in summaries]).T
         axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
 
 
@@ -440,7 +440,7 @@ def draw_each_cycle(results: Results, observable: str | None = None) -> Figure:
     """A panel for each such observable (and T), below each other; a line for each of some cells."""
     by_cycle = names_by_cycle(observables(results.study), observable)
     names = list(by_cycle)[:_MOST_PANELS]
-    known = [cell for cell in results.cells if cell.facts]
+    known = [cell for cell in results.cells if cell.summaries]
     cells = evenly(known, len(style.SERIES))
     labels = [cell.name or results.study.name for cell in cells]
     looks = dict(zip(labels, style.SERIES, strict=False))
@@ -450,16 +450,16 @@ def draw_each_cycle(results: Results, observable: str | None = None) -> Figure:
     figure, axes = style.new_figure([2.2] * len(names), 1)
     for panel, name in zip(axes[:, 0], names, strict=True):
         cycles = list(by_cycle[name])
-        lines = [[cell.facts.get(one) for one in by_cycle[name].values()] for cell in cells]
-        for facts, look in zip(lines, looks.values(), strict=True):
+        lines = [[cell.summaries.get(one) for one in by_cycle[name].values()] for cell in cells]
+        for summaries, look in zip(lines, looks.values(), strict=True):
             if crowded:
-                panel.plot(cycles, _means(facts), **look.stroke, linewidth=1.0)
+                panel.plot(cycles, _means(summaries), **look.stroke, linewidth=1.0)
             elif banded:
-                draw_series(panel, cycles, facts, look)
+                draw_series(panel, cycles, summaries, look)
             else:
-                means = [fact.mean if fact else None for fact in facts]
+                means = [summary.mean if summary else None for summary in summaries]
                 draw_means(panel, cycles, means, **look.marked, linewidth=1.2, markersize=4)
-        last = [fact for facts in lines for fact in facts if fact is not None][-1:]
+        last = [summary for summaries in lines for summary in summaries if summary is not None][-1:]
         # Completions grow along the cycles, which asks for no logarithm; cells may differ by much.
         ends = [means[np.isfinite(means)][-1:] for means in map(_means, lines)]
         style.scale_axes([panel], np.concatenate(ends), last[0].unit if last else "")
@@ -482,22 +482,26 @@ def draw_each_cycle(results: Results, observable: str | None = None) -> Figure:
     return figure
 
 
-def _means(facts: Sequence[MainNumbers | None]) -> np.ndarray:
+def _means(summaries: Sequence[CellSummary | None]) -> np.ndarray:
     """The means, NaN where there is none."""
-    return np.array([np.nan if fact is None else float(fact.mean.value) for fact in facts])
+    return np.array(
+        [np.nan if summary is None else float(summary.mean.value) for summary in summaries]
+    )
 
 
-def _cut(panel: Axes, lines: Sequence[Sequence[MainNumbers | None]], banded: bool) -> bool:
+def _cut(panel: Axes, lines: Sequence[Sequence[CellSummary | None]], banded: bool) -> bool:
     """Give the axis to the cycles between the first and the last, if those lie far from them."""
-    there = [[fact for fact in facts if fact is not None] for facts in lines]  # ends of its own
-    inner = [fact for facts in there for fact in facts[1:-1]]
+    there = [
+        [summary for summary in summaries if summary is not None] for summaries in lines
+    ]  # ends of its own
+    inner = [summary for summaries in there for summary in summaries[1:-1]]
     if not inner:
         return False
-    shown = [[float(fact.mean.value), *(fact.quantiles or ())] for fact in inner]
+    shown = [[float(summary.mean.value), *(summary.quantiles or ())] for summary in inner]
     values = np.concatenate(shown if banded else [one[:1] for one in shown])
     low, high = float(values.min()), float(values.max())
     beyond = max(high - low, 0.05 * abs(high))
-    outer = np.concatenate([_means([*facts[:1], *facts[-1:]]) for facts in there])
+    outer = np.concatenate([_means([*summaries[:1], *summaries[-1:]]) for summaries in there])
     if not ((outer < low - beyond) | (outer > high + beyond)).any():
         return False
     panel.set_ylim(low - 0.1 * beyond, high + 0.1 * beyond)

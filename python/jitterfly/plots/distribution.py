@@ -89,7 +89,7 @@ def draw_panels(
             _panel(results, axes[i, j], panel, name, line, looks)
             style.panel_title(axes[i, j], panel.label if i == 0 else "")
         for j, panel in enumerate(panels):
-            unit = next((s.facts[name].unit for s in panel.known(name)), "")
+            unit = next((s.summaries[name].unit for s in panel.known(name)), "")
             finish(axes[i, j], name.replace("_", " "), unit)
         axes[i, 0].set_ylabel(ylabel)
     shown = sum(_value(results, cell) in looks for panel in panels for cell in panel.cells)
@@ -140,7 +140,7 @@ def _with_distribution(results: Results, panels: list[Panel]) -> list[str]:
     names = []
     for name in results.names:
         cells = [cell for panel in panels for cell in panel.known(name)]
-        if not cells or cells[0].facts[name].quantiles is not None:
+        if not cells or cells[0].summaries[name].quantiles is not None:
             names.append(name)
     if not names:
         raise results.study.error("no observable whose single realizations have a value")

@@ -17,8 +17,8 @@ from ..answer import Answer, csv_text, show, write_if_path
 from ..fields import shorten
 from ..observables import (
     Completion,
-    Family,
-    Form,
+    LinearForm,
+    MeasureFamily,
     Observed,
     UndersampledNoise,
     acting_sources,
@@ -66,7 +66,7 @@ class _Side:
     def __str__(self) -> str:
         return f"{self.store.path}{self.variant and f':{self.variant}'}"
 
-    def family(self, cell: Cell) -> Family:
+    def family(self, cell: Cell) -> MeasureFamily:
         """Return what is compared in a cell.
 
         Raises
@@ -98,7 +98,7 @@ class _Side:
             )
         return family
 
-    def _completion(self, cell: Cell) -> Family:
+    def _completion(self, cell: Cell) -> MeasureFamily:
         cases = cell.cases
         variant = self.variant or (next(iter(cases)) if len(cases) == 1 else "")
         if variant not in cases:
@@ -403,7 +403,7 @@ def _hit_alone(
     x: np.ndarray,
     y: np.ndarray,
     ratio: stats.Estimate,
-    below: Form | int,
+    below: LinearForm | int,
     acting: Sequence[SourceHits],
     level: float,
 ) -> list[UndersampledNoise]:

@@ -20,9 +20,9 @@ from ..fields import grouped
 from ..noise import Congestion
 from ..observables import (
     Decision,
-    Family,
-    Form,
+    LinearForm,
     Measure,
+    MeasureFamily,
     Observed,
     Target,
     undersampled_in_words,
@@ -45,7 +45,7 @@ def half_of(estimate: Estimate) -> float:
 
 
 @dataclass(frozen=True)
-class MainNumbers:
+class CellSummary:
     """Mean with interval; median and 5-95 % range.
 
     `quantiles` is None for what single realizations do not have (a recovery, the best T). `T` is
@@ -57,16 +57,30 @@ class MainNumbers:
     target's confidence.
     """
 
-    name: str
     unit: str
     realizations: int
-    exact: bool
     T: int | None
     mean: Estimate
     quantiles: tuple[float, float, float] | None
     is_set: bool = False
     statistic: str = "mean"
     unseen: str = ""
+
+    @classmethod
+    def of(
+        cls, observed: Observed, mean: Estimate, unseen: str = "", target: Target | None = None
+    ) -> CellSummary:
+        """Take an observable's, beside an interval of its mean that allows for early looks.
+
+        Of a `target` that is another statistic, `mean` is that statistic, and nothing is beside it.
+        """
+        statistic, spread = target.statistic if target else "mean", None
+        if target is None and observed.has_distribution:
+            low, middle, high = (float(observed.quantile(q).value) for q in (0.05, 0.5, 0.95))
+            spread = low, middle, high
+        unit = "" if statistic == "win probability" else observed.unit
+        T, count = observed.T, observed.realizations
+        return cls(unit, count, T, mean, spread, observed.is_set, statistic, unseen)
 
     @property
     def is_target(self) -> bool:
@@ -84,43 +98,6 @@ class MainNumbers:
         half = self.half
         value = abs(float(self.mean.value))
         return half / value if value > 0 and math.isfinite(half) else math.inf
-
-
-def facts_of(observed: Observed, mean: Estimate, unseen: str = "") -> MainNumbers:
-    """The numbers of an observable, beside an interval of its mean that allows for early looks."""
-    return MainNumbers(
-        observed.name,
-        observed.unit,
-        observed.realizations,
-        observed.exact,
-        observed.T,
-        mean,
-        _quantiles(observed),
-        observed.is_set,
-        unseen=unseen,
-    )
-
-
-def facts_of_target(observed: Observed, target: Target, estimate: Estimate) -> MainNumbers:
-    """A statistic that is a target, as an observable of its own: `Target.column` is its name."""
-    return MainNumbers(
-        target.column,
-        "" if target.statistic == "win probability" else observed.unit,
-        observed.realizations,
-        observed.exact,
-        observed.T,
-        estimate,
-        None,
-        observed.is_set,
-        statistic=target.statistic,
-    )
-
-
-def _quantiles(observed: Observed) -> tuple[float, float, float] | None:
-    if not observed.has_distribution:
-        return None
-    low, middle, high = (float(observed.quantile(q).value) for q in (0.05, 0.5, 0.95))
-    return low, middle, high
 
 
 _MOST = 4  # values of one thing that are told
@@ -223,7 +200,7 @@ class CellResults:
         return self.first_case.ranks
 
     @cached_property
-    def families(self) -> Mapping[str, Family]:
+    def families(self) -> Mapping[str, MeasureFamily]:
         """The observables here, by name; one may be missing where there are too few ranks."""
         return self.store.families(self.cell)
 
@@ -234,7 +211,7 @@ class CellResults:
         return self.store.observed(self.cell, name)
 
     @cached_property
-    def facts(self) -> dict[str, MainNumbers]:
+    def summaries(self) -> dict[str, CellSummary]:
         """The main numbers of each observable that has data.
 
         A target that is no mean with 95 % has numbers of its own, under its `column`.
@@ -250,19 +227,19 @@ class CellResults:
             mean = replace(observed.mean(level), confidence=0.95)
             unseen = undersampled_noise(observed, self.cell.cases, half_of(mean)) if noisy else []
             shown = replace(observed.shown("mean", level), confidence=0.95)
-            numbers[name] = facts_of(observed, shown, undersampled_in_words(unseen))
+            numbers[name] = CellSummary.of(observed, shown, undersampled_in_words(unseen))
             for target in self.targets:
                 if target.observable == name != target.column:
                     own = self.decision.level(target.confidence)
                     estimate = observed.shown(target.statistic, own)
                     estimate = replace(estimate, confidence=target.confidence)
-                    numbers[target.column] = facts_of_target(observed, target, estimate)
+                    numbers[target.column] = CellSummary.of(observed, estimate, target=target)
         return numbers
 
-    def last(self, name: str) -> MainNumbers | None:
+    def last(self, name: str) -> CellSummary | None:
         """An observable after the last cycle, whether there is one for each cycle or not."""
         cycles = self.first_case.cycles
-        return self.facts.get(name) or self.facts.get(f"{name}, cycle {cycles}")
+        return self.summaries.get(name) or self.summaries.get(f"{name}, cycle {cycles}")
 
     def estimate(
         self, name: str, statistic: str = "mean", confidence: float = 0.95
@@ -270,7 +247,7 @@ class CellResults:
         """A statistic; of a target, with the interval that holds after early stopping."""
         return self.store.estimate(self.cell, name, statistic, confidence)
 
-    def ratio(self, top: Form, bottom: Form | int) -> stats.Estimate:
+    def ratio(self, top: LinearForm, bottom: LinearForm | int) -> stats.Estimate:
         """Ratio of the means of two sums of observations here; its interval allows for early looks.
 
         Raises
@@ -280,7 +257,7 @@ class CellResults:
         """
         if not self.realizations:
             raise ValueError(f"{self.name} has no data yet")
-        family = Family("", "", (Measure("", top, bottom, distribution=False),))
+        family = MeasureFamily("", "", (Measure("", top, bottom, distribution=False),))
         data = self.store.data(self.cell, self.realizations)
         observed = Observed(family, data, self.cell.varies(family))
         return replace(observed.mean(self.decision.level()), confidence=0.95)
@@ -300,7 +277,7 @@ class Panel:
 
     def known(self, name: str) -> list[CellResults]:
         """Cells that have data of an observable."""
-        return [cell for cell in self.cells if name in cell.facts]
+        return [cell for cell in self.cells if name in cell.summaries]
 
 
 class Results:
@@ -469,13 +446,13 @@ class GridMap:
         numbers, marks = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
         return cls(title, kind, numbers, numbers.copy(), marks, marks.copy())
 
-    def put(self, at: tuple[int, int], facts: MainNumbers, unmet: bool) -> None:
+    def put(self, at: tuple[int, int], summary: CellSummary, unmet: bool) -> None:
         """Enter what is known in a cell."""
-        self.values[at] = float(facts.mean.value)
-        self.half_widths[at] = facts.half
-        self.unsure[at] = _unsure(facts, self.kind)
+        self.values[at] = float(summary.mean.value)
+        self.half_widths[at] = summary.half
+        self.unsure[at] = _unsure(summary, self.kind)
         self.unmet[at] = unmet
-        self.unit = facts.unit
+        self.unit = summary.unit
 
 
 @dataclass(frozen=True)
@@ -500,8 +477,8 @@ def grids(results: Results, x: str, y: str, names: list[str]) -> list[Grid]:
         for cell in cells:
             at = rows[cell.coordinates[y]], columns[cell.coordinates[x]]
             for name, one in maps.items():
-                if name in cell.facts:
-                    one.put(at, cell.facts[name], name in cell.unmet)
+                if name in cell.summaries:
+                    one.put(at, cell.summaries[name], name in cell.unmet)
         made.append(Grid(label, x_texts, y_texts, maps))
     for name in names:
         _rescale([grid.maps[name] for grid in made])
@@ -520,8 +497,8 @@ def _rescale(maps: list[GridMap]) -> None:
         one.title += f", {unit}"
 
 
-def _unsure(facts: MainNumbers, kind: str) -> bool:
+def _unsure(summary: CellSummary, kind: str) -> bool:
     if kind == "T":  # more exchanges than needed do no harm: there is no largest that is best
         return False
-    is_one = bool(facts.mean.low <= 1 <= facts.mean.high)
-    return facts.relative > WIDE or (kind == "gain" and is_one)
+    is_one = bool(summary.mean.low <= 1 <= summary.mean.high)
+    return summary.relative > WIDE or (kind == "gain" and is_one)

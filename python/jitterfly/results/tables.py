@@ -17,7 +17,7 @@ from ..store.metadata import situations
 from ..studies.validation import why_absent_at
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import figures
-from .results import WIDE, CellResults, GridMap, MainNumbers, Panel, Results, grids
+from .results import WIDE, CellResults, CellSummary, GridMap, Panel, Results, grids
 from .text_table import (
     MOST_OF_ALL,
     MOST_ROWS,
@@ -122,9 +122,9 @@ def tables(results: Results, width: int = WIDTH) -> Iterator[Table]:
     for panel in results.panels():
         # Also those that have none of the observables, which the notes explain.
         cells = [
-            cell for cell in panel.cells if cell.facts or (cell.complete and not cell.families)
+            cell for cell in panel.cells if cell.summaries or (cell.complete and not cell.families)
         ]
-        if not any(cell.facts for cell in cells):
+        if not any(cell.summaries for cell in cells):
             continue
         indices = _indices(results.columns)
         if _without_index(results):
@@ -164,8 +164,8 @@ def notes(results: Results) -> list[str]:
     if any(results.targets_of(name) for name in results.names) and lines[0] == _MEANS:
         lines.append(_TARGETS)
     # The data choose it alike in all cells: the first ones that have any tell.
-    some = islice((cell for cell in results.cells if cell.facts), _ASKED)
-    if any(f.T is not None for cell in some for f in cell.facts.values()):
+    some = islice((cell for cell in results.cells if cell.summaries), _ASKED)
+    if any(f.T is not None for cell in some for f in cell.summaries.values()):
         lines += [_SMALLEST, SELECTION]
     lines += [*absences(results), *_cycles(results), *_swapped(results), *_unseen(results)]
     lines += _recordings(results)
@@ -202,8 +202,8 @@ def _swapped(results: Results) -> list[str]:
     """A line where noise makes a mark be reached before the one that stands before it."""
     starts = tuple(f"{name}," for name, _ in _of_cycles(results))  # with "each", or a number alone
     for cell in results.cells if starts else ():
-        for name, facts in cell.facts.items():
-            if f"{name},".startswith(starts) and facts.quantiles and facts.quantiles[0] < 0:
+        for name, summary in cell.summaries.items():
+            if f"{name},".startswith(starts) and summary.quantiles and summary.quantiles[0] < 0:
                 where = f" at {cell.name}" if cell.labels else ""
                 return [
                     f"{name} is below 0 in many realizations{where}: there noise makes a mark be "
@@ -226,10 +226,10 @@ def _unseen(results: Results) -> list[str]:
     ]
     asked = results.cells[:MOST_OF_ALL]  # of a large study, as many as the tables show
     found += [
-        (cell, name, facts.unseen)
+        (cell, name, summary.unseen)
         for cell in asked
-        for name, facts in cell.facts.items()
-        if facts.unseen
+        for name, summary in cell.summaries.items()
+        if summary.unseen
     ]
     of: dict[str, dict[str, str]] = {}  # what is said of each observable, by cell
     for cell, name, unseen in found:
@@ -296,7 +296,9 @@ def _of_order(results: Results) -> list[str]:
 
 
 def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
-    names = [name for name in _without_index(results) if any(name in cell.facts for cell in cells)]
+    names = [
+        name for name in _without_index(results) if any(name in cell.summaries for cell in cells)
+    ]
     slow = [name for name in names if figures.kind_of(results.study, name) == "slowdown"]
     first = figures.axis_title(results.study, results.axis) if results.axis else ""
     targets, wanted = bool(results.study.targets), _target_columns(results)
@@ -308,7 +310,7 @@ def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
         if slow:
             row.append(_noise_free(cell, slow))
         for name in names:
-            row += _texts(cell.facts.get(name), len(_header(cells, name)), name in wanted)
+            row += _texts(cell.summaries.get(name), len(_header(cells, name)), name in wanted)
         rows.append([*row, *(["no" if cell.unmet else "yes"] if targets else [])])
     header += ["target\nmet"] if targets else []
     several = bool(slow) and any(", " in row[2] for row in rows)
@@ -345,7 +347,9 @@ def _by_index(
     for index in indices:
         row = [_with_mark(index, names), f"{cell.realizations:,}"]
         for base in bases:
-            row += _texts(cell.facts.get(f"{base}, {index}"), len(_header([cell], samples[base])))
+            row += _texts(
+                cell.summaries.get(f"{base}, {index}"), len(_header([cell], samples[base]))
+            )
         rows.append(row)
     at = _position(results, cell)
     here = f"{figures.axis_title(results.study, results.axis)} = {at}" if results.axis else ""
@@ -405,30 +409,30 @@ def _title(name: str) -> str:
 
 
 def _header(cells: list[CellResults], name: str) -> list[str]:
-    facts = next(cell.facts[name] for cell in cells if name in cell.facts)
-    title = _title(name) + (", µs" if facts.unit == "s" else "")
-    if facts.is_target:
-        return [f"{title}\n[{100 * facts.mean.confidence:.6g} %]"]
-    if facts.quantiles is None:
+    summary = next(cell.summaries[name] for cell in cells if name in cell.summaries)
+    title = _title(name) + (", µs" if summary.unit == "s" else "")
+    if summary.is_target:
+        return [f"{title}\n[{100 * summary.mean.confidence:.6g} %]"]
+    if summary.quantiles is None:
         return [title]
     return [f"{title}\n{what}" for what in ("median", "5-95 %", "mean")]
 
 
-def _texts(facts: MainNumbers | None, columns: int, wanted: bool = False) -> list[str]:
+def _texts(summary: CellSummary | None, columns: int, wanted: bool = False) -> list[str]:
     """Median, 5-95 %, mean; or the mean alone; `wanted`: with an interval, whatever it is."""
-    if facts is None:
+    if summary is None:
         return ["-"] * columns
-    scale = _MICRO if facts.unit == "s" else 1.0
-    value, low, high = (scale * float(end) for end in facts.mean)
-    if facts.is_target:
+    scale = _MICRO if summary.unit == "s" else 1.0
+    value, low, high = (scale * float(end) for end in summary.mean)
+    if summary.is_target:
         return [value_between(value, low, high)]
-    if facts.quantiles is None:
-        if facts.mean.too_small:
+    if summary.quantiles is None:
+        if summary.mean.too_small:
             return ["-"]
-        if facts.is_set:
+        if summary.is_set:
             return [f"{value:.0f}" + (f" [{low:.0f}, {high:.0f}]" if wanted else "")]
         return [mean_text(value, low, high)]
-    first, middle, last = (show_number(scale * q) for q in facts.quantiles)
+    first, middle, last = (show_number(scale * q) for q in summary.quantiles)
     to = " to " if first.startswith("-") else "-"
     return [middle, f"{first}{to}{last}", mean_text(value, low, high)]
 

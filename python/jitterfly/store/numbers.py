@@ -19,7 +19,7 @@ from .. import optional_packages
 from ..algorithms import Butterfly
 from ..fields import csv_field, digested, seed_in_files
 from ..files import read_npz
-from ..observables import STATISTICS, CellData, Decision, Family, Observed, Target
+from ..observables import STATISTICS, CellData, Decision, MeasureFamily, Observed, Target
 from ..progress import counted_progress
 from ..stats import Estimate
 from ..studies import Cell, Study, axis_unit
@@ -70,7 +70,7 @@ class Row:
     """A statistic of an observable in a cell; `T` where the data chose one."""
 
     cell: Cell
-    family: Family
+    family: MeasureFamily
     T: int | None
     statistic: str
     estimate: Estimate

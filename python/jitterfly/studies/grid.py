@@ -26,7 +26,7 @@ from ..case import (
 from ..distributions.distribution import number_alone
 from ..fields import MOST_REALIZATIONS, as_float, is_real_number, shorten
 from ..noise import Noise
-from ..observables import Column, Family, Observable
+from ..observables import Column, MeasureFamily, Observable
 from ..program import observation_names, rank_rounds
 from ..progress import counted_progress
 from ..schedule import ScheduleCase
@@ -196,7 +196,7 @@ class Cell:
     def _noisy_variants(self) -> frozenset[str]:
         return frozenset(label for label, case in self.cases.items() if any(random_sources(case)))
 
-    def varies(self, family: Family) -> bool:
+    def varies(self, family: MeasureFamily) -> bool:
         """Return whether realizations of an observable can differ: a variant of it has noise."""
         return any(column.variant in self._noisy_variants for column in family.columns)
 

@@ -28,7 +28,7 @@ from ..fields import (
 from ..find_noise_files import current_folders, files_from
 from ..hierarchy import Level
 from ..network import Network
-from ..observables import Decision, Family, Measure, Observable, Observed, Target
+from ..observables import Decision, Measure, MeasureFamily, Observable, Observed, Target
 from ..schedule import ScheduleCase
 from ..stats import Estimate
 from ..syntax import read_count, read_network, read_noises, read_values
@@ -350,7 +350,7 @@ class Study:
         raw = self.budget.raw_bytes // (8 * len(cell.columns))
         return replace(cell, least=least, limit=limit, raw_limit=raw)
 
-    def families(self, cell: Cell) -> dict[str, Family]:
+    def families(self, cell: Cell) -> dict[str, MeasureFamily]:
         """Every observable in a cell by name; those that it lacks are left out."""
         if cell.index not in self._families:
             self._families[cell.index] = {
@@ -361,7 +361,7 @@ class Study:
         return self._families[cell.index]
 
     @cached_property
-    def _families(self) -> dict[int, dict[str, Family]]:
+    def _families(self) -> dict[int, dict[str, MeasureFamily]]:
         return {}
 
     def measures(self, cell: Cell) -> tuple[Measure, ...]:

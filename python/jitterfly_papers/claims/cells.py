@@ -64,7 +64,7 @@ class Block(NamedTuple):
         known = [
             (cell, float(cell.coordinates[self.axis]) if self.axis else 0.0)
             for cell in self.cells
-            if observable in cell.facts
+            if observable in cell.summaries
         ]
         return [(s, ratio) for s, ratio in known if which is None or which(s.ranks, ratio)]
 

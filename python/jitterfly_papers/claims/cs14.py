@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jitterfly.observables import Form
+from jitterfly.observables import LinearForm
 from jitterfly.results.figures import named
 from jitterfly.results.text_table import interval, show
 from jitterfly.stats import Estimate
@@ -53,7 +53,7 @@ def _at(cell: CellResults) -> str:
 def _growth(panel: Panel, overhead: str) -> list[Finding]:
     """Judge the growth from the smallest number of ranks whose overhead can be told from 0."""
     part = '"grows strongly with ranks"'
-    known = [(cell, facts.mean) for cell in panel.cells if (facts := cell.last(overhead))]
+    known = [(cell, summary.mean) for cell in panel.cells if (summary := cell.last(overhead))]
     seen = [(cell, mean) for cell, mean in known if mean.low > 0]
     if len(seen) < 2:
         found = "overhead above 0 at fewer than two numbers of ranks"
@@ -74,13 +74,14 @@ def _growth(panel: Panel, overhead: str) -> list[Finding]:
 def _recovered(panel: Panel, recovery: str) -> list[Finding]:
     part = '"much of it is recovered"'
     known = [cell for cell in panel.cells if cell.last(recovery)]
-    facts = known[-1].last(recovery) if known else None
-    if facts is None:
+    summary = known[-1].last(recovery) if known else None
+    if summary is None:
         return [Finding(panel.label, part, None, "no data")]
-    found = f"at {_at(known[-1])} {interval(facts.mean, '.2f')}"
+    found = f"at {_at(known[-1])} {interval(summary.mean, '.2f')}"
     return [
-        Finding(panel.label, f"{part}: recovered", above(facts.mean, 0.0), found, "above 0", WORDS),
-        Finding(panel.label, f"{part}: much", above(facts.mean, _MUCH), found, f"above {_MUCH:g}",
+        Finding(panel.label, f"{part}: recovered", above(summary.mean, 0.0), found, "above 0",
+                WORDS),
+        Finding(panel.label, f"{part}: much", above(summary.mean, _MUCH), found, f"above {_MUCH:g}",
                 OURS),
     ]  # fmt: skip
 
@@ -144,19 +145,19 @@ def recovery(results: Results) -> list[Finding]:
     name = named(results.study, "recovery")[0]
     found = []
     for panel in results.panels("ranks"):
-        known = [(cell, facts) for cell in panel.cells if (facts := cell.last(name))]
+        known = [(cell, summary) for cell in panel.cells if (summary := cell.last(name))]
         if not known:
             found.append(Finding(panel.label, '"recovery about 0.4"', None, "no data"))
             continue
-        last, last_facts = known[-1]
+        last, last_summary = known[-1]
         if len(known) > 1:
-            shares = [(show_ranks(cell.ranks), facts.mean) for cell, facts in known]
+            shares = [(show_ranks(cell.ranks), summary.mean) for cell, summary in known]
         else:
-            shares = [(at.rpartition(", ")[2], f.mean) for at, f in last.facts.items()
+            shares = [(at.rpartition(", ")[2], f.mean) for at, f in last.summaries.items()
                       if at.startswith(f"{name}, cycle ")]  # fmt: skip
         told = [(at, float(e.value)) for at, e in shares if not e.too_small]
         ends = [pick(told, key=lambda pair: pair[1]) for pick in (min, max)] if told else []
-        share = last_facts.mean
+        share = last_summary.mean
         at = f"at {_at(last)}: {interval(share, '.2f')}"
         span = f"{at}; over all {'ranks' if len(known) > 1 else 'cycles'}: "
         span += " to ".join(f"{show(value, '.2f')} ({at})" for at, value in ends) or "not resolved"
@@ -174,7 +175,7 @@ def _about(where: str, share: Estimate, found: str) -> Finding:
 _WEIGHT = 1000  # weights become integers by this
 
 
-def line_miss(cell: CellResults, forms: list[Form], cycle: int) -> Estimate:
+def line_miss(cell: CellResults, forms: list[LinearForm], cycle: int) -> Estimate:
     """The miss of one cycle by the least-squares line through all cycles but the first.
 
     A residual of the line is a sum of the means with fixed weights, so it has an interval too. As
@@ -188,19 +189,19 @@ def line_miss(cell: CellResults, forms: list[Form], cycle: int) -> Estimate:
     return cell.ratio(above_line, total([(_WEIGHT, forms[-1])]))
 
 
-def first_over_later(cell: CellResults, forms: list[Form]) -> Estimate:
+def first_over_later(cell: CellResults, forms: list[LinearForm]) -> Estimate:
     """The cost of the first cycle, over the mean cost of the others."""
     later = total([(1, forms[-1]), (-1, forms[0])])
     return cell.ratio(total([(len(forms) - 1, forms[0])]), later)
 
 
-def line_slope(cell: CellResults, forms: list[Form]) -> float:
+def line_slope(cell: CellResults, forms: list[LinearForm]) -> float:
     """The seconds per cycle, from the second cycle to the last."""
     rise = total([(1, forms[-1]), (-1, forms[1])])
     return float(cell.ratio(rise, TICKS_PER_SECOND).value) / (len(forms) - 2)
 
 
-def total(parts: list[tuple[int, Form]]) -> Form:
+def total(parts: list[tuple[int, LinearForm]]) -> LinearForm:
     """A sum with whole weights."""
     terms = tuple((weight * c, column) for weight, form in parts for c, column in form.terms)
-    return Form(terms, sum(weight * form.constant for weight, form in parts))
+    return LinearForm(terms, sum(weight * form.constant for weight, form in parts))

@@ -38,7 +38,7 @@ def fig4(results: Results) -> list[Finding]:
     """Judge H1: p = 0 is log2(N) L to the tick, a small p costs much; for last and mean rank."""
     found = []
     for name in named(results.study, "completion"):
-        known = [cell for cell in results.cells if name in cell.facts]
+        known = [cell for cell in results.cells if name in cell.summaries]
         quiet = [cell for cell in known if probability(cell) == 0]
         found.append(_quiet(name, quiet))
         found.append(_costly(name, [cell for cell in known if probability(cell) > 0]))
@@ -53,7 +53,7 @@ def _quiet(name: str, cells: list[CellResults]) -> Finding:
         return Finding(name, _QUIET, None, "no cell with p = 0")
     misses = []
     for cell in cells:
-        mean = cell.facts[name].mean
+        mean = cell.summaries[name].mean
         expected = math.log2(cell.ranks) * _step(cell)
         misses.append(max(abs(float(end) - expected) for end in (mean.low, mean.high)))
     sizes = (
@@ -96,7 +96,7 @@ def _cost(name: str, cells: list[CellResults], limit: float) -> tuple[str, Estim
         return None
     cell = max(within, key=lambda s: (s.ranks, probability(s)))
     quiet = math.log2(cell.ranks) * _step(cell)
-    mean = cell.facts[name].mean
+    mean = cell.summaries[name].mean
     value, low, high = (float(end) / quiet for end in mean)
     ratio = Estimate(value, low, high, mean.confidence, mean.realizations)
     return f"p = {probability(cell):g} at {show_ranks(cell.ranks)} ranks", ratio
@@ -116,7 +116,7 @@ def table(results: Results) -> list[Finding]:
 def _explained(
     cells: list[CellResults], name: str, what: str, kind: str, seconds: float
 ) -> Finding:
-    known = [cell for cell in cells if name in cell.facts]
+    known = [cell for cell in cells if name in cell.summaries]
     where = f"{name}, {what}"
     k = math.log2(TABLE_RANKS)
     if kind == "estimate":
@@ -165,7 +165,7 @@ def fig3(results: Results) -> list[Finding]:
     findings = []
     for cell in results.cells:
         observed = cell.observed(name)
-        if observed is None or name not in cell.facts:
+        if observed is None or name not in cell.summaries:
             continue
         where = results.label(cell)
         if cell.ranks == _NODES:
@@ -195,7 +195,7 @@ def _least(where: str, seen: float, found: float) -> Finding:
 
 
 def _mean(where: str, what: str, seen: float, cell: CellResults, name: str, remark: str) -> Finding:
-    mean = cell.facts[name].mean
+    mean = cell.summaries[name].mean
     sources = len(_delays(cell))
     cycles = f" {_CYCLES['mean']:,} cycles =" if what == "mean" else ""
     holds: bool | None = bool(mean.low <= seen <= mean.high)
@@ -268,7 +268,7 @@ def root(cells: list[CellResults], name: str, end: str, seconds: float) -> float
     from scipy.interpolate import PchipInterpolator
 
     p = np.log([max(probability(cell), 1e-12) for cell in cells])
-    y = np.array([float(getattr(cell.facts[name].mean, end)) for cell in cells])
+    y = np.array([float(getattr(cell.summaries[name].mean, end)) for cell in cells])
     if end == "high":  # more noise does not make it faster, so a larger p bounds it, too
         y = np.minimum.accumulate(y[::-1])[::-1]
     y = np.maximum.accumulate(y)

@@ -163,9 +163,9 @@ def fig06(results: Results) -> list[Finding]:
     findings = []
     for block in blocks(results):
         means = [
-            (cell.facts[slowdown].mean, cell.facts[gain].mean)
+            (cell.summaries[slowdown].mean, cell.summaries[gain].mean)
             for cell in block.cells
-            if slowdown in cell.facts and gain in cell.facts
+            if slowdown in cell.summaries and gain in cell.summaries
         ]
         couples = [(a[0], b[0], a[1], b[1]) for a, b in itertools.combinations(means, 2)]
         findings.append(
@@ -297,7 +297,7 @@ def fig12(results: Results) -> list[Finding]:
 def _rise(results: Results, block: Block) -> list[Finding]:
     """Judge where the redundant scheme's time, and the share of realizations hit, rise most."""
     redundant = named(results.study, "slowdown")[1]
-    cells = sorted((s for s in block.cells if redundant in s.facts), key=lambda s: s.ranks)
+    cells = sorted((s for s in block.cells if redundant in s.summaries), key=lambda s: s.ranks)
     times = [(cell.ranks, _time(cell, redundant)) for cell in cells]
     shares = [(cell.ranks, share) for cell in cells if (share := hit_share(cell, redundant))]
     return [
@@ -309,7 +309,7 @@ def _rise(results: Results, block: Block) -> list[Finding]:
 
 def _time(cell: CellResults, name: str) -> Estimate:
     """The mean completion behind a mean slowdown, seconds."""
-    quiet, mean = quiet_time(cell, name), cell.facts[name].mean
+    quiet, mean = quiet_time(cell, name), cell.summaries[name].mean
     value, low, high = (float(end) * quiet for end in mean)
     return Estimate(value, low, high, mean.confidence, mean.realizations)
 
@@ -409,8 +409,8 @@ def fig05_and_08(results: Results) -> list[Finding]:
     groups: dict[str, dict[str, dict[int, Estimate]]] = {}
     for cell in results.cells:
         means = groups.setdefault(results.label(cell, without=("figure", "ranks")), {})
-        if slowdown in cell.facts:
-            mean = cell.facts[slowdown].mean
+        if slowdown in cell.summaries:
+            mean = cell.summaries[slowdown].mean
             means.setdefault(cell.labels["figure"], {})[cell.ranks] = mean
     findings = []
     for where, by_figure in groups.items():

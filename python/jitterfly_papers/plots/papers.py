@@ -22,7 +22,7 @@ from jitterfly.plots.maps import colour_bar, draw_map, hatched_patch, map_axes, 
 from jitterfly.plots.style import wrapped
 from jitterfly.results import CellResults, Panel, Results, figures
 from jitterfly.results.figures import AxisScale, axis_title, evenly, named, shown_names
-from jitterfly.results.results import Grid, MainNumbers, grids
+from jitterfly.results.results import CellSummary, Grid, grids
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
@@ -79,11 +79,11 @@ class _Targets:
     ) -> None:
         """Draw the targets of the observable `name` at cells, each with its interval."""
         for column in self._results.targets_of(name):
-            facts = [cell.facts.get(column) for cell in cells]
-            known = [f for f in facts if f is not None and np.isfinite(f.mean.value)]
+            summaries = [cell.summaries.get(column) for cell in cells]
+            known = [f for f in summaries if f is not None and np.isfinite(f.mean.value)]
             if not known or known[0].statistic == "win probability":  # it has another axis
                 continue
-            means = [None if f is None else f.mean for f in facts]
+            means = [None if f is None else f.mean for f in summaries]
             curves.draw_means(axes, x, means, color=look.dark, **_TARGET, elinewidth=1.1, zorder=4,
                               **curves.CAPS)  # fmt: skip
             label = f"{column.replace('_', ' ')}: {curves.of_interval(known)}"
@@ -161,17 +161,17 @@ def draw_slowdown(results: Results, observable: str | None = None) -> Figure:
         along = AxisScale([cell.ranks for cell in panel.cells])
         x = along.positions
 
-        def facts(name: str, panel: object = panel) -> list[MainNumbers | None]:
-            return [cell.facts.get(name) for cell in panel.cells]  # type: ignore[attr-defined]
+        def summaries(name: str, panel: object = panel) -> list[CellSummary | None]:
+            return [cell.summaries.get(name) for cell in panel.cells]  # type: ignore[attr-defined]
 
         for name, of in shown.items():
             _draw_scheme(top, x, [(cell, of) for cell in panel.cells], _LOOKS[name])
             targets.draw(top, x, of, panel.cells, _LOOKS[name])
         style.panel_title(top, panel.label)
-        _draw_estimates(middle, x, [f.mean if f else None for f in facts(gain)])
+        _draw_estimates(middle, x, [f.mean if f else None for f in summaries(gain)])
         targets.draw(middle, x, gain, panel.cells, _COMPARED)
         middle.axhline(1, color=style.GREY, linewidth=0.8)
-        _draw_redundancy(bottom, x, facts(best), facts(shown[REDUNDANT]))
+        _draw_redundancy(bottom, x, summaries(best), summaries(shown[REDUNDANT]))
         style.place_axis(bottom, along, "ranks")
     axes[0, 0].set_ylabel("completion / noise-free")
     axes[1, 0].set_ylabel("gain: mean conv. /\nmean redundant")
@@ -209,8 +209,8 @@ def _columns(results: Results) -> tuple[list[Panel], str]:
 def _draw_redundancy(
     axes: Axes,
     x: Sequence[float],
-    sets: Sequence[MainNumbers | None],
-    redundant: Sequence[MainNumbers | None],
+    sets: Sequence[CellSummary | None],
+    redundant: Sequence[CellSummary | None],
 ) -> None:
     """The smallest T that can not be told from the best, up to the one with the smallest mean."""
     known = [
@@ -349,7 +349,7 @@ def draw_overhead(results: Results, observable: str | None = None) -> Figure:
         shares = [cell.last(recovery) for cell in panel.cells]
         _draw_recovery(bottom, x, [share.mean if share else None for share in shares])
         bounds = [
-            recovery_bound(cell, recovery) if recovery in cell.facts else None
+            recovery_bound(cell, recovery) if recovery in cell.summaries else None
             for cell in panel.cells
         ]
         if any(bound is not None for bound in bounds):
@@ -417,17 +417,17 @@ def draw_cycles(results: Results, observable: str | None = None) -> Figure:
         x = [float(cycle) for cycle in cycles]
         for name, of in shown.items():
             names = [f"{of}, cycle {cycle}" for cycle in cycles]
-            facts = [cell.facts.get(one) for one in names]
+            summaries = [cell.summaries.get(one) for one in names]
             _draw_scheme(top, x, [(cell, one) for one in names], _LOOKS[name])
             for cycle in cycles:
                 targets.draw(top, [cycle], f"{of}, cycle {cycle}", [cell], _LOOKS[name])
-            if None not in facts:
-                means = [float(f.mean.value) for f in facts if f]
+            if None not in summaries:
+                means = [float(f.mean.value) for f in summaries if f]
                 slope, intercept = np.polyfit(x[1:], means[1:], 1)
                 ends = np.array([0.0, 2.0])
                 top.plot(ends, slope * ends + intercept, **_FIT, zorder=2)
         style.panel_title(top, panel.label)
-        shares = [cell.facts.get(f"{recovery}, cycle {cycle}") for cycle in cycles]
+        shares = [cell.summaries.get(f"{recovery}, cycle {cycle}") for cycle in cycles]
         _draw_recovery(bottom, x, [share.mean if share else None for share in shares])
         bottom.set_xlim(0, len(x) + 0.5)
         bottom.set_xlabel("cycles")
@@ -457,7 +457,7 @@ def draw_hm18_table(results: Results, observable: str | None = None) -> Figure:
     cells = results.panels("probability")[0].cells
     x = np.array([float(cell.coordinates["probability"]) for cell in cells])
     for name, look in looks.items():
-        curves.draw_series(panel, x, [cell.facts.get(name) for cell in cells], look)
+        curves.draw_series(panel, x, [cell.summaries.get(name) for cell in cells], look)
         targets.draw(panel, list(x), name, cells, look)
     handles: list[Any] = _legend_handles(looks, bands=False, few_runs=False)
     handles += [*curves.band_handles(looks), *targets.handles]

@@ -17,7 +17,7 @@ from jitterfly.plots import draw
 from jitterfly.progress import show_duration
 from jitterfly.results import CellResults, Results
 from jitterfly.results.figures import axis_title, figure_kind
-from jitterfly.results.results import MainNumbers
+from jitterfly.results.results import CellSummary
 from jitterfly.results.tables import SELECTION
 from jitterfly.results.text_table import interval, show_number
 from jitterfly.units import show_seconds
@@ -36,7 +36,7 @@ _MANY = 100  # cells of a map: each is drawn with its number, and together they 
 def section(results: Results, facts: Facts = ()) -> Section:
     """The section of a study; its pictures are written into its directory too."""
     study = results.study
-    chosen = any(fact.T is not None for cell in results.cells for fact in cell.facts.values())
+    chosen = any(fact.T is not None for cell in results.cells for fact in cell.summaries.values())
     return Section(
         name=study.name,
         title=study.title,
@@ -126,22 +126,22 @@ def tables(results: Results) -> tuple[Table, ...]:
 def _table(results: Results, group: str, names: list[str]) -> Table:
     axes = [axis.name for axis in results.study.axes]
     known = [
-        (cell, name, cell.facts[name])
+        (cell, name, cell.summaries[name])
         for cell in results.cells
         for name in names
-        if name in cell.facts
+        if name in cell.summaries
     ]
     rows = [
         (
             *(show_ranks(cell.ranks) if axis == "ranks" else cell.labels[axis] for axis in axes),
             name.partition(", ")[2],
-            f"{facts.realizations:,}",
-            "" if facts.T is None else str(facts.T),
-            interval(facts.mean, ".4g", facts.unit),
-            *_spread(facts),
+            f"{summary.realizations:,}",
+            "" if summary.T is None else str(summary.T),
+            interval(summary.mean, ".4g", summary.unit),
+            *_spread(summary),
             _target(results, cell, name),
         )
-        for cell, name, facts in known
+        for cell, name, summary in known
     ]
     header = (
         *(axis_title(results.study, axis) for axis in axes),
@@ -161,16 +161,16 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
     )
 
 
-def _number_kind(facts: MainNumbers) -> str:
+def _number_kind(summary: CellSummary) -> str:
     """The statistic of a table, with the confidence of its interval."""
-    return f"{facts.statistic} [{100 * facts.mean.confidence:.6g} %]"
+    return f"{summary.statistic} [{100 * summary.mean.confidence:.6g} %]"
 
 
-def _spread(facts: MainNumbers) -> tuple[str, str]:
+def _spread(summary: CellSummary) -> tuple[str, str]:
     """The median and range of single realizations, where they have a value."""
-    if facts.quantiles is None:
+    if summary.quantiles is None:
         return _NONE, _NONE
-    low, middle, high = (_show(value, facts.unit) for value in facts.quantiles)
+    low, middle, high = (_show(value, summary.unit) for value in summary.quantiles)
     return middle, f"{low} – {high}"
 
 
