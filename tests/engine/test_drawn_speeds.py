@@ -18,7 +18,7 @@ from jitterfly.case import longest_ticks
 from jitterfly.congestion import FatTree
 from jitterfly.program import compile_case
 from jitterfly.replay import check_size
-from jitterfly.theory.step_delays import delays_of
+from jitterfly.theory.recursion import delays_of
 from jitterfly.units import to_ticks
 
 FREE = jf.Hockney(alpha="1ns", beta=0)

@@ -15,8 +15,7 @@ from support.scale import crossed, scaled, some
 import jitterfly as jf
 from jitterfly.theory import Largest, Residual, StepModel, last_rank, one_rank
 from jitterfly.theory.probability_laws import Bracket, Lattice, Mesh, convolve
-from jitterfly.theory.recursion import InputTree
-from jitterfly.theory.step_delays import CollectiveDelays, RandomDelay
+from jitterfly.theory.recursion import CollectiveDelays, InputTree, RandomDelay
 
 US = 1e-6
 DELAYS = {

@@ -1,22 +1,21 @@
 """Theory: closed forms, recursion, bounds and extreme values that the engine must agree with.
 
 `closed_forms`: times on a quiet machine. `recursion`: the distribution of one rank's ready time
-under independent delays, and bounds of the last rank's. `largest`: the largest of N draws.
-`bounds`: what no redundancy can repair, and how late a machine can become at all.
+under independent delays, bounds of the last rank's, and how late a machine can become at all.
+`largest`: the largest of N draws, and what no redundancy can repair.
 """
 
-from .bounds import completion_bound, saturation
 from .closed_forms import collective_completion, loggp_completion, noise_free_completion, round_time
 from .largest import (
     Largest,
     Residual,
+    completion_bound,
     largest_bernoulli,
     largest_exponential,
     largest_pareto,
     largest_residual,
 )
-from .recursion import LastRank, OneRank, last_rank, one_rank
-from .step_delays import StepModel
+from .recursion import LastRank, OneRank, StepModel, last_rank, one_rank, saturation
 
 __all__ = [
     "Largest",

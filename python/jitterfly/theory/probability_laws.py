@@ -1,4 +1,4 @@
-"""Probability laws of times: exact on a lattice, or between two bounds; FFT convolution.
+"""Probability laws of delays and times: exact on a lattice, or between two bounds; convolution.
 
 Sums of Bernoulli delays and of constant times lie on the lattice ``m D + j c`` (`Lattice`); any
 other time is kept between two that are known, every rounding going down or up (`Bracket`). Both
@@ -17,8 +17,68 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..units import LONGEST_TICKS
-from .step_delays import Floats, RandomDelay, Ticks
+from ..fields import is_number, shorten
+from ..units import LONGEST_TICKS, TICKS_PER_SECOND, to_ticks
+
+Floats = npt.NDArray[np.float64]
+Ticks = npt.NDArray[np.int64]
+
+
+def check_probability(value: float) -> None:
+    """Raise ValueError unless it is from 0 to 1."""
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ValueError(f"probability must be from 0 to 1, got {shorten(value)}")
+
+
+@dataclass(frozen=True)
+class RandomDelay:
+    """The delay that one draw of noise adds, in whole ticks.
+
+    A delay X that is `delay` with `probability`, and 0 otherwise.
+    """
+
+    delay: Any
+    probability: float = 1.0
+
+    def survival(self, ticks: Any) -> Floats:
+        """P(X > ticks), for whole numbers of ticks from -1."""
+        at = np.asarray(ticks, dtype=np.int64)
+        # Half way between two ticks: no rounding of t decides on which side of an atom it is.
+        beyond = self.delay.survival((np.maximum(at, 0) + 0.5) / TICKS_PER_SECOND)
+        return np.where(at < 0, 1.0, np.where(at < self.longest, self.probability * beyond, 0.0))
+
+    @property
+    def longest(self) -> int:
+        """The longest X, in ticks."""
+        return int(self.delay.longest_ticks()) if self.probability > 0 else 0
+
+    @property
+    def typical(self) -> int:
+        """The size of a delay where there is one, in ticks from 1: what a grid has to resolve."""
+        middle = float(np.asarray(self.delay.quantile(0.5)))
+        seconds = (
+            middle if middle > 0 else min(self.delay.expected(), self.longest / TICKS_PER_SECOND)
+        )
+        return max(1, min(round(seconds * TICKS_PER_SECOND), self.longest))
+
+    @property
+    def atoms(self) -> tuple[Ticks, Floats] | None:
+        """The values in ticks and their probabilities, where X has at most two; else None."""
+        kind = getattr(self.delay, "kind", "")
+        if kind == "constant":
+            value, chance = to_ticks(self.delay.value), self.probability
+        elif kind == "bernoulli":
+            value = to_ticks(self.delay.duration)
+            chance = self.probability * self.delay.probability
+        else:
+            return None
+        values, chances = np.array([0, value], dtype=np.int64), np.array([1 - chance, chance])
+        kept = chances > 0
+        if value == 0 or kept.sum() < 2:
+            only = value if kept[1] else 0
+            return np.array([only], dtype=np.int64), np.ones(1)
+        return values, chances
+
 
 _PIECES = 32  # of the longer array
 _SMALLEST = 128  # entries below which the direct sum is as fast
