@@ -26,16 +26,10 @@ from jitterfly.store import Store
 from jitterfly.studies import parse_study
 from jitterfly.studies.validation import FIGURES
 from jitterfly.sweep import run
+from jitterfly_papers.cell_values import RUNS, few_run_mean, few_runs_of, last, recovery_bound
 from jitterfly_papers.claims.cells import needed
 from jitterfly_papers.claims.claim import of_independent
-from jitterfly_papers.figures import (
-    RUNS,
-    few_run_mean,
-    few_runs,
-    few_runs_of,
-    published_figures,
-    recovery_bound,
-)
+from jitterfly_papers.figures import few_runs, published_figures
 from jitterfly_papers.plots import papers
 
 ADDED = extensions.names(extensions.FIGURES)
@@ -123,12 +117,12 @@ def test_overhead_and_cycles(tmp_path, text):
         jf.simulate(variant.case, realizations=60).samples for variant in cell.cell.variants
     )
     over = (conventional - quiet)[:, -1]
-    assert float(cell.last("overhead").mean.value) == pytest.approx(over.mean())
+    assert float(last(cell, "overhead").mean.value) == pytest.approx(over.mean())
     recovered = (conventional - redundant)[:, -1].mean() / over.mean()
-    assert float(cell.last("recovery").mean.value) == pytest.approx(recovered)
+    assert float(last(cell, "recovery").mean.value) == pytest.approx(recovered)
     if text == CS14:
         assert recovery_bound(cell, "recovery") is None  # several cycles
-    assert cell.last("recovery").quantiles is None
+    assert last(cell, "recovery").quantiles is None
     lines = tables.table(results).splitlines()
     assert any("cycle 4" in line for line in lines) == (text == CYCLES)
     # An observable of each cycle is shown by its name with all of its cycles.
@@ -238,7 +232,7 @@ def test_beyond_the_raw_budget(tmp_path):
     results = make(text, tmp_path / "out")
     cell = results.cells[-1]
     assert cell.cell.raw_limit < cell.realizations == 60
-    assert not cell.summaries["gain"].exact
+    assert not cell.observed("gain").exact
     for kind in some(("distribution", "curves", "tail", "maps"), 1):
         observable = None if scale.FULL else "gain"
         picture(results, tmp_path / f"{kind}.png", kind=kind, observable=observable)

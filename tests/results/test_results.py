@@ -19,6 +19,7 @@ from jitterfly.store import Store
 from jitterfly.store.numbers import rows
 from jitterfly.studies import parse_study
 from jitterfly.sweep import run
+from jitterfly_papers.cell_values import ratio
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -65,7 +66,7 @@ def test_a_ratio_has_the_interval_that_allows_for_early_looks(tmp_path):
     store = run(parse_study(TARGETED), tmp_path)
     for cell in Results(store).cells:
         measure = cell.observed("gain").measure
-        found = cell.ratio(measure.numerator, measure.denominator)
+        found = ratio(cell, measure.numerator, measure.denominator)
         assert cell.decision.share < 1
         wanted = cell.estimate("gain")
         assert (found.low, found.high) == (wanted.low, wanted.high)

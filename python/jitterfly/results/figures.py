@@ -340,11 +340,6 @@ def _observable_of(study: Study, name: str) -> Observable | None:
     return None
 
 
-def named(study: Study, kind: str) -> list[str]:
-    """Names of the observables of a kind, in the study's order."""
-    return [name for name, observable in study.observables.items() if observable.kind == kind]
-
-
 def _check_needs(study: Study, figure: str, observable: str | None) -> None:
     """Raise ValueError if the study has not the axes or observables of a figure."""
     numbers = number_axes(study)

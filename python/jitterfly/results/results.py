@@ -20,8 +20,6 @@ from ..fields import grouped
 from ..noise import Congestion
 from ..observables import (
     Decision,
-    LinearForm,
-    Measure,
     MeasureFamily,
     Observed,
     Target,
@@ -236,31 +234,11 @@ class CellResults:
                     numbers[target.column] = CellSummary.of(observed, estimate, target=target)
         return numbers
 
-    def last(self, name: str) -> CellSummary | None:
-        """An observable after the last cycle, whether there is one for each cycle or not."""
-        cycles = self.first_case.cycles
-        return self.summaries.get(name) or self.summaries.get(f"{name}, cycle {cycles}")
-
     def estimate(
         self, name: str, statistic: str = "mean", confidence: float = 0.95
     ) -> stats.Estimate:
         """A statistic; of a target, with the interval that holds after early stopping."""
         return self.store.estimate(self.cell, name, statistic, confidence)
-
-    def ratio(self, top: LinearForm, bottom: LinearForm | int) -> stats.Estimate:
-        """Ratio of the means of two sums of observations here; its interval allows for early looks.
-
-        Raises
-        ------
-        ValueError
-            There are no data.
-        """
-        if not self.realizations:
-            raise ValueError(f"{self.name} has no data yet")
-        family = MeasureFamily("", "", (Measure("", top, bottom, distribution=False),))
-        data = self.store.data(self.cell, self.realizations)
-        observed = Observed(family, data, self.cell.varies(family))
-        return replace(observed.mean(self.decision.level()), confidence=0.95)
 
 
 @dataclass(frozen=True)

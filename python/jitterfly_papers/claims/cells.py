@@ -12,13 +12,8 @@ from jitterfly.results.figures import axis_title, number_axes
 from jitterfly.results.text_table import interval
 from jitterfly.stats import Estimate
 
+from ..cell_values import ratio, show_ranks
 from .claim import OURS, SAMPLING, WORDS, Finding, exceeds
-
-
-def show_ranks(ranks: int) -> str:
-    """`2^14`, or `6000` for what is no power of two."""
-    return str(ranks) if ranks & (ranks - 1) else f"2^{ranks.bit_length() - 1}"
-
 
 Region = Callable[[int, float], bool]  # by ranks and ratio
 
@@ -139,7 +134,7 @@ def needed(cell: CellResults, name: str) -> Estimate:
     bottom = family.members[best].numerator
     value = low = high = float(family.labels[best])
     for T, member in reversed(list(zip(family.labels, family.members, strict=True))[:best]):
-        over = cell.ratio(member.numerator, bottom)
+        over = ratio(cell, member.numerator, bottom)
         if over.value <= 1 + CLOSE:
             value = float(T)
         if over.low <= 1 + CLOSE:

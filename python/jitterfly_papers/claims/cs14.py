@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitterfly.observables import LinearForm
-from jitterfly.results.figures import named
 from jitterfly.results.text_table import interval, show
 from jitterfly.stats import Estimate
 from jitterfly.units import TICKS_PER_SECOND, show_seconds
 
-from ..figures import CONVENTIONAL, REDUNDANT
-from .cells import show_ranks
+from ..cell_values import CONVENTIONAL, REDUNDANT, last, named, ratio, show_ranks
 from .claim import OURS, WORDS, Finding, above, between, every, of_independent, up_to
 
 if TYPE_CHECKING:
@@ -53,7 +51,7 @@ def _at(cell: CellResults) -> str:
 def _growth(panel: Panel, overhead: str) -> list[Finding]:
     """Judge the growth from the smallest number of ranks whose overhead can be told from 0."""
     part = '"grows strongly with ranks"'
-    known = [(cell, summary.mean) for cell in panel.cells if (summary := cell.last(overhead))]
+    known = [(cell, summary.mean) for cell in panel.cells if (summary := last(cell, overhead))]
     seen = [(cell, mean) for cell, mean in known if mean.low > 0]
     if len(seen) < 2:
         found = "overhead above 0 at fewer than two numbers of ranks"
@@ -73,8 +71,8 @@ def _growth(panel: Panel, overhead: str) -> list[Finding]:
 
 def _recovered(panel: Panel, recovery: str) -> list[Finding]:
     part = '"much of it is recovered"'
-    known = [cell for cell in panel.cells if cell.last(recovery)]
-    summary = known[-1].last(recovery) if known else None
+    known = [cell for cell in panel.cells if last(cell, recovery)]
+    summary = last(known[-1], recovery) if known else None
     if summary is None:
         return [Finding(panel.label, part, None, "no data")]
     found = f"at {_at(known[-1])} {interval(summary.mean, '.2f')}"
@@ -145,7 +143,7 @@ def recovery(results: Results) -> list[Finding]:
     name = named(results.study, "recovery")[0]
     found = []
     for panel in results.panels("ranks"):
-        known = [(cell, summary) for cell in panel.cells if (summary := cell.last(name))]
+        known = [(cell, summary) for cell in panel.cells if (summary := last(cell, name))]
         if not known:
             found.append(Finding(panel.label, '"recovery about 0.4"', None, "no data"))
             continue
@@ -186,19 +184,19 @@ def line_miss(cell: CellResults, forms: list[LinearForm], cycle: int) -> Estimat
     hat = 1 / len(x) + np.outer(centred, centred) / (centred @ centred)
     weights = np.rint(_WEIGHT * (np.eye(len(x)) - hat)[cycle - 1]).astype(int)
     above_line = total([(int(w), form) for w, form in zip(weights, forms[1:], strict=True)])
-    return cell.ratio(above_line, total([(_WEIGHT, forms[-1])]))
+    return ratio(cell, above_line, total([(_WEIGHT, forms[-1])]))
 
 
 def first_over_later(cell: CellResults, forms: list[LinearForm]) -> Estimate:
     """The cost of the first cycle, over the mean cost of the others."""
     later = total([(1, forms[-1]), (-1, forms[0])])
-    return cell.ratio(total([(len(forms) - 1, forms[0])]), later)
+    return ratio(cell, total([(len(forms) - 1, forms[0])]), later)
 
 
 def line_slope(cell: CellResults, forms: list[LinearForm]) -> float:
     """The seconds per cycle, from the second cycle to the last."""
     rise = total([(1, forms[-1]), (-1, forms[1])])
-    return float(cell.ratio(rise, TICKS_PER_SECOND).value) / (len(forms) - 2)
+    return float(ratio(cell, rise, TICKS_PER_SECOND).value) / (len(forms) - 2)
 
 
 def total(parts: list[tuple[int, LinearForm]]) -> LinearForm:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitterfly.noise import StepNoise
-from jitterfly.results.figures import named
 from jitterfly.results.text_table import interval
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
-from .cells import show_ranks
+from ..cell_values import named, show_ranks
 from .claim import NUMBER, OURS, Finding, above
 
 if TYPE_CHECKING:

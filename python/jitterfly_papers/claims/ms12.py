@@ -17,23 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jitterfly.observables.summary import histogram_scale
-from jitterfly.results.figures import named
 from jitterfly.results.text_table import interval
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
-from .cells import (
-    WITHIN,
-    Block,
-    JudgedCell,
-    Region,
-    blocks,
-    largest,
-    ordered,
-    rising,
-    show_ranks,
-    smallest,
-)
+from ..cell_values import named, show_ranks
+from .cells import WITHIN, Block, JudgedCell, Region, blocks, largest, ordered, rising, smallest
 from .claim import (
     AXIS,
     CLIP,

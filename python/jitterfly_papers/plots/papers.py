@@ -21,24 +21,24 @@ from jitterfly.plots import curves, style
 from jitterfly.plots.maps import colour_bar, draw_map, hatched_patch, map_axes, place_ticks
 from jitterfly.plots.style import wrapped
 from jitterfly.results import CellResults, Panel, Results, figures
-from jitterfly.results.figures import AxisScale, axis_title, evenly, named, shown_names
+from jitterfly.results.figures import AxisScale, axis_title, evenly, shown_names
 from jitterfly.results.results import CellSummary, Grid, grids
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
-from ..claims import hm18
-from ..claims.cells import show_ranks
-from ..claims.ms12 import AXES_FIG13, AXIS_FIG8, CLIP_LEVELS
-from ..figures import (
+from ..cell_values import (
     CONVENTIONAL,
-    LEAST_MEANS,
     REDUNDANT,
     RUNS,
-    FewRunMeans,
-    few_runs,
     few_runs_of,
+    last,
+    named,
     recovery_bound,
+    show_ranks,
 )
+from ..claims import hm18
+from ..claims.ms12 import AXES_FIG13, AXIS_FIG8, CLIP_LEVELS
+from ..figures import LEAST_MEANS, FewRunMeans, few_runs
 
 # --- what several of them draw
 
@@ -109,7 +109,7 @@ def _draw_scheme(
     axes: Axes, x: Sequence[float], cells: Sequence[tuple[CellResults, str]], look: style.Look
 ) -> None:
     """Draw observables of cells: as other figures do, and means of few runs with their ranges."""
-    curves.draw_series(axes, x, [cell.last(name) for cell, name in cells], look)
+    curves.draw_series(axes, x, [last(cell, name) for cell, name in cells], look)
     means = [few_runs_of(cell, name) for cell, name in cells]
     kept = [(at + look.shift, few) for at, few in zip(x, means, strict=True) if few]
     if not kept:
@@ -346,7 +346,7 @@ def draw_overhead(results: Results, observable: str | None = None) -> Figure:
             _draw_scheme(top, x, [(cell, of) for cell in panel.cells], _LOOKS[name])
             targets.draw(top, x, of, panel.cells, _LOOKS[name])
         style.panel_title(top, panel.label)
-        shares = [cell.last(recovery) for cell in panel.cells]
+        shares = [last(cell, recovery) for cell in panel.cells]
         _draw_recovery(bottom, x, [share.mean if share else None for share in shares])
         bounds = [
             recovery_bound(cell, recovery) if recovery in cell.summaries else None

@@ -23,9 +23,9 @@ from jitterfly.results.text_table import interval, show_number
 from jitterfly.units import show_seconds
 from jitterfly.version import __version__
 
+from ..cell_values import RUNS, show_ranks
 from ..claims import judge
-from ..claims.cells import show_ranks
-from ..figures import RUNS, FewRunMeans, few_runs, published_figures
+from ..figures import FewRunMeans, few_runs, published_figures
 from ..hsl09_settings import FigurePoint
 from .report_content import Facts, Picture, Report, Section, Table
 
