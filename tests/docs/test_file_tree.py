@@ -68,7 +68,7 @@ def searched(*words):
 
 
 def test_the_file_with_all_words_in_its_line_is_the_first():
-    assert searched("fieller", "Rati")[0] == "python/jitterfly/stats/ratios.py"
+    assert searched("fieller", "Rati")[0] == "python/jitterfly/stats/paired.py"
 
 
 @pytest.mark.full_scale
@@ -97,13 +97,13 @@ def test_words_in_the_line_in_the_head_or_in_what_a_file_defines(words, file):
 
 
 def test_a_word_that_no_file_has_does_not_hide_those_with_the_others():
-    assert searched("xyzzy", "fieller")[0] == "python/jitterfly/stats/ratios.py"
+    assert searched("xyzzy", "fieller")[0] == "python/jitterfly/stats/paired.py"
 
 
 def test_the_command(capsys):
     assert file_tree.main(["Fieller's", "xyzzy", "ratio"]) == 0
     found = capsys.readouterr()
-    assert found.out.startswith("python/jitterfly/stats/ratios.py: ")
+    assert found.out.startswith("python/jitterfly/stats/paired.py: ")
     assert found.err == "no head, name or first sentence has: xyzzy; try grep\n"
     assert file_tree.main(["xyzzy"]) == 1
     assert capsys.readouterr().out == ""

@@ -64,7 +64,7 @@ from ..slowdown import part_in_words
 from ..stats import PairedQuantiles
 from ..stats.critical_values import binomial_ranks, student_t
 from ..stats.intervals import rare_event_margin
-from ..stats.ratios import fieller_ratio
+from ..stats.paired import fieller_ratio
 from ..studies.toml import tomllib
 from ..units import parse_seconds, show_seconds
 

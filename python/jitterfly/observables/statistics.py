@@ -19,7 +19,6 @@ from ..stats import (
     Moments,
     cross_moments,
     paired,
-    ratios,
     win_probability,
 )
 from ..stats.critical_values import binomial_ranks, quantile_rank
@@ -246,7 +245,7 @@ class Observed:
             return Estimate(low, low, high, confidence, self.realizations)
         below = self.measure.denominator
         if isinstance(below, LinearForm):
-            return ratios.ratio_of(self._moments, confidence)
+            return paired.ratio_of(self._moments, confidence)
         return cross_moments.mean_of(self._moments, confidence, below)
 
     def standard_error(self) -> float:
@@ -255,7 +254,7 @@ class Observed:
             return math.nan
         below = self.measure.denominator
         if isinstance(below, LinearForm):
-            return ratios.ratio_error_of(self._moments)
+            return paired.ratio_error_of(self._moments)
         return cross_moments.standard_error_of(self._moments, below)
 
     def confidence_set(self, confidence: float = 0.95) -> tuple[int, ...]:

@@ -9,8 +9,8 @@ Whether two samples are of one distribution (Kolmogorov-Smirnov) asks `compare_m
 Samples that are too many to keep become a `CrossMoments`, `ThirdMoments` and a `Histogram`, which
 merge exactly.
 
-`intervals` has means and quantiles, `ratios` those of Fieller, `paired` differences and wins;
-`sequential` says when to look at the data.
+`intervals` has means and quantiles, `paired` differences, ratios (Fieller) and wins; `sequential`
+says when to look at the data.
 """
 
 from .critical_values import realizations_needed
@@ -34,9 +34,11 @@ from .paired import (
     confidence_set,
     difference,
     fewest_exchanges,
+    ratio,
+    ratio_of,
+    recovery,
     win_probability,
 )
-from .ratios import ratio, ratio_of, recovery
 
 __all__ = [
     "ENOUGH_EVENTS",

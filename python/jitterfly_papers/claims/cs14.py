@@ -56,11 +56,11 @@ def _growth(panel: Panel, overhead: str) -> list[Finding]:
     if len(seen) < 2:
         found = "overhead above 0 at fewer than two numbers of ranks"
         return [Finding(panel.label, part, None, found)]
-    (first, start), (last, end) = seen[0], known[-1]
+    (first, start), (largest, end) = seen[0], known[-1]
     growth = of_independent(end, start)
     found = (
         f"overhead {show_seconds(float(start.value), 3)} at {show_ranks(first.ranks)} -> "
-        f"{show_seconds(float(end.value), 3)} at {_at(last)}: {interval(growth, '.4g')} times"
+        f"{show_seconds(float(end.value), 3)} at {_at(largest)}: {interval(growth, '.4g')} times"
     )
     return [
         Finding(panel.label, f"{part}: grows", above(growth, 1.0), found, "above 1", WORDS),
@@ -147,16 +147,16 @@ def recovery(results: Results) -> list[Finding]:
         if not known:
             found.append(Finding(panel.label, '"recovery about 0.4"', None, "no data"))
             continue
-        last, last_summary = known[-1]
+        largest, summary = known[-1]
         if len(known) > 1:
             shares = [(show_ranks(cell.ranks), summary.mean) for cell, summary in known]
         else:
-            shares = [(at.rpartition(", ")[2], f.mean) for at, f in last.summaries.items()
+            shares = [(at.rpartition(", ")[2], f.mean) for at, f in largest.summaries.items()
                       if at.startswith(f"{name}, cycle ")]  # fmt: skip
         told = [(at, float(e.value)) for at, e in shares if not e.too_small]
         ends = [pick(told, key=lambda pair: pair[1]) for pick in (min, max)] if told else []
-        share = last_summary.mean
-        at = f"at {_at(last)}: {interval(share, '.2f')}"
+        share = summary.mean
+        at = f"at {_at(largest)}: {interval(share, '.2f')}"
         span = f"{at}; over all {'ranks' if len(known) > 1 else 'cycles'}: "
         span += " to ".join(f"{show(value, '.2f')} ({at})" for at, value in ends) or "not resolved"
         found.append(_about(panel.label, share, span))
