@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..fields import Converted, check_integer, frozen_dataclass
+from ..fields import frozen_dataclass
 from ..steps import Step
 from .algorithm import MOST_ROUNDS, Algorithm
-from .shared_steps import collective, knomial_steps
+from .shared_steps import Count, collective, knomial_steps
 
 
 @frozen_dataclass()
@@ -50,11 +50,7 @@ class KnomialReduce(Algorithm, kind="knomial_reduce"):
     [[[1, 0], [4, 3]], [[2, 0], [5, 3]], [[3, 0]], [[6, 0]]]
     """
 
-    radix: Converted[int, int] = Converted("int", 4)
-
-    def __post_init__(self) -> None:
-        radix = check_integer(self.radix, "radix", 2, 2**MOST_ROUNDS)
-        object.__setattr__(self, "radix", radix)
+    radix: Count = Count(4, least=2, most=2**MOST_ROUNDS)
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         return collective(knomial_steps(self, ranks, self.radix, message_bytes, up=True))

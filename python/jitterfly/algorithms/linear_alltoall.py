@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..fields import Converted, check_integer, frozen_dataclass
+from ..fields import frozen_dataclass
 from ..steps import MOST_WINDOW, Shift, Step
 from .algorithm import Algorithm
-from .shared_steps import all_sent_first, check_step_count, collective, in_one_row, message
+from .shared_steps import Count, all_sent_first, check_step_count, collective, in_one_row, message
 
 
 @frozen_dataclass()
@@ -48,11 +48,7 @@ class LinearAlltoall(Algorithm, kind="linear_alltoall"):
      ('send', 3), ('send', 4), ('receive', 3), ('receive', 4)]
     """
 
-    window: Converted[int, int] = Converted("int", 32)
-
-    def __post_init__(self) -> None:
-        window = check_integer(self.window, "window", 1, MOST_WINDOW)
-        object.__setattr__(self, "window", window)
+    window: Count = Count(32, least=1, most=MOST_WINDOW)
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_step_count(self, 2 * (ranks - 1), "ranks must be fewer")

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..fields import Converted, check_integer, frozen_dataclass
+from ..fields import frozen_dataclass
 from ..steps import MOST_WINDOW, Listed, PairArray, Range, Step
 from .algorithm import Forwarded
 from .shared_steps import (
     FOLD_IN,
+    Count,
     all_sent_first,
     check_ranks,
     check_step_count,
     collective,
     message,
 )
+
+_MOST_RADIX = 256
+assert _MOST_RADIX <= MOST_WINDOW
 
 
 @frozen_dataclass()
@@ -55,11 +59,7 @@ class RecursiveMultiplyingAllreduce(Forwarded, kind="recursive_multiplying_allre
     [[0, 1], [1, 2], [2, 0]]
     """
 
-    radix: Converted[int, int] = Converted("int", 4)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "radix", check_integer(self.radix, "radix", 2, _MOST_RADIX))
+    radix: Count = Count(4, least=2, most=_MOST_RADIX)
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_ranks(self, ranks)
@@ -90,10 +90,6 @@ class RecursiveMultiplyingAllreduce(Forwarded, kind="recursive_multiplying_allre
             partners = Range(0, end - first, first)
             steps.append(message(partners, fold + 2 * turn + 1, n, f"fold out{names[turn]}"))
         return collective(steps) + self.forward_steps(ranks)
-
-
-_MOST_RADIX = 256
-assert _MOST_RADIX <= MOST_WINDOW
 
 
 def _in_groups(ranks: int, stride: int, radix: int, distance: int) -> PairArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import Converted, as_integer, shorten
+from ..fields import Converted, as_integer, check_integer, shorten
 from ..network import MOST_BYTES
 from ..steps import (
     MESSAGE,
@@ -33,6 +33,17 @@ MOST_STEPS = 2**18
 FOLD_IN, FOLD_OUT = 62, 63
 """Draws of the messages from and to the ranks beyond a power of two: out of the way of the rounds'
 (at most 60), so that these see the same noise in every algorithm."""
+
+
+class Count(Converted[int, int]):
+    """A field of a dataclass: a whole number in a range, such as the radix of a tree."""
+
+    def __init__(self, usual: int, least: int, most: int) -> None:
+        super().__init__("int", usual)
+        self._range = least, most
+
+    def __set__(self, instance: object, value: int) -> None:
+        instance.__dict__[self._name] = check_integer(value, self._name, *self._range)
 
 
 class SegmentBytes(Converted[int | str, int]):

@@ -256,7 +256,6 @@ def draw_samples(result: Result) -> Figure:
 
 
 _BINS = 20
-_RANK_BINS = 256
 _OF_RANKS = {
     "late": ("arrives late", "#F5CE80", "//"),
     "noise": ("noise of its CPU", "#AAAAAA", ""),
@@ -306,15 +305,12 @@ def draw_causes(found: DelayByCause) -> Figure:
 
 def _draw_ranks(panel: Axes, found: DelayByCause) -> list[Patch]:
     """Draw times of ranks on top of each other, up to 256 bars; return handles of the legend."""
-    parts = np.array_split(np.arange(len(found.by_rank)), min(_RANK_BINS, len(found.by_rank)))
-    begins = np.array([part[0] for part in parts]) - 0.5
-    widths = np.array([len(part) for part in parts])
-    foot, handles = np.zeros(len(parts)), []
+    begins, widths, means = style.parts_of_ranks(found.by_rank)
+    foot, handles = np.zeros(len(begins)), []
     for name, (words, color, hatch) in _OF_RANKS.items():
-        column = found.by_rank[:, RankRow._fields.index(name) - 1]
-        if not column.any():
+        values = from_ticks(means[:, RankRow._fields.index(name) - 1])
+        if not values.any():
             continue
-        values = np.array([from_ticks(column[part].mean()) for part in parts])
         panel.bar(begins, values, widths, foot, align="edge", color=color, hatch=hatch,
                   linewidth=0, edgecolor="white")  # fmt: skip
         foot += values

@@ -136,14 +136,9 @@ def _bins(times: npt.NDArray[np.float64], end: float) -> npt.NDArray[np.int64]:
 
 def _draw_ranks(panel: Axes, found: ScheduleExplanation) -> list[Patch]:
     """Draw the mean time of the path on each rank, or neighbouring ones, and its part of noise."""
-    ranks = len(found.by_rank)
-    parts = np.array_split(np.arange(ranks), min(_RANK_BINS, ranks))
-    begins = np.array([part[0] for part in parts]) - 0.5
-    heights = np.array([len(part) for part in parts])
-    noise, all_of_it = (
-        np.array([float(from_ticks(values[part].mean())) for part in parts])
-        for values in (found.rank_path_noise, found.rank_path_time)
-    )
+    both = np.stack([found.rank_path_noise, found.rank_path_time], axis=1)
+    begins, heights, means = style.parts_of_ranks(both, _RANK_BINS)
+    noise, all_of_it = from_ticks(means).T
     look = style.SERIES[0]
     panel.barh(begins, all_of_it - noise, heights, align="edge", color=look.color, linewidth=0)
     panel.barh(begins, noise, heights, all_of_it - noise, align="edge", color=_NOISE, hatch="//",
