@@ -1,4 +1,4 @@
-"""What the papers read of a study's cells: their schemes, means of few runs, bounds, ratios."""
+"""The values that the papers read of cells: schemes, means of few runs, bounds, ratios."""
 
 from __future__ import annotations
 

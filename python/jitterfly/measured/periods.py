@@ -389,7 +389,7 @@ class Trains:
         return among[inside], regular[mine], (1.0 - events / np.maximum(size, 1))[mine]
 
     def period(self, number: int, line: SpectralLine) -> Period:
-        """What belongs to the train of this number."""
+        """The period, and the events that belong to the train of this number."""
         mine = self.of == number
         events = round(float((1.0 - self.chance[mine]).sum()))
         durations = self.durations.astype(np.float64)

@@ -259,7 +259,7 @@ def scale_axes(axes: Sequence[Axes], values: npt.ArrayLike, unit: str) -> None:
 
 
 def parts_of_ranks(values: npt.NDArray[Any], most: int = 256) -> tuple[npt.NDArray[Any], ...]:
-    """Where bars of neighbouring ranks begin, how wide they are, and the mean values of each."""
+    """The places and widths of bars of neighbouring ranks, and the mean values of each."""
     parts = np.array_split(np.arange(len(values)), min(most, len(values)))
     begins = np.array([part[0] for part in parts]) - 0.5
     widths = np.array([len(part) for part in parts])

@@ -132,7 +132,7 @@ def cover(spans: Sequence[Span], raw: Sequence[Span], first: int, end: int) -> l
 
 
 def contiguous_end(spans: Sequence[Span], raw: Sequence[Span], first: int, end: int) -> int:
-    """How far from `first` to `end` at most nothing is missing.
+    """The end of what is there from `first` on without a gap, `end` at most.
 
     Examples
     --------
