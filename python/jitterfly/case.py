@@ -36,7 +36,7 @@ from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed, 
 from .network import MOST_BYTES, LogGOPS, Network, NetworkOrText, check_network
 from .noise import Congestion, Noise, SpeedNoise, TraceNoise
 from .noise.source import (
-    MOST_WALKED,
+    MAX_WALKED,
     ExposedWork,
     check_sources,
     check_walks,
@@ -575,7 +575,7 @@ def _check_longest(case: Case) -> None:
         )
     for noise in case.noise:
         noise.check_length(longest)
-    if all(noise.intervals_in(longest) <= MOST_WALKED for noise in case.noise):
+    if all(noise.intervals_in(longest) <= MAX_WALKED for noise in case.noise):
         return
     work, own = _exposed_work(case, trailing=True), case.rank_work()
     compute = _longest_slowed(case, work.compute if own is None else int(own.max()))

@@ -182,7 +182,7 @@ def read(path: Path, sha256: str) -> Measured:
 def choose(
     measured: Measured, part: Any, file: str, *, all_parts: bool = False, each: bool = False
 ) -> list[Any]:
-    """The parts of a measurement that are meant: one, or all if that is allowed and said.
+    """Choose parts of a measurement: one, or all of them where the caller allows it.
 
     `each` is whether a caller knows "each", for the message alone.
 
@@ -203,7 +203,7 @@ def choose(
     way += " or part = 'each'" if each else ""
     if part is None:
         raise ValueError(
-            f"file: {file} has {len(parts)} parts{listed}; say which with part = 0 to "
+            f"file: {file} has {len(parts)} parts{listed}; choose one with part = 0 to "
             f"{len(parts) - 1}{way}"
         )
     if len(parts) == 1 and as_integer(part) != 0:

@@ -265,7 +265,8 @@ def test_errors(arguments, file, capsys):
 def test_real_files(tmp_path):
     """Periods that are known of these systems: ticks of 250 and 1000 Hz, and 100 Hz of a VM."""
     known = {
-        "netgauge/alps_2022_07_14_selfish.out": [[250]],
+        # Its long detours, a quarter of the time, come at multiples of 32 ms, once in 20 of these.
+        "netgauge/alps_2022_07_14_selfish.out": [[250, 31]],
         "netgauge/azure_hc44rs_2022_03_18_selfish_2segments.out": [[1000, 100, 10]] * 2,
         "netgauge/daint_2022_03_30_selfish.out": [[125]],  # every other tick is longer
         "virtual-machine/vm_selfish.out": [[250, 100]],

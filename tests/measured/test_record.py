@@ -18,7 +18,7 @@ from support.commands import error_of
 
 from jitterfly.measured import load, noisefile
 from jitterfly.measured.host import allowed_cpus, show_cpus, snapshot
-from jitterfly.measured.record import MOST_DETOURS, rate, record
+from jitterfly.measured.record import MAX_DETOURS, rate, record
 from jitterfly.units import TICKS_PER_SECOND, from_ticks
 
 pytestmark = [
@@ -235,7 +235,7 @@ BAD = {
     ("--quantum", "10ns"): "quantum must be 0, or from 100 ns to a tenth",
     ("--quantum", "2s"): "quantum must be 0, or from 100 ns to a tenth",
     ("--most", "0"): "--most must be an integer from 1 to",
-    ("--most", str(MOST_DETOURS + 1)): "--most must be an integer from 1 to 2^24",
+    ("--most", str(MAX_DETOURS + 1)): "--most must be an integer from 1 to 2^24",
     ("--out", "nowhere/x.noise"): "the directory nowhere does not exist",
     ("--out", "."): "is a directory",
     ("--sec", "1"): "unrecognized arguments",

@@ -46,7 +46,7 @@ def test_engine_evaluates_tables_as_defined(name):
     u = uniforms()
     for table in (ALL[name].integers(), ALL[name].residual()):
         for chance in (1, Fraction(1, 3), Fraction(1, 10**9), Fraction(1, 2**64)):
-            if table.last != distribution.MOST and chance == 1:
+            if table.last != distribution.LARGEST_UNIFORM and chance == 1:
                 thin = table
             else:
                 thin = table.with_chance(Fraction(chance))

@@ -65,13 +65,13 @@ def _add_reading_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar=metavar, help=text)
 
 
-def _load(chosen: argparse.Namespace, file: Path) -> Measured:
+def _load(args: argparse.Namespace, file: Path) -> Measured:
     """Read the file that was named."""
     from ..measured import load
 
-    options = _reading_options(chosen)
+    options = _reading_options(args)
     with naming_options():
-        return load(file, format=chosen.format, cpu=chosen.cpu, **options)
+        return load(file, format=args.format, cpu=args.cpu, **options)
 
 
 def _warn_of_distrust(measured: Measured, file: TextIO | None = None) -> None:
@@ -80,11 +80,11 @@ def _warn_of_distrust(measured: Measured, file: TextIO | None = None) -> None:
         print(f"not to be trusted: {measured.source['untrusted']}", file=file)
 
 
-def _reading_options(chosen: argparse.Namespace) -> dict[str, Any]:
+def _reading_options(args: argparse.Namespace) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for name, (metavar, _) in _READING_OPTIONS.items():
         field = name.replace("-", "_")
-        text = getattr(chosen, field)
+        text = getattr(args, field)
         if text is None:
             continue
         if metavar == "TIME":
@@ -131,25 +131,25 @@ def _add_import(commands: Any) -> None:
     parser.set_defaults(run=_run_import)
 
 
-def _run_import(chosen: argparse.Namespace) -> None:
+def _run_import(args: argparse.Namespace) -> None:
     from ..measured.formats import formats
     from ..measured.load import select_detours
 
-    measured = _load(chosen, chosen.file)
-    if chosen.shortest is not None or chosen.longest is not None:
+    measured = _load(args, args.file)
+    if args.shortest is not None or args.longest is not None:
         with naming_options("shortest", "longest"):
-            measured = select_detours(measured, chosen.shortest, chosen.longest)
-    if chosen.json:
-        written, _ = _write_noise_file(chosen, measured)
-        _print_json("noise import", measured, written, file=chosen.file)
+            measured = select_detours(measured, args.shortest, args.longest)
+    if args.json:
+        written, _ = _write_noise_file(args, measured)
+        _print_json("noise import", measured, written, file=args.file)
         return
     _warn_of_distrust(measured)
     known = formats()
     title = known[measured.format].title if measured.format in known else "noise file"
-    print(f"{chosen.file}: {title} [{measured.format}]")
+    print(f"{args.file}: {title} [{measured.format}]")
     _print_source(measured, ("machine", "kernel", "date", "command"))
     _print_description(measured)
-    written, line = _write_noise_file(chosen, measured)
+    written, line = _write_noise_file(args, measured)
     print(line)
     for out in written:
         _print_next_steps(measured, out)
@@ -185,23 +185,23 @@ def _print_description(measured: Measured, facts: dict[str, Any] | None = None) 
         print(in_options(line))
 
 
-def _write_noise_file(chosen: argparse.Namespace, measured: Measured) -> tuple[list[Path], str]:
+def _write_noise_file(args: argparse.Namespace, measured: Measured) -> tuple[list[Path], str]:
     """Write what was imported; the noise file, where there is one, and a line that says so."""
     from ..measured import Detours, Histogram, noisefile
 
     first = measured.parts[0]
     if not isinstance(first, (Detours, Histogram)):
-        if chosen.out is not None:
+        if args.out is not None:
             raise ValueError(
-                f"--out: a noise file holds detours or histograms, and {chosen.file} holds neither"
+                f"--out: a noise file holds detours or histograms, and {args.file} holds neither"
             )
         return [], "not written as a noise file: it holds neither detours nor a histogram"
-    out = chosen.out or Path(f"{_stem(chosen.file)}.noise")
+    out = args.out or Path(f"{_stem(args.file)}.noise")
     check_output(out)
-    if out.exists() and not chosen.force and _holds_the_same(out, measured):
+    if out.exists() and not args.force and _holds_the_same(out, measured):
         return [out], f"{out} is there already, and the same"
-    _check_new(out, chosen.force)
-    if out.exists() and out.samefile(chosen.file) and not _is_noise_file(out):
+    _check_new(out, args.force)
+    if out.exists() and out.samefile(args.file) and not _is_noise_file(out):
         raise ValueError(f"--out must not be the file that is read, {out}")
     noisefile.write(measured, out)
     return [out], f"written: {out}"
@@ -370,24 +370,24 @@ def _add_record(commands: Any) -> None:
     parser.set_defaults(run=_run_record)
 
 
-def _run_record(chosen: argparse.Namespace) -> int:
+def _run_record(args: argparse.Namespace) -> int:
     from ..launchers import task
     from ..measured import noisefile
     from ..measured.host import allowed_cpus, show_cpus
-    from ..measured.record import MOST_DETOURS, record
+    from ..measured.record import MAX_DETOURS, record
 
-    seconds = parse_seconds(chosen.seconds, "--seconds", positive=True)
+    seconds = parse_seconds(args.seconds, "--seconds", positive=True)
     allowed = allowed_cpus()
-    cpus = [allowed[-1]] if chosen.cpu is None else _read_cpus(chosen.cpu, allowed)
-    most = integer(chosen.most, "most", 1, MOST_DETOURS)
+    cpus = [allowed[-1]] if args.cpu is None else _read_cpus(args.cpu, allowed)
+    most = integer(args.most, "most", 1, MAX_DETOURS)
     started = time.strftime("%Y-%m-%dT%H-%M-%S")
-    out = chosen.out or Path(f"{platform.node()}_cpu{show_cpus(cpus)}_{started}.noise")
+    out = args.out or Path(f"{platform.node()}_cpu{show_cpus(cpus)}_{started}.noise")
     one_of = task()
     if one_of is not None:  # of all processes it is the one with this name
         rank, count = one_of
         out = out.with_stem(f"{out.stem}_rank{rank:0{len(str(count - 1))}}")
     first = one_of is None or one_of[0] == 0
-    _check_new(out, chosen.force)  # before the recording, not after it
+    _check_new(out, args.force)  # before the recording, not after it
     with ProgressLine(progress_stream()) as line:
 
         def show(done: float, detours: int) -> None:
@@ -399,15 +399,15 @@ def _run_record(chosen: argparse.Namespace) -> int:
         measured = record(
             seconds,
             cpus,
-            threshold=chosen.threshold,
-            quantum=chosen.quantum,
+            threshold=args.threshold,
+            quantum=args.quantum,
             most=most,
             progress=show,
         )
     command = shlex.join(["jitterfly", *sys.argv[1:]])
     measured = replace(measured, source={**measured.source, "command": command})
     noisefile.write(measured, out)
-    if chosen.json:  # of every process, each about its own file
+    if args.json:  # of every process, each about its own file
         _print_json("noise record", measured, [out])
     else:
         _warn_of_distrust(measured)
@@ -419,13 +419,13 @@ def _run_record(chosen: argparse.Namespace) -> int:
         raise KeyboardInterrupt(f"{measured.source['stopped']}; what there is, is in {out}")
     if "untrusted" in measured.source:
         return 1
-    if chosen.json:
+    if args.json:
         return 0
     if one_of is None:
         print(f"next: jitterfly noise show {out}")
     elif first:
         # Names that are not given begin with the hosts'.
-        every = chosen.out.with_stem(f"{chosen.out.stem}_rank*") if chosen.out else "*_rank*.noise"
+        every = args.out.with_stem(f"{args.out.stem}_rank*") if args.out else "*_rank*.noise"
         print(f"next, when all have written: jitterfly noise merge ALL.noise {every}")
     return 0
 
@@ -461,17 +461,17 @@ def _add_merge(commands: Any) -> None:
     parser.set_defaults(run=_run_merge)
 
 
-def _run_merge(chosen: argparse.Namespace) -> None:
+def _run_merge(args: argparse.Namespace) -> None:
     from ..measured import noisefile
     from ..measured.load import load, merge
 
-    out = chosen.out
-    _check_new(out, chosen.force, "")
-    if any(out.exists() and file.exists() and out.samefile(file) for file in chosen.files):
+    out = args.out
+    _check_new(out, args.force, "")
+    if any(out.exists() and file.exists() and out.samefile(file) for file in args.files):
         raise ValueError(f"{out} is one of the files that are to be merged; give another name")
-    merged = merge([(str(file), load(file)) for file in chosen.files])
+    merged = merge([(str(file), load(file)) for file in args.files])
     noisefile.write(merged, out)
-    if chosen.json:
+    if args.json:
         _print_json("noise merge", merged, [out])
         return
     _warn_of_distrust(merged)
@@ -505,23 +505,23 @@ def _add_show(commands: Any) -> None:
     parser.set_defaults(run=_run_show)
 
 
-def _run_show(chosen: argparse.Namespace) -> None:
+def _run_show(args: argparse.Namespace) -> None:
     from ..measured.description import describe
     from ..plots.draw import check_path
 
-    if len(chosen.files) > 1:
-        _show_several(chosen)
+    if len(args.files) > 1:
+        _show_several(args)
         return
-    (file,) = chosen.files
-    out = chosen.out or Path(f"{_stem(file)}.png")
+    (file,) = args.files
+    out = args.out or Path(f"{_stem(file)}.png")
     check_path(out)
-    measured = _load(chosen, file)
+    measured = _load(args, file)
     facts = describe(measured)
 
     from ..plots.noise import draw_measured
 
     draw_measured(measured, out, facts)
-    if chosen.json:
+    if args.json:
         _print_json("noise show", measured, [out], facts, file=file)
         return
     _warn_of_distrust(measured)
@@ -530,24 +530,24 @@ def _run_show(chosen: argparse.Namespace) -> None:
     print(f"written: {out}")
 
 
-def _show_several(chosen: argparse.Namespace) -> None:
+def _show_several(args: argparse.Namespace) -> None:
     """Compare files: a line for each of their parts."""
     from ..measured import Detours, Histogram
     from ..measured.description import LEVEL, comparison_row, describe
     from ..results.text_table import aligned_table
 
-    if chosen.out is not None:
-        raise ValueError(f"--out: of {len(chosen.files)} files there is a table and no picture")
-    recordings = {file: _load(chosen, file) for file in chosen.files}
+    if args.out is not None:
+        raise ValueError(f"--out: of {len(args.files)} files there is a table and no picture")
+    recordings = {file: _load(args, file) for file in args.files}
     for file, measured in recordings.items():
         if not isinstance(measured.parts[0], (Detours, Histogram)):
             words = measured.parts[0].words
             raise ValueError(f"{file} holds {words}; detours or histograms are compared")
         if "untrusted" in measured.source:
             reason = measured.source["untrusted"]
-            print(f"{file}: not to be trusted: {reason}", file=sys.stderr if chosen.json else None)
+            print(f"{file}: not to be trusted: {reason}", file=sys.stderr if args.json else None)
     facts = {file: describe(measured, periods=False) for file, measured in recordings.items()}
-    if chosen.json:
+    if args.json:
         print_json(
             "noise show", files=[{"file": file, **facts[file]} for file in facts], written=[]
         )

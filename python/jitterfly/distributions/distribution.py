@@ -39,7 +39,7 @@ from ..units import (
 )
 
 TWO_64 = 2**64
-MOST = TWO_64 - 1
+LARGEST_UNIFORM = TWO_64 - 1
 LARGEST = 2**60
 """Delays in a table stay below so many ticks (13 days), so that a sum of some is still a time."""
 RAREST = 2.0**-65
@@ -67,7 +67,7 @@ class DelayTable:
 
     kind: str
     arrays: tuple[Any, ...]
-    last: int = MOST
+    last: int = LARGEST_UNIFORM
 
     @property
     def largest(self) -> int:
@@ -95,7 +95,7 @@ class DelayTable:
     @cached_property
     def _delay(self) -> core.Delay:
         made = getattr(core.Delay, self.kind)(*self.arrays)
-        return made if self.last == MOST else made.with_last(self.last)
+        return made if self.last == LARGEST_UNIFORM else made.with_last(self.last)
 
     def with_chance(self, chance: Fraction) -> DelayTable:
         """A delay with this probability only, from 0 to 1; else none."""
@@ -141,7 +141,7 @@ class DelayTable:
 def last_uniform(chance: Fraction) -> int:
     """The largest uniform below `chance` (above 0) of all."""
     steps = -(-chance.numerator * TWO_64 // chance.denominator)
-    return min(max(steps - 1, 0), MOST)
+    return min(max(steps - 1, 0), LARGEST_UNIFORM)
 
 
 def constant(ticks: int) -> DelayTable:

@@ -26,7 +26,7 @@ from . import distribution
 from .distribution import Distribution, check_tail, keep_number, levels, times
 
 Ticks = npt.NDArray[np.int64]
-_MOST_EVENTS = 10**7  # of events in a list
+_MAX_EVENTS = 10**7  # of events in a list
 _WAYS = "one of samples, (low, high and count) and file"
 Times = Sequence[Time] | npt.NDArray[Any]
 _TIMES = "list of float or str | None"
@@ -213,7 +213,7 @@ def _listed(values: Any, name: str) -> list[Any]:
         values = np.asarray(values)
     good = isinstance(values, (list, tuple, range))
     good = good or (isinstance(values, np.ndarray) and values.ndim == 1)
-    if not good or not 1 <= len(values) <= _MOST_EVENTS:
+    if not good or not 1 <= len(values) <= _MAX_EVENTS:
         raise ValueError(f"{name} must be a list of 1 to 10^7 values, got {shorten(values)}")
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 

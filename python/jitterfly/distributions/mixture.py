@@ -16,7 +16,7 @@ from ..units import exact
 from . import distribution
 from .constant import Constant
 from .distribution import (
-    MOST,
+    LARGEST_UNIFORM,
     TWO_64,
     DelayTable,
     Distribution,
@@ -28,8 +28,8 @@ from .distribution import (
     times,
 )
 
-_MOST = 16  # distributions
-_MOST_PIECES = 2**23 - 1  # of a table in the engine
+_MAX = 16  # distributions
+_MAX_PIECES = 2**23 - 1  # of a table in the engine
 _HALVINGS = 100  # of an interval of times
 
 
@@ -162,13 +162,13 @@ def _pieces(at: Floats, above: Floats, reached: Floats) -> DelayTable:
     drop[1::2] = top[1::2] - top[2::2]
     ends = np.stack([above, reached], axis=1).ravel()[:-1]
     ends = np.maximum.accumulate(np.minimum(ends, 1.0))
-    edges = [min(int(end), MOST) for end in np.floor(np.ldexp(ends, 64))]
+    edges = [min(int(end), LARGEST_UNIFORM) for end in np.floor(np.ldexp(ends, 64))]
     kept = [
         i for i, edge in enumerate(edges) if edge < (edges[i + 1] if i + 1 < len(edges) else TWO_64)
     ]
     starts = np.array([edges[i] for i in kept], dtype=np.uint64)
     starts[0] = 0
-    if len(kept) > _MOST_PIECES:
+    if len(kept) > _MAX_PIECES:
         raise ValueError("distributions have too many different times together (in Mixture)")
     return DelayTable("pieces", (starts, top[kept], drop[kept]))
 
@@ -177,8 +177,8 @@ def _listed(values: Any, name: str) -> list[Any]:
     good = isinstance(values, (list, tuple)) or (
         isinstance(values, np.ndarray) and values.ndim == 1
     )
-    if not good or not 1 <= len(values) <= _MOST:
+    if not good or not 1 <= len(values) <= _MAX:
         raise ValueError(
-            f"{name} must be a list of 1 to {_MOST}, got {shorten(values)} (in Mixture)"
+            f"{name} must be a list of 1 to {_MAX}, got {shorten(values)} (in Mixture)"
         )
     return values.tolist() if isinstance(values, np.ndarray) else list(values)

@@ -25,13 +25,13 @@ from ..stats.critical_values import quantile_rank
 from ..units import TICKS_PER_SECOND, from_ticks, parse_seconds, show_seconds
 from .host import show_cpus
 from .measurements import CollectiveTable, Detours, Histogram, Latencies, Measured, PerRankSamples
-from .periods import LEAST_FOR_PERIODS as LEAST_FOR_PERIODS
+from .periods import MIN_FOR_PERIODS as MIN_FOR_PERIODS
 from .periods import dominant_periods
 
 LEVEL = 0.95
 RESAMPLES = 1000
 SEED = 20100711
-LEAST_EVENTS = 20
+MIN_EVENTS = 20
 """The fewest events for which the bootstrap of a mean is worth printing."""
 BLOCKS = 30
 """The blocks of time from which the share of the CPU has its interval."""
@@ -389,8 +389,8 @@ def _in_full(facts: Facts, name: str) -> list[str]:
         text.append(f"  {rates}")
     if "mean" in facts:
         sure = _shown_interval(facts["mean_interval"])
-        if facts["count"] < LEAST_EVENTS:
-            sure = f"too few events for an interval (at least {LEAST_EVENTS})"
+        if facts["count"] < MIN_EVENTS:
+            sure = f"too few events for an interval (at least {MIN_EVENTS})"
         elif 0 < facts["mean_events"] < ENOUGH_EVENTS and _has_longer_tail(facts):
             few = f"{counted(max(round(facts['mean_events']), 1), 'long event')}"
             sure = f"{sure:<24} rests on about {few}, so the interval is too narrow"
@@ -462,9 +462,9 @@ def _period_lines(facts: Facts) -> list[str]:
     if "periods" not in facts:
         return []
     if not facts["periods"]:
-        if facts["count"] >= LEAST_FOR_PERIODS:
+        if facts["count"] >= MIN_FOR_PERIODS:
             return ["  periods: none found"]
-        return [f"  periods: too few detours to find any (at least {LEAST_FOR_PERIODS})"]
+        return [f"  periods: too few detours to find any (at least {MIN_FOR_PERIODS})"]
     text = [
         f"  period {show_seconds(period['seconds'])} ({period['frequency']:.4g} Hz): "
         f"{period['share']:.1%} of the detours ({period['per_period']:.3g} in each period), "
@@ -517,7 +517,7 @@ def _shown_share(facts: Facts) -> str:
     if facts.get("share") is None:
         return "?"
     percent = f"{100 * facts['share']:.3g}"
-    if facts["count"] < LEAST_EVENTS:
+    if facts["count"] < MIN_EVENTS:
         return percent
     low, high = (100 * bound for bound in facts["share_interval"])
     return f"{percent} [{low:.3g}, {high:.3g}]"

@@ -23,7 +23,7 @@ from scipy.special import gammaincc, gammainccinv
 from ..units import TICKS_PER_SECOND
 from .measurements import Detours
 
-LEAST_FOR_PERIODS = 20
+MIN_FOR_PERIODS = 20
 """Detours; fewer have no period."""
 
 # The periodogram
@@ -499,7 +499,7 @@ def dominant_periods(
             left = trains.of < 0
             long = detours.durations >= _shortest_of(detours.durations[left], part)
             count = int((left & long).sum())
-            if count < LEAST_FOR_PERIODS or count == looked_at:
+            if count < MIN_FOR_PERIODS or count == looked_at:
                 break
             # Half of the error for the first look, half of that for the second, ...
             false_alarm /= 2

@@ -38,11 +38,11 @@ _MOSTLY = 0.5  # of the time
 _BUSY = 0.1  # of the time that other threads ran: it is load
 _BUSY_SHOWN = 0.01  # share of the time from which on a note says it
 _STOLEN_SHOWN = 1e-3  # share of the time that a hypervisor took
-MOST_DETOURS = 2**24
+MAX_DETOURS = 2**24
 SHORTEST, LONGEST = 1e-4, 7 * 86400.0  # seconds
 _TIMES_SMALLEST = 9  # as Netgauge: an iteration of more than 900 % of the smallest is a detour
 _EXPECTED = 20_000  # detours a second that the buffer has room for
-_LEAST_ROOM = 100_000
+_MIN_ROOM = 100_000
 _AHEAD = 0.002  # seconds in which all CPUs get ready
 _POLL_SECONDS = 0.1  # seconds between two looks at Ctrl-C
 _COARSE = 1000  # ps, of a counter whose steps are worth telling
@@ -426,8 +426,8 @@ def record(
             f"got {show_number(quantum)} s"
         )
     chosen = _check_cpus(cpus)
-    usual = int(np.clip(seconds * _EXPECTED, _LEAST_ROOM, MOST_DETOURS))
-    room = usual if most is None else check_integer(most, "most", 1, MOST_DETOURS)
+    usual = int(np.clip(seconds * _EXPECTED, _MIN_ROOM, MAX_DETOURS))
+    room = usual if most is None else check_integer(most, "most", 1, MAX_DETOURS)
     wanted = None if threshold is None else parse_seconds(threshold, "threshold")
     excess: dict[int, int] = {}
     text: list[str] = []

@@ -14,8 +14,8 @@ from ..congestion.topology import program_on
 from ..fields import Converted, check_choice, frozen_dataclass, shorten
 from .source import ExposedWork, Noise
 
-_MOST_MESSAGES = 2**16 - 1  # under way together: the engine counts in 16 bits
-_MOST_OF_A_RANK = 9  # sent in one round: the original and copies to eight mirrors
+_MAX_MESSAGES = 2**16 - 1  # under way together: the engine counts in 16 bits
+_MAX_SENT_IN_ROUND = 9  # sent in one round: the original and copies to eight mirrors
 
 
 class _TopologyOrTable(Converted[Topology | Mapping[str, Any], Topology]):
@@ -125,7 +125,7 @@ class Congestion(Noise, kind="congestion"):
         return "" if exposed.exchanges else "no messages are exchanged; take more ranks"
 
     def longest_wait(self, load: int) -> int:
-        return load * min(_MOST_OF_A_RANK * self.network.hosts, _MOST_MESSAGES)
+        return load * min(_MAX_SENT_IN_ROUND * self.network.hosts, _MAX_MESSAGES)
 
     @property
     def read_files(self) -> dict[str, Path]:

@@ -34,7 +34,7 @@ _TWO_64 = 2**64
 # 60 digits: the error of a sum of thousands of terms stays 30 digits below 2^-64. Decimal's exp is
 # correctly rounded, so the table is the same on every machine.
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN, Emin=-999999, Emax=999999, traps=[])
-MOST_EVENTS = 1000
+MAX_EVENTS = 1000
 """Most events that one message may expect: the engine looks along a table of that length."""
 
 
@@ -92,10 +92,10 @@ class NetworkJitter(WindowNoise, kind="jitter"):
         self.check_fields()
 
     def check(self, ranks: int, transit: int) -> None:
-        if transit > MOST_EVENTS * to_ticks(self.period):
+        if transit > MAX_EVENTS * to_ticks(self.period):
             raise ValueError(
-                f"period must be at least {transit / TICKS_PER_SECOND / MOST_EVENTS:.6g} s "
-                f"(1/{MOST_EVENTS} of the time that a message takes), got {self.period} "
+                f"period must be at least {transit / TICKS_PER_SECOND / MAX_EVENTS:.6g} s "
+                f"(1/{MAX_EVENTS} of the time that a message takes), got {self.period} "
                 "(in NetworkJitter)"
             )
 
@@ -124,7 +124,7 @@ class NetworkJitter(WindowNoise, kind="jitter"):
 
     def longest_message_delay(self, transit: int) -> int:
         # `check` refuses longer ways, whose table would take minutes.
-        transit = min(transit, MOST_EVENTS * to_ticks(self.period))
+        transit = min(transit, MAX_EVENTS * to_ticks(self.period))
         return len(self.survival(transit)) * to_ticks(self.duration)
 
 

@@ -28,9 +28,9 @@ UNSEEN = 3.0
 
 _BLOCKS = 30  # of a recording, whose differences tell how random its detours are
 _REGULAR = 14.256  # the 1 % point of chi square with 29 degrees of freedom, one fewer than blocks
-_LEAST_TAIL_INDEX = 1.5  # with a smaller one, what is beyond the longest is unlimited, or nearly
+_MIN_TAIL_INDEX = 1.5  # with a smaller one, what is beyond the longest is unlimited, or nearly
 _STEP_OF_RATE = 0.25  # of ln r, from one quantile that may be the machine's to the next
-_MOST_RATE = 5.0  # ln r: beyond, nothing is known
+_MAX_RATE = 5.0  # ln r: beyond, nothing is known
 
 
 class Recording(NamedTuple):
@@ -157,7 +157,7 @@ class RecordedDelays:
         stages = (self, *others)
         parts = [sum(one.longest_of(ranks) for one in stages)]
         for rate in rates:
-            factor = math.exp(min(max(rate, -_MOST_RATE), _MOST_RATE))
+            factor = math.exp(min(max(rate, -_MAX_RATE), _MAX_RATE))
             parts.append(abs(sum(one.longest_of(ranks * factor) for one in stages) - parts[0]))
         return SamplingError(events, *(self.cycles * one for one in parts))
 
@@ -171,7 +171,7 @@ class RecordedDelays:
             fewer /= 2
         events, error, unseen = self._rate_error(self._deciding(fewer)[1])
         # More of them make it rest on rarer ones.
-        more = fewer * math.exp(min(reach * error, _MOST_RATE))
+        more = fewer * math.exp(min(reach * error, _MAX_RATE))
         events_of_more, error_of_more, unseen_of_more = self._rate_error(self._deciding(more)[1])
         up = math.hypot(reach * max(error, error_of_more), max(unseen, unseen_of_more))
         return min(events, events_of_more), -reach * error, up
@@ -192,9 +192,9 @@ class RecordedDelays:
         reach = student_t(confidence, _BLOCKS - 1)
         value = self.quantile_of(share, ranks)
         events, error, _ = self._rate_error(self._above(value))
-        low = self.quantile_of(share, ranks * math.exp(-min(reach * error, _MOST_RATE)))
+        low = self.quantile_of(share, ranks * math.exp(-min(reach * error, _MAX_RATE)))
         high, least = value, events if value > 0 else math.inf
-        for log_rate in np.arange(min(reach * error, _MOST_RATE), _MOST_RATE, _STEP_OF_RATE):
+        for log_rate in np.arange(min(reach * error, _MAX_RATE), _MAX_RATE, _STEP_OF_RATE):
             x = self.quantile_of(share, ranks * math.exp(log_rate))
             if x == high:
                 continue
@@ -256,7 +256,7 @@ class RecordedDelays:
             events = min(events, 1 / max(variance, 1e-12))
             regular = variance * independent * (_BLOCKS - 1) < _REGULAR
             error = math.sqrt(variance) if regular else max(error, math.sqrt(variance))
-        index = max(_tail_index(every), _LEAST_TAIL_INDEX)
+        index = max(_tail_index(every), _MIN_TAIL_INDEX)
         unseen = UNSEEN * (index / (index - 1) if index < math.inf else 1.0)
         return events, error, unseen * float(every.max()) / total
 

@@ -18,7 +18,7 @@ from .source import (
     Shared,
 )
 
-_MOST_INTERVALS = 2**31  # of a rank: their draws are numbered
+_MAX_INTERVALS = 2**31  # of a rank: their draws are numbered
 
 
 @frozen_dataclass()
@@ -88,7 +88,7 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
                     )
 
     def check_length(self, longest: int) -> None:
-        if self.intervals_in(longest) > _MOST_INTERVALS / 2:
+        if self.intervals_in(longest) > _MAX_INTERVALS / 2:
             every = (self.gap.mean_ticks() + self.duration.mean_ticks()) / TICKS_PER_SECOND
             raise ValueError(
                 "gap and duration must be longer: the case may last "

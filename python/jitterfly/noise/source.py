@@ -22,7 +22,7 @@ from ..fields import Component, check_choice, check_integer, check_numbers, shor
 from ..syntax import read_noise
 from ..units import array_to_ticks, show_ticks, to_ticks
 
-MOST_OF_A_KIND = 256
+MAX_OF_A_KIND = 256
 
 Shared = int | str | bool
 """False: each rank has its own draws; "machine"; a level of a `Hierarchy`, by its name or as
@@ -199,7 +199,7 @@ class Noise(Component, ABC):
     """
 
     added: ClassVar[Mapping[str, Any]] = {"begin": 0.0, "shared": False}
-    most: ClassVar[int] = MOST_OF_A_KIND
+    most: ClassVar[int] = MAX_OF_A_KIND
     no_effect: ClassVar[Mapping[str, Any]] = {}
     other_words: ClassVar[Mapping[str, str]] = dict.fromkeys(("rate", "frequency"), _RATE)
 
@@ -536,7 +536,7 @@ def longest_work(sources: Sequence[Noise], work: int) -> int:
     return total
 
 
-MOST_WALKED = 2**30  # intervals of a rank: about 10 s
+MAX_WALKED = 2**30  # intervals of a rank: about 10 s
 
 
 def check_walks(sources: Sequence[Noise], compute: int, communication: int) -> None:
@@ -564,11 +564,11 @@ def check_walks(sources: Sequence[Noise], compute: int, communication: int) -> N
         if periodic:
             del counts[max(periodic, key=lambda place: counts[place])]
         for place, count in counts.items():
-            if count > MOST_WALKED:
+            if count > MAX_WALKED:
                 raise ValueError(
                     f"noise: {name_in_case(place, sources[place].kind)} has about {count:.3g} "
                     f"intervals in the {show_ticks(own)} of CPU work of a rank ({phase}), and at "
-                    f"most {MOST_WALKED:.3g} can be gone through: lower the work (compute_time, "
+                    f"most {MAX_WALKED:.3g} can be gone through: lower the work (compute_time, "
                     "cycles, or calc of a schedule), or give fewer or longer intervals"
                 )
 

@@ -27,13 +27,13 @@ from ..measured.measurements import (
     Measured,
     PerRankSamples,
 )
-from ..measured.periods import LEAST_FOR_PERIODS, periodogram, seconds_of
+from ..measured.periods import MIN_FOR_PERIODS, periodogram, seconds_of
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import draw, style
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_COLUMNS, _MOST_PANELS = 4, 12
+_MAX_COLUMNS, _MAX_PANELS = 4, 12
 
 
 def draw_measured(measured: Measured, path: Path, facts: dict[str, Any]) -> None:
@@ -62,13 +62,13 @@ def figure_of_measured(measured: Measured, facts: dict[str, Any]) -> Any:
     parts: list[Any] = list(measured.parts)
     known = list(facts["parts"])
     if isinstance(first, Detours):
-        return _detours(measured, parts[:_MOST_COLUMNS], known)
+        return _detours(measured, parts[:_MAX_COLUMNS], known)
     if isinstance(first, Histogram):
-        return _histograms(measured, parts[:_MOST_PANELS], known)
+        return _histograms(measured, parts[:_MAX_PANELS], known)
     if isinstance(first, (Latencies, PerRankSamples)):
-        return _samples(measured, parts[:_MOST_COLUMNS], known)
+        return _samples(measured, parts[:_MAX_COLUMNS], known)
     if isinstance(first, CollectiveTable):
-        figure, handles = collectives(parts[:_MOST_PANELS])
+        figure, handles = collectives(parts[:_MAX_PANELS])
     elif isinstance(first, LogGPTable):
         figure, handles = loggp(first)
     elif isinstance(first, CpuNoise):
@@ -102,7 +102,7 @@ def _detours(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) 
 
 
 def _histograms(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) -> Any:
-    columns = min(len(parts), 2 if len(parts) <= 4 else _MOST_COLUMNS)
+    columns = min(len(parts), 2 if len(parts) <= 4 else _MAX_COLUMNS)
     rows = -(-len(parts) // columns)
     height = 2.4 if rows == 1 else 1.7
     figure, axes = style.new_figure([height] * rows, columns, sharex=True, sharey=True)
@@ -206,7 +206,7 @@ def _say_none(axes: Axes, why: str = "none") -> None:
 
 _FEW_POINTS = 100  # up to so many they are large
 _EDGE = 0.01  # of the time that was observed
-_MOST_POINTS = 5_000  # beyond that, where they are dense is counted
+_MAX_POINTS = 5_000  # beyond that, where they are dense is counted
 _GRID = (500, 130)  # cells, each a dot of the picture or two
 _COLOURS = mpl.colormaps["viridis_r"]
 _LONGEST = 200  # up to so many of them are drawn as points in any case
@@ -231,7 +231,7 @@ def draw_timeline(axes: Axes, detours: Detours) -> None:
 def timeline_handles(parts: Sequence[Detours]) -> list[Any]:
     """The legend of the marks that are there."""
     handles: list[Any] = []
-    if any(len(part.starts) > _MOST_POINTS for part in parts):
+    if any(len(part.starts) > _MAX_POINTS for part in parts):
         handles.append(Patch(color=_COLOURS(0.6), label="many detours (lighter: one)"))
         handles.append(Line2D([], [], color=style.INK, linewidth=0, marker=".", markersize=4,
                             label=f"one of the longest (up to {_LONGEST})"))  # fmt: skip
@@ -259,7 +259,7 @@ def _cloud(axes: Axes, x: Floats, y: Floats) -> None:
     axes.set_yscale("log")
     low, high = float(y.min()), float(y.max())
     axes.set_ylim(low / 1.3, high * 1.5)
-    if len(y) > _MOST_POINTS:
+    if len(y) > _MAX_POINTS:
         edges = (
             np.linspace(0, x[-1] * (1 + 1e-9), _GRID[0] + 1),
             np.geomspace(low / 1.3, high * 1.5, _GRID[1] + 1),
@@ -275,7 +275,7 @@ def _cloud(axes: Axes, x: Floats, y: Floats) -> None:
     style.log_axis(axes, "s")
 
 
-_BINS_A_DECADE, _MOST_BINS = 16, 120
+_BINS_A_DECADE, _MAX_BINS = 16, 120
 _WIDE = 30.0  # last bin over first: a logarithmic axis
 _THIN = 0.003  # of the axis
 _LOWEST = 0.6  # of the axis of events
@@ -303,7 +303,7 @@ def draw_events(axes: Axes, values: Floats, facts: dict[str, Any], name: str = "
         return
     low, high = values[0] / 1.02, values[-1] * 1.02
     decades = np.log10(high / low)
-    edges = np.geomspace(low, high, int(np.clip(decades * _BINS_A_DECADE, 10, _MOST_BINS)) + 1)
+    edges = np.geomspace(low, high, int(np.clip(decades * _BINS_A_DECADE, 10, _MAX_BINS)) + 1)
     axes.stairs(np.histogram(values, edges)[0], edges, fill=True, color=style.BLUE, alpha=0.35,
                 baseline=0.3)  # fmt: skip
     keep = _thinned(len(values))
@@ -418,7 +418,7 @@ def draw_periodogram(axes: Axes, detours: Detours, facts: dict[str, Any]) -> Non
     spectrum = periodogram(*seconds_of(detours))
     axes.set_xlabel("frequency (Hz)")
     axes.set_ylabel("power")
-    if not len(spectrum.frequency) or len(detours.starts) < LEAST_FOR_PERIODS:
+    if not len(spectrum.frequency) or len(detours.starts) < MIN_FOR_PERIODS:
         _say_none(axes, "too short, or too few detours")
         return
     edges = np.unique(
@@ -470,7 +470,7 @@ _LINES = ("p99", "p90", "mean", "p50")
 
 def collectives(parts: Sequence[CollectiveTable]) -> tuple[Any, list[Any]]:
     """Draw latency over ranks, or over bytes where all have the same ranks; a panel for each."""
-    columns = min(len(parts), _MOST_COLUMNS)
+    columns = min(len(parts), _MAX_COLUMNS)
     rows = -(-len(parts) // columns)
     figure, axes = style.new_figure([2.4] * rows, columns, sharex=False, sharey=False)
     handles: dict[str, Any] = {}

@@ -38,39 +38,39 @@ _SCHEDULE = (
 
 _TOOLS = (
     _Tool(
-        "what OSU's osu_latency printed",
+        "the output of OSU's osu_latency",
         r"^[ \t]{0,40}# OSU MPI(?:-\S{0,20})? Latency Test\b",
-        "latencies of single messages by their size are no times of a collective; "
+        "latencies of single messages by their size are not times of a collective; "
         "`jitterfly network parameters {file}` makes a network of them",
     ),
     _Tool(
-        "what OSU's test '{}' printed",
+        "the output of OSU's test '{}'",
         r"^[ \t]{0,40}# OSU (\S{1,20} .{0,80}?) [Tt]est\b",
         _COLLECTIVES,
     ),
     _Tool(
-        "what nccl-tests or rccl-tests printed",
+        "the output of nccl-tests or rccl-tests",
         r"^# nThread \d+ n[Gg]pus \d|^#.{0,200}\balgbw\s+busbw\b",
         "OSU's collectives are read, also on GPUs (osu_allreduce -d cuda); `jitterfly "
         "compare-measured` takes a text file with one time in each line as well",
     ),
     _Tool(
-        "what perftest printed (ib_write_lat, ib_send_bw)",
+        "the output of perftest (ib_write_lat, ib_send_bw)",
         r"^[ \t]{0,40}#bytes[ \t]+#iterations[ \t]",
         _LATENCY,
     ),
     _Tool(
-        "what ucx_perftest printed",
+        "the output of ucx_perftest",
         r"\|[ \t]+(?:overhead|latency) \(usec\)[ \t]+\|[ \t]+bandwidth",
         _LATENCY,
     ),
     _Tool(
-        "what fi_pingpong of libfabric printed",
+        "the output of libfabric's fi_pingpong",
         r"^bytes[ \t]+#sent[ \t]+#ack[ \t]",
         _LATENCY,
     ),
     _Tool(
-        "what ReproMPI printed",
+        "the output of ReproMPI",
         r"^#@repro|^[ \t]{0,20}(?:process[ \t]+)?test[ \t]+nrep[ \t]+count[ \t]+",
         "`jitterfly compare-measured` takes a text file with one time in each line, such as its "
         "column runtime_sec",
@@ -87,10 +87,10 @@ _TOOLS = (
         "give a file that `sysjitter --raw` writes for each core: it has the single detours",
     ),
     _Tool(
-        "what `rtla timerlat top` printed",
+        "the output of `rtla timerlat top`",
         r"\bIRQ Timer Latency \(us\)",
-        "`rtla timerlat hist` prints histograms, which are read; lateness of a timer is no detour, "
-        "and `rtla osnoise hist` has those",
+        "`rtla timerlat hist` prints histograms, which are read; a late timer is not a "
+        "detour, and `rtla osnoise hist` has those",
     ),
     _Tool(
         "the analysis of a stopped trace by rtla",
@@ -100,19 +100,19 @@ _TOOLS = (
     _Tool(
         "a trace of the kernel's hwlat tracer",
         r"\binner/outer\(us\):",
-        "rt-tests' hwlatdetect prints the same gaps with the time that it looked, and is read",
+        "rt-tests' hwlatdetect prints the same gaps with the time for which it looked, and is read",
     ),
     _Tool(
-        "what cyclictest printed without a histogram",
+        "the output of cyclictest without a histogram",
         r"^T:[ \t]?\d+ \([ \t]{0,9}\d+\) P:|^# /dev/cpu_dma_latency set to|"
         r"\A(?:[ \t]{0,9}\d{1,5}:[ \t]{0,9}\d{1,12}:[ \t]{0,9}-?\d{1,12}\n){3}",
-        "`cyclictest -q -h 1000` prints one, which is read; lateness of a timer is no detour, and "
+        "`cyclictest -q -h 1000` prints one, which is read; a late timer is not a detour, and "
         "`jitterfly noise record` measures those",
     ),
     _Tool(
         "a report of rt-tests in JSON",
         r'"cmdline:?": ?"[^"\n]{0,200}\b(?:cyclictest|oslat|hwlatdetect|signaltest|pmqtest|ssdd)\b',
-        "what `cyclictest -h` and hwlatdetect print without JSON is read",
+        "the output of `cyclictest -h` and hwlatdetect without JSON is read",
     ),
     _Tool(
         "data or a report of perf",
@@ -124,13 +124,13 @@ _TOOLS = (
         "a histogram of a BPF tool (runqlat, bcc, bpftrace)",
         r"^Tracing run queue latency|^[ \t]{0,40}[um]?n?secs[ \t]+: count[ \t]+distribution|"
         r"^@\w{0,40}(?:\[[^\]\n]{0,80}\])?:[ \t]{0,9}\n[\[(]\d",
-        "times in a run queue are no detours; " + _DETOURS,
+        "times in a run queue are not detours; " + _DETOURS,
     ),
     _Tool(
         "a log of jHiccup or HdrHistogram",
         r"^#\[(?:StartTime|BaseTime|Histogram log format|Logged with jHiccup)|"
         r"^[ \t]{0,40}Value[ \t]+Percentile[ \t]+TotalCount",
-        "pauses of a sleeping thread are no detours; " + _DETOURS,
+        "pauses of a sleeping thread are not detours; " + _DETOURS,
     ),
     _Tool(
         "an execution trace of Chakra (ASTRA-sim)",

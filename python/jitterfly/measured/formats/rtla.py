@@ -22,7 +22,7 @@ _MICROSECOND = 10**6  # ticks
 _FIRST_LINE = re.compile(
     r"^[ \t]{0,40}# RTLA (osnoise|timerlat) histogram[ \t]{0,40}$", re.MULTILINE
 )
-_SHOWN = 8  # CPUs in a note
+_MAX_CPUS_NAMED = 8  # in a note
 _UNIT = re.compile(r"# Time unit is \w+ \((us|ns)\)")
 _DURATION = re.compile(r"# Duration: {0,20}([0-9]{1,6}) ([0-9]{2}):([0-9]{2}):([0-9]{2})")
 _COLUMN = re.compile(r"(CPU|IRQ|Thr|Usr)-([0-9]{1,6})")
@@ -109,7 +109,7 @@ def _bin_notes(
     above = [part for part in parts if part.overflow]
     if above:
         most = dict(zip((part.cpu for part in parts), table.longest, strict=False))
-        longest = ", ".join(most.get(part.cpu, "?")[:20] for part in above[:_SHOWN])
+        longest = ", ".join(most.get(part.cpu, "?")[:20] for part in above[:_MAX_CPUS_NAMED])
         notes.append(
             f"events lie above the last bin on CPU {_cpus(above)}; the longest about {longest} "
             f"{table.unit}"
@@ -124,7 +124,7 @@ def _bin_notes(
 
 
 def _cpus(parts: list[Histogram]) -> str:
-    return first_few([part.cpu for part in parts], _SHOWN)
+    return first_few([part.cpu for part in parts], _MAX_CPUS_NAMED)
 
 
 class _HistogramFile:
