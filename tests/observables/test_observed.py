@@ -9,7 +9,7 @@ import scipy.stats
 
 from jitterfly import stats
 from jitterfly.observables import (
-    MOST_COLUMNS,
+    MAX_COLUMNS,
     STATISTICS,
     CellData,
     Column,
@@ -276,7 +276,7 @@ def test_summaries_merge_in_any_order():
 
 def test_of_many_columns_those_are_summed_that_are_read():
     """Moments take time by the square. What an earlier version wrote, of all of them, is added."""
-    columns = tuple(Column("", f"cycle {i}") for i in range(MOST_COLUMNS + 1))
+    columns = tuple(Column("", f"cycle {i}") for i in range(MAX_COLUMNS + 1))
     read = columns[7], columns[-1]
     measure = Measure("time", LinearForm.of(read[1]) - LinearForm.of(read[0]), 5 * 10**12)
     values = np.random.default_rng(1).integers(0, 10**9, (50, len(columns))).cumsum(axis=1)

@@ -5,7 +5,7 @@ import pytest
 from support.scale import scaled, some
 
 from jitterfly import stats
-from jitterfly.stats.autocorrelation import LEAST_EFFECTIVE, Series, autocorrelation_time
+from jitterfly.stats.autocorrelation import MIN_EFFECTIVE, Series, autocorrelation_time
 
 
 def correlated(rng, count, lag_one):
@@ -78,7 +78,7 @@ def test_intervals_of_dependent_samples(lag_one, form):
 def test_too_few_have_no_intervals():
     samples = correlated(np.random.default_rng(3), 400, 0.98)
     series = Series(samples)
-    assert series.effective() < LEAST_EFFECTIVE
+    assert series.effective() < MIN_EFFECTIVE
     for found in (series.mean(0.95), series.quantile(0.5, 0.95)):
         assert (found.low, found.high) == (-np.inf, np.inf)
     assert series.mean(0.95).value == pytest.approx(samples.mean())

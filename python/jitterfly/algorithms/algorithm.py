@@ -42,7 +42,7 @@ COLLECTIVES = (
 """What an algorithm can do, as `check_collective` and `advise` call it."""
 MessagePairs = npt.NDArray[np.uint32]
 MOST_ROUNDS = 30
-MOST_LISTED_RANKS = 2**22
+MAX_LISTED_RANKS = 2**22
 """Of an algorithm whose messages are listed, which takes memory: of more ranks, more than most
 machines have."""
 
@@ -195,7 +195,7 @@ def _check_draws(name: str, steps: Sequence[Step], ranks: int) -> None:
 
 
 def _check_overlapping(name: str, steps: Sequence[Step], ranks: int) -> None:
-    if len(steps) < 2 or ranks > MOST_LISTED_RANKS:
+    if len(steps) < 2 or ranks > MAX_LISTED_RANKS:
         return
     until = np.zeros((2, ranks), np.int64)  # the end of the draws with which a rank sends, receives
     latest = np.zeros((2, ranks), np.int64)  # the number of the step that has them

@@ -19,7 +19,7 @@ from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
 from .algorithm import MOST_ROUNDS, Forwarding
 from .shared_steps import collective, fold_in, fold_out
 
-MOST_MIRRORS = 8
+MAX_MIRRORS = 8
 Levels = tuple[int, ...] | Literal["all"] | None
 
 
@@ -208,9 +208,9 @@ def _levels_on(levels: Any, name: str, highest: int, most: str, rounds: int) -> 
 
 def _check_mirrors(value: Any) -> tuple[int, ...]:
     """Check mirrors as a user gives them."""
-    rule = f"mirrors must be a list of 1 to {MOST_MIRRORS} distinct integers from 1"
+    rule = f"mirrors must be a list of 1 to {MAX_MIRRORS} distinct integers from 1"
     mirrors = tuple(_distinct(value, rule, "mirrors", 2**MOST_ROUNDS - 1))
-    if not 1 <= len(mirrors) <= MOST_MIRRORS:
+    if not 1 <= len(mirrors) <= MAX_MIRRORS:
         raise ValueError(f"{rule}, got {shorten(value)}")
     return mirrors
 

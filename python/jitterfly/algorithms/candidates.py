@@ -19,7 +19,7 @@ from ..units import TICKS_PER_SECOND, show_seconds
 from . import Algorithm, is_kind_of
 from .algorithm import COLLECTIVES
 
-_MOST_LINK_SHARE = 0.05  # of a round: copies need not wait for a message that occupies a link less
+_MAX_LINK_SHARE = 0.05  # of a round: copies need not wait for a message that occupies a link less
 
 Maker = Callable[[int, Network, int], Algorithm]
 """From ranks, a network and the bytes of a message to an algorithm."""
@@ -289,7 +289,7 @@ def _time_with_unit(ticks: int) -> str:
 def _check_free_links(network: Network, size: int) -> None:
     """Raise ValueError where copies would wait for links."""
     gap, costs = network.gap(size), network.costs(size)
-    if gap > max(costs.send, _MOST_LINK_SHARE * sum(costs)):
+    if gap > max(costs.send, _MAX_LINK_SHARE * sum(costs)):
         seconds = float(gap) / TICKS_PER_SECOND
         raise ValueError(
             f"message_bytes = {size} occupy a link for {show_seconds(seconds, 3)}: "

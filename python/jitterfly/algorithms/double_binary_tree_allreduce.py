@@ -18,7 +18,7 @@ from .shared_steps import (
     segments_of,
 )
 
-_MOST_RANKS = 2**18
+_MAX_RANKS = 2**18
 """Of more, each case would take many seconds to make."""
 _Array = npt.NDArray[np.int64]
 
@@ -76,7 +76,7 @@ class DoubleBinaryTreeAllreduce(Forwarded, kind="double_binary_tree_allreduce"):
     segment_bytes: SegmentBytes = SegmentBytes()
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        check_ranks(self, ranks, _MOST_RANKS)
+        check_ranks(self, ranks, _MAX_RANKS)
         half = block_bytes(message_bytes, 2)
         segments = segments_of(half, self.segment_bytes)
         check_step_count(self, 4 * segments, "segment_bytes must be larger")

@@ -39,7 +39,7 @@ __all__ = [
     "segments_of",
 ]
 
-_MOST_RANKS = 2**12  # a set of ranks for each rank takes memory
+_MAX_RANKS = 2**12  # a set of ranks for each rank takes memory
 _SHOWN = 5
 
 
@@ -84,7 +84,7 @@ def check_collective(
     """
     check_choice(collective, "collective", COLLECTIVES)
     for one in ranks if isinstance(ranks, Iterable) and as_integer(ranks) is None else [ranks]:
-        count = check_integer(one, "ranks", 1, _MOST_RANKS)
+        count = check_integer(one, "ranks", 1, _MAX_RANKS)
         has = _spread(algorithm, count, message_bytes)
         for rank in range(1 if collective in ("reduce", "gather") else count):
             sources = {"broadcast": 1, "scatter": 1, "scan": rank + 1}.get(collective, count)

@@ -17,8 +17,8 @@ from .shared_steps import (
     message,
 )
 
-_MOST_RADIX = 256
-assert _MOST_RADIX <= MOST_WINDOW
+_MAX_RADIX = 256
+assert _MAX_RADIX <= MOST_WINDOW
 
 
 @frozen_dataclass()
@@ -59,7 +59,7 @@ class RecursiveMultiplyingAllreduce(Forwarded, kind="recursive_multiplying_allre
     [[0, 1], [1, 2], [2, 0]]
     """
 
-    radix: Count = Count(4, least=2, most=_MOST_RADIX)
+    radix: Count = Count(4, least=2, most=_MAX_RADIX)
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_ranks(self, ranks)

@@ -24,9 +24,9 @@ from ..steps import (
     rounds_of,
 )
 from ..syntax import read_size
-from .algorithm import MOST_LISTED_RANKS, MOST_ROUNDS, Algorithm
+from .algorithm import MAX_LISTED_RANKS, MOST_ROUNDS, Algorithm
 
-MOST_STEPS = 2**18
+MAX_STEPS = 2**18
 """Of an algorithm with steps in proportion to ranks or segments: each takes memory."""
 
 
@@ -66,7 +66,7 @@ def segments_of(message_bytes: int, segment_bytes: int) -> int:
     return max(block_bytes(message_bytes, segment_bytes), 1)
 
 
-def check_ranks(algorithm: Algorithm, ranks: int, most: int = MOST_LISTED_RANKS) -> None:
+def check_ranks(algorithm: Algorithm, ranks: int, most: int = MAX_LISTED_RANKS) -> None:
     """Raise ValueError for more ranks than messages are listed of."""
     if ranks > most:
         name = type(algorithm).__name__
@@ -75,9 +75,9 @@ def check_ranks(algorithm: Algorithm, ranks: int, most: int = MOST_LISTED_RANKS)
 
 def check_step_count(algorithm: Algorithm, count: int, how: str) -> None:
     """Raise ValueError for more steps than are listed; `how` says what to change."""
-    if count > MOST_STEPS:
+    if count > MAX_STEPS:
         raise ValueError(
-            f"{how} for {type(algorithm).__name__}: at most {MOST_STEPS} steps fit, got {count}"
+            f"{how} for {type(algorithm).__name__}: at most {MAX_STEPS} steps fit, got {count}"
         )
 
 

@@ -9,11 +9,11 @@ cell has enough realizations.
 """
 
 from .completion import Completion, Gain, OptimalT, Overhead, Recovery, SinceArrival, Slowdown
-from .cycle_time import LEAST_CYCLES, CycleGain, CycleSlowdown, CycleTime, OfCycles
+from .cycle_time import MIN_CYCLES, CycleGain, CycleSlowdown, CycleTime, OfCycles
 from .measure import Column, LinearForm, Measure, MeasureFamily, Piece, Ticks
 from .observable import NOISE_FREE, OF_A_CYCLE, Observable, Select, read_observable
 from .statistics import STATISTICS, Observed, check_statistic, quantile_share
-from .summary import MOST_COLUMNS, CellData, Computed, Summary, columns_of
+from .summary import MAX_COLUMNS, CellData, Computed, Summary, columns_of
 from .targets import (
     Decision,
     Target,
@@ -28,8 +28,8 @@ from .targets import (
 )
 
 __all__ = [
-    "LEAST_CYCLES",
-    "MOST_COLUMNS",
+    "MAX_COLUMNS",
+    "MIN_CYCLES",
     "NOISE_FREE",
     "OF_A_CYCLE",
     "STATISTICS",

@@ -12,7 +12,7 @@ from ..units import TICKS_PER_SECOND
 from .measure import LinearForm, Measure
 from .observable import CompletionColumn, Cycle, Observable, Rank, Select, check_number
 
-LEAST_CYCLES = 3  # of which a mean leaves out two
+MIN_CYCLES = 3  # of which a mean leaves out two
 
 
 class CyclesTime(NamedTuple):
@@ -42,7 +42,7 @@ class OfCycles(Observable):
 
     def why_none(self, cases: Mapping[str, AnyCase]) -> str:
         least, *others = self.cycles_in(cases)
-        if self.cycle == "mean" and least < LEAST_CYCLES:
+        if self.cycle == "mean" and least < MIN_CYCLES:
             return (
                 f"the mean leaves out the first and the last cycle, and there "
                 f"{'is' if least == 1 else 'are'} {counted(least, 'cycle')} (a schedule's run is "

@@ -18,7 +18,7 @@ from .measure import Column, LinearForm, Measure, Ticks
 RATIO_ONE = 2**30
 """Histograms hold quotients of two forms as whole multiples of 1 / RATIO_ONE."""
 
-MOST_COLUMNS = 64
+MAX_COLUMNS = 64
 """A cell with more raw columns than this keeps moments only of those that its measures read."""
 
 WinCounts = tuple[int, int, int]
@@ -95,7 +95,7 @@ class Summary:
         """Make the summary of raw samples."""
         chosen = {measure.key: measure for measure in measures}
         columns = ticks.columns
-        if len(columns) > MOST_COLUMNS:  # moments take time and memory by the square
+        if len(columns) > MAX_COLUMNS:  # moments take time and memory by the square
             read = columns_of(chosen.values())
             columns = tuple(column for column in columns if column in read)
         return cls(
@@ -114,7 +114,7 @@ class Summary:
     def __add__(self, other: Summary) -> Summary:
         few, many = sorted((self, other), key=lambda one: len(one.columns))
         # An earlier version summed up all columns, however many.
-        had_all = len(many.columns) > MOST_COLUMNS and set(few.columns) < set(many.columns)
+        had_all = len(many.columns) > MAX_COLUMNS and set(few.columns) < set(many.columns)
         same = self.columns == other.columns or had_all
         if not same or self.third_moments.keys() != other.third_moments.keys():
             raise ValueError("summaries of other columns or measures can not be merged")

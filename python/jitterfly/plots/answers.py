@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from ..noise_limit import NoiseLimitTable
 
 
-_MOST_TICKS = 12
+_MAX_TICKS = 12
 _AROUND = 1.3  # times the largest value is the end of a logarithmic axis
 _ROOM = 0.04  # of the axis, on either side
-_MOST_BINS = 100
+_MAX_BINS = 100
 _BARS = "#9ecae1"
 
 
@@ -207,7 +207,7 @@ def draw_limits(found: NoiseLimitTable) -> Figure:
 
 def _mark_ranks(panel: Axes, ranks: list[int]) -> None:
     """The numbers of ranks that were simulated, or some of them."""
-    shown = ranks[:: -(-len(ranks) // _MOST_TICKS)]
+    shown = ranks[:: -(-len(ranks) // _MAX_TICKS)]
     panel.xaxis.set_major_locator(FixedLocator(shown))
     panel.xaxis.set_minor_locator(NullLocator())
     panel.set_xticklabels([str(count) for count in shown])
@@ -215,7 +215,7 @@ def _mark_ranks(panel: Axes, ranks: list[int]) -> None:
 
 def _bins(times: npt.NDArray[np.float64]) -> int:
     """Choose more bins for more realizations, but about so many as can be told apart."""
-    return int(np.clip(math.sqrt(len(times)), 10, _MOST_BINS))
+    return int(np.clip(math.sqrt(len(times)), 10, _MAX_BINS))
 
 
 def draw_samples(result: Result) -> Figure:

@@ -140,7 +140,7 @@ def line_handle(look: Look, label: str) -> Any:
     return Line2D([], [], **look.marked, linewidth=1.7, markersize=4, label=label)
 
 
-MOST_LINES = 6
+MAX_LINES = 6
 _FEW_PANELS = 4
 
 
@@ -174,7 +174,7 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
     others = _other_axes(results)
     by = ""  # the axis whose values are the lines
     if len(others) > 1 or (others and len(panels) > _FEW_PANELS):
-        fitting = [axis for axis in others if len(others[axis]) <= MOST_LINES]
+        fitting = [axis for axis in others if len(others[axis]) <= MAX_LINES]
         by = min(fitting, key=lambda axis: len(others[axis]), default="")
     alone = {name.replace("_", " "): [name] for name in names}
     groups = alone if by else _by_kind(results, names)
@@ -197,9 +197,9 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
 def _picked(results: Results, group: list[str]) -> list[str]:
     """Pick as many observables as a panel can show, targets among them."""
     wanted = {target.column for target in results.study.targets}
-    targets = evenly([name for name in group if name in wanted], MOST_LINES)
+    targets = evenly([name for name in group if name in wanted], MAX_LINES)
     others = [name for name in group if name not in wanted]
-    room = MOST_LINES - len(targets)
+    room = MAX_LINES - len(targets)
     kept = {*targets, *(evenly(others, room) if room > 1 else others[:room])}
     return [name for name in group if name in kept]
 
@@ -248,7 +248,7 @@ def _unit(row: list[CurvePanel]) -> str:
     return next((summary.unit for summary in known), "")
 
 
-_MOST_BANDS = 2  # over each other in a panel
+_MAX_BANDS = 2  # over each other in a panel
 _BAR = 2.6  # points, of a range among others
 _SPREAD = 0.75  # of the distance of two ticks, that ranges side by side take
 _APART = 8.0  # points, between two of them at most: they belong to one tick
@@ -257,8 +257,8 @@ _APART = 8.0  # points, between two of them at most: they belong to one tick
 def draw_curves(results: Results, observable: str | None = None) -> Figure:
     """A row for each kind of observable, a column for each setting of the other axes."""
     names = figures.shown_names(results.study, observable) if observable else results.columns
-    shown = curves(results, names, style.MOST_COLUMNS)
-    crowded = any(_banded(cell) > _MOST_BANDS for row in shown.rows for cell in row)
+    shown = curves(results, names, style.MAX_COLUMNS)
+    crowded = any(_banded(cell) > _MAX_BANDS for row in shown.rows for cell in row)
     columns = len(shown.rows[0])
     height = 1.9 if len(shown.rows) == 1 else 1.4
     figure, axes = style.new_figure([height] * len(shown.rows), columns)
@@ -379,9 +379,9 @@ def _by_unit(results: Results, names: list[str]) -> list[tuple[str, list[str]]]:
         shown = groups.setdefault(key, [])
         shown.append(name)
     return [
-        (unit, group[at : at + style.MOST_COLUMNS])
+        (unit, group[at : at + style.MAX_COLUMNS])
         for (unit, _), group in groups.items()
-        for at in range(0, len(group), style.MOST_COLUMNS)
+        for at in range(0, len(group), style.MAX_COLUMNS)
     ]
 
 
@@ -431,21 +431,21 @@ def _line(axes: Axes, results: Results, panel: Panel, name: str, look: Any) -> N
         axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
 
 
-_MOST_PANELS = 6
-_MOST_BANDED_CELLS = 3  # of more cells, bands over each other are one area
-_MOST_MARKED = 100  # cycles; markers and intervals of more would be one bar
+_MAX_PANELS = 6
+_MAX_BANDED_CELLS = 3  # of more cells, bands over each other are one area
+_MAX_MARKED = 100  # cycles; markers and intervals of more would be one bar
 
 
 def draw_each_cycle(results: Results, observable: str | None = None) -> Figure:
     """A panel for each such observable (and T), below each other; a line for each of some cells."""
     by_cycle = names_by_cycle(observables(results.study), observable)
-    names = list(by_cycle)[:_MOST_PANELS]
+    names = list(by_cycle)[:_MAX_PANELS]
     known = [cell for cell in results.cells if cell.summaries]
     cells = evenly(known, len(style.SERIES))
     labels = [cell.name or results.study.name for cell in cells]
     looks = dict(zip(labels, style.SERIES, strict=False))
-    crowded = max(len(by_cycle[name]) for name in names) > _MOST_MARKED
-    banded = len(cells) <= _MOST_BANDED_CELLS and not crowded
+    crowded = max(len(by_cycle[name]) for name in names) > _MAX_MARKED
+    banded = len(cells) <= _MAX_BANDED_CELLS and not crowded
     cut = False
     figure, axes = style.new_figure([2.2] * len(names), 1)
     for panel, name in zip(axes[:, 0], names, strict=True):

@@ -56,7 +56,7 @@ def tail(observed: Observed, confidence: float = 0.95) -> tuple[Floats, Floats, 
     return share, value, low, high
 
 
-_MOST_ROWS, _MOST_LINES = 4, 6
+_MAX_ROWS, _MAX_LINES = 4, 6
 _LINES = ["-", (0, (5, 1.5)), (0, (1, 1)), "-.", (0, (8, 1.5, 1, 1.5, 1, 1.5)), (0, (2.5, 1.2))]
 
 
@@ -74,14 +74,14 @@ def draw_panels(
     data may have decided when to stop.
     """
     everything = results.panels()
-    settings = results.settings(style.MOST_COLUMNS)
+    settings = results.settings(style.MAX_COLUMNS)
     panels = [panel for panel in everything if panel.is_in(settings)]
     known = (
         figures.shown_names(results.study, observable)
         if observable
         else _with_distribution(results, panels)
     )
-    names = known[:_MOST_ROWS]
+    names = known[:_MAX_ROWS]
     figure, axes = style.new_figure([2.1] * len(names), len(panels), sharex="row", sharey=True)
     looks = _line_styles(results, panels, names)
     for i, name in enumerate(names):
@@ -114,7 +114,7 @@ def _line_styles(
     """The values of the axis that are shown, the same in all panels, and how they are drawn."""
     known = {_value(results, cell) for panel in panels for name in names
              for cell in panel.known(name)}  # fmt: skip
-    shown = evenly([value for value in results.along.values if value in known], _MOST_LINES)
+    shown = evenly([value for value in results.along.values if value in known], _MAX_LINES)
     return {
         value: {
             "color": mpl.colormaps["cividis"](0.75 * number / max(len(shown) - 1, 1)),

@@ -29,7 +29,7 @@ from .style import wrapped
 COLOURS = "cividis"  # one ramp of lightness: the same order in a grey print
 HATCH = "////"
 _NARROW = 0.3  # colours that span less are of values that are nearly constant: the title says so
-_LEAST_SPAN = 0.01
+_MIN_SPAN = 0.01
 
 
 def draw_map(
@@ -125,7 +125,7 @@ def _hatch(axes: Axes, where: Any, ink: str) -> None:
     axes.add_patch(PathPatch(path, fill=False, hatch=HATCH, linewidth=0, edgecolor=edge))
 
 
-_MOST_ROWS = 6
+_MAX_ROWS = 6
 _HIGHEST, _WIDEST = 9.4, 10.8  # inches of a map: 40 cells with their numbers
 _ALL_HIGH = 30.0  # of all maps above each other
 
@@ -133,10 +133,10 @@ _ALL_HIGH = 30.0  # of all maps above each other
 def draw_maps(results: Results, observable: str | None = None) -> Figure:
     """Draw a map per combination of the other axes; of several observables, a row for each."""
     known = shown_names(results.study, observable) if observable else results.columns
-    names = known[:_MOST_ROWS] if observable else results.most_columns(_MOST_ROWS)
+    names = known[:_MAX_ROWS] if observable else results.most_columns(_MAX_ROWS)
     x, y = map_axes(results.study)
     blocks = grids(results, x, y, names)
-    shown = evenly(blocks, style.MOST_COLUMNS)
+    shown = evenly(blocks, style.MAX_COLUMNS)
     columns = len(shown)
     if columns == 1 and len(names) > 1:  # two maps side by side
         drawn = [(i // 2, i % 2, shown[0], name) for i, name in enumerate(names)]
@@ -225,7 +225,7 @@ def _norm(values: list[np.ndarray], kind: str) -> Normalize:
         return Normalize(low, high if high > low else 1)
     if kind in ("slowdown", "gain"):
         low = min(low, 1.0)
-    return LogNorm(low, max(high, (1 + _LEAST_SPAN) * low))
+    return LogNorm(low, max(high, (1 + _MIN_SPAN) * low))
 
 
 def _handles(shown: list[Grid], names: list[str]) -> list[Any]:

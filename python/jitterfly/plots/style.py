@@ -75,7 +75,7 @@ def lines_of(text: str) -> int:
 
 _LETTER = 0.075  # inches, of a tick's text
 _LINE = 0.16  # inches, the height of one
-_LONG_NAME, _MOST_NAMES = 24, 100
+_LONG_NAME, _MAX_NAMES = 24, 100
 
 
 class InUnit(Formatter):
@@ -153,7 +153,7 @@ def name_axis(axes: Axes, names: Sequence[str], what: str) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
     short = [name if len(name) <= _LONG_NAME else f"{name[: _LONG_NAME - 1]}…" for name in names]
     inches = inches_across(axes) / len(names)
-    every = max(1, len(names) // _MOST_NAMES)  # what has no room in any case is not looked at
+    every = max(1, len(names) // _MAX_NAMES)  # what has no room in any case is not looked at
     places = [*range(0, len(names), every)]
     if places[-1] != len(names) - 1:
         places[-1] = len(names) - 1
@@ -334,7 +334,7 @@ def bar_ticks(low: float, high: float, height: float) -> list[float]:
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#555555"
 INK = "#222222"
-MOST_COLUMNS = 6  # panels side by side
+MAX_COLUMNS = 6  # panels side by side
 
 RC: dict[Any, Any] = {
     "font.size": 9,
@@ -472,14 +472,14 @@ def count_left_out(shown: int, count: int, what: str) -> str:
     return f"{shown:,} of {count:,} {what}" if shown < count else ""
 
 
-_MOST_NAMED = 4  # observables that are left out
+_MAX_NAMED = 4  # observables that are left out
 
 
 def observables_left_out(shown: Sequence[str], known: Sequence[str]) -> str:
     """The count in a subtitle: `6 of 7 observables (left out: over)`; empty where all are shown."""
     gone = [name.replace("_", " ") for name in known if name not in shown]
-    more = ", ..." if len(gone) > _MOST_NAMED else ""
-    named = f" (left out: {', '.join(gone[:_MOST_NAMED])}{more})" if gone else ""
+    more = ", ..." if len(gone) > _MAX_NAMED else ""
+    named = f" (left out: {', '.join(gone[:_MAX_NAMED])}{more})" if gone else ""
     return count_left_out(len(shown), len(known), "observables") + named
 
 

@@ -183,7 +183,7 @@ def thinned(labels: Mapping[str, Sequence[str]], most: int) -> dict[str, list[st
     return {axis: evenly(values, counts[axis]) for axis, values in labels.items()}
 
 
-_MOST_NAMED = 4  # values of an axis that are left out
+_MAX_NAMED = 4  # values of an axis that are left out
 
 
 def axis_values_left_out(study: Study, shown: Mapping[str, Sequence[str]]) -> str:
@@ -200,8 +200,8 @@ def axis_values_left_out(study: Study, shown: Mapping[str, Sequence[str]]) -> st
             if label not in shown[axis.name]
         ]
         if gone:
-            more = ", ..." if len(gone) > _MOST_NAMED else ""
-            named = ", ".join(gone[:_MOST_NAMED])
+            more = ", ..." if len(gone) > _MAX_NAMED else ""
+            named = ", ".join(gone[:_MAX_NAMED])
             parts.append(f"{axis_title(study, axis.name)} = {named}{more}")
     return f"left out: {'; '.join(parts)}" if parts else ""
 

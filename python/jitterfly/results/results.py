@@ -98,7 +98,7 @@ class CellSummary:
         return half / value if value > 0 and math.isfinite(half) else math.inf
 
 
-_MOST = 4  # values of one thing that are told
+_MAX_NAMED = 4  # values of one thing that are told
 
 
 def network_noise(cases: Iterable[AnyCase]) -> str:
@@ -128,8 +128,8 @@ def network_noise(cases: Iterable[AnyCase]) -> str:
 
 def _joined(values: Iterable[str]) -> str:
     every = list(dict.fromkeys(values))
-    more = f", ... ({len(every)})" if len(every) > _MOST else ""
-    return ", ".join(every[:_MOST]) + more
+    more = f", ... ({len(every)})" if len(every) > _MAX_NAMED else ""
+    return ", ".join(every[:_MAX_NAMED]) + more
 
 
 @dataclass(frozen=True, eq=False)

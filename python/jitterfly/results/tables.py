@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..fields import first_few
 from ..noise_free import noise_free_ticks
-from ..observables import LEAST_CYCLES, OfCycles
+from ..observables import MIN_CYCLES, OfCycles
 from ..recording_error import RecordedNoise
 from ..schedule import ScheduleCase
 from ..store.metadata import situations
@@ -178,7 +178,7 @@ def _of_cycles(results: Results) -> list[tuple[str, OfCycles]]:
     return [(name, one) for name, one in found if isinstance(one, OfCycles)]
 
 
-_MOST_COUNTS = 4  # of cycles, of different cells
+_MAX_COUNTS = 4  # of cycles, of different cells
 
 
 def _cycles(results: Results) -> list[str]:
@@ -187,13 +187,13 @@ def _cycles(results: Results) -> list[str]:
     means = [name.replace("_", " ") for name, _ in found]
     read = [one.cycles_in(cell.cell.cases) for cell in results.cells for _, one in found]
     # Of two cases with different counts there is no mean, nor of fewer than three cycles.
-    counts = {one[0] for one in read if len(one) == 1 and one[0] >= LEAST_CYCLES}
+    counts = {one[0] for one in read if len(one) == 1 and one[0] >= MIN_CYCLES}
     if not (means and counts):
         return []
     which = [f"2 to {count - 1:,} of {count:,}" for count in sorted(counts)]
-    more = ", ..." if len(which) > _MOST_COUNTS else ""
+    more = ", ..." if len(which) > _MAX_COUNTS else ""
     return [
-        f"Mean of the cycles {' or '.join(which[:_MOST_COUNTS])}{more}: {', '.join(means)}. "
+        f"Mean of the cycles {' or '.join(which[:_MAX_COUNTS])}{more}: {', '.join(means)}. "
         "Quantiles are those of such means."
     ]
 
@@ -212,7 +212,7 @@ def _swapped(results: Results) -> list[str]:
     return []
 
 
-_MOST_SOURCES = 4  # of rare noise, or groups of observables
+_MAX_SOURCES = 4  # of rare noise, or groups of observables
 
 
 def _unseen(results: Results) -> list[str]:
@@ -243,7 +243,7 @@ def _unseen(results: Results) -> list[str]:
         names.setdefault(f"{next(iter(told.values()))}{more}", []).append(_title(name))
     return [
         f"The mean of {first_few(alike, 3)} may lack what rare noise adds: {told}."
-        for told, alike in islice(names.items(), _MOST_SOURCES)
+        for told, alike in islice(names.items(), _MAX_SOURCES)
     ]
 
 

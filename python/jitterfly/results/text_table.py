@@ -144,7 +144,7 @@ MOST_TABLES = 12  # of a study, and
 MOST_OF_ALL = 160  # rows of all its tables: more is for a file
 _NAME = 9  # letters of a header's line, in any case
 _NARROWEST = 20  # letters of a column of sentences
-_MOST_NAMES = 6  # of columns that are left out
+_MAX_NAMES = 6  # of columns that are left out
 
 
 def aligned_table(
@@ -323,5 +323,5 @@ def _named(headers: Sequence[str]) -> str:
     shown = [
         f"{over}: {', '.join(names)}" if any(names) else over for over, names in groups.items()
     ]
-    more = len(shown) - _MOST_NAMES
-    return "; ".join(shown[:_MOST_NAMES]) + (f"; and {more} more" if more > 0 else "")
+    more = len(shown) - _MAX_NAMES
+    return "; ".join(shown[:_MAX_NAMES]) + (f"; and {more} more" if more > 0 else "")

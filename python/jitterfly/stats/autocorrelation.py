@@ -15,10 +15,12 @@ import numpy.typing as npt
 from .critical_values import binomial_ranks, quantile_rank, student_t
 from .intervals import Estimate, Floats, RareEvents, mean, quantile
 
-LEAST_EFFECTIVE = 20
+MIN_EFFECTIVE = 20
 """Dependent samples that are worth fewer have no intervals: how few, they do not show either."""
-_LEAST = 16  # samples
-_MOST = 2**20  # of a longer series, the first ones: their transform is quick and fits into memory
+_MIN_SAMPLES = 16
+_MAX_SAMPLES = (
+    2**20
+)  # of a longer series, the first ones: their transform is quick and fits into memory
 _LAGS = 8  # the longest lag is this part of the series
 _WINDOW = 5  # autocorrelation times, whose autocorrelations are summed
 _SIGNIFICANT = 4.0  # standard deviations of a sum of autocorrelations of independent samples
@@ -55,9 +57,9 @@ def autocorrelation_time(series: npt.ArrayLike) -> float:
     >>> autocorrelation_time(drawn), 8 < autocorrelation_time(np.repeat(drawn, 10)) < 16
     (1.0, True)
     """
-    values = np.asarray(series, dtype=np.float64)[:_MOST]
+    values = np.asarray(series, dtype=np.float64)[:_MAX_SAMPLES]
     count = len(values)
-    if count < _LEAST or values.min() == values.max():
+    if count < _MIN_SAMPLES or values.min() == values.max():
         return 1.0
     away = values - values.mean()
     away /= np.abs(away).max()  # no overflow, no underflow
@@ -83,7 +85,7 @@ class Series:
     The interval is that of fewer independent samples with the same distribution: their number over
     the longest of some autocorrelation times. These are that of the ranks, which no tail hides, and
     for a mean that of the samples, for a quantile that of whether samples are at or below it. This
-    is an approximation, for the number is an estimate, too. Where it is below `LEAST_EFFECTIVE`,
+    is an approximation, for the number is an estimate, too. Where it is below `MIN_EFFECTIVE`,
     there are no bounds. Samples that ascend or descend were sorted, which does not show how they
     depend on each other: they are taken as independent.
 
@@ -158,4 +160,4 @@ class Series:
 
 def too_few(independent: float, count: int) -> bool:
     """Return whether `count` samples depend on each other too long to have intervals."""
-    return independent < min(LEAST_EFFECTIVE, count)
+    return independent < min(MIN_EFFECTIVE, count)

@@ -30,7 +30,7 @@ _BLOCKS = 1 << 10  # of them: below 2^63
 # Multiplications of a product of matrices that OpenBLAS does in the thread that calls it. For
 # larger ones it takes threads, which spin for a while after each, on cores that the engine needs.
 _ALONE = 1 << 18
-_LEAST_PIECE = 32  # rows
+_MIN_PIECE = 32  # rows
 _WORD = 24  # bytes of a stored integer: 2^63 * 2^63 * 2^32 fits
 
 
@@ -243,7 +243,7 @@ def _moments_of_offsets(
     """Sums and products of ``values - base``, which has that many limbs."""
     columns = values.shape[1]
     width = limbs * columns
-    piece = _LEAST_PIECE
+    piece = _MIN_PIECE
     while 2 * piece <= min(_ROWS, _ALONE // (width + 1) ** 2):
         piece *= 2
     rows = min(_ROWS, -(-len(values) // piece) * piece)

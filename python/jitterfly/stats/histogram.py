@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..fields import refuse_masked
 
 _DIGITS = 11  # binary digits of a sample's size that are kept at least
-_MOST = 1 << 13  # buckets, where these digits do not ask for more
+_MAX_BUCKETS = 1 << 13  # buckets, where these digits do not ask for more
 _COARSEST = 64 - _DIGITS
 _PIECE = 1 << 16  # samples that are sorted at once, in the cache
 _MAGIC = b"JFH2"
@@ -95,10 +95,10 @@ class Histogram:
             together = np.zeros(len(starts), np.int64)
             np.add.at(together, at, counts)
             counts = together
-            if len(starts) <= _MOST or level == _COARSEST:
+            if len(starts) <= _MAX_BUCKETS or level == _COARSEST:
                 break
             # A bucket holds at most two of the level below: so many levels do not suffice.
-            level = min(level + ((len(starts) - 1) // _MOST).bit_length(), _COARSEST)
+            level = min(level + ((len(starts) - 1) // _MAX_BUCKETS).bit_length(), _COARSEST)
         filled = [one for one in (self, other) if len(one.counts)] or [self]
         low, high = min(one.min for one in filled), max(one.max for one in filled)
         return Histogram(starts, counts, level, low, high)

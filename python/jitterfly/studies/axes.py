@@ -75,8 +75,8 @@ def listed(values: Any, where: str) -> list[Any]:
         raise ValueError(f"{where} must be a list, got {shorten(values)}") from None
 
 
-_MOST_DIGITS = 16  # with the dot: what is longer is a rounding error
-_MOST_LISTED = 8  # numbers of a list, in a label
+_MAX_DIGITS = 16  # with the dot: what is longer is a rounding error
+_MAX_LISTED = 8  # numbers of a list, in a label
 
 
 def label_of(value: Any) -> str:
@@ -87,10 +87,10 @@ def label_of(value: Any) -> str:
         )
         return " ".join(str(part) for part in (value.get("kind", ""), fields) if part)
     if isinstance(value, tuple):
-        if len(value) > _MOST_LISTED and all(map(is_real_number, value)):
+        if len(value) > _MAX_LISTED and all(map(is_real_number, value)):
             return f"{len(value)} numbers"
         return f"[{' '.join(map(label_of, value))}]"
-    if isinstance(value, float) and len(repr(value)) > _MOST_DIGITS:
+    if isinstance(value, float) and len(repr(value)) > _MAX_DIGITS:
         return str(float(f"{value:.12g}"))  # 2e-05 of 1.9999999999999998e-05, as linspace has it
     return str(value)
 

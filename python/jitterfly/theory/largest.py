@@ -29,7 +29,7 @@ from ..units import (
 from .closed_forms import noise_free_completion
 from .probability_laws import Bracket, Floats, Mesh, RandomDelay, check_probability
 
-MOST_DRAWS = 2**62
+MAX_DRAWS = 2**62
 _TIMES, _SHARES = "t must be times in seconds", "shares must be numbers from 0 to 1"
 
 
@@ -48,7 +48,7 @@ def largest_exponential(count: int, mean: Time) -> float:
     >>> largest_exponential(2, "1s")
     1.5
     """
-    count = check_integer(count, "count", 1, MOST_DRAWS)
+    count = check_integer(count, "count", 1, MAX_DRAWS)
     return float(parse_seconds(mean, "mean") * (special.digamma(count + 1.0) + np.euler_gamma))
 
 
@@ -71,7 +71,7 @@ def largest_pareto(count: int, scale: Time, shape: float) -> float:
     >>> round(largest_pareto(1, "1s", 3.0), 12)
     1.5
     """
-    count = check_integer(count, "count", 1, MOST_DRAWS)
+    count = check_integer(count, "count", 1, MAX_DRAWS)
     least = parse_seconds(scale, "scale")
     if not shape > 0:
         raise ValueError(f"shape must be above 0, got {shorten(shape)}")
@@ -90,7 +90,7 @@ def largest_bernoulli(count: int, probability: float, duration: Time) -> float:
     >>> largest_bernoulli(2, 0.5, "4s")
     3.0
     """
-    count = check_integer(count, "count", 1, MOST_DRAWS)
+    count = check_integer(count, "count", 1, MAX_DRAWS)
     check_probability(probability)
     if probability == 1:
         return parse_seconds(duration, "duration")
@@ -122,7 +122,7 @@ def largest_residual(count: int, period: Time, duration: Time) -> float:
     >>> round(largest_residual(1, 1.0, 0.5), 12)  # q * duration / 2
     0.125
     """
-    count = check_integer(count, "count", 1, MOST_DRAWS)
+    count = check_integer(count, "count", 1, MAX_DRAWS)
     p = parse_seconds(period, "period", positive=True)
     d = parse_seconds(duration, "duration")
     if d >= p:
@@ -209,7 +209,7 @@ class Largest:
     probability: float = 1.0
 
     def __post_init__(self) -> None:
-        check_integer(self.count, "count", 1, MOST_DRAWS)
+        check_integer(self.count, "count", 1, MAX_DRAWS)
         check_probability(self.probability)
 
     def survival(self, t: npt.ArrayLike) -> Floats:

@@ -213,7 +213,7 @@ def _with_upper_half(below: Floats, block: Floats, half: int) -> Floats:
     return total
 
 
-MOST_VALUES = 50_000
+MAX_VALUES = 50_000
 _HALF = -np.log(2.0)
 _TINY = -600.0  # logarithms below: 1 - exp(x) is 1
 
@@ -282,8 +282,8 @@ class Lattice:
             It has too many values.
         """
         values = np.unique(np.add.outer(self.values, shifts))
-        if len(values) > MOST_VALUES:
-            raise OverflowError(f"more than {MOST_VALUES} values")
+        if len(values) > MAX_VALUES:
+            raise OverflowError(f"more than {MAX_VALUES} values")
         cdf = survival = np.full(len(values), -np.inf)
         for shift, log in zip(shifts, logs, strict=True):
             if log > -np.inf:

@@ -423,7 +423,7 @@ def not_before(tree: InputTree) -> list[Law]:
     return [*found, reduce(lambda one, other: one.maximum(other), largest)]
 
 
-LEAST_POINTS, MOST_POINTS = 2**8, 2**20
+MIN_POINTS, MAX_POINTS = 2**8, 2**20
 
 
 def one_rank(what: Case | StepModel, points: int = 2**14) -> OneRank:
@@ -502,9 +502,9 @@ def last_rank(what: Case | StepModel, points: int = 2**12) -> LastRank:
 
 def _input_tree(draws: CollectiveDelays, points: int) -> InputTree:
     """Make the tree exact where that is possible, else on a mesh of so many points."""
-    points = check_power_of_two(points, "points", MOST_POINTS)
-    if points < LEAST_POINTS:
-        raise ValueError(f"points must be from {LEAST_POINTS} to 2^20, got {points}")
+    points = check_power_of_two(points, "points", MAX_POINTS)
+    if points < MIN_POINTS:
+        raise ValueError(f"points must be from {MIN_POINTS} to 2^20, got {points}")
     if all(part.atoms for part in draws.parts):
         try:
             return InputTree(draws, None)

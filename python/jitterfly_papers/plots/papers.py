@@ -192,7 +192,7 @@ def draw_slowdown(results: Results, observable: str | None = None) -> Figure:
 def _columns(results: Results) -> tuple[list[Panel], str]:
     """The panels along ranks that are shown, and for a subtitle how many are left out."""
     panels = results.panels("ranks")
-    settings = results.settings(style.MOST_COLUMNS, axis="ranks")
+    settings = results.settings(style.MAX_COLUMNS, axis="ranks")
     # An axis of schedules has other names for them.
     shown = [
         replace(panel, cells=sorted(panel.cells, key=lambda cell: cell.ranks))
@@ -274,7 +274,7 @@ def draw_paper_maps(results: Results, observable: str | None = None) -> Figure:
     """A column for each setting; a row for the axis, and where the paper clips, one for that."""
     name = observable or named(results.study, "slowdown")[0]
     x, y = map_axes(results.study)
-    blocks = evenly(grids(results, x, y, [name]), style.MOST_COLUMNS)
+    blocks = evenly(grids(results, x, y, [name]), style.MAX_COLUMNS)
     first = {results.label(cell, without=(x, y)): cell for cell in reversed(results.cells)}
     rows = [_paper_ranges(first[block.label], results.study.claims) for block in blocks]
     count = max(map(len, rows))
