@@ -209,6 +209,20 @@ def test_several_events_share_a_period():
     assert found.share == pytest.approx(1, abs=0.01)
 
 
+def test_the_strongest_line_may_be_a_harmonic():
+    """Two events in a third of the period: the third harmonic is four times as strong."""
+    twice = np.concatenate([train(0.1, 20), train(0.1, 20) + 0.034])
+    random = np.random.default_rng(1).uniform(0, 20, 400)
+    assert frequencies(dominant_periods(detours(np.append(twice, random), 20, 1e-6))) == [10]
+
+
+@pytest.mark.parametrize(("frequent", "rare"), [(586.35, 12.24), full_scale(997.3, 9.1)])
+def test_harmonics_that_the_bins_fold_hide_no_rare_train(frequent, rare):
+    """A multiple of the frequent train beyond the highest frequency has lines at others."""
+    both = np.concatenate([train(1 / frequent, 20), train(1 / rare, 20, 0.7)])
+    assert frequencies(dominant_periods(detours(both, 20, 1e-6))) == [frequent, rare]
+
+
 def test_two_lines_of_one_period_are_one(monkeypatch):
     """Of clocks that differ by 1e-4, both of 10 ms as they are printed."""
     length = at_most(200, 100)
