@@ -477,7 +477,9 @@ def test_one_realization_is_a_step_and_what_is_left_out_is_told(tmp_path):
     assert style.observables_left_out(["gain"], ["gain", "mean_T"]) == (
         "1 of 2 observables (left out: mean T)"
     )
-    assert style.observables_left_out([], list("abcde")).endswith("(left out: a, b, c, d, ...)")
+    assert style.observables_left_out([], list("abcde")).endswith(
+        "(left out: a, b, c, d and 1 more)"
+    )
     assert style.observables_left_out(["gain"], ["gain"]) == ""
 
 

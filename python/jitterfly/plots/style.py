@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullLocator
 
-from ..fields import shorten
+from ..fields import first_few, shorten
 from ..results.figures import AxisScale
 from ..stats import Estimate
 from ..units import show_seconds
@@ -478,8 +478,7 @@ _MAX_NAMED = 4  # observables that are left out
 def observables_left_out(shown: Sequence[str], known: Sequence[str]) -> str:
     """The count in a subtitle: `6 of 7 observables (left out: over)`; empty where all are shown."""
     gone = [name.replace("_", " ") for name in known if name not in shown]
-    more = ", ..." if len(gone) > _MAX_NAMED else ""
-    named = f" (left out: {', '.join(gone[:_MAX_NAMED])}{more})" if gone else ""
+    named = f" (left out: {first_few(gone, _MAX_NAMED)})" if gone else ""
     return count_left_out(len(shown), len(known), "observables") + named
 
 

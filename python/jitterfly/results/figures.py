@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from .. import extensions
-from ..fields import check_choice, is_real_number
+from ..fields import check_choice, first_few, is_real_number
 from ..observables import OF_A_CYCLE, Observable, Target
 from ..studies import Study, axis_unit, value_text
 from ..studies.validation import FIGURES, check_figure_name
@@ -200,9 +200,7 @@ def axis_values_left_out(study: Study, shown: Mapping[str, Sequence[str]]) -> st
             if label not in shown[axis.name]
         ]
         if gone:
-            more = ", ..." if len(gone) > _MAX_NAMED else ""
-            named = ", ".join(gone[:_MAX_NAMED])
-            parts.append(f"{axis_title(study, axis.name)} = {named}{more}")
+            parts.append(f"{axis_title(study, axis.name)} = {first_few(gone, _MAX_NAMED)}")
     return f"left out: {'; '.join(parts)}" if parts else ""
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .. import stats
 from ..case import AnyCase, Case
-from ..fields import grouped
+from ..fields import first_few, grouped
 from ..noise import Congestion
 from ..observables import (
     Decision,
@@ -127,9 +127,7 @@ def network_noise(cases: Iterable[AnyCase]) -> str:
 
 
 def _joined(values: Iterable[str]) -> str:
-    every = list(dict.fromkeys(values))
-    more = f", ... ({len(every)})" if len(every) > _MAX_NAMED else ""
-    return ", ".join(every[:_MAX_NAMED]) + more
+    return first_few(list(dict.fromkeys(values)), _MAX_NAMED)
 
 
 @dataclass(frozen=True, eq=False)
