@@ -234,7 +234,8 @@ def _read_loggp(text: TextFile, options: Options) -> Measured:
         fits.append([_fit(text, line, *pair) for pair in zip(_FITS, words[8:], strict=True)])
     values = number_rows(text, rows, _LOGGP_COLUMNS) / 1e6
     gap, gap_per_byte, _ = np.array(fits).T / 1e6
-    part = LogGPTable(sizes, *values[:, 5:].T, gap, gap_per_byte)
+    latency, send_overhead, receive_overhead = values[:, 5:].T
+    part = LogGPTable(np.array(sizes), latency, send_overhead, receive_overhead, gap, gap_per_byte)
     notes = (
         "L is half the round trip of the smallest message, overheads of the CPU included",
         "g and G are least-squares fits over all sizes up to that of the row",

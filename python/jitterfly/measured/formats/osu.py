@@ -135,8 +135,9 @@ def tables(text: TextFile, left_out: LeftOut) -> list[Table]:
                 buffers = match[1]
             elif _HEAD.search(content):
                 names = _head(text, line, content)
-                known = ranks, command, iterations, datatype, buffers
-                table = Table(line, names, [], *title, *known)
+                family, called, version = title
+                table = Table(line, names, [], family, called, version, ranks, command,
+                              iterations, datatype, buffers)  # fmt: skip
                 found.append(table)
                 left_out.begin(table)
             elif table is not None and table.rows:
