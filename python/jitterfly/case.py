@@ -9,42 +9,37 @@ import dataclasses
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
-from functools import lru_cache, partial, singledispatch
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any, Literal
 
 from .algorithms import Algorithm, Butterfly
 from .algorithms.algorithm import MOST_ROUNDS, Forwarding
-from .cycle import Cycle, lower_cycle, symmetric_timeline
-from .distributions.distribution import LARGEST, Distribution
+from .compiled_steps import symmetric_timeline
+from .distributions.distribution import LARGEST
 from .fields import (
-    Component,
     Converted,
     check_choice,
     check_keys,
     check_present,
     frozen_dataclass,
-    own_components,
     shorten,
     stacklevel_of_user,
 )
 from .hierarchy import Hierarchy
-from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed, scaled
-from .network import MOST_BYTES, LogGOPS, Network, NetworkOrText, check_network
-from .noise import Congestion, Noise, SpeedNoise, TraceNoise
+from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed
+from .network import MOST_BYTES, Network, NetworkOrText, check_network
+from .noise import Congestion, Noise
 from .noise.source import (
     MAX_WALKED,
-    ExposedWork,
+    MaxWork,
     check_sources,
     check_walks,
     content_of,
     longest_work,
     name_in_case,
-    names_level,
 )
+from .program import Collective
 from .steps import (
     ASK,
     DRAWS_PER_CYCLE,
@@ -53,8 +48,6 @@ from .steps import (
     FORWARD,
     MESSAGE,
     Costs,
-    Step,
-    digest_of_steps,
 )
 from .syntax import read_count, read_network, read_noises, read_size
 from .units import (
@@ -64,83 +57,15 @@ from .units import (
     Seconds,
     to_ticks,
 )
+from .workload import Workload
 
 MOST_CYCLES = 100_000
 _MOST_NUMBERS = 2**31
 OBSERVE_CHOICES = ("completion", "spread", "arrival", "rounds", "rank 0")
 
 
-class AnyCase(Protocol):
-    """The workload of a study: a `Case`, or an application's schedule (`schedule.ScheduleCase`).
-
-    What else a study asks of it are functions with a version for each (`functools.singledispatch`):
-    `work_of_rank`, `exposed`, `why_speed_is_idle`, `program.observation_names`,
-    `program.completions`, `program.rank_rounds`, `program.engine_memory`,
-    `noise_free.noise_free_ticks`, `noise_free.noise_only_delays`, `rare_noise.exposure` and
-    `simulate.realize`.
-    """
-
-    @property
-    def ranks(self) -> int:
-        """The number of ranks."""
-
-    @property
-    def network(self) -> Network:
-        """The network, which decides what a message costs."""
-
-    @property
-    def noise(self) -> tuple[Noise, ...]:
-        """The sources of noise."""
-
-    @property
-    def placed_noise(self) -> tuple[Noise, ...]:
-        """The `noise`, where sources say how many ranks share draws instead of naming a level."""
-
-    @property
-    def speed(self) -> Speed | None:
-        """The factors by which ranks take longer."""
-
-    @property
-    def cycles(self) -> int:
-        """The number of repetitions in a realization."""
-
-    @property
-    def observe(self) -> str:
-        """The name of what is reported of each realization."""
-
-    def __hash__(self) -> int:
-        """Results of a case are cached under it: equal cases have equal hashes."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The plain values, for TOML and JSON."""
-
-    def identity(self) -> dict[str, Any]:
-        """The plain values that decide the results: files by their content, not by name."""
-
-
-def own_parts(case: AnyCase) -> list[Component]:
-    """The algorithms and distributions of a case whose classes are a user's."""
-    return list(own_components((getattr(case, "algorithm", None), case.placed_noise, case.speed)))
-
-
-def content_of_own(case: AnyCase) -> dict[str, dict[str, str]]:
-    """The content of a user's classes in a case, for its identity; empty where it has none.
-
-    Kind and fields do not tell it: its author may have changed a method. Of an algorithm it is a
-    digest of the steps, of a distribution one of the table.
-    """
-    found = {}
-    for one in own_parts(case):
-        if isinstance(one, Algorithm):
-            assert isinstance(case, Case)
-            found[one.kind] = digest_of_steps(case.cycle_steps())
-        elif isinstance(one, Distribution):
-            found[repr(one)] = one.integers().digest()
-    return {"own": found} if found else {}
-
-
 @frozen_dataclass()
-class Case:
+class Case(Collective):
     """A situation to simulate: ranks, algorithm, network, noise and cycles.
 
     A cycle is a compute phase of `compute_time` and then the collective. There is no barrier: a
@@ -250,57 +175,6 @@ class Case:
         _check_longest(self)
 
     @property
-    def log2_ranks(self) -> int:
-        """The K of the largest power of two that is not above `ranks`, rounds of a butterfly."""
-        return self.ranks.bit_length() - 1
-
-    @property
-    def costs(self) -> Costs:
-        """The costs of one message of `message_bytes`, in ticks of 1 ps."""
-        return self.network.costs(self.message_bytes)
-
-    def cycle_steps(self) -> list[Step]:
-        """The steps of one cycle, the same for each."""
-        return list(self.lowered.steps)
-
-    @property
-    def lowered(self) -> Cycle:
-        """One cycle as the engine takes it, with costs in ticks; the same for each."""
-        fields = self.algorithm, self.network, self.ranks, self.message_bytes
-        return lower_cycle(*fields, self.is_routed, self.speed, self.draws_speeds)
-
-    @property
-    def placed_noise(self) -> tuple[Noise, ...]:
-        """The `noise`, where sources say how many ranks share draws instead of naming a level."""
-        return place_noise(self.noise, self.network, self.ranks)
-
-    @property
-    def is_even(self) -> bool:
-        """Return whether all ranks arrive at once and are equally fast."""
-        return self.arrival is None and self.speed is None
-
-    def rank_delays(self) -> npt.NDArray[np.int64] | None:
-        """The lateness of each rank, in ticks: shape (1 or cycles, ranks); None: none is late."""
-        return None if self.arrival is None else self.arrival.delays(self.ranks, self.cycles)
-
-    def rank_work(self) -> npt.NDArray[np.int64] | None:
-        """The CPU time of each rank's compute phase, in ticks, shape (ranks,); None: all alike."""
-        work = to_ticks(self.compute_time)
-        if self.speed is None or not work:
-            return None
-        return scaled(work, self.speed.of_ranks(self.ranks))
-
-    @property
-    def is_routed(self) -> bool:
-        """Return whether messages share links, so that what each costs depends on the others."""
-        return any(isinstance(noise, Congestion) for noise in self.noise)
-
-    @property
-    def draws_speeds(self) -> bool:
-        """Return whether ranks differ in their speed by draws."""
-        return any(isinstance(noise, SpeedNoise) for noise in self.noise)
-
-    @property
     def loops(self) -> tuple[Case, ...]:
         """The cases whose programs give its columns, by ascending T; often it alone.
 
@@ -346,7 +220,7 @@ class Case:
             values["loops"] = len(self.loops)
         # Before, the numbers of draws depended on how many steps there are: other records.
         numbered = {"draws": "by step"} if self._draws_by_step() else {}
-        return _hashed_names(values) | numbered | content_of_own(self)
+        return _hashed_names(values) | numbered | self.content_of_own()
 
     def _draws_by_step(self) -> bool:
         """Return whether any noise draws under other numbers than in the first version.
@@ -355,10 +229,10 @@ class Case:
         rounds.
         """
         drawn = {what for noise in self.noise for what in noise.draws_each}
-        beyond, several = self.lowered.numbers > DRAWS_PER_CYCLE, self.cycles > 1
+        beyond, several = self.compiled_steps.numbers > DRAWS_PER_CYCLE, self.cycles > 1
         if beyond or "load" not in drawn:
             return beyond and ("cycle" not in drawn or several or len(drawn) > 1) and bool(drawn)
-        steps = self.lowered.steps
+        steps = self.compiled_steps.steps
         rounds = dict.fromkeys(
             number
             for step in steps
@@ -370,7 +244,7 @@ class Case:
 
     @property
     def _completes_repeatedly(self) -> bool:
-        return sum(step.redundancy is not None for step in self.lowered.steps) > 1
+        return sum(step.redundancy is not None for step in self.compiled_steps.steps) > 1
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Case:
@@ -440,7 +314,7 @@ class OneLoop(Case):
 def _one_loop(case: Case, algorithm: Algorithm) -> OneLoop:
     """A case with fewer of its redundant exchanges, of which nothing must be checked again."""
     loop = object.__new__(OneLoop)
-    vars(loop).update(vars(case), algorithm=algorithm)
+    vars(loop).update(case.__getstate__(), algorithm=algorithm)
     return loop
 
 
@@ -472,36 +346,6 @@ def read_algorithm(text: str) -> Algorithm:
     return Algorithm.from_dict({"kind": kind}, "algorithm")
 
 
-def place_noise(noise: tuple[Noise, ...], network: Network, ranks: int) -> tuple[Noise, ...]:
-    """The same sources, which say how many ranks share draws instead of naming a level.
-
-    Raises
-    ------
-    ValueError
-        A source names a level that the network does not have, or one whose ranks can not share.
-    """
-    if not any(names_level(getattr(one, "shared", False)) for one in noise):
-        return noise
-    return tuple(_placed(one, i, network, ranks) for i, one in enumerate(noise))
-
-
-def _placed(noise: Noise, place: int, network: Network, ranks: int) -> Noise:
-    name: Any = getattr(noise, "shared", False)
-    if not names_level(name):
-        return noise
-    if not isinstance(network, Hierarchy):
-        raise ValueError(
-            f"noise[{place}]: shared = {name!r} is a level of a Hierarchy; on a network of one "
-            "level it must be False, 'machine' or the ranks per node"
-        )
-    try:
-        span = network.shared_ranks(network.level_named(name), ranks)
-    except ValueError as error:
-        raise ValueError(f"noise[{place}]: {error}") from None
-    shared = "machine" if span >= ranks else span
-    return dataclasses.replace(noise, shared=shared)  # type: ignore[type-var]
-
-
 def check_case(value: Any) -> Case:
     """A case, where one is asked for."""
     _check_type(value, "case", Case, "a Case")
@@ -522,29 +366,35 @@ def longest_ticks(case: Case) -> int:
         delays = (noise.longest_message_delay(transit) for noise in case.noise)
         return transit + sum(delays) + sum(noise.longest_wait(load) for noise in case.noise)
 
-    cycle = case.lowered
-    slow = cycle.costs._replace(
-        transit=late(cycle.costs.transit, cycle.load),
-        combine=_longest_slowed(case, cycle.costs.combine),
+    compiled = case.compiled_steps
+    slow = compiled.costs._replace(
+        transit=late(compiled.costs.transit, compiled.load),
+        combine=_longest_slowed(case, compiled.costs.combine),
     )
     # Also where few ranks act in a step: the more messages a rank sends and takes, the later it is.
     messages = [
         cost
         and cost._replace(
-            transit=late(cost.transit, cycle.table.load(i)),
+            transit=late(cost.transit, compiled.table.load(i)),
             receive=cost.receive + _longest_slowed(case, combine) - combine,
         )
-        for i, cost in enumerate(cycle.table.costs())
-        for combine in (cycle.table.combine(i),)
+        for i, cost in enumerate(compiled.table.costs())
+        for combine in (compiled.table.combine(i),)
     ]
     own_work, late_ranks = case.rank_work(), case.rank_delays()
     work = to_ticks(case.compute_time) if own_work is None else int(own_work.max())
     work = _longest_slowed(case, work)
     line = symmetric_timeline(
-        cycle.steps, slow, work, cycle.forward, advance, messages=messages, asking=cycle.asking
+        compiled.steps,
+        slow,
+        work,
+        compiled.forward,
+        advance,
+        messages=messages,
+        asking=compiled.asking,
     )
     # The end is when a rank is free; messages of forwards may still be under way, and links taken.
-    under_way = slow.transit * sum(step.kind != MESSAGE for step in cycle.steps)
+    under_way = slow.transit * sum(step.kind != MESSAGE for step in compiled.steps)
     gap = max((cost.gap for cost in messages if cost is not None), default=0)
     end = max(line.end, line.sends, line.receives + gap)
     if late_ranks is not None:
@@ -577,35 +427,35 @@ def _check_longest(case: Case) -> None:
         noise.check_length(longest)
     if all(noise.intervals_in(longest) <= MAX_WALKED for noise in case.noise):
         return
-    work, own = _exposed_work(case, trailing=True), case.rank_work()
+    work, own = case.work_in_cycle(trailing=True), case.rank_work()
     compute = _longest_slowed(case, work.compute if own is None else int(own.max()))
     check_walks(case.noise, case.cycles * compute, case.cycles * work.communication)
 
 
 def _check_messages(case: Case) -> None:
     """Raise ValueError for messages that the network or the noise does not know, or too many."""
-    cycle = case.lowered
-    costs, table = cycle.costs, cycle.table
-    used = zip(cycle.steps, table.of_step, strict=True)
+    compiled = case.compiled_steps
+    costs, table = compiled.costs, compiled.table
+    used = zip(compiled.steps, table.of_step, strict=True)
     entries = [table.entries[i] for step, own in used if step.kind == MESSAGE for i in own]
-    if entries and not any(step.kind == ENTER for step in cycle.steps):
+    if entries and not any(step.kind == ENTER for step in compiled.steps):
         # A forward may follow any of them.
         least = min(entry.send for entry in entries), min(entry.receive for entry in entries)
         costs = Costs(*least, 0, 0)
     gap = case.algorithm.send_gap(case.ranks, costs)
     if case.cycles > 1 and case.algorithm.forwards(case.ranks):
         # The first message of the next cycle may follow the last forward at once.
-        gap = min(gap, cycle.forward + _shortest_work(case))
+        gap = min(gap, compiled.forward + _shortest_work(case))
     case.network.check_gap(gap)
     for noise in case.placed_noise:
-        noise.check(case.ranks, cycle.longest_transit)
+        noise.check(case.ranks, compiled.longest_transit)
     if case.draws_speeds:
         _check_slowed(case)
     if case.is_routed:
         _check_routed(case)
-    if cycle.numbers * case.cycles > _MOST_NUMBERS:
+    if compiled.numbers * case.cycles > _MOST_NUMBERS:
         raise ValueError(
-            f"cycles must be from 1 to {_MOST_NUMBERS // cycle.numbers} for "
+            f"cycles must be from 1 to {_MOST_NUMBERS // compiled.numbers} for "
             f"{type(case.algorithm).__name__} on {case.ranks} ranks (messages of a rank are "
             f"numbered up to 2^31), got {case.cycles}"
         )
@@ -623,7 +473,7 @@ def _check_slowed(case: Case) -> None:
     """Raise ValueError for work that may take too long at a time for the engine's arithmetic."""
     own = case.rank_work()
     work = to_ticks(case.compute_time) if own is None else int(own.max())
-    work = max(work, case.lowered.costs.combine, *case.lowered.table.combines, 0)
+    work = max(work, case.compiled_steps.costs.combine, *case.compiled_steps.table.combines, 0)
     longest = _longest_slowed(case, work, ever=True)
     if longest >= LARGEST:
         raise ValueError(
@@ -636,7 +486,7 @@ def _check_slowed(case: Case) -> None:
 
 def _check_routed(case: Case) -> None:
     """Raise ValueError for messages that can not be routed over a network with other traffic."""
-    cycle, network = case.lowered, case.network
+    compiled, network = case.compiled_steps, case.network
     if isinstance(network, Hierarchy) and network.levels[0].size != 1:
         raise ValueError(
             "network must be no Hierarchy of nodes of several ranks with Congestion: a rank is a "
@@ -645,17 +495,17 @@ def _check_routed(case: Case) -> None:
         )
     if sum(isinstance(noise, Congestion) for noise in case.noise) > 1:
         raise ValueError("noise must hold at most one Congestion: there is one network")
-    if any(not step.receives for step in cycle.steps if step.kind == MESSAGE):
+    if any(not step.receives for step in compiled.steps if step.kind == MESSAGE):
         raise ValueError(
             f"algorithm: {case.algorithm.kind} has several messages of a rank under way at once; "
             "with Congestion that is not modelled, as links are loaded step by step"
         )
-    if any(step.flags & ASK for step in cycle.steps):
+    if any(step.flags & ASK for step in compiled.steps):
         raise ValueError(
             "on_demand must be empty with Congestion: which questions and answers are on the "
             "links depends on times, which depend on them"
         )
-    if case.ranks > 1 and not any([*cycle.table.loads, cycle.load]):
+    if case.ranks > 1 and not any([*compiled.table.loads, compiled.load]):
         raise ValueError(
             "message_bytes, and the network's time per byte (beta, G), must be above 0 with "
             "Congestion: messages that take no time on a link do not hold each other up"
@@ -678,91 +528,8 @@ class UnusedCostWarning(UserWarning):
     """A cost of the network is given and counts nowhere, and the collective takes no time."""
 
 
-@singledispatch
-def exposed(case: AnyCase, noise: Noise) -> ExposedWork:
-    """The work of a rank in one cycle that `noise` can hit, at most.
-
-    Work on which the completion does not depend is left out: a forward after the last result
-    changes nothing where no rank can be late with the result.
-    """
-    assert isinstance(case, Case), f"no version for {type(case).__name__}"
-    return _exposed_in_collective(case)
-
-
-def _exposed_in_collective(case: Case) -> ExposedWork:
-    work = _exposed_work(case, trailing=case.cycles > 1)
-    if case.cycles > 1 or all(_longest_delay(n, work) <= 0 or n.misses(work) for n in case.noise):
-        return work
-    return _exposed_work(case, trailing=True)
-
-
-def _exposed_work(case: Case, *, trailing: bool) -> ExposedWork:
-    """The work of a rank in one cycle, with the CPU time of `trailing` forwards or without it."""
-    total = 0
-
-    def count(start: int, work: int) -> int:
-        nonlocal total
-        total += work
-        return start + work
-
-    cycle = case.lowered
-    hypercube = [step for step in cycle.steps if step.kind != MESSAGE]
-    forward = cycle.forward if trailing else 0
-    symmetric_timeline(hypercube, cycle.costs, 0, forward, count, asking=cycle.asking)
-    work, way, exchanges = cycle.message_work
-    for step in hypercube:
-        if step.kind in (EXCHANGE, FORWARD):
-            way = max(way, cycle.costs.transit)
-            exchanges += step.kind == EXCHANGE
-    compute, remedy = to_ticks(case.compute_time), _remedy(case)
-    return ExposedWork(compute, total + work, way, exchanges, remedy, _combining(cycle))
-
-
-def _combining(cycle: Cycle) -> int:
-    """The longest time in which a message of the cycle is combined."""
-    exchanges = any(step.kind == EXCHANGE for step in cycle.steps)
-    return max([*cycle.table.combines, cycle.costs.combine if exchanges else 0], default=0)
-
-
-def _remedy(case: Case) -> str:
-    """Say what would give the collective of a case CPU work."""
-    if case.ranks == 1:
-        return "more ranks"
-    if isinstance(case.network, LogGOPS):
-        return "network.o (CPU time of a message)"
-    if case.message_bytes and any(
-        step.kind == EXCHANGE or step.combine for step in case.lowered.steps
-    ):
-        return "network.gamma (CPU time to combine a byte)"
-    return "a LogGOPS network, whose messages take CPU time (o),"
-
-
-def delays(noise: Noise, case: AnyCase) -> bool:
-    """Return whether this noise of the case can delay anything in it."""
-    work = exposed(case, noise)
-    return _longest_delay(noise, work) > 0 and not noise.misses(work)
-
-
-@lru_cache(maxsize=256)  # every look at the data of a cell asks
-def random_sources(case: AnyCase) -> tuple[bool, ...]:
-    """Return whether each source of the case acts, and otherwise in another realization."""
-    return tuple(noise.random and delays(noise, case) for noise in case.noise)
-
-
-def _longest_delay(noise: Noise, work: ExposedWork) -> int:
-    """The longest delay of anything that the noise hits, in ticks; of speeds, whether there is."""
-    return max(
-        noise.longest_delay(1),
-        noise.longest_arrival(),
-        noise.longest_step_delay(),
-        noise.longest_message_delay(work.transit or 1),
-        noise.longest_wait(1),
-        int(noise.slows),
-    )
-
-
-def check_exposed(
-    cases: Iterable[AnyCase], sources: int | None = None, *, trailing: bool = True
+def check_effective(
+    cases: Iterable[Workload], sources: int | None = None, *, trailing: bool = True
 ) -> None:
     """Raise ValueError for noise that can hit nothing in any cell: it would be ignored.
 
@@ -770,7 +537,7 @@ def check_exposed(
     Without `trailing`, forwards after the last result do not count as something to hit.
     """
     hits: set[tuple[int, str]] = set()
-    misses: dict[tuple[int, str], str] = {}
+    reasons: dict[tuple[int, str], str] = {}
     ranks = 1
     for case in cases:
         if len(hits) == sources:
@@ -781,87 +548,45 @@ def check_exposed(
                 continue
             source = case.noise[key[0]]
             if isinstance(case, Case) and not trailing and case.cycles == 1:
-                work = _exposed_work(case, trailing=False)
+                work = case.work_in_cycle(trailing=False)
             else:
-                work = exposed(case, source)
-            if not (why := source.misses(work)):
+                work = case.max_work(source)
+            if not (why := source.why_ineffective(work)):
                 hits.add(key)
             else:  # behind the semicolon: fields of a collective's case that would change it
-                misses[key] = why if isinstance(case, Case) else why.partition(";")[0]
-    for key, why in misses.items():
+                reasons[key] = why if isinstance(case, Case) else why.partition(";")[0]
+    for key, why in reasons.items():
         if key not in hits:
             raise ValueError(_hits_nothing(*key, f" in any cell: {why}", ranks))
 
 
-def warn_of_misses(case: Case) -> None:
+def warn_of_ineffective_noise(case: Case) -> None:
     """Warn of each source that can hit nothing, or not all, in a case that is simulated alone.
 
     There is no warning where its delays are 0, or where one rank without work does nothing at all.
     """
-    warn_of_idle_speeds([case])
+    warn_of_ineffective_speeds([case])
     if not case.noise or (case.ranks == 1 and not case.compute_time):
         return
-    warn_of_idle_sources(case.noise, [_exposed_in_collective(case)] * len(case.noise), case.ranks)
+    warn_of_ineffective_sources(case.noise, [case.max_work()] * len(case.noise), case.ranks)
 
 
-def warn_of_idle_sources(
-    sources: Iterable[Noise], work: Sequence[ExposedWork], ranks: int, *, remedies: bool = True
+def warn_of_ineffective_sources(
+    sources: Iterable[Noise], work: Sequence[MaxWork], ranks: int, *, remedies: bool = True
 ) -> None:
-    """Warn of each source that can hit nothing of its work, or not all; see `warn_of_misses`.
+    """Warn of each source that can hit nothing of its work, or not all of it.
 
     Without `remedies` there is no word of what would change that: they are fields of a case.
     """
     for i, (noise, own) in enumerate(zip(sources, work, strict=True)):
-        why = noise.misses(own)
-        if why and _longest_delay(noise, own) > 0:
+        why = noise.why_ineffective(own)
+        if why and noise.longest_effect(own) > 0:
             reason = why if remedies else why.partition(";")[0]
             message = _hits_nothing(i, noise.kind, f", so it is without effect: {reason}", ranks)
             warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
-        elif unused := noise.ignores(ranks):
+        elif unused := noise.unused_part(ranks):
             message = f"{name_in_case(i, noise.kind)}: {unused}"
             warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
-
-
-class RankWork(NamedTuple):
-    """The time that a rank works in each cycle, in ticks by phase."""
-
-    ranks: int
-    cycles: int
-    compute: float
-    communication: float
-
-    def met(self, noise: TraceNoise) -> float:
-        """Return the seconds of a cycle in which recorded noise acts on a rank."""
-        parts = {"compute": self.compute, "communication": self.communication}
-        ticks = sum(time for phase, time in parts.items() if noise.during in ("all", phase))
-        return ticks / TICKS_PER_SECOND
-
-
-@singledispatch
-def work_of_rank(case: AnyCase) -> RankWork:
-    """Return how long a rank of a case works."""
-    assert isinstance(case, Case), f"no version for {type(case).__name__}"
-    work = _exposed_in_collective(case)
-    return RankWork(case.ranks, case.cycles, float(work.compute), float(work.communication))
-
-
-def doubts(case: AnyCase) -> list[str]:
-    """List, in words, what the measured noise of a case leaves open."""
-    if not any(isinstance(one, TraceNoise) for one in case.placed_noise):
-        return []
-    return doubts_of(case.placed_noise, case.network, work_of_rank(case))
-
-
-def doubts_of(noise: Iterable[Noise], network: Network, work: RankWork) -> list[str]:
-    """List, in words, what measured sources leave open."""
-    node = 1
-    if isinstance(network, Hierarchy) and network.placement == "block":
-        node = next(iter(network.spans), 1)
-    traces = [one for one in noise if isinstance(one, TraceNoise)]
-    text = [told for one in traces if (told := one.misfit(node, work.ranks))]
-    for one in traces:
-        text += one.doubts(work.ranks, work.met(one), work.cycles)
-    return text
 
 
 def warn_of_doubts(told: Iterable[str]) -> None:
@@ -870,33 +595,20 @@ def warn_of_doubts(told: Iterable[str]) -> None:
         warnings.warn(text, ScarceRecordingWarning, stacklevel=stacklevel_of_user())
 
 
-@singledispatch
-def why_speed_is_idle(case: AnyCase) -> str:
-    """Say why a rank's speed lengthens no CPU time; "" where it does."""
-    assert isinstance(case, Case), f"no version for {type(case).__name__}"
-    # A speed acts on compute phases, and on combining.
-    if _combining(case.lowered) > 0 or to_ticks(case.compute_time) > 0:
-        return ""
-    return (
-        f"{case.algorithm.kind} combines nothing that takes CPU time, and there is no compute "
-        "phase; give `compute_time` or network.gamma"
-    )
-
-
-def warn_of_idle_speeds(cases: Iterable[AnyCase]) -> None:
+def warn_of_ineffective_speeds(cases: Iterable[Workload]) -> None:
     """Warn where ranks are slow in none of the cases that give them a speed."""
     first: tuple[Speed, str] | None = None
     for case in cases:
         if case.speed is None or case.ranks == 1:
             continue
-        if not (why := why_speed_is_idle(case)):
+        if not (why := case.why_speed_is_ineffective()):
             return
         first = first or (case.speed, why)
     if first is not None:
-        warn_of_idle_speed(*first)
+        warn_of_ineffective_speed(*first)
 
 
-def warn_of_idle_speed(speed: Speed, why: str) -> None:
+def warn_of_ineffective_speed(speed: Speed, why: str) -> None:
     """Warn of speeds that change nothing, and say why."""
     warnings.warn(
         f"speed ({speed.kind}) acts on nothing, so it is without effect: {why}",
@@ -905,7 +617,7 @@ def warn_of_idle_speed(speed: Speed, why: str) -> None:
     )
 
 
-def warn_of_unused_costs(cases: Iterable[AnyCase]) -> None:
+def warn_of_unused_costs(cases: Iterable[Workload]) -> None:
     """Warn of the first collective that takes no time although combining a byte would (gamma)."""
     for case in cases:
         if not isinstance(case, Case):
@@ -913,7 +625,7 @@ def warn_of_unused_costs(cases: Iterable[AnyCase]) -> None:
         gamma = getattr(case.network, "gamma", 0)
         if case.ranks == 1 or not gamma or not case.message_bytes:
             continue
-        work = _exposed_work(case, trailing=True)
+        work = case.work_in_cycle(trailing=True)
         if work.communication == 0 and work.transit == 0:
             warnings.warn(
                 f"network.gamma = {gamma:g} s counts nowhere, so the collective takes no time: "

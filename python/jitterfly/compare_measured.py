@@ -19,13 +19,13 @@ from . import stats
 from .algorithms import Algorithm, is_kind_of
 from .algorithms.algorithm import COLLECTIVES
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show
-from .case import Case, check_case, random_sources
+from .case import Case, check_case
+from .faster_algorithm import algorithm_cautions
 from .fields import MOST_REALIZATIONS, check_choice, check_integer, check_numbers, shorten
 from .files import read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load, noisefile
 from .measured.formats import PLAIN, OtherTool
 from .measured.measurements import full_name, parts_of_collective
-from .noise_free import algorithm_cautions, noise_free_observations, noise_only_delays
 from .recording_error import RecordedNoise
 from .simulate import simulate
 from .stats import Estimate
@@ -365,7 +365,7 @@ def _remarks_on_table(
     # In each row of the table iterations may be the first to meet the noise.
     enough = _ENOUGH * sum(row.measured.realizations for row in means)
     unmet = any(row.verdict == LOW and row.simulated.realizations < enough for row in means)
-    if unmet and any(random_sources(case)):
+    if unmet and any(case.random_sources):
         more = f"`realizations` = {enough} tell more"
         if enough > MOST_REALIZATIONS:
             more = "compare fewer rows (`message_bytes`), and take more realizations"
@@ -403,7 +403,7 @@ def _rows_of_table(
                 if name == "mean"
                 else _quantile(one, simulated, int(name[1:]) / 100, each)
             )
-            measured = _reported(table, name, i, simulated, each, any(random_sources(one)))
+            measured = _reported(table, name, i, simulated, each, any(one.random_sources))
             # A machine that is quicker than the model does not keep its bound.
             measured = measured.bounded(least if measured.value >= least else 0.0)
             rows.append(_row(one, name, measured, estimate))
@@ -436,7 +436,7 @@ def _reported(
 
 def _mean(case: Case, simulated: Floats, confidence: float) -> Estimate:
     """The mean of what was simulated, which is exact where nothing is drawn."""
-    noisy = any(random_sources(case))
+    noisy = any(case.random_sources)
     found = stats.mean(simulated, confidence, noisy=noisy, lower_bound=_least(case))
     return _allow_for_recordings(case, found, None)
 
@@ -448,15 +448,15 @@ def _quantile(case: Case, simulated: Floats, share: float, confidence: float) ->
 
 def _allow_for_recordings(case: Case, simulated: Estimate, share: float | None) -> Estimate:
     """Widen a simulated number by what another recording of the noise may give."""
-    quiet = float(from_ticks(noise_free_observations(case)[-1]))
+    quiet = float(from_ticks(case.noise_free_observations()[-1]))
     return RecordedNoise.of_case(case).allow(simulated, quiet, share).bounded(_least(case))
 
 
 def _least(case: Case) -> float:
     """Return the time that no simulated time lies below, in seconds."""
-    if not noise_only_delays(case):
+    if not case.noise_only_delays():
         return 0.0
-    return float(from_ticks(noise_free_observations(case.loops[-1])[-1]))
+    return float(from_ticks(case.loops[-1].noise_free_observations()[-1]))
 
 
 def _row(case: Case, what: str, measured: Estimate, simulated: Estimate) -> AgreementRow:

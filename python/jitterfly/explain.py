@@ -24,29 +24,23 @@ import numpy.typing as npt
 
 from . import memory, stats
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, Table, notes_of, write_if_path
-from .backends import core
+from .backends import check_run, core, reporting
 from .case import (
     Case,
     check_case,
-    delays,
-    doubts,
-    random_sources,
     warn_of_doubts,
-    warn_of_misses,
+    warn_of_ineffective_noise,
     warn_of_unused_costs,
-    why_speed_is_idle,
-    work_of_rank,
 )
+from .faster_algorithm import algorithm_cautions
 from .fields import MOST_THREADS, first_few
 from .hierarchy import Hierarchy
 from .imbalance import Speed
 from .network import Network
 from .noise import Noise, SpeedNoise
 from .noise.source import name_in_case, names_level, node_ranks
-from .noise_free import algorithm_cautions
-from .program import compile_case
+from .program import check_times, compile_case
 from .recording_error import RecordedNoise
-from .simulate import check_run, check_times, reporting
 from .slowdown import given_in_words, part_in_words, parts_in_words, repetition
 from .stats import Estimate
 from .steps import ASK, COPY
@@ -476,12 +470,12 @@ class Explanation(DelayByCause):
     path_parts: ClassVar[tuple[str, ...]] = tuple(_PATH_PARTS)
 
     def _varies(self) -> dict[str, bool]:
-        drawn = any(random_sources(self.case))
+        drawn = any(self.case.random_sources)
         acts = {
-            name: delays(one, self.case)
+            name: self.case.is_delayed_by(one)
             for name, one in zip(names_of(self.case.noise), self.case.noise, strict=True)
         }
-        acts[SPEED] = not why_speed_is_idle(self.case)
+        acts[SPEED] = not self.case.why_speed_is_ineffective()
         return {cause: drawn and acts.get(cause, True) for cause in self.causes}
 
     def _noise(self) -> tuple[Noise, ...]:
@@ -493,7 +487,7 @@ class Explanation(DelayByCause):
     def _recorded(self, cause: str) -> RecordedNoise | None:
         named = zip(names_of(self.case.noise), self.case.placed_noise, strict=True)
         found = [noise for name, noise in named if name == cause]
-        return RecordedNoise.of(found, work_of_rank(self.case)) if found else None
+        return RecordedNoise.of(found, self.case.work_per_cycle()) if found else None
 
     def title(self) -> str:
         """Say what was simulated, and the delay in all."""
@@ -501,7 +495,7 @@ class Explanation(DelayByCause):
 
     def facts(self) -> dict[str, Any]:
         """Return what the JSON has beside causes and notes."""
-        own = {"seed": self.seed, "realizations": len(self.ticks), "doubts": doubts(self.case)}
+        own = {"seed": self.seed, "realizations": len(self.ticks), "doubts": self.case.doubts()}
         return {"case": self.case.to_dict(), **own, **super().facts()}
 
     def notes(self) -> list[Note]:
@@ -514,7 +508,7 @@ class Explanation(DelayByCause):
             *notes_of("shares", [ADD_UP, SHARES]),
             Note("culprits", self._culprits_in_words(), PICTURE),
             *notes_of("recording", RecordedNoise.of_case(case).in_words()),
-            *notes_of("doubt", doubts(case)),
+            *notes_of("doubt", case.doubts()),
             *notes_of("ranks", [OF_RANKS, *([OF_SLOW_RANKS] if case.speed is not None else []),
                                 *drawn_speed_notes(case.noise)]),
         ]  # fmt: skip
@@ -635,9 +629,9 @@ def explain(
     >>> bool((found.ticks.sum(axis=1) == found.completion - found.on_time).all())
     True
     """
-    warn_of_misses(check_case(case))
+    warn_of_ineffective_noise(check_case(case))
     warn_of_unused_costs([case])
-    warn_of_doubts(doubts(case))
+    warn_of_doubts(case.doubts())
     realizations, seed, _ = check_run(realizations, seed, "cpu", threads, progress, 0)
     _check_explainable(case)
     available = memory.available_bytes()
@@ -652,11 +646,11 @@ def explain(
     program = compile_case(case)
     with memory.check_allocation(what):
         with reporting(progress, realizations, "cpu") as report:
-            combine = list(case.lowered.table.combines)
+            combine = list(case.compiled_steps.table.combines)
             raw, sums = core.explain(program, seed, 0, realizations, combine, threads, report)
         # Without noise, and with ranks that arrive at once and are alike.
         quiet = replace(case, noise=(), arrival=None, speed=None, observe="completion")
-        combine = list(quiet.lowered.table.combines)
+        combine = list(quiet.compiled_steps.table.combines)
         on_time = core.explain(compile_case(quiet), 0, 0, 1, combine, 1)
     check_times(raw[:, :1])
     return _explanation(case, seed, (raw, sums), on_time)
@@ -664,7 +658,9 @@ def explain(
 
 def _bytes_of_rank(case: Case) -> int:
     """Return a rank's bytes in each thread: it has a path for each message of a window."""
-    places = (step.place for step in case.lowered.steps if not (step.sends and step.receives))
+    places = (
+        step.place for step in case.compiled_steps.steps if not (step.sends and step.receives)
+    )
     paths = _PATHS + 1 + max(places, default=0)
     return paths * _PATH_BYTES + 3 * 8 * len(_RANK_PARTS) + len(case.noise) * _CURSOR_BYTES
 
@@ -728,5 +724,5 @@ def means_of_sums(sums: Ticks, realizations: int) -> npt.NDArray[np.float64]:
 def _check_explainable(case: Case) -> None:
     if case.is_routed:
         raise ValueError("noise must hold no Congestion to be explained")
-    if any(step.flags & (COPY | ASK) for step in case.lowered.steps):
+    if any(step.flags & (COPY | ASK) for step in case.compiled_steps.steps):
         raise ValueError("copy_levels and on_demand must be left out to be explained")

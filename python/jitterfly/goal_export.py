@@ -13,9 +13,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from .case import Case, check_case
-from .cycle import is_symmetric
+from .compiled_steps import is_symmetric
 from .network import Hockney, LogGOPS
-from .program import rank_rounds
 from .steps import ASK, COPY, EXCHANGE, FORWARD, MESSAGE, Step, Xor, numbers_per_cycle
 from .units import exact, show_seconds, to_ticks
 
@@ -225,10 +224,10 @@ def check_expressible(case: Case, steps: list[Step]) -> None:
         )
     if case.message_bytes == 0:
         raise ValueError("message_bytes must be at least 1 for GOAL, got 0")
-    if rank_rounds(case) > MOST_MESSAGES:
+    if case.rank_rounds() > MOST_MESSAGES:
         raise ValueError(
             f"a GOAL schedule holds at most {MOST_MESSAGES} messages, this one about "
-            f"{rank_rounds(case)}: lower ranks, cycles or the number of collectives"
+            f"{case.rank_rounds()}: lower ranks, cycles or the number of collectives"
         )
 
 

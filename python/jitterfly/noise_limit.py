@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .answer import PICTURE, SECONDS, SHARE, Answer, Column, Note, notes_of, show
-from .case import Case, doubts
+from .case import Case
 from .collect import STOPPED, Report, collect
 from .fields import as_float, naming_fields, shorten
 from .noise import Noise, PeriodicNoise
@@ -191,7 +191,7 @@ class NoiseLimitTable(Answer):
             ),
             *(self._steady_notes() or self._one_cycle_notes()),
             *start_notes(case.noise, case.cycles, case.compute_time),
-            *notes_of("doubt", doubts(case)),
+            *notes_of("doubt", case.doubts()),
         ]
         names = [part_in_words(noise) for noise in case.noise]
         names[0] = self.noise.split("; ", 1)[0]  # what is looked for, with its question mark

@@ -10,20 +10,16 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Collection
-from functools import lru_cache, singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from .case import AnyCase, Case, random_sources
-from .cycle import Cycle
 from .noise import Noise
-from .noise.source import Exposure, Hits, IntervalNoise, name_in_case
-from .program import message_count
+from .noise.source import Hits, IntervalNoise, name_in_case
 from .stats import ENOUGH_EVENTS
-from .steps import EXCHANGE, MESSAGE
-from .units import TICKS_PER_SECOND, to_ticks
+from .units import TICKS_PER_SECOND
+from .workload import Workload
 
 MATTERS = 0.1
 """From which part of an interval's half width on it matters what a source may move a mean by."""
@@ -67,7 +63,7 @@ class SourceHits(NamedTuple):
         return self.most > MATTERS * half_width and realizations * self.as_long < ENOUGH_EVENTS
 
 
-def expected_hits(case: AnyCase, duration: float, share: float = 1.0) -> list[SourceHits]:
+def expected_hits(case: Workload, duration: float, share: float = 1.0) -> list[SourceHits]:
     """Return what to expect of each random source that acts in a case.
 
     Parameters
@@ -87,7 +83,7 @@ def expected_hits(case: AnyCase, duration: float, share: float = 1.0) -> list[So
     >>> round(source.hits.number / 1e-6), source.hits.delay  # 64 ranks, 6 rounds
     (384, 1000000000.0)
     """
-    acting, met = random_sources(case), exposure(case)._replace(duration=float(duration))
+    acting, met = case.random_sources, case.expected_work()._replace(duration=float(duration))
     found = [
         (place, noise, hits and hits.in_part(share))
         for place, noise in enumerate(case.placed_noise)
@@ -132,7 +128,7 @@ def _are_same(one: Noise, other: Noise) -> bool:
 
 
 def unmet_sources(
-    case: AnyCase, mean: float, half_width: float, realizations: int
+    case: Workload, mean: float, half_width: float, realizations: int
 ) -> list[SourceHits]:
     """The hidden sources of which so many realizations expect too few hits for their mean.
 
@@ -259,50 +255,3 @@ def one_sided_hits(
 
 def _is_one_source(one: SourceHits, other: SourceHits) -> bool:
     return one.place == other.place and _are_same(one.noise, other.noise)
-
-
-@singledispatch
-def exposure(case: AnyCase) -> Exposure:
-    """Return what noise meets in a case whose duration is not known yet."""
-    raise NotImplementedError
-
-
-@exposure.register
-@lru_cache(maxsize=256)
-def _exposure_of_collective(case: Case) -> Exposure:
-    cycle, ranks, cycles = case.lowered, case.ranks, case.cycles
-    rounds: list[tuple[int, float, int | None]] = []
-    messages = work = combining = 0
-    for number, (step, costs) in enumerate(zip(cycle.steps, cycle.table.costs(), strict=True)):
-        count = message_count(step, ranks)
-        if step.kind == EXCHANGE:
-            each = cycle.costs.send + cycle.costs.receive + cycle.costs.combine
-            combining += cycle.costs.combine
-            rounds.append((count, 1, cycle.costs.transit))
-        elif step.kind == MESSAGE and costs is not None:
-            each = costs.send + costs.receive
-            combining += cycle.table.combine(number) * step.repeat * step.receives
-            if count:  # of two halves of a step, the one that sends
-                rounds.append((count // step.repeat, step.repeat, _way(cycle, number)))
-        else:  # what is sent after the collective only spares time
-            continue
-        messages += count
-        work += count * each
-    own = case.rank_work()
-    compute = to_ticks(case.compute_time) if own is None else float(own.mean())
-    return Exposure(
-        ranks=ranks,
-        cycles=cycles,
-        duration=0.0,
-        compute=float(cycles * compute),
-        work=cycles * work / ranks,
-        stretches=2 * cycles * messages / ranks,
-        rounds=tuple(rounds),
-        combining=float(cycles * combining),
-    )
-
-
-def _way(cycle: Cycle, step: int) -> int | None:
-    """Return how long a step's messages are on their way, in ticks; None where they differ."""
-    ways = {cycle.table.entries[entry].transit for entry in cycle.table.of_step[step]}
-    return ways.pop() if len(ways) == 1 else None

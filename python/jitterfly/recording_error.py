@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .case import AnyCase, RankWork, work_of_rank
 from .noise import Noise, TraceNoise
 from .noise.recorded_delays import UNSEEN, SamplingError
 from .stats import Estimate
 from .stats.intervals import allowing_for_recording
 from .units import TICKS_PER_SECOND, show_seconds
+from .workload import RankWork, Workload
 
 
 class RecordedNoise(NamedTuple):
@@ -47,11 +47,11 @@ class RecordedNoise(NamedTuple):
         return cls(found, work, len(found) == len(every))
 
     @classmethod
-    def of_case(cls, case: AnyCase) -> RecordedNoise:
+    def of_case(cls, case: Workload) -> RecordedNoise:
         """Find those of a case."""
         if not any(isinstance(one, TraceNoise) for one in case.noise):
             return cls()
-        return cls.of(case.placed_noise, work_of_rank(case))
+        return cls.of(case.placed_noise, case.work_per_cycle())
 
     def in_words(self) -> list[str]:
         """A line on what intervals allow for, and on what no recording tells; none without one."""

@@ -22,7 +22,6 @@ from .case import Case
 from .hierarchy import Hierarchy
 from .network import Network
 from .noise.source import engine_window, node_ranks
-from .noise_free import noise_free_ticks
 from .program import compile_case, row_labels
 from .simulate import ready_times
 from .steps import DRAWS_PER_CYCLE
@@ -152,7 +151,7 @@ class DrawnNoise:
         self._messages: list[tuple[Any, int, core.Delay]] = []
         self._load = 0
         if case.is_routed:
-            self._load = case.lowered.load
+            self._load = case.compiled_steps.load
             self._rows, self._loads = core.loads(self.program, seed, realization)
         numbers: Counter[str] = Counter()
         source: Any
@@ -296,7 +295,7 @@ class Replay:
         levels = _ButterflyCycle(self, cycle, start).run()
         self.rows += levels[1:]
         final, busy = list(levels[-1]), list(levels[-1])
-        cost = case.lowered.forward
+        cost = case.compiled_steps.forward
         for m in range(1, case.algorithm.forwards(case.ranks) + 1):
             sent = [self.work(i, busy[i], cost) for i in ranks]
             for i in ranks:
@@ -323,7 +322,7 @@ class Replay:
 
 def noise_free(case: Case) -> int:
     """The completion without noise, ticks."""
-    return int(noise_free_ticks(case.loops[-1])[-1])
+    return int(case.loops[-1].noise_free_ticks()[-1])
 
 
 def check_levels(network: Network) -> None:

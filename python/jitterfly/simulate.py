@@ -6,10 +6,9 @@ realization is made of, to check this program with another.
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable
-from functools import cached_property, singledispatch
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -23,18 +22,13 @@ from .backends import (
     backend_named,
     check_draw,
     check_run,
-    choose_backend,
     core,
-    reporting,
 )
 from .case import (
-    AnyCase,
     Case,
     check_case,
-    doubts,
-    random_sources,
     warn_of_doubts,
-    warn_of_misses,
+    warn_of_ineffective_noise,
     warn_of_unused_costs,
 )
 from .fields import (
@@ -47,20 +41,15 @@ from .fields import (
 )
 from .noise import Congestion, LateArrival, SpeedNoise
 from .noise.source import engine_window
-from .noise_free import has_one_random_source, noise_free_observations, noise_only_delays
 from .program import (
     OVER_RANKS,
-    arrange_observations,
+    STATISTICS,
+    check_times,
     compile_case,
-    join_loops,
-    max_min_mean,
-    observation_names,
-    observation_shape,
-    ranks_of_rows,
     row_count,
 )
+from .steps import START
 from .units import (
-    LONGEST_SECONDS,
     LONGEST_TICKS,
     Time,
     from_ticks,
@@ -188,7 +177,7 @@ class Result:
         's'
         """
         xr = optional_packages.package("xarray")
-        shape = observation_shape(self.case)
+        shape = _observation_shape(self.case)
         first, count = self.first_realization, len(self.ticks)
         coordinates = {
             "realization": ("realization", first + np.arange(count), {"long_name": "realization"})
@@ -206,8 +195,8 @@ class Result:
         about = {"units": "s", "long_name": long_name}
         quiet = about | {"long_name": f"{long_name}, without noise"}
         data = {
-            name: (["realization", *shape], arrange_observations(self.case, self.samples), about),
-            "noise_free": ([*shape], arrange_observations(self.case, self.noise_free), quiet),
+            name: (["realization", *shape], _arrange(self.case, self.samples), about),
+            "noise_free": ([*shape], _arrange(self.case, self.noise_free), quiet),
         }
         seed = seed_in_files(self.seed)
         case = json.dumps(digested(self.case.to_dict()))
@@ -243,6 +232,41 @@ class Result:
         return optional_packages.table(repr(self), header, rows, more)
 
 
+def _observation_shape(case: Case) -> dict[str, list[int] | list[str]]:
+    """The dimensions behind the columns of `Result.samples`, with their coordinates."""
+    shape: dict[str, list[int] | list[str]] = {"cycle": list(range(1, case.cycles + 1))}
+    if case.observe == "rounds":
+        shape["step"] = [step.label for step in case.cycle_steps() if step.label]
+    else:
+        redundancies = list(dict.fromkeys(row.T for row in case.completions()))
+        several = len(redundancies) > 1
+        begins = case.observe == "arrival"
+        together = begins and several and len(case.loops) == 1  # all T have one start
+        shape |= {"T": redundancies} if several and not together else {}
+        if begins:
+            shape["step"] = [START, *([f"T={T}" for T in redundancies] if together else ["end"])]
+    if case.observe in OVER_RANKS:
+        shape["over_ranks"] = list(STATISTICS)
+    return shape
+
+
+def _arrange(case: Case, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Arrange the columns of `Result.samples`, the last axis of `values`, in `_observation_shape`.
+
+    The start of a later cycle is the end of the one before, and has no column of its own: NaN.
+    """
+    shape = [len(coordinates) for coordinates in _observation_shape(case).values()]
+    outer = values.shape[:-1]
+    if case.observe == "rounds" and case.cycles > 1:
+        columns = values.reshape(*outer, -1, len(STATISTICS))
+        rows, steps = shape[0] * shape[1], shape[1]
+        there = [row for row in range(rows) if row < steps or row % steps]
+        whole = np.full((*outer, rows, len(STATISTICS)), np.nan)
+        whole[..., there, :] = columns
+        values = whole
+    return values.reshape(*outer, *shape)
+
+
 def mean_time(
     case: Case, samples: npt.NDArray[np.float64], noise_free: float, confidence: float = 0.95
 ) -> stats.Estimate:
@@ -250,10 +274,10 @@ def mean_time(
     return stats.mean(
         samples,
         confidence,
-        noisy=any(random_sources(case)),
+        noisy=any(case.random_sources),
         # Where noise only delays, no time is below that without it, and no slowdown below 1.
-        lower_bound=noise_free if noise_only_delays(case) else None,
-        noise_free=noise_free if has_one_random_source(case) else None,
+        lower_bound=noise_free if case.noise_only_delays() else None,
+        noise_free=noise_free if case.has_one_random_source else None,
     )
 
 
@@ -332,9 +356,9 @@ def simulate(
     >>> result.samples.shape, result.observations[0], result.noise_free[0]
     ((100, 9), 'T=0', np.float64(8.704e-07))
     """
-    warn_of_misses(check_case(case))
+    warn_of_ineffective_noise(check_case(case))
     warn_of_unused_costs([case])
-    warn_of_doubts(doubts(case))
+    warn_of_doubts(case.doubts())
     return simulate_checked(case, realizations, seed, backend, threads, progress, first_realization)
 
 
@@ -348,79 +372,19 @@ def simulate_checked(
     first_realization: int = 0,
 ) -> Result:
     """Simulate without a look at what the noise can hit: callers ask that of all cases."""
-    backend = backend_named(backend)
     realizations, seed, first_realization = check_run(
-        realizations, seed, backend, threads, progress, first_realization
+        realizations, seed, backend_named(backend), threads, progress, first_realization
     )
-    spread = case.observe in OVER_RANKS
-    # Ticks and seconds; with spread, three of each, and the engine's four. And names of columns.
-    words = 4 + 3 + 3 if spread else 2
-    loops = case.loops[::-1]
-    rows = sum(row_count(loop, every_row=case.observe == "rounds") for loop in loops)
-    held = rows * (realizations * 8 * words + 128 * words)
-    available = memory.available_bytes()
-    memory.check_memory(held, f"the results of {realizations} realizations", available)
-    program = compile_case(loops[0])
-    threads = int(threads or 0)
-    chosen = choose_backend(program, backend, threads, realizations, held, available)
-    statistics = "all" if spread else "max"
-    what = f"{case.ranks} ranks x {realizations} realizations"
-    with (
-        memory.check_allocation(what),
-        reporting(progress, realizations, chosen) as report,
-    ):
-
-        def ticks_of(number: int, loop: Case) -> npt.NDArray[np.int64]:
-            def report_part(done: int) -> None:
-                report((number * realizations + done) // len(loops))  # type: ignore[misc]
-
-            raw = core.simulate(
-                compile_case(loop) if number else program,
-                seed,
-                first_realization,
-                realizations,
-                statistics,
-                chosen,
-                threads,
-                None if report is None else report_part,
-            )
-            check_times(raw[..., 0] if spread else raw)
-            return max_min_mean(raw, ranks_of_rows(loop)) if spread else raw
-
-        ticks = join_loops(case, itertools.starmap(ticks_of, enumerate(loops)))
+    ticks, used = case.realize(realizations, seed, first_realization, backend, threads, progress)
     return Result(
         case=case,
         seed=seed,
         first_realization=first_realization,
-        backend=chosen,
-        observations=observation_names(case),
+        backend=used,
+        observations=case.observation_names(),
         ticks=ticks,
-        noise_free=from_ticks(noise_free_observations(case)),
+        noise_free=from_ticks(case.noise_free_observations()),
     )
-
-
-@singledispatch
-def realize(
-    case: AnyCase,
-    realizations: int,
-    seed: int,
-    first_realization: int,
-    backend: str = "auto",
-    threads: int | None = None,
-) -> tuple[npt.NDArray[np.int64], str]:
-    """Realizations of what a study simulates, without a look at what the noise can hit.
-
-    Returns
-    -------
-    tuple
-        Ticks as `Result.ticks`, int64 of shape (realizations, `program.observation_names`); and the
-        backend that was used.
-    """
-    assert isinstance(case, Case), f"no version for {type(case).__name__}"
-    result = simulate_checked(
-        case, realizations, seed, backend, threads, first_realization=first_realization
-    )
-    return result.ticks, result.backend
 
 
 _ABSENT = np.iinfo(np.int64).min  # the engine's mark of a rank that is not in a step
@@ -463,7 +427,7 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
            [1.e-06, 1.e-06],
            [1.e-06, 1.e-06]])
     """
-    warn_of_misses(check_case(case))
+    warn_of_ineffective_noise(check_case(case))
     warn_of_unused_costs([case])
     seed, realization = check_draw(seed, realization)
     needed = case.ranks * (row_count(case, every_row=True) * 16 + 24)
@@ -600,15 +564,3 @@ def _check_intervals(case: Case, until: int) -> None:
         count += noise.intervals_in(max(last - max(window["begin"], 0), 0))
     what = f"about {count:.3g} intervals"
     memory.check_memory(int(48 * count), what, memory.available_bytes())
-
-
-def check_times(ticks: npt.NDArray[np.int64]) -> None:
-    """Raise ValueError for times that the engine could not hold; axis 0: realizations."""
-    if ticks.max(initial=0) < LONGEST_TICKS:
-        return
-    beyond = (ticks >= LONGEST_TICKS).reshape(len(ticks), -1).any(axis=1)
-    raise ValueError(
-        f"the simulated time exceeded {LONGEST_SECONDS:.3g} s (2^62 ps) in "
-        f"{int(beyond.sum())} of {len(ticks)} realizations: noise has too heavy a tail, or "
-        "takes too much of the CPU; cut the tail with longest, or lower compute_time and cycles"
-    )

@@ -21,17 +21,15 @@ from .backends import check_backend
 from .case import (
     MOST_CYCLES,
     Case,
-    check_exposed,
-    doubts,
-    random_sources,
+    check_effective,
     warn_of_unused_costs,
 )
 from .collect import STOPPED, Report, collect
 from .distributions import Constant, Distribution
+from .faster_algorithm import algorithm_cautions, faster_candidate
 from .fields import MOST_REALIZATIONS, Component, FieldError, counted, naming_fields, summary
 from .hierarchy import Hierarchy
 from .noise import Congestion, Noise, SpeedNoise, TraceNoise
-from .noise_free import algorithm_cautions, faster_candidate, noise_only_delays
 from .question import (
     EFFORT,
     ENGINE,
@@ -187,7 +185,7 @@ class SlowdownTable(Answer):
 
     def notes(self) -> list[Note]:
         """Say what the numbers are, and how sure they are."""
-        case, first, drawn = self.case, self.rows[0], any(random_sources(self.case))
+        case, first, drawn = self.case, self.rows[0], any(self.case.random_sources)
         recorded = self._recording_notes()
         text = [
             *caution_notes(case, self.rows),
@@ -213,7 +211,7 @@ class SlowdownTable(Answer):
         if any(isinstance(one, Congestion) for one in case.noise):
             add("congestion", "without noise no link is shared, not even by the ranks' own "
                 "messages: what others add, a comparison with `ratio` = 0 tells")  # fmt: skip
-        text += notes_of("doubt", doubts(case))
+        text += notes_of("doubt", case.doubts())
         if getattr(case.network, "G", None) == 0 and case.message_bytes >= _LARGE:
             add("bytes_are_free", "G = 0: messages of any size take as long; give G, the time of "
                 "a byte")  # fmt: skip
@@ -244,7 +242,7 @@ class SlowdownTable(Answer):
         text += unmet_notes(self.unmet, case.noise, first.mean.realizations,
                             ", which its interval allows for")  # fmt: skip
         text += [Note("unused", f"{noise.kind}: {unused}") for noise in case.noise
-                 if (unused := noise.ignores(case.ranks))]  # fmt: skip
+                 if (unused := noise.unused_part(case.ranks))]  # fmt: skip
         if self.stopped:
             add("stopped", "stopped: more ranks were asked for")
         return text
@@ -304,7 +302,7 @@ class CollectiveQuestion(CollectiveParameters):
                      compute_time=self.compute_time)
                 for count in ranks
             ]  # fmt: skip
-            check_exposed(cases, len(noise))
+            check_effective(cases, len(noise))
         warn_of_unused_costs(cases)
         return cases
 
@@ -442,7 +440,7 @@ def _allow_for_resampled(
 ) -> SlowdownRow:
     """A row with intervals that allow for other recordings; `times`: (recordings, realizations)."""
     count = times.shape[1]
-    bound = row.noise_free if noise_only_delays(case) else None
+    bound = row.noise_free if case.noise_only_delays() else None
 
     def widened(name: str, replicates: npt.NDArray[np.float64], within: float) -> Estimate:
         wide = stats.with_input_uncertainty(getattr(row, name), replicates, within)
@@ -476,7 +474,7 @@ def allow_for_recordings(row: SlowdownRow, sampled: SlowdownRow, case: Case) -> 
         low, high = min(one.low, other.low), max(one.high, other.high)
         for caveat in other.caveats:
             one = one.widened(low, high, caveat)
-        return one.bounded(quiet if noise_only_delays(case) else None)
+        return one.bounded(quiet if case.noise_only_delays() else None)
 
     mean, p50, p99 = wider("mean", None), wider("p50", 0.5), wider("p99", 0.99)
     return row._replace(mean=mean, p50=p50, p99=p99, slowdown=_over(mean, quiet))

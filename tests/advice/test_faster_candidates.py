@@ -17,7 +17,7 @@ from jitterfly.advice import Question
 from jitterfly.advice.race import Race
 from jitterfly.cli import main
 from jitterfly.compare_measured import compare_measured
-from jitterfly.noise_free import FAR_SLOWER, algorithm_cautions, faster_candidate
+from jitterfly.faster_algorithm import FAR_SLOWER, algorithm_cautions, faster_candidate
 from jitterfly.units import show_seconds
 
 NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns")

@@ -16,7 +16,7 @@ import pytest
 import jitterfly as jf
 from jitterfly import _core
 from jitterfly.info import info_lines
-from jitterfly.program import completions, observation_names, row_labels
+from jitterfly.program import row_labels
 from jitterfly.simulate import noise_phases
 from jitterfly.units import from_ticks
 
@@ -98,7 +98,7 @@ def test_views_agree(ranks, cycles, within):
         seen = jf.simulate(replace(case, observe=observe), 4, seed=5)
         kinds = ("max", "min", "mean")
         assert seen.observations == [f"{name}: {kind}" for name in names for kind in kinds]
-        assert seen.observations == observation_names(seen.case)
+        assert seen.observations == seen.case.observation_names()
         samples = seen.samples.reshape(4, len(names), 3)
         np.testing.assert_array_equal(samples[:, :, 0], times.max(axis=2))
         np.testing.assert_array_equal(samples[:, :, 1], times.min(axis=2))
@@ -106,7 +106,7 @@ def test_views_agree(ranks, cycles, within):
         return seen
 
     assert_spread("rounds", labels, times)
-    rows = completions(case)
+    rows = case.completions()
     wanted = np.stack([_times(row, case) for row in rows], axis=1)
     spread = assert_spread("spread", [row.name for row in rows], wanted)
     last = jf.simulate(case, 4, seed=5)

@@ -119,7 +119,7 @@ def test_a_function_stays_one_when_its_module_is_loaded():
 def test_dir_has_what_is_public_only():
     assert dir(jf) == sorted(jf.__all__)
     assert dir(jf.imbalance) == sorted(jf.imbalance.__all__)
-    assert not {"fields", "units", "cycle", "_core", "noise_free", "timeline"} & set(dir(jf))
+    assert not {"fields", "units", "compiled_steps", "_core", "program", "timeline"} & set(dir(jf))
 
 
 def test_subpackages_are_there_without_an_import_of_their_own():

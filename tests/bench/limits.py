@@ -22,7 +22,7 @@ from typing import Any
 from jitterfly.backends import core
 from jitterfly.case import Case
 from jitterfly.memory import available_bytes
-from jitterfly.program import compile_case, rank_rounds
+from jitterfly.program import compile_case
 
 from .measure import NOISES, SEED, programs
 
@@ -116,7 +116,7 @@ def counted_ranks(program: str, noise: str, ranks: int) -> int:
     """At how many ranks the instructions of a case are counted: fewer where it is a large one."""
     if ranks >= COUNTED_CASE[0] and (program, noise) == COUNTED_CASE[1:]:
         return COUNTED_CASE[0]
-    while ranks > 4 and rank_rounds(programs(ranks, [])[program]) > COUNTED:
+    while ranks > 4 and programs(ranks, [])[program].rank_rounds() > COUNTED:
         ranks //= 2
     return ranks
 
@@ -151,7 +151,7 @@ class Counter:
                     self.problem = str(error)
                 return None
             everything, vector = (
-                (b - a) / rank_rounds(case) for a, b in zip(one, two, strict=True)
+                (b - a) / case.rank_rounds() for a, b in zip(one, two, strict=True)
             )
             self._known[key] = {"all": everything, "vector": vector, "ranks": key[2]}
         return self._known.get(key)
@@ -174,7 +174,7 @@ def bytes_limits(
 
     The first pass need not read and the last need not write. `per_rank` is the engine's account.
     """
-    work = rank_rounds(case)
+    work = case.rank_rounds()
     found = []
     for level in levels:
         times = passes(case.ranks, work // case.ranks, per_rank, level["holds"])

@@ -21,7 +21,6 @@ import numpy as np
 from jitterfly.case import Case
 from jitterfly.network import LogGOPS
 from jitterfly.noise import PeriodicNoise
-from jitterfly.program import rank_rounds
 from jitterfly.simulate import ready_times, simulate
 
 from .measure import CPU, SEED, Contestant, DisagreementError, calibrate, engine, measure, spread
@@ -156,7 +155,7 @@ def compare(
                 peer.finish()
 
         contest = [engine(CPU, "butterfly", NOISE, case, "cpu", 1),
-                   Contestant(NAME, "butterfly", NOISE, rank_rounds(case), run)]  # fmt: skip
+                   Contestant(NAME, "butterfly", NOISE, case.rank_rounds(), run)]  # fmt: skip
         calibrate(contest, seconds, NAME, tell)
         measure(contest, repeats, NAME, tell)
     rates = [c.rates() for c in contest]

@@ -27,7 +27,7 @@ from jitterfly.info import processors
 from jitterfly.memory import available_bytes, check_memory
 from jitterfly.network import Hockney, LogGOPS
 from jitterfly.noise import NetworkJitter, Noise, PeriodicNoise, StepNoise
-from jitterfly.program import compile_case, rank_rounds
+from jitterfly.program import compile_case
 from jitterfly.simulate import noise_phases, simulate
 from jitterfly.steps import Costs
 from jitterfly.units import TICKS_PER_SECOND, to_ticks
@@ -220,7 +220,7 @@ def engine(
     def run(realizations: int) -> object:
         return simulate(case, realizations, seed=SEED, backend=backend, threads=threads)
 
-    return Contestant(name, program, noise, rank_rounds(case), run, threads, case)
+    return Contestant(name, program, noise, case.rank_rounds(), run, threads, case)
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
@@ -327,7 +327,7 @@ def short_enough(
                                backend_of(contestant), contestant.threads)  # fmt: skip
                 probe.realizations = 4  # or starting threads would be most of it
                 times = [probe.time()[contestant.threads == 1] for _ in range(2)]
-                rates[key] = 4 * rank_rounds(case) / max(min(times), 1e-9)
+                rates[key] = 4 * case.rank_rounds() / max(min(times), 1e-9)
             expected = contestant.rank_rounds / rates[key]
         if expected > longest:
             names = "name", "threads", "program", "noise", "ranks", "seconds_expected"
@@ -455,7 +455,7 @@ def other_program(name: str, complete: Complete, case: Case) -> Contestant:
         for first in range(0, realizations, batch):
             complete(work, work.draw(generator, min(batch, realizations - first)))
 
-    return Contestant(name, "butterfly", "periodic", rank_rounds(case), run, case=case)
+    return Contestant(name, "butterfly", "periodic", case.rank_rounds(), run, case=case)
 
 
 def check_program(complete: Complete, case: Case, realizations: int) -> None:

@@ -23,7 +23,6 @@ from bench import sources as bench_sources
 from bench.__main__ import lines as developers_lines
 from bench.__main__ import main as developers_main
 from bench.measure import DisagreementError, PeerWork, Plan, check_program, vectorized
-from jitterfly.program import rank_rounds
 from jitterfly.simulate import noise_phases
 
 HOCKNEY = jf.Hockney(alpha="1us", beta="1ns", gamma=1e-10)
@@ -66,7 +65,7 @@ def test_a_program_that_is_wrong_is_found(monkeypatch, capsys):
 
 
 def test_rank_rounds_count_exchanges_and_forwards():
-    counts = {name: rank_rounds(case) for name, case in bench_measure.programs(16, []).items()}
+    counts = {name: case.rank_rounds() for name, case in bench_measure.programs(16, []).items()}
     assert counts == {
         "butterfly": 16 * 4,
         "MS12, all T": 16 * 8,
@@ -75,9 +74,9 @@ def test_rank_rounds_count_exchanges_and_forwards():
     }
     every = jf.Case(16, network=HOCKNEY, algorithm=jf.Butterfly(exchanges_after="all"), cycles=3)
     # Each T is a loop of its own.
-    assert rank_rounds(every) == 16 * (4 + 5 + 6 + 7 + 8) * 3
-    assert rank_rounds(every.loops[-1]) == 16 * 8 * 3
-    assert rank_rounds(jf.Case(1, network=HOCKNEY, cycles=3)) == 3
+    assert every.rank_rounds() == 16 * (4 + 5 + 6 + 7 + 8) * 3
+    assert every.loops[-1].rank_rounds() == 16 * 8 * 3
+    assert jf.Case(1, network=HOCKNEY, cycles=3).rank_rounds() == 3
 
 
 @pytest.mark.full_scale
@@ -126,7 +125,7 @@ def test_report_and_json(tmp_path, capsys):
         case = bench_measure.programs(row["ranks"], bench_measure.NOISES[row["noise"]])
         held = jf._core.memory(jf.program.compile_case(case[row["program"]]), "cpu", 1, 1)
         assert row["bytes_per_rank"] == held / row["ranks"]
-        per_realization = rank_rounds(case[row["program"]])
+        per_realization = case[row["program"]].rank_rounds()
         assert row["rank_rounds_per_realization"] == per_realization
         assert row["realizations_per_second"] * per_realization == pytest.approx(
             row["rank_rounds_per_second"]["median"]

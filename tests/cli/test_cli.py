@@ -21,7 +21,6 @@ from jitterfly import extensions
 from jitterfly.cli import main
 from jitterfly.cli.completion import leaves
 from jitterfly.cli.parser import _COMMANDS, _parser
-from jitterfly.simulate import realize
 
 
 @pytest.fixture
@@ -98,7 +97,7 @@ def test_again_simulates_nothing(drawn_study, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out"
     assert run("run", drawn_study, "--out", out) == 0
     first = capsys.readouterr().out
-    monkeypatch.setattr("jitterfly.sweep.batches.realize", None)
+    monkeypatch.setattr("jitterfly.Case.realize", None)
     assert run("run", drawn_study, "--out", out) == 0
     assert capsys.readouterr().out == first
     assert run("plot", out, "--out", tmp_path / "again.svg") == 0
@@ -126,9 +125,9 @@ def test_another_run_is_refused_unless_forced(study, tmp_path, capsys):
 def test_more_realizations_extend(study, tmp_path, monkeypatch):
     out = tmp_path / "out"
     assert run("run", study, "--out", out) == 0
-    counts = []
+    counts, realize = [], jf.Case.realize
     monkeypatch.setattr(
-        "jitterfly.sweep.batches.realize",
+        "jitterfly.Case.realize",
         lambda case, count, *others: counts.append(count) or realize(case, count, *others),
     )
     assert run("run", study, "--out", out, "--realizations", "100") == 0
@@ -331,12 +330,14 @@ def test_bad_cell_stops_before_anything_runs(study, tmp_path, capsys, monkeypatc
 
 
 def test_cells_that_fail_at_the_end(study, tmp_path, capsys, monkeypatch):
+    realize = jf.Case.realize
+
     def fail(case, *others):
         if case.ranks == 8:
             raise ValueError("no memory for this")
         return realize(case, *others)
 
-    monkeypatch.setattr("jitterfly.sweep.batches.realize", fail)
+    monkeypatch.setattr("jitterfly.Case.realize", fail)
     out = tmp_path / "out"
     assert run("run", study, "--out", out, "--on-error", "finish") == 1
     errors = capsys.readouterr().err

@@ -132,30 +132,32 @@ def waiting_case(rng, kind):
 
 def rank_times(case, seed):
     """Late, work, noise, waits for others and for messages of each rank: shape (ranks, 5)."""
-    cycle, ranks = case.lowered, case.ranks
+    compiled, ranks = case.compiled_steps, case.ranks
     start = np.rint(jf.ready_times(case, seed)[0] * 1e12).astype(np.int64)
     works = case.rank_work()
     found = np.zeros((ranks, 5), dtype=np.int64)
     found[:, 0], found[:, 1] = start - works, works
     busy, departed = start.copy(), {}
-    for number, step in enumerate(cycle.steps):
+    for number, step in enumerate(compiled.steps):
         if step.partners is None:
             continue
-        if len(cycle.table.of_step[number]) == 1:
+        if len(compiled.table.of_step[number]) == 1:
             pairs = step.partners.pair_array(ranks)
-            listed = np.column_stack([pairs, np.full(len(pairs), cycle.table.of_step[number][0])])
+            listed = np.column_stack(
+                [pairs, np.full(len(pairs), compiled.table.of_step[number][0])]
+            )
         else:
-            listed = cycle.listed_messages(number)
+            listed = compiled.listed_messages(number)
         for _ in range(step.repeat):
             if step.sends:
                 for sender, _, entry in listed.tolist():
-                    busy[sender] += cycle.table.entries[entry].send
-                    found[sender, 1] += cycle.table.entries[entry].send
+                    busy[sender] += compiled.table.entries[entry].send
+                    found[sender, 1] += compiled.table.entries[entry].send
                 departed[step.place] = busy.copy()
             if step.receives:
                 left, before = departed.pop(step.place), busy.copy()
                 for sender, receiver, entry in listed.tolist():
-                    cost, free = cycle.table.entries[entry], before[receiver]
+                    cost, free = compiled.table.entries[entry], before[receiver]
                     there = left[sender] + cost.transit
                     found[receiver, 3] += max(left[sender] - free, 0)
                     found[receiver, 4] += max(there - free, 0) - max(left[sender] - free, 0)

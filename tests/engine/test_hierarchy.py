@@ -475,19 +475,23 @@ def test_messages_at_a_card_are_those_of_one_step(kind, ranks):
     machine = jf.Hierarchy([(3, inner), (2, inner), "L=2us,o=0,G=1ns"], placement=slots.tolist(),
                            shared_card=True)  # fmt: skip
     algorithm = jf.Algorithm.from_dict({"kind": kind})
-    cycle = jf.Case(ranks, algorithm=algorithm, network=machine, message_bytes=1000).lowered
+    compiled = jf.Case(
+        ranks, algorithm=algorithm, network=machine, message_bytes=1000
+    ).compiled_steps
     seen = 0
-    for number, step in enumerate(cycle.steps):
-        if not cycle.table.of_step[number]:
+    for number, step in enumerate(compiled.steps):
+        if not compiled.table.of_step[number]:
             continue
-        messages = cycle.listed_messages(number)
+        messages = compiled.listed_messages(number)
         nodes = [(slots[sender] // 3, slots[receiver] // 3) for sender, receiver, _ in messages]
         for (out, into), (_, _, entry) in zip(nodes, messages, strict=True):
             far = [(a, b) for a, b in nodes if a != b]
             left, entered = sum(a == out for a, _ in far), sum(b == into for _, b in far)
             sharers = max(left, entered) if out != into else 1
             latency = 1_000_000 if out // 2 == into // 2 else 2_000_000
-            assert cycle.table.entries[entry].transit == latency + (step.bytes - 1) * 1000 * sharers
+            assert (
+                compiled.table.entries[entry].transit == latency + (step.bytes - 1) * 1000 * sharers
+            )
             seen += sharers > 1
     few = ("binary_tree_broadcast", "chain_broadcast", "linear_gather", "linear_scan",
            "linear_scatter", "recursive_multiplying_allreduce")  # fmt: skip

@@ -15,7 +15,7 @@ import jitterfly as jf
 import jitterfly.congestion as jc
 from jitterfly.backends import core
 from jitterfly.imbalance import OneLate, Ramp, SlowRanks
-from jitterfly.program import completions, row_labels
+from jitterfly.program import row_labels
 from jitterfly.store.cell_progress import run_progress
 from jitterfly.studies.grid import hash_case
 
@@ -106,7 +106,7 @@ def test_a_column_is_a_program_of_its_own(number):
     found = jf.simulate(case, 2, seed=seed, first_realization=first)
     names = found.observations
     free = np.rint(found.noise_free * 1e12).astype(np.int64)
-    rows, numbers = completions(case), range(case.algorithm.forwards(case.ranks) + 1)
+    rows, numbers = case.completions(), range(case.algorithm.forwards(case.ranks) + 1)
     assert [(row.cycle, row.T) for row in rows] == [
         (cycle, T) for cycle in range(1, case.cycles + 1) for T in numbers
     ]

@@ -13,7 +13,6 @@ from reference.uneven import random_uneven_pair
 from support.scale import at_most
 
 import jitterfly as jf
-from jitterfly.noise_free import noise_free_observations, noise_only_delays
 
 KINDS = sorted(GOALS)
 NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns")
@@ -28,11 +27,11 @@ def test_random_cases_are_never_earlier(kind):
         levels = kind != "butterfly" and number % 2 == 1
         rng = random.Random(f"never earlier {kind} {number}")
         case, _, (seed, _) = random_uneven_pair(rng, jf, kind, levels=levels)
-        bounded = noise_only_delays(case)
+        bounded = case.noise_only_delays()
         met[bounded] += 1
         if bounded:
             found = jf.simulate(case, 64, seed=seed, threads=1).ticks
-            assert (found >= noise_free_observations(case)).all()
+            assert (found >= case.noise_free_observations()).all()
     assert met[True] >= 2
 
 
@@ -43,15 +42,15 @@ def test_forwards_of_all_numbers_are_never_earlier(ranks):
     algorithm = jf.Butterfly(exchanges_after="all", forward_cost="1us")
     case = jf.Case(ranks, network=NETWORK, noise=noise, algorithm=algorithm, cycles=3,
                    compute_time="10us")  # fmt: skip
-    assert noise_only_delays(case)
-    assert (jf.simulate(case, 500).ticks >= noise_free_observations(case)).all()
+    assert case.noise_only_delays()
+    assert (jf.simulate(case, 500).ticks >= case.noise_free_observations()).all()
 
 
 @pytest.mark.parametrize("options", [{"copy_levels": "all"}, {"on_demand": "all"}])
 def test_copies_inside_can_be_earlier(options):
     case = jf.Case(16, network=NETWORK, algorithm=jf.Butterfly(**options),
                    noise=[jf.StepNoise("5us", 0.1)])  # fmt: skip
-    assert not noise_only_delays(case)
+    assert not case.noise_only_delays()
 
 
 @pytest.mark.parametrize(
@@ -75,7 +74,7 @@ def test_drawn_speeds_can_be_faster(factor, hastens):
     noise = jf.SpeedNoise(factor, shared="machine")
     case = jf.Case(16, network=NETWORK, noise=[noise], compute_time="1ms")
     assert noise.hastens == hastens
-    assert noise_only_delays(case) == (not hastens)
+    assert case.noise_only_delays() == (not hastens)
     found = jf.simulate(case, 300)
     assert (found.samples.min() < found.noise_free[0]) == hastens
 

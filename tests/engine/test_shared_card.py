@@ -29,23 +29,26 @@ def machine(rng, placement="block"):
 
 def carried(case):
     """By node and direction: begin, end, share of the bandwidth and step of each message."""
-    cycle, node = case.lowered, case.network.slots(case.ranks) // case.network.spans[0]
+    compiled, node = case.compiled_steps, case.network.slots(case.ranks) // case.network.spans[0]
     busy, free = np.zeros((2, case.ranks), np.int64)
     came = np.full(case.ranks, -(2**62))
     held, found, turn = {}, defaultdict(list), 0
-    for number, step in enumerate(cycle.steps):
-        if not cycle.table.of_step[number]:
+    for number, step in enumerate(compiled.steps):
+        if not compiled.table.of_step[number]:
             continue
-        messages = cycle.listed_messages(number).tolist()
+        messages = compiled.listed_messages(number).tolist()
         far = [(node[a], node[b]) for a, b, _ in messages if node[a] != node[b]]
         for _ in range(step.repeat):
             turn += 1
             for a, b, entry in messages if step.sends else ():
-                cost, begin = cycle.table.entries[entry], max(busy[a], free[a])
+                cost, begin = compiled.table.entries[entry], max(busy[a], free[a])
                 busy[a], free[a] = begin + cost.send, begin + cost.gap
                 held[a, b, step.place] = begin, busy[a], turn
             for a, b, entry in messages if step.receives else ():
-                cost, (begin, left, sent) = cycle.table.entries[entry], held.pop((a, b, step.place))
+                cost, (begin, left, sent) = (
+                    compiled.table.entries[entry],
+                    held.pop((a, b, step.place)),
+                )
                 came[b] = max(left + cost.transit, came[b] + cost.gap)
                 busy[b] = max(busy[b], came[b]) + cost.receive
                 if node[a] != node[b] and cost.gap:

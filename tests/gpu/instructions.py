@@ -13,7 +13,7 @@ from bench import measure
 
 path, ranks, realizations = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 case = measure.programs(ranks, measure.NOISES["periodic"])["butterfly"]
-work = measure.rank_rounds(case) * realizations
+work = case.rank_rounds() * realizations
 with path.open() as file:
     rows = list(csv.DictReader(line for line in file if line.startswith('"')))
 kernels: dict[str, float] = {}

@@ -28,7 +28,7 @@ for ranks in LARGEST:
     took = time.perf_counter() - start
     print(
         f"2^{ranks.bit_length() - 1} ranks, one realization: {took:.3g} s, "
-        f"{measure.rank_rounds(case) / took:.3g} rank-rounds/s, memory and start included"
+        f"{case.rank_rounds() / took:.3g} rank-rounds/s, memory and start included"
     )
 write_schedule("large.goal", *SCHEDULE)
 schedule = Schedule.read("large.goal")

@@ -15,7 +15,6 @@ from support.message_cases import MESSAGE_PROGRAMS, make_messages
 
 import jitterfly as jf
 from jitterfly import _core
-from jitterfly.case import doubts
 from jitterfly.measured import Detours, Measured, noisefile
 from jitterfly.measured.measurements import LOAD_NOTE
 
@@ -237,7 +236,7 @@ def test_parts_that_do_not_fit_the_nodes_are_said(three, node, options, fits):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", jf.ScarceRecordingWarning)
         of_schedule = jf.simulate_schedule(app.build(), network, noise, 1).doubts
-    for told in (doubts(jf.Case(8, network=network, noise=[noise])), of_schedule):
+    for told in (jf.Case(8, network=network, noise=[noise]).doubts(), of_schedule):
         wanders = any("each node meets a part on another of its ranks" in line for line in told)
         assert wanders != fits
 

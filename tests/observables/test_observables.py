@@ -25,7 +25,7 @@ from jitterfly.observables import (
     Slowdown,
     Ticks,
 )
-from jitterfly.program import completions, observation_names, row_labels
+from jitterfly.program import row_labels
 from jitterfly.studies import Axis, RealizationBudget, Study, parse_study
 
 HOCKNEY = jf.Hockney("100ns", "1ns", 1e-10)
@@ -277,7 +277,7 @@ def test_times_of_cycles_are_differences_of_completions(algorithm, rank):
     study = Study("cycles", case=case, observables=observables, budget=RealizationBudget(max=RUNS))
     (cell,) = study.cells()
     (seen,) = cell.cases.values()
-    columns = [row.name for row in completions(seen) if row.T == completions(seen)[-1].T]
+    columns = [row.name for row in seen.completions() if row.T == seen.completions()[-1].T]
     if rank == "mean":
         columns = [f"{name}: mean" for name in columns]
     result = jf.simulate(seen, RUNS, seed=3)
@@ -368,7 +368,7 @@ def test_times_since_the_first_and_the_last_arrival(ranks, algorithm, cycles):
     assert cell.cases[""].observe == "arrival"
     families, ticks = study.families(cell), ticks_of(cell)
     assert len(set(cell.columns)) == ticks.values.shape[1]
-    for T in sorted({row.T for row in completions(case)}):
+    for T in sorted({row.T for row in case.completions()}):
         own = case
         if T or algorithm.kind != "tree_barrier":  # T exchanges in every cycle
             own = replace(case, algorithm=replace(algorithm, exchanges_after=T))
@@ -381,7 +381,7 @@ def test_times_since_the_first_and_the_last_arrival(ranks, algorithm, cycles):
             begins = before + times[:, 0]
             prefix = f"cycle {cycle}, " if cycles > 1 else ""
             before = times[:, labels.index(f"{prefix}end")]
-            done = next(s.label for s in case.lowered.steps if s.redundancy == T)
+            done = next(s.label for s in case.compiled_steps.steps if s.redundancy == T)
             ends = begins if done == "start" else times[:, labels.index(f"{prefix}{done}")]
             for which, arrives in (("first", begins.min(axis=1)), ("last", begins.max(axis=1))):
                 (measure,) = families[f"{which} {cycle}, T={T}"].members
@@ -510,7 +510,7 @@ def test_what_noise_only_delays_has_a_lower_bound(within):
     study = Study("s", case=case, observables=observables, budget=RealizationBudget(max=RUNS))
     (cell,) = study.cells()
     (seen,) = cell.cases.values()
-    quiet = dict(zip(observation_names(seen), jf.simulate(seen, 1).noise_free, strict=True))
+    quiet = dict(zip(seen.observation_names(), jf.simulate(seen, 1).noise_free, strict=True))
     found = {
         name: observable.resolve(name, cell.cases)[0].members[0].lower_bound
         for name, observable in observables.items()

@@ -98,7 +98,7 @@ def entered(tmp_path_factory):
 def test_simulate_goes_through_few_files(entered):
     files = entered[0]
     assert {"simulate.py", "program.py", "backends.py"} <= files
-    assert not any(name.startswith("algorithms/") for name in files)  # a case is lowered once
+    assert not any(name.startswith("algorithms/") for name in files)  # steps are compiled once
     assert "network.py" not in files
     assert len(files) <= 13
 
@@ -106,7 +106,7 @@ def test_simulate_goes_through_few_files(entered):
 def test_a_study_runs_through_few_files(entered):
     """Of them its noise and its four observables have a file each, `completion` what they share."""
     files = entered[1]
-    assert {"simulate.py", "store/store.py", "sweep/driver.py"} <= files
+    assert {"program.py", "store/store.py", "sweep/driver.py"} <= files
     assert len(files) <= 32
 
 

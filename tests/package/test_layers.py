@@ -24,9 +24,9 @@ fields extensions units launchers files memory progress lazy_special steps synta
 backends info
 stats optional_packages answer measured find_noise_files imbalance network hierarchy
 distributions algorithms congestion
-noise cycle case program noise_free rare_noise recording_error simulate goal_export collect question
-slowdown noise_limit explain schedule compare_measured theory observables studies advice store
-sweep results replay plots cli __main__
+noise compiled_steps workload program case faster_algorithm rare_noise recording_error simulate
+goal_export collect question slowdown noise_limit explain schedule compare_measured theory
+observables studies advice store sweep results replay plots cli __main__
 """
 LAYERS = ORDER.split()
 

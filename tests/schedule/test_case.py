@@ -19,11 +19,9 @@ from jitterfly import rare_noise
 from jitterfly.case import IneffectiveSpeedWarning
 from jitterfly.cli import main
 from jitterfly.goal_export import goal_schedule
-from jitterfly.noise_free import noise_free_ticks
 from jitterfly.results.figures import scale_of
 from jitterfly.schedule import case as cases
 from jitterfly.schedule.case import ScheduleCase
-from jitterfly.simulate import realize
 from jitterfly.store import Store, merge
 from jitterfly.studies import load_study, parse_study
 from jitterfly.sweep import batches, run
@@ -172,8 +170,8 @@ def test_as_many_hits_are_expected_as_of_the_collective(source, folder):
                          compute_time="5us", noise=[source])  # fmt: skip
     (folder / "same.goal").write_text(goal_schedule(collective).text)
     schedule = ScheduleCase("same.goal", network=NETWORK, noise=[source])
-    duration = float(noise_free_ticks(collective)[-1])
-    assert noise_free_ticks(schedule).tolist() == [duration]
+    duration = float(collective.noise_free_ticks()[-1])
+    assert schedule.noise_free_ticks().tolist() == [duration]
     [wanted] = rare_noise.expected_hits(collective, duration)
     [found] = rare_noise.expected_hits(schedule, duration)
     assert found.hits.number == pytest.approx(wanted.hits.number)
@@ -240,7 +238,7 @@ def test_processes_share_the_processors_also_beside_a_gpu(folder, monkeypatch):
         given.append((backend, threads))
         return np.zeros((count, 1), dtype=np.int64), backend
 
-    monkeypatch.setattr(batches, "realize", realize)
+    monkeypatch.setattr(jf.ScheduleCase, "realize", realize)
     cell = load_study("study.toml").cells()[0]
     batches.run_batch(batches.Batch(cell, 1, 0, 2, None))
     batches._engine.cache_clear()
@@ -483,8 +481,8 @@ def test_cycles_are_those_of_the_same_collective(folder):
     collective = replace(iterations(), noise="period=1ms,duration=25us")
     case = ScheduleCase("app.goal", network=NETWORK, noise=collective.noise, marks="marks.txt")
     assert (collective.cycles, case.cycles) == (6, 7)
-    quiet = noise_free_ticks(collective)
-    assert noise_free_ticks(case).tolist() == [*quiet, quiet[-1]]
+    quiet = collective.noise_free_ticks()
+    assert case.noise_free_ticks().tolist() == [*quiet, quiet[-1]]
     budget = jf.RealizationBudget(max=400)
     observables = {"each": jf.CycleTime(cycle="each"), "mean": jf.CycleSlowdown()}
     study = jf.Study("app", case=case, observables=observables, budget=budget, seed=3)
@@ -679,4 +677,4 @@ def test_the_order_of_arrival_is_not_for_a_gpu(folder):
     assert all(cell.variants[0].case.order == "arrival" for cell in study.cells())
     [cell, _] = study.cells()
     with pytest.raises(ValueError, match="order must be 'noise-free' with backend 'cuda'"):
-        realize(cell.variants[0].case, 10, 1, 0, "cuda")
+        cell.variants[0].case.realize(10, 1, 0, "cuda")

@@ -14,7 +14,6 @@ from support.scale import at_most, full_scale
 import jitterfly as jf
 from jitterfly import stats
 from jitterfly.advice.question import Statistic
-from jitterfly.noise_free import noise_only_delays
 from jitterfly.observables import Completion, Overhead, Slowdown
 from jitterfly.results import Results
 from jitterfly.studies import RealizationBudget, Study
@@ -62,7 +61,7 @@ def test_slowdown_where_noise_can_be_faster():
     assert found.rows[0].slowdown.high < 1
     copied = jf.Butterfly(copy_levels="all")
     case = replace(case_of(0.1), algorithm=copied)
-    assert not noise_only_delays(case)
+    assert not case.noise_only_delays()
     found = jf.slowdown(rare(0.1), 8, realizations=COUNT, network=NETWORK, algorithm=copied)
     samples = jf.simulate(case, COUNT).samples[:, 0]
     assert found.rows[0].mean.low == stats.mean(samples).low < found.rows[0].noise_free
@@ -85,7 +84,7 @@ def test_advice(chance):
             if not math.isfinite(one.value.low):
                 continue
             case = replace(case_of(chance), algorithm=_algorithm(one.name))
-            if not noise_only_delays(case):
+            if not case.noise_only_delays():
                 continue
             assert one.noise_free <= one.value.low <= one.value.value
             assert 1 <= one.slowdown.low <= one.slowdown.value

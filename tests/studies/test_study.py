@@ -13,7 +13,6 @@ from support.study_cases import BUDGET, GOOD, LOGGOPS, NOISE, mine
 import jitterfly as jf
 from jitterfly import theory
 from jitterfly.observables import Completion, Slowdown, Target
-from jitterfly.program import rank_rounds
 from jitterfly.studies import (
     Axis,
     RealizationBudget,
@@ -189,8 +188,8 @@ def test_variants_see_the_same_noise_at_each_place():
     cell = mine().cells()[0]
     assert [variant.label for variant in cell.variants] == ["conventional", "redundant"]
     assert [column.variant for column in cell.columns] == ["conventional", "redundant"]
-    assert cell.cost == max(rank_rounds(case) for case in cell.cases.values())
-    assert cell.work == sum(rank_rounds(case) for case in cell.cases.values())
+    assert cell.cost == max(case.rank_rounds() for case in cell.cases.values())
+    assert cell.work == sum(case.rank_rounds() for case in cell.cases.values())
     assert cell.noisy
     quiet = mine(case=jf.Case(16, network=LOGGOPS), axes=[Axis("ranks", [16])])
     assert not quiet.cells()[0].noisy

@@ -16,12 +16,13 @@ from pathlib import Path
 import pytest
 from support.scale import full_scale
 
+import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.cli.run import run_study
 from jitterfly.cli.signals import Stopping
 from jitterfly.store import Store
 from jitterfly.studies import load_study
-from jitterfly.sweep import batches, executors
+from jitterfly.sweep import executors
 
 # Far more than a test waits for.
 LONG = """
@@ -141,9 +142,9 @@ def stopped_by_a_signal(study, out, number):
 
 def stopped_by_a_worker(study, out, _):
     """A cell can not be run any more."""
-    real = batches.realize
+    real = jf.Case.realize
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "realize", lambda case, n, seed, first, *engine:
+        patch.setattr(jf.Case, "realize", lambda case, n, seed, first, *engine:
                       real(case, n if first < 2000 else 1 / 0, seed, first, *engine))  # fmt: skip
         with pytest.raises(ZeroDivisionError):
             run_study(load_study(study), out, threads=1)

@@ -148,7 +148,7 @@ def test_a_place_that_can_not_be_run_is_named(tmp_path, monkeypatch):
     def realize(*_):
         raise ValueError("not enough memory for that")
 
-    monkeypatch.setattr("jitterfly.sweep.batches.realize", realize)
+    monkeypatch.setattr("jitterfly.Case.realize", realize)
     with pytest.raises(ValueError, match=r"study: conventional: not enough .* \[at ranks=2, dur"):
         run(sweep_cases.study(), tmp_path / "out")
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from jitterfly.simulate import realize
+import jitterfly as jf
 from jitterfly.store import export
 from jitterfly.studies import parse_study
 from jitterfly.sweep import run
@@ -53,7 +53,7 @@ values = [VALUES]
 
 @pytest.fixture
 def measure(monkeypatch):
-    engine = 0.0
+    engine, realize = 0.0, jf.Case.realize
 
     def clocked(*arguments):
         nonlocal engine
@@ -74,7 +74,7 @@ def measure(monkeypatch):
         )
         return store, time.perf_counter() - started, engine
 
-    monkeypatch.setattr("jitterfly.sweep.batches.realize", clocked)
+    monkeypatch.setattr("jitterfly.Case.realize", clocked)
     return measure
 
 

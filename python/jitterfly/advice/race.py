@@ -30,13 +30,12 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.algorithm import Forwarding
-from ..case import Case, delays
-from ..noise_free import Poll, has_one_random_source, noise_free_ticks, noise_only_delays
-from ..program import completions
+from ..case import Case
 from ..rare_noise import SourceHits, may_lack, unmet_sources
 from ..simulate import simulate_checked
 from ..steps import ASK, COMPUTE, COPY, FORWARD, MESSAGE, NOBODY_ASKS, OBSERVE
 from ..units import TICKS_PER_SECOND, from_ticks
+from ..workload import Poll
 from .question import BeyondSample, Floats, Question, Statistic
 
 SAME_PROGRAM = "the same program as {} here"
@@ -108,13 +107,13 @@ class CandidateRuns:
 
         0 where that is not known (`has_one_random_source`).
         """
-        if not has_one_random_source(self.case):
+        if not self.case.has_one_random_source:
             return 0.0
         return abs(float(self.samples[0]) - self.noise_free) if len(self.samples) else 0.0
 
     def find_noise_free(self, poll: Poll | None = None) -> None:
         """Find out how long it takes without noise: minutes, on very many ranks."""
-        self.noise_free = float(from_ticks(noise_free_ticks(self.case.loops[-1], poll)[-1]))
+        self.noise_free = float(from_ticks(self.case.loops[-1].noise_free_ticks(poll)[-1]))
 
 
 def fitting_candidates(
@@ -146,7 +145,7 @@ def fitting_candidates(
             left_out[candidate.name] = SAME_PROGRAM.format(programs[program])
             continue
         programs[program] = candidate.name
-        fitting.append(CandidateRuns(candidate.name, case, never_early=noise_only_delays(case)))
+        fitting.append(CandidateRuns(candidate.name, case, never_early=case.noise_only_delays()))
     return fitting, left_out
 
 
@@ -155,13 +154,13 @@ def _program_of(case: Case) -> tuple[Any, ...]:
 
     Of equal programs all realizations are the same.
     """
-    cycle = case.lowered
-    steps = cycle.steps
-    forward = cycle.forward if any(step.kind == FORWARD for step in steps) else 0
+    compiled = case.compiled_steps
+    steps = compiled.steps
+    forward = compiled.forward if any(step.kind == FORWARD for step in steps) else 0
     copied = [step.round + 1 for step in steps if step.flags & COPY]  # to mirrors below 2^level
-    masks = [mask for mask in cycle.mirrors if mask < 1 << max(copied, default=0)]
+    masks = [mask for mask in compiled.mirrors if mask < 1 << max(copied, default=0)]
     asks = any(step.flags & ASK for step in steps)
-    asking = cycle.asking if asks else NOBODY_ASKS
+    asking = compiled.asking if asks else NOBODY_ASKS
     return tuple(_acts(case)), forward, tuple(masks), asking
 
 
@@ -171,7 +170,7 @@ def _acts(case: Case) -> Sequence[Any]:
     The steps as they are where there are other ones than messages, or too many of these (only on
     few ranks are different steps the same program), or where those of a step share links.
     """
-    steps, ranks = case.lowered.steps, case.ranks
+    steps, ranks = case.compiled_steps.steps, case.ranks
     messages = [(step, step.partners) for step in steps if step.partners is not None]
     count = sum(partners.count(ranks) * step.repeat for step, partners in messages)
     others = any(step.kind not in (COMPUTE, OBSERVE, MESSAGE) for step in steps)
@@ -203,7 +202,7 @@ def simulate_more(
     result = simulate_checked(
         widest, count - first, seed, first_realization=first, progress=progress, **engine
     )
-    columns = {row.T: i for i, row in enumerate(completions(widest))}
+    columns = {row.T: i for i, row in enumerate(widest.completions())}
     for candidate in short:
         ticks = result.ticks[len(candidate.samples) - first :, columns[_forwards(candidate.case)]]
         candidate.samples = np.concatenate([candidate.samples, from_ticks(ticks)])
@@ -227,7 +226,7 @@ def sharing_simulations(candidates: Sequence[CandidateRuns]) -> list[list[Candid
 
 
 def _forwards(case: Case) -> int:
-    return completions(case)[-1].T
+    return case.completions()[-1].T
 
 
 class Race:
@@ -279,7 +278,7 @@ class Race:
         for candidate in self.candidates:
             candidate.find_noise_free(poll)
         self.exact = not any(
-            delays(noise, one.case) for one in self.candidates for noise in question.noise
+            one.case.is_delayed_by(noise) for one in self.candidates for noise in question.noise
         )
         self.ready = True
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from ..case import doubts
 from ..rare_noise import expectation
 from ..recording_error import RecordedNoise
 from ..stats import Estimate, win_probability
@@ -205,7 +204,7 @@ def _recordings(first: RankedCandidate, race: Race) -> tuple[str, ...]:
     text = RecordedNoise.of_case(case).in_words()
     if text:
         text.append("what is said of two candidates is of the noise as it was recorded")
-    return (*text, *doubts(case))
+    return (*text, *case.doubts())
 
 
 def _rare_noise(race: Race) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ..case import check_exposed
+from ..case import check_effective
 from ..collect import ALL, Report, collect
 from ..fields import FieldError
 from ..question import call_of
@@ -58,7 +58,7 @@ def search(question: Question, *, started: float | None = None) -> Advice:
     # One rank alone does nothing, under noise or not.
     several = (case for case in cases if case.ranks > 1)
     # Candidates are compared on the same noise: it must hit more than forwards of some of them.
-    check_exposed(several, len(question.noise), trailing=False)
+    check_effective(several, len(question.noise), trailing=False)
     races = [Race(question, ranks, size) for ranks, size in question.cells]
     sizes = question.looks()
     state = Progress(len(races), looks=len(sizes), started=begun)

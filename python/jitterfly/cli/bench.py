@@ -20,7 +20,6 @@ from ..info import processors
 from ..measured import host
 from ..network import Hockney
 from ..noise import NetworkJitter, Noise, PeriodicNoise
-from ..program import rank_rounds
 from ..simulate import simulate
 from ..units import parse_seconds
 from .options import value
@@ -73,7 +72,7 @@ class _Run(NamedTuple):
 
     def rate(self) -> float:
         """Rank-rounds per second of one measurement."""
-        return rank_rounds(self.case) * self.realizations / self.seconds()
+        return self.case.rank_rounds() * self.realizations / self.seconds()
 
 
 def add_parser(commands: Any) -> None:
@@ -169,7 +168,7 @@ def _row(run: _Run, rates: list[float]) -> dict[str, Any]:
         "ranks": run.case.ranks,
         "realizations": run.realizations,
         "rank_rounds_per_second": {"value": median, "low": min(rates), "high": max(rates)},
-        "allreduces_per_second": median / rank_rounds(run.case),
+        "allreduces_per_second": median / run.case.rank_rounds(),
         "stored_rank_rounds_per_second": H200.get((run.noise, run.case.ranks)),
     }
 

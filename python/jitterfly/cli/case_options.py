@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..algorithms.algorithm import MOST_ROUNDS
-from ..case import AnyCase, Case
+from ..case import Case, Workload
 from ..fields import MOST_SEED, Component, naming_fields, shorten
 from ..imbalance import Arrival, Speed
 from ..question import CollectiveParameters, Count, NoiseParameter, Parameter, question, required
@@ -80,7 +80,7 @@ def add_case(parser: argparse.ArgumentParser, count: str | None = None) -> None:
     )
 
 
-def require_collective(case: AnyCase, path: Path) -> Case:
+def require_collective(case: Workload, path: Path) -> Case:
     """The case; ValueError if it is a schedule of an application."""
     if not isinstance(case, Case):
         raise ValueError(
@@ -90,7 +90,7 @@ def require_collective(case: AnyCase, path: Path) -> Case:
     return case
 
 
-def read_case(path: Path, at: list[str]) -> tuple[AnyCase, int, str]:
+def read_case(path: Path, at: list[str]) -> tuple[Workload, int, str]:
     """The case in a file; of a study also its seed, and which cell (else 0 and "").
 
     Raises
@@ -117,7 +117,7 @@ def read_case(path: Path, at: list[str]) -> tuple[AnyCase, int, str]:
     return case, 0, ""
 
 
-def _cell_of_study(study: Study, at: list[str]) -> tuple[AnyCase, int, str]:
+def _cell_of_study(study: Study, at: list[str]) -> tuple[Workload, int, str]:
     from ..studies.study import labels_of_value
 
     labels = {axis.name: [point.label for point in axis.values] for axis in study.axes}
@@ -162,7 +162,7 @@ def check_one_description(chosen: argparse.Namespace, names: Sequence[str]) -> N
         raise ValueError("--at chooses a cell of a study: give STUDY.toml")
 
 
-def case_of(chosen: argparse.Namespace) -> tuple[AnyCase, int, str]:
+def case_of(chosen: argparse.Namespace) -> tuple[Workload, int, str]:
     """The case, the seed that is given or that of its study, and which cell."""
     options = [str(one.option) for one in CaseOptions.parameters().values()]
     check_one_description(chosen, [*options, "collective"])

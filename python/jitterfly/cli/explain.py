@@ -13,7 +13,6 @@ from typing import Any
 
 from ..case import Case, ScarceRecordingWarning
 from ..fields import MOST_REALIZATIONS, MOST_THREADS
-from ..program import rank_rounds
 from . import schedule
 from .case_options import CaseOptions, add_case, case_of
 from .options import add_parameters, integer
@@ -107,7 +106,7 @@ def _run(chosen: argparse.Namespace) -> None:
 
 def _realizations_for(case: Case) -> int:
     """Return the usual number; of many messages, as many realizations as take about 20 s."""
-    messages = max(rank_rounds(case.loops[-1]), 1)
+    messages = max(case.loops[-1].rank_rounds(), 1)
     fit = round(_USUAL_MESSAGES / messages)
     chosen = min(max(fit, _LEAST_REALIZATIONS), _USUAL_REALIZATIONS)
     if chosen < _USUAL_REALIZATIONS:

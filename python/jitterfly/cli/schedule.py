@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..case import AnyCase
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from ..progress import Phases
 from ..syntax import read_noise_texts, read_number
+from ..workload import Workload
 from .options import integer, network_of, pairs, tell_understood
 from .output import PICTURE, check_files, in_options, print_json, show_phases, tell, write_files
 
@@ -218,7 +218,7 @@ def explain_schedule(chosen: argparse.Namespace) -> None:
     _explain(chosen, chosen.file, network, _noise(chosen), _speed(chosen), seed)
 
 
-def explain_cell(chosen: argparse.Namespace, case: AnyCase, seed: int, where: str) -> None:
+def explain_cell(chosen: argparse.Namespace, case: Workload, seed: int, where: str) -> None:
     """Explain the schedule of a cell of the study that `chosen.file` names."""
     from ..schedule import ScheduleCase
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from ..distributions.constant import ConstantOrDrawn
 from ..distributions.distribution import Probability
 from ..fields import check_choice, frozen_dataclass
-from .source import DelayNoise, ExposedWork, Exposure, Hits, Shared
+from .source import DelayNoise, ExpectedWork, Hits, MaxWork, Shared
 
 
 @frozen_dataclass()
@@ -72,15 +72,15 @@ class LateArrival(DelayNoise, kind="arrival"):
     def draws_each(self) -> tuple[str, ...]:
         return ("cycle",) if self.each == "cycle" else ()
 
-    def misses(self, exposed: ExposedWork) -> str:
+    def why_ineffective(self, work: MaxWork) -> str:
         return ""
 
-    def expected_hits(self, exposure: Exposure) -> Hits:
-        groups = exposure.groups(self.shared)
+    def expected_hits(self, work: ExpectedWork) -> Hits:
+        groups = work.groups(self.shared)
         if self.each == "cycle":
-            return Hits.of_draws(groups * exposure.cycles, self.table())
+            return Hits.of_draws(groups * work.cycles, self.table())
         once = Hits.of_draws(groups, self.table())
-        return Hits(once.number, once.delay * exposure.cycles, once=True)
+        return Hits(once.number, once.delay * work.cycles, once=True)
 
     def longest_arrival(self) -> int:
         return self.likely_ticks()

@@ -12,7 +12,7 @@ from ..congestion import PERTURBATIONS, NetworkMap, Topology
 from ..congestion.case import check_ratio
 from ..congestion.topology import program_on
 from ..fields import Converted, check_choice, frozen_dataclass, shorten
-from .source import ExposedWork, Noise
+from .source import MaxWork, Noise
 
 _MAX_MESSAGES = 2**16 - 1  # under way together: the engine counts in 16 bits
 _MAX_SENT_IN_ROUND = 9  # sent in one round: the original and copies to eight mirrors
@@ -121,8 +121,8 @@ class Congestion(Noise, kind="congestion"):
         network = program_on(self.network, used, ranks, pattern, whole=program.has_copies)
         program.add_congestion(network)
 
-    def misses(self, exposed: ExposedWork) -> str:
-        return "" if exposed.exchanges else "no messages are exchanged; take more ranks"
+    def why_ineffective(self, work: MaxWork) -> str:
+        return "" if work.exchanges else "no messages are exchanged; take more ranks"
 
     def longest_wait(self, load: int) -> int:
         return load * min(_MAX_SENT_IN_ROUND * self.network.hosts, _MAX_MESSAGES)

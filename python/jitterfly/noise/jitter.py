@@ -21,9 +21,9 @@ from ..units import (
     to_ticks,
 )
 from .source import (
-    ExposedWork,
-    Exposure,
+    ExpectedWork,
     Hits,
+    MaxWork,
     Shared,
     WindowNoise,
 )
@@ -109,18 +109,18 @@ class NetworkJitter(WindowNoise, kind="jitter"):
         for cost, way in enumerate(transits):  # a table of each way, of the same source
             program.add_jitter(survival=self.survival(way), cost=cost, **common)
 
-    def misses(self, exposed: ExposedWork) -> str:
-        return "" if exposed.transit else "messages take no time; give the network's latency"
+    def why_ineffective(self, work: MaxWork) -> str:
+        return "" if work.transit else "messages take no time; give the network's latency"
 
-    def expected_hits(self, exposure: Exposure) -> Hits | None:
+    def expected_hits(self, work: ExpectedWork) -> Hits | None:
         if self.begin or self.end is not None:
             return None  # when a message leaves differs between ranks
-        groups, time = exposure.groups(self.shared), 0.0
-        for messages, times, transit in exposure.rounds:
+        groups, time = work.groups(self.shared), 0.0
+        for messages, times, transit in work.rounds:
             if transit is None:
                 return None
             time += min(groups, messages) * times * transit
-        return Hits(exposure.cycles * time / to_ticks(self.period), float(to_ticks(self.duration)))
+        return Hits(work.cycles * time / to_ticks(self.period), float(to_ticks(self.duration)))
 
     def longest_message_delay(self, transit: int) -> int:
         # `check` refuses longer ways, whose table would take minutes.

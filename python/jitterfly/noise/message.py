@@ -9,7 +9,7 @@ from ..distributions.constant import ConstantOrDrawn
 from ..distributions.distribution import Probability
 from ..fields import frozen_dataclass
 from ..units import OptionalSeconds, Seconds
-from .source import DelayNoise, ExposedWork, Exposure, Hits, Shared, WindowNoise
+from .source import DelayNoise, ExpectedWork, Hits, MaxWork, Shared, WindowNoise
 
 
 @frozen_dataclass()
@@ -58,14 +58,14 @@ class MessageNoise(DelayNoise, WindowNoise, kind="message"):
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         program.add_message(delay=self.table().delay(), **self.engine_fields(ranks))
 
-    def misses(self, exposed: ExposedWork) -> str:
-        return "" if exposed.exchanges else "no messages are exchanged; take more ranks"
+    def why_ineffective(self, work: MaxWork) -> str:
+        return "" if work.exchanges else "no messages are exchanged; take more ranks"
 
-    def expected_hits(self, exposure: Exposure) -> Hits | None:
+    def expected_hits(self, work: ExpectedWork) -> Hits | None:
         if self.begin or self.end is not None:
             return None  # when a message leaves differs between ranks
-        groups = exposure.groups(self.shared)
-        return Hits.of_draws(exposure.message_draws(groups), self.table())
+        groups = work.groups(self.shared)
+        return Hits.of_draws(work.message_draws(groups), self.table())
 
     def longest_message_delay(self, transit: int) -> int:
         return self.likely_ticks()

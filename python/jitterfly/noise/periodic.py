@@ -16,7 +16,7 @@ from ..units import (
     to_ticks,
 )
 from .source import (
-    Exposure,
+    ExpectedWork,
     HashableByFields,
     Hits,
     IntervalNoise,
@@ -124,10 +124,10 @@ class PeriodicNoise(HashableByFields, IntervalNoise, kind="periodic"):
     def intervals_in(self, ticks: int) -> float:
         return ticks / to_ticks(self.period) if self.duration else 0.0
 
-    def expected_hits(self, exposure: Exposure) -> Hits:
+    def expected_hits(self, work: ExpectedWork) -> Hits:
         period, duration = to_ticks(self.period), to_ticks(self.duration)
-        time = exposure.time_to_hit(self, duration, underway=self.start == "stationary")
-        return Hits(exposure.groups(self.shared) * time / period, float(duration))
+        time = work.time_to_hit(self, duration, underway=self.start == "stationary")
+        return Hits(work.groups(self.shared) * time / period, float(duration))
 
     def longest_delay(self, work: int) -> int:
         if work == 0:

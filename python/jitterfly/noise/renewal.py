@@ -12,7 +12,7 @@ from ..distributions.exponential import Exponential, ExponentialOrDrawn
 from ..fields import check_choice, frozen_dataclass
 from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds
 from .source import (
-    Exposure,
+    ExpectedWork,
     Hits,
     IntervalNoise,
     Shared,
@@ -126,13 +126,13 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
     def intervals_in(self, ticks: int) -> float:
         return ticks / (self.gap.mean_ticks() + self.duration.mean_ticks())
 
-    def expected_hits(self, exposure: Exposure) -> Hits:
+    def expected_hits(self, work: ExpectedWork) -> Hits:
         gap, duration = self.gap.mean_ticks(), self.duration.mean_ticks()
         stationary = self.start == "stationary"
-        groups = exposure.groups(self.shared)
+        groups = work.groups(self.shared)
 
         def intervals(before: float) -> float:
-            time = exposure.time_to_hit(self, before, underway=stationary)
+            time = work.time_to_hit(self, before, underway=stationary)
             number = time / (gap + duration)
             if stationary:
                 return groups * number

@@ -29,7 +29,7 @@ Shared = int | str | bool
 "level N"; or so many consecutive ranks share them."""
 
 
-class ExposedWork(NamedTuple):
+class MaxWork(NamedTuple):
     """The work that noise can hit in one cycle of a rank; times in ticks.
 
     Attributes
@@ -56,7 +56,7 @@ class ExposedWork(NamedTuple):
     combining: int = 0
 
 
-class Exposure(NamedTuple):
+class ExpectedWork(NamedTuple):
     """A summary of what noise meets in one realization of a case; times in ticks.
 
     Attributes
@@ -224,10 +224,10 @@ class Noise(Component, ABC):
         """Raise ValueError if it does not fit a case that may last for so many ticks."""
 
     @abstractmethod
-    def misses(self, exposed: ExposedWork) -> str:
+    def why_ineffective(self, work: MaxWork) -> str:
         """Say why this noise can hit nothing, and what would change that; "" where it can."""
 
-    def ignores(self, ranks: int) -> str:
+    def unused_part(self, ranks: int) -> str:
         """Say what of it so many ranks leave out, such as recordings that none of them replays."""
         return ""
 
@@ -255,7 +255,7 @@ class Noise(Component, ABC):
         """The approximate number of intervals in so many ticks."""
         return 0.0
 
-    def expected_hits(self, exposure: Exposure) -> Hits | None:
+    def expected_hits(self, work: ExpectedWork) -> Hits | None:
         """The hits in a realization, about; None where they can not be told simply."""
         return None
 
@@ -313,6 +313,17 @@ class Noise(Component, ABC):
     def longest_wait(self, load: int) -> int:
         """The longest wait of a message for others that each need a link for `load` ticks."""
         return 0
+
+    def longest_effect(self, work: MaxWork) -> int:
+        """The longest delay of anything in that work, in ticks; of speeds, whether there is."""
+        return max(
+            self.longest_delay(1),
+            self.longest_arrival(),
+            self.longest_step_delay(),
+            self.longest_message_delay(work.transit or 1),
+            self.longest_wait(1),
+            int(self.slows),
+        )
 
     def identity(self) -> dict[str, Any]:
         """The plain values that decide the results."""
@@ -411,18 +422,18 @@ class IntervalNoise(WindowNoise):
 
     skips_periods: ClassVar[bool] = False
 
-    def misses(self, exposed: ExposedWork) -> str:
+    def why_ineffective(self, work: MaxWork) -> str:
         if self.during == "compute":
             return (
                 ""
-                if exposed.compute
+                if work.compute
                 else "during = 'compute', and there is no compute phase; give `compute_time`"
             )
-        if exposed.communication or (exposed.compute and self.during == "all"):
+        if work.communication or (work.compute and self.during == "all"):
             return ""
         if self.during == "all":
-            return f"the CPU does no work; give {exposed.remedy} or `compute_time`"
-        return f"the CPU does no work in the communication phase; give {exposed.remedy}"
+            return f"the CPU does no work; give {work.remedy} or `compute_time`"
+        return f"the CPU does no work in the communication phase; give {work.remedy}"
 
     @abstractmethod
     def share(self) -> float: ...
@@ -437,7 +448,7 @@ class IntervalNoise(WindowNoise):
         return self.intervals_in(ticks)
 
     @abstractmethod
-    def expected_hits(self, exposure: Exposure) -> Hits | None: ...
+    def expected_hits(self, work: ExpectedWork) -> Hits | None: ...
 
     @abstractmethod
     def longest_delay(self, work: int) -> int: ...

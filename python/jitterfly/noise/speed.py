@@ -16,7 +16,7 @@ from ..distributions.distribution import (
 )
 from ..fields import frozen_dataclass
 from ..units import TICKS_PER_SECOND, Time, warn_of_small_factor
-from .source import ExposedWork, Exposure, GroupNoise, Hits, Shared
+from .source import ExpectedWork, GroupNoise, Hits, MaxWork, Shared
 
 LARGEST_FACTOR = 10**6
 
@@ -107,21 +107,21 @@ class SpeedNoise(GroupNoise, kind="speed"):
     def random(self) -> bool:
         return self.probability < 1 or not isinstance(self.factor, Constant)
 
-    def misses(self, exposed: ExposedWork) -> str:
-        if exposed.compute or exposed.combining:
+    def why_ineffective(self, work: MaxWork) -> str:
+        if work.compute or work.combining:
             return ""
         return (
             "no rank computes or combines anything that takes CPU time; give `compute_time` or "
             "network.gamma"
         )
 
-    def expected_hits(self, exposure: Exposure) -> Hits | None:
+    def expected_hits(self, work: ExpectedWork) -> Hits | None:
         if self.hastens:
             return None
-        groups = exposure.groups(self.shared)
+        groups = work.groups(self.shared)
         drawn = Hits.of_draws(groups, self.table())
         slower = max(drawn.delay / TICKS_PER_SECOND - 1, 0.0)
-        delay = slower * (exposure.compute + exposure.combining)
+        delay = slower * (work.compute + work.combining)
         return Hits(drawn.number, delay, once=True)
 
     @property

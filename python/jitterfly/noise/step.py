@@ -9,7 +9,7 @@ from ..distributions.constant import ConstantOrDrawn
 from ..distributions.distribution import Probability
 from ..fields import check_choice, frozen_dataclass
 from ..units import OptionalSeconds, Seconds
-from .source import DelayNoise, ExposedWork, Exposure, Hits, Shared, WindowNoise
+from .source import DelayNoise, ExpectedWork, Hits, MaxWork, Shared, WindowNoise
 
 
 @frozen_dataclass()
@@ -89,21 +89,21 @@ class StepNoise(DelayNoise, WindowNoise, kind="step"):
             self.during, ("cycle", "message")
         )
 
-    def misses(self, exposed: ExposedWork) -> str:
-        communication = exposed.exchanges and self.during != "compute"
-        if communication or (exposed.compute and self.during != "communication"):
+    def why_ineffective(self, work: MaxWork) -> str:
+        communication = work.exchanges and self.during != "compute"
+        if communication or (work.compute and self.during != "communication"):
             return ""
         if self.during == "compute":
             return "during = 'compute', and there is no compute phase; give `compute_time`"
         return "no messages are exchanged; take more ranks"
 
-    def expected_hits(self, exposure: Exposure) -> Hits | None:
+    def expected_hits(self, work: ExpectedWork) -> Hits | None:
         if self.begin or self.end is not None:
             return None  # when a step begins differs between ranks
-        groups = exposure.groups(self.shared)
-        draws = exposure.message_draws(groups) if self.during != "compute" else 0.0
-        if self.during != "communication" and exposure.compute:
-            draws += groups * exposure.cycles * exposure.phases
+        groups = work.groups(self.shared)
+        draws = work.message_draws(groups) if self.during != "compute" else 0.0
+        if self.during != "communication" and work.compute:
+            draws += groups * work.cycles * work.phases
         return Hits.of_draws(draws, self.table())
 
     def longest_step_delay(self) -> int:

@@ -40,7 +40,7 @@ from ..units import (
 )
 from .recorded_delays import RecordedDelays, Recording
 from .source import (
-    Exposure,
+    ExpectedWork,
     HashableByFields,
     Hits,
     IntervalNoise,
@@ -260,7 +260,7 @@ class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
                 trace.starts, trace.ends, trace.length, offsets=self.offsets(ranks), **common
             )
 
-    def ignores(self, ranks: int) -> str:
+    def unused_part(self, ranks: int) -> str:
         if self.part != "each":
             return ""
         parts = len(self.replayed())
@@ -301,13 +301,13 @@ class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
     def intervals_in(self, ticks: int) -> float:
         return max(len(trace.starts) * ticks / trace.length for trace in self.replayed())
 
-    def expected_hits(self, exposure: Exposure) -> Hits | None:
+    def expected_hits(self, work: ExpectedWork) -> Hits | None:
         if not self.random:
             return None
         traces = self.replayed()
         each = self.ranks_per_part or 1
-        whole, left = divmod(exposure.ranks, each * len(traces))
-        sharing = node_ranks(self.shared, exposure.ranks) if len(traces) == 1 else 1
+        whole, left = divmod(work.ranks, each * len(traces))
+        sharing = node_ranks(self.shared, work.ranks) if len(traces) == 1 else 1
         hits = total = 0.0
         for number, trace in enumerate(traces):
             ranks = whole * each + min(max(left - number * each, 0), each)
@@ -318,7 +318,7 @@ class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
             rate = -(-ranks // sharing) * count / trace.length
 
             def intervals(before: float, rate: float = rate) -> float:
-                return rate * exposure.time_to_hit(self, before, underway=True)
+                return rate * work.time_to_hit(self, before, underway=True)
 
             here = Hits(intervals(duration), duration)
             here = here.under_way(intervals, duration, trace.squares / (2 * trace.busy))

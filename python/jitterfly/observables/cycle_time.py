@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from ..case import MOST_CYCLES, AnyCase
+from ..case import MOST_CYCLES
 from ..fields import counted
 from ..units import TICKS_PER_SECOND
+from ..workload import Workload
 from .measure import LinearForm, Measure
 from .observable import CompletionColumn, Cycle, Observable, Rank, Select, check_number
 
@@ -35,12 +36,12 @@ class OfCycles(Observable):
     def _side(self, variant: str) -> Select:
         return Select(variant, cycle="last" if self.cycle == "mean" else self.cycle, rank=self.rank)
 
-    def cycles_in(self, cases: Mapping[str, AnyCase]) -> list[int]:
+    def cycles_in(self, cases: Mapping[str, Workload]) -> list[int]:
         """Return the numbers of cycles of those of `cases` (by variant) that it reads."""
         sides = self.sides().values()
         return sorted({cases[side.variant_of(cases, "variant")].cycles for side in sides})
 
-    def why_none(self, cases: Mapping[str, AnyCase]) -> str:
+    def why_none(self, cases: Mapping[str, Workload]) -> str:
         least, *others = self.cycles_in(cases)
         if self.cycle == "mean" and least < MIN_CYCLES:
             return (

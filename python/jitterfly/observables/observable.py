@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 from ..algorithms.algorithm import MOST_ROUNDS
-from ..case import MOST_CYCLES, AnyCase, random_sources
+from ..case import MOST_CYCLES
 from ..fields import (
     Component,
     check_choice,
@@ -26,14 +26,10 @@ from ..fields import (
     shorten,
 )
 from ..noise import TraceNoise
-from ..noise_free import (
-    has_one_random_source,
-    noise_free_observations,
-    noise_only_delays,
-)
-from ..program import OVER_RANKS, CompletionRow, completions, observation_names, start_name
+from ..program import OVER_RANKS, start_name
 from ..recording_error import RecordedNoise
 from ..units import TICKS_PER_SECOND
+from ..workload import CompletionRow, Workload
 from .measure import Column, LinearForm, Measure, MeasureFamily
 from .statistics import quantile_share
 
@@ -150,7 +146,7 @@ class Select:
             rank=rank if self.rank is None else self.rank,
         )
 
-    def variant_of(self, cases: Mapping[str, AnyCase], where: str) -> str:
+    def variant_of(self, cases: Mapping[str, Workload], where: str) -> str:
         """The name of its variant among `cases`, which are by variant."""
         if self.variant in cases:
             return self.variant
@@ -165,14 +161,14 @@ class Select:
             )
         return check_choice(self.variant, f"{where}: variant", list(cases))
 
-    def completions_in(self, variant: str, case: AnyCase) -> list[CompletionColumn]:
+    def completions_in(self, variant: str, case: Workload) -> list[CompletionColumn]:
         """Return what it can mean in `case`: several with "best" and "each", else one at most."""
         rows, cycles = _completions_of(case), case.cycles
         last_T = max(row.T for row, *_ in rows)
         mean = self.rank == "mean"
         over_ranks = case.observe in OVER_RANKS
-        bounded, met = noise_only_delays(case), has_one_random_source(case)
-        drawn = any(random_sources(case))
+        bounded, met = case.noise_only_delays(), case.has_one_random_source
+        drawn = any(case.random_sources)
         replays = any(isinstance(one, TraceNoise) for one in case.noise)
         recorded = RecordedNoise.of_case(case) if replays else None
         if mean and not over_ranks:
@@ -206,12 +202,14 @@ class Select:
 
 
 @lru_cache(maxsize=16)  # the observables of a cell ask one after the other
-def _completions_of(case: AnyCase) -> tuple[tuple[CompletionRow, int, int], ...]:
+def _completions_of(case: Workload) -> tuple[tuple[CompletionRow, int, int], ...]:
     """Each completion of a case, and its noise-free ticks, latest and mean rank."""
-    quiet = dict(zip(observation_names(case), noise_free_observations(case).tolist(), strict=True))
+    quiet = dict(
+        zip(case.observation_names(), case.noise_free_observations().tolist(), strict=True)
+    )
     ends = (": max", ": mean") if case.observe in OVER_RANKS else ("", "")
-    latest, mean = ([quiet[row.name + end] for row in completions(case)] for end in ends)
-    return tuple(zip(completions(case), latest, mean, strict=True))
+    latest, mean = ([quiet[row.name + end] for row in case.completions()] for end in ends)
+    return tuple(zip(case.completions(), latest, mean, strict=True))
 
 
 def check_number(value: Any, name: str, low: int, high: int, words: tuple[str, ...]) -> None:
@@ -253,11 +251,11 @@ class Observable(Component, ABC):
     def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
         """Return what is measured, given a completion for each side; None if there is none."""
 
-    def why_none(self, cases: Mapping[str, AnyCase]) -> str:
+    def why_none(self, cases: Mapping[str, Workload]) -> str:
         """Say why these cases (by variant), which have what it reads, have no measure."""
         return "it takes 0 s without noise"
 
-    def resolve(self, name: str, cases: Mapping[str, AnyCase]) -> tuple[MeasureFamily, ...]:
+    def resolve(self, name: str, cases: Mapping[str, Workload]) -> tuple[MeasureFamily, ...]:
         """Return what it is in a cell with these cases (by variant).
 
         With "each" there are several, ``"NAME, T=3"``, ``"NAME, cycle 2"``; none where the cases

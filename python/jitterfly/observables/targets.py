@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from ..case import AnyCase
 from ..fields import as_float, is_real_number, shorten
 from ..rare_noise import OneSided, SourceHits, expectation, expected_hits, hidden, one_sided_hits
 from ..stats import Estimate, sequential
 from ..stats.intervals import ENOUGH_EVENTS
 from ..units import TICKS_PER_SECOND, parse_seconds, show_seconds
+from ..workload import Workload
 from .measure import LinearForm, MeasureFamily
 from .statistics import WITH_INTERVAL, Observed, check_statistic, quantile_share
 from .summary import CellData
@@ -237,7 +237,7 @@ def decide(
     least: int,
     limit: int,
     noisy: bool = True,
-    cases: Mapping[str, AnyCase] | None = None,
+    cases: Mapping[str, Workload] | None = None,
 ) -> Decision:
     """Go through the looks that the data at hand allow.
 
@@ -404,7 +404,7 @@ class UndersampledNoise(NamedTuple):
 
 
 def _not_met(
-    target: Target, observed: Observed, cases: Mapping[str, AnyCase], noisy: bool
+    target: Target, observed: Observed, cases: Mapping[str, Workload], noisy: bool
 ) -> list[UndersampledNoise]:
     """Return what may move the mean of a target, and was met too rarely."""
     if not (cases and _wants_events(target, observed, noisy)):
@@ -424,7 +424,7 @@ def undersampled_in_words(undersampled: Sequence[UndersampledNoise]) -> str:
 
 
 def undersampled_noise(
-    observed: Observed, cases: Mapping[str, AnyCase], half_width: float
+    observed: Observed, cases: Mapping[str, Workload], half_width: float
 ) -> list[UndersampledNoise]:
     """Find noise met too rarely that may move a mean by a tenth of its half width; rarest first.
 
@@ -473,7 +473,9 @@ def undersampled_noise(
     )
 
 
-def acting_sources(observed: Observed, cases: Mapping[str, AnyCase]) -> dict[str, list[SourceHits]]:
+def acting_sources(
+    observed: Observed, cases: Mapping[str, Workload]
+) -> dict[str, list[SourceHits]]:
     """The sources that can move an observable, with their expected hits, by variant."""
     measure, columns = observed.measure, observed.measure.columns
     times = observed.mean_ticks(columns)

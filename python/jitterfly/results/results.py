@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import stats
-from ..case import AnyCase, Case
+from ..case import Case
 from ..fields import first_few, grouped
 from ..noise import Congestion
 from ..observables import (
@@ -33,6 +33,7 @@ from ..store.run_directory import MANY
 from ..studies import Cell, Study, shown_labels
 from ..studies.grid import cell_name
 from ..units import parse_seconds, show_seconds
+from ..workload import Workload
 from . import figures
 
 
@@ -101,7 +102,7 @@ class CellSummary:
 _MAX_NAMED = 4  # values of one thing that are told
 
 
-def network_noise(cases: Iterable[AnyCase]) -> str:
+def network_noise(cases: Iterable[Workload]) -> str:
     """Pattern, perturbation, rule, routing, hosts and z of all cases with `Congestion`, or "".
 
     The rule is that of the engine of collectives: true ready times, "ready".
@@ -154,7 +155,7 @@ class CellResults:
         return self.cell.coordinates
 
     @property
-    def first_case(self) -> AnyCase:
+    def first_case(self) -> Workload:
         """The case of the first variant."""
         return self.cell.variants[0].case
 

@@ -9,7 +9,6 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..fields import first_few
-from ..noise_free import noise_free_ticks
 from ..observables import MIN_CYCLES, OfCycles
 from ..recording_error import RecordedNoise
 from ..schedule import ScheduleCase
@@ -326,7 +325,7 @@ def _noise_free(cell: CellResults, slow: list[str]) -> str:
     families = [cell.families[name] for name in slow if name in cell.families]
     ticks = dict.fromkeys(family.members[0].denominator for family in families)
     times = [one for one in ticks if isinstance(one, int)]
-    times = times or [int(noise_free_ticks(cell.first_case)[-1])]
+    times = times or [int(cell.first_case.noise_free_ticks()[-1])]
     return ", ".join(show_seconds(one / TICKS_PER_SECOND) for one in times)
 
 

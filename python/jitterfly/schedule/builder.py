@@ -30,7 +30,6 @@ from ..goal_export import (
     whole_ns,
 )
 from ..network import LogGOPS
-from ..program import rank_rounds
 from ..steps import numbers_per_cycle
 from ..syntax import read_count, read_size
 from ..units import Time, parse_seconds, to_ticks, warn_of_long
@@ -240,7 +239,7 @@ class ScheduleBuilder:
         case = Case(len(group), algorithm=algorithm, network=self._network, message_bytes=size)
         steps = case.cycle_steps()
         check_expressible(case, steps)
-        self._count(rank_rounds(case))
+        self._count(case.rank_rounds())
         taking_part: set[int] = set()
         for step in steps:
             for turn in range(step.repeat):

@@ -1,13 +1,13 @@
 """`ScheduleCase`: an application's schedule as the case of a study, with its network and noise.
 
-What a study asks of a case (`case.AnyCase`) is answered here for schedules.
+What a study asks of a `Workload` is answered here for schedules.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from multiprocessing import parent_process
 from pathlib import Path
@@ -18,32 +18,15 @@ import numpy.typing as npt
 
 from .. import find_noise_files
 from ..backends import backend_named, check_run, core
-from ..case import (
-    RankWork,
-    content_of_own,
-    exposed,
-    place_noise,
-    read_parts,
-    why_speed_is_idle,
-    work_of_rank,
-)
+from ..case import read_parts
 from ..fields import Converted, check_choice, check_keys, check_present, frozen_dataclass
 from ..find_noise_files import FileField, FileName
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks, check_speed
 from ..network import LogGOPS
 from ..noise import Noise
-from ..noise.source import ExposedWork, Exposure
-from ..noise_free import Poll, noise_free_ticks, noise_only_delays
-from ..program import (
-    CompletionRow,
-    completions,
-    engine_memory,
-    observation_names,
-    rank_rounds,
-)
-from ..rare_noise import exposure
-from ..simulate import realize
+from ..noise.source import ExpectedWork, MaxWork
+from ..workload import CompletionRow, Poll, RankWork, Workload
 from .compile import CompiledSchedule, LevelCosts, compile_program, costs_of_levels
 from .marks import is_pattern, read_marks
 from .schedule import Schedule
@@ -55,12 +38,12 @@ from .simulate import (
     check_schedule_network,
     check_schedule_noise,
     execute,
-    exposed_work,
+    max_work,
     needs_length,
     plan_schedule,
     positive_calculations,
     warn_of_short_receives,
-    why_idle,
+    why_speed_is_ineffective,
     work_of_plan,
 )
 
@@ -74,7 +57,7 @@ class _ScheduleNetwork(Converted[LogGOPS | Hierarchy | str, LogGOPS | Hierarchy]
 
 
 @frozen_dataclass()
-class ScheduleCase:
+class ScheduleCase(Workload):
     r"""One situation of an application to simulate in a `Study`: its schedule, network and noise.
 
     `simulate_schedule` runs one alone, and says more of it; it has the rules. In a study, what is
@@ -195,11 +178,6 @@ class ScheduleCase:
         """The run time, and when marks are reached."""
         return _COMPLETION
 
-    @property
-    def placed_noise(self) -> tuple[Noise, ...]:
-        """`noise`, where sources say how many ranks share draws instead of naming a level."""
-        return place_noise(self.noise, self.network, self.ranks)
-
     def read(self) -> Schedule:
         """The schedule, with its marks."""
         return _read(self._files)
@@ -234,8 +212,61 @@ class ScheduleCase:
             }
             # Before, speeds counted in the order, and in which message a receive takes.
             | ({} if self.speed is None else {"equally_fast": True})
-            | content_of_own(self)
+            | self.content_of_own()
         )
+
+    def max_work(self, noise: Noise | None = None) -> MaxWork:
+        return _max_work(_without_noise(self), needs_length(noise))
+
+    def expected_work(self) -> ExpectedWork:
+        return _expected_work(_without_noise(self))
+
+    def work_per_cycle(self) -> RankWork:
+        return work_of_plan(self.ranks, _plan(_without_noise(self)))
+
+    def why_speed_is_ineffective(self) -> str:
+        return _why_speed_is_ineffective(_without_noise(self))
+
+    def rank_rounds(self) -> int:
+        return max(self.size.operations, 1)
+
+    def observation_names(self) -> list[str]:
+        return [row.name for row in self.completions()]
+
+    def completions(self) -> list[CompletionRow]:
+        if (last := self.cycles) == 1:
+            return [CompletionRow(_COMPLETION, 0, 1)]
+        return [CompletionRow(f"cycle {cycle}", 0, cycle) for cycle in range(1, last + 1)]
+
+    def noise_only_delays(self) -> bool:
+        # Costs are added along one order of operations; in that of arrival noise may find a better.
+        return self.order == "noise-free" and not any(noise.hastens for noise in self.noise)
+
+    def noise_free_ticks(self, poll: Poll | None = None) -> npt.NDArray[np.int64]:
+        return np.array(_noise_free(_without_noise(self)), dtype=np.int64)
+
+    def engine_memory(self, realizations: int, threads: int = 0) -> int:
+        compiled = _compiled(self)
+        return bytes_in_flight(self.read(), compiled, self.noise, realizations, threads, self.order)
+
+    def realize(
+        self,
+        realizations: int,
+        seed: int,
+        first_realization: int = 0,
+        backend: str = "auto",
+        threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> tuple[npt.NDArray[np.int64], str]:
+        engine = "cuda" if backend_named(backend) == "cuda" else "cpu"
+        check_order_on(engine, self.order)
+        check_run(realizations, seed, engine, threads, progress, first_realization)
+        raw = execute(
+            self.read(), _compiled(self), self.noise, realizations, seed, first_realization,
+            threads, self.order, engine, progress,
+        )  # fmt: skip
+        _, _, *marks = range(raw.shape[1])  # after the run time, and the rank that is last
+        return raw[:, [*marks, 0]], engine
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> ScheduleCase:
@@ -369,48 +400,22 @@ def _noise_free(quiet: ScheduleCase) -> tuple[int, ...]:
     return (*plan.reached, plan.completion)
 
 
-@noise_free_ticks.register
-def _(case: ScheduleCase, poll: Poll | None = None) -> npt.NDArray[np.int64]:
-    return np.array(_noise_free(_without_noise(case)), dtype=np.int64)
-
-
-@noise_only_delays.register
-def _(case: ScheduleCase) -> bool:
-    # Costs are added along one order of operations; in that of arrival noise may find a better one.
-    return case.order == "noise-free" and not any(noise.hastens for noise in case.noise)
+@lru_cache(maxsize=4096)
+def _max_work(quiet: ScheduleCase, positive: bool) -> MaxWork:
+    return max_work(quiet.read(), quiet.network, positive=positive)
 
 
 @lru_cache(maxsize=4096)
-def _exposed(quiet: ScheduleCase, positive: bool) -> ExposedWork:
-    return exposed_work(quiet.read(), quiet.network, positive=positive)
-
-
-@exposed.register
-def _(case: ScheduleCase, noise: Noise) -> ExposedWork:
-    return _exposed(_without_noise(case), needs_length(noise))
-
-
-@work_of_rank.register
-def _(case: ScheduleCase) -> RankWork:
-    return work_of_plan(case.ranks, _plan(_without_noise(case)))
+def _why_speed_is_ineffective(quiet: ScheduleCase) -> str:
+    return "" if quiet.speed is None else why_speed_is_ineffective(quiet.speed, quiet.read())
 
 
 @lru_cache(maxsize=4096)
-def _why_idle(quiet: ScheduleCase) -> str:
-    return "" if quiet.speed is None else why_idle(quiet.speed, quiet.read())
-
-
-@why_speed_is_idle.register
-def _(case: ScheduleCase) -> str:
-    return _why_idle(_without_noise(case))
-
-
-@lru_cache(maxsize=4096)
-def _exposure(quiet: ScheduleCase) -> Exposure:
+def _expected_work(quiet: ScheduleCase) -> ExpectedWork:
     schedule, (compute, communication) = quiet.read(), _plan(quiet).cpu_time
     ranks, messages = schedule.ranks, schedule.messages / schedule.ranks
     phases = sum(positive_calculations(schedule, rank) for rank in range(ranks))
-    return Exposure(
+    return ExpectedWork(
         ranks=ranks,
         cycles=1,
         duration=0.0,
@@ -420,52 +425,3 @@ def _exposure(quiet: ScheduleCase) -> Exposure:
         rounds=((ranks, messages, None),),
         phases=phases / ranks,
     )
-
-
-@exposure.register
-def _(case: ScheduleCase) -> Exposure:
-    return _exposure(_without_noise(case))
-
-
-@observation_names.register
-def _(case: ScheduleCase) -> list[str]:
-    return [row.name for row in completions(case)]
-
-
-@completions.register
-def _(case: ScheduleCase) -> list[CompletionRow]:
-    if (last := case.cycles) == 1:
-        return [CompletionRow(_COMPLETION, 0, 1)]
-    return [CompletionRow(f"cycle {cycle}", 0, cycle) for cycle in range(1, last + 1)]
-
-
-@rank_rounds.register
-def _(case: ScheduleCase) -> int:
-    return max(case.size.operations, 1)
-
-
-@engine_memory.register
-def _(case: ScheduleCase, realizations: int, threads: int = 0) -> int:
-    return bytes_in_flight(
-        case.read(), _compiled(case), case.noise, realizations, threads, case.order
-    )
-
-
-@realize.register
-def _(
-    case: ScheduleCase,
-    realizations: int,
-    seed: int,
-    first_realization: int,
-    backend: str = "auto",
-    threads: int | None = None,
-) -> tuple[npt.NDArray[np.int64], str]:
-    engine = "cuda" if backend_named(backend) == "cuda" else "cpu"
-    check_order_on(engine, case.order)
-    check_run(realizations, seed, engine, threads, None, first_realization)
-    raw = execute(
-        case.read(), _compiled(case), case.noise, realizations, seed, first_realization, threads,
-        case.order, engine,
-    )  # fmt: skip
-    _, _, *marks = range(raw.shape[1])  # after the run time, and the rank that is last
-    return raw[:, [*marks, 0]], engine

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backends import core
-from ..case import place_noise
 from ..distributions.distribution import LARGEST
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
@@ -24,6 +23,7 @@ from ..noise import (
     StepNoise,
 )
 from ..units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
+from ..workload import place_noise
 from .schedule import Marks, Schedule, in_file
 
 _EAGER = 2**64 - 1  # bytes: all messages are sent without rendezvous

@@ -32,7 +32,6 @@ from ..answer import (
     write_if_path,
 )
 from ..backends import core, reporting
-from ..case import place_noise
 from ..explain import (
     ADD_UP,
     HEAD,
@@ -61,6 +60,7 @@ from ..stats import Estimate
 from ..stats.critical_values import clopper_pearson
 from ..stats.intervals import of_largest
 from ..units import from_ticks, show_size
+from ..workload import place_noise
 from .compile import CompiledSchedule, compile_schedule
 from .order import (
     OrderCheck,

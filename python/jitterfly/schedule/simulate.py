@@ -15,24 +15,18 @@ import numpy.typing as npt
 
 from .. import memory
 from ..backends import backend_named, check_device_memory, check_run, core, reporting
-from ..case import (
-    RankWork,
-    doubts_of,
-    place_noise,
-    warn_of_doubts,
-    warn_of_idle_sources,
-    warn_of_idle_speed,
-)
+from ..case import warn_of_doubts, warn_of_ineffective_sources, warn_of_ineffective_speed
 from ..fields import check_choice, check_integer, shorten, stacklevel_of_user
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks, check_speed
 from ..info import processors
 from ..network import LogGOPS, Network, check_network
 from ..noise import Congestion, Noise, SpeedNoise, StepNoise
-from ..noise.source import ExposedWork, check_sources, check_walks
+from ..noise.source import MaxWork, check_sources, check_walks
+from ..program import check_times
 from ..recording_error import RecordedNoise
-from ..simulate import check_times
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
+from ..workload import RankWork, doubts_of, place_noise
 from .compile import CompiledSchedule, compile_schedule, levels_of
 from .marks import check_marks, read_marks
 from .order import (
@@ -92,12 +86,10 @@ def prepare(
     if check_speed(speed) is not None:
         check_ranks(schedule.ranks)
     if schedule.operations:
-        work = [
-            exposed_work(schedule, network, positive=needs_length(source)) for source in sources
-        ]
-        warn_of_idle_sources(sources, work, schedule.ranks, remedies=False)
-        if speed is not None and (why := why_idle(speed, schedule)):
-            warn_of_idle_speed(speed, why)
+        work = [max_work(schedule, network, positive=needs_length(source)) for source in sources]
+        warn_of_ineffective_sources(sources, work, schedule.ranks, remedies=False)
+        if speed is not None and (why := why_speed_is_ineffective(speed, schedule)):
+            warn_of_ineffective_speed(speed, why)
     realizations, seed, first_realization = check_run(
         realizations, seed, backend, threads, progress, first_realization
     )
@@ -443,7 +435,7 @@ def check_schedule_noise(
     return sources
 
 
-def why_idle(speed: Speed, schedule: Schedule) -> str:
+def why_speed_is_ineffective(speed: Speed, schedule: Schedule) -> str:
     """Say why speeds change nothing in a schedule; "" where they do."""
     uneven = np.flatnonzero(speed.of_ranks(schedule.ranks) != 1)
     if not uneven.size:
@@ -461,14 +453,12 @@ def positive_calculations(schedule: Schedule, rank: int) -> int:
     return int(np.count_nonzero((operations[:, 0] == KINDS["calc"]) & (operations[:, 1] > 0)))
 
 
-def needs_length(source: Noise) -> bool:
+def needs_length(source: Noise | None) -> bool:
     """Return whether a source hits no calculation of 0 ns; an interval of noise can delay one."""
     return isinstance(source, (SpeedNoise, StepNoise))
 
 
-def exposed_work(
-    schedule: Schedule, network: LogGOPS | Hierarchy, *, positive: bool
-) -> ExposedWork:
+def max_work(schedule: Schedule, network: LogGOPS | Hierarchy, *, positive: bool) -> MaxWork:
     """Return what noise can hit in a schedule; `positive`: calculations of 0 ns do not count."""
     sizes = schedule.message_sizes
     longest = int(sizes.max(initial=1)) - 1
@@ -477,7 +467,7 @@ def exposed_work(
     way = max(to_ticks(one.L) + to_ticks(exact(one.G) * longest) for one in levels)
     there = schedule.messages > 0
     compute = schedule._mapped.longest_calculation if positive else schedule.calculations
-    return ExposedWork(
+    return MaxWork(
         compute=compute,
         communication=cpu if there else 0,
         transit=way if there else 0,

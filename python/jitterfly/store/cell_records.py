@@ -10,7 +10,6 @@ import numpy as np
 
 from ..observables import CellData, Computed, Piece, Summary, Ticks
 from ..observables.measure import SMALL, Integers
-from ..program import observation_names
 from ..studies import STREAM_VERSION, Cell, Study
 from ..studies.grid import digest
 from .record_files import RecordFiles, RecordSeries, Span, contiguous_end, cover, gaps
@@ -90,7 +89,7 @@ class CellRecords:
     def samples(self) -> list[RecordSeries]:
         """The samples of each variant; cases that are the same share theirs."""
         return [
-            self._records(RAW, variant.hash, variant.label, tuple(observation_names(variant.case)))
+            self._records(RAW, variant.hash, variant.label, tuple(variant.case.observation_names()))
             for variant in self.cell.variants
         ]
 

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from ..case import AnyCase, own_parts
 from ..fields import MOST_SEED, counted, is_real_number, shorten
 from ..files import read_text, read_whole, write_whole
 from ..find_noise_files import COPIES, STORED_STUDY, copy_name, files_from, files_of
@@ -33,6 +32,7 @@ from ..studies import (
 from ..studies.case_fields import get_path, leaves
 from ..studies.toml import read_toml
 from ..version import __version__
+from ..workload import Workload
 
 FORMAT = 2
 SHARED_FORMAT = 3  # cells share files of records, which programs that know format 2 do not find
@@ -184,7 +184,7 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
 def _own_classes(study: Study) -> str:
     """Say that the user's own classes in a study may have changed since it was run; else ""."""
     cases = [variant.case for cell in study.cells() for variant in cell.variants]
-    names = sorted({type(one).__name__ for case in cases for one in own_parts(case)})
+    names = sorted({type(one).__name__ for case in cases for one in case.own_parts()})
     return f"{' or '.join(names)}, of your own, does something else than then" if names else ""
 
 
@@ -264,7 +264,7 @@ def _cells_left_out(before: Study, old: Mapping[str, Any], study: Study) -> str:
 _MOST_FIELDS = 4
 
 
-def _change(name: str, pair: Sequence[Mapping[str, Any]], cases: Sequence[AnyCase]) -> str:
+def _change(name: str, pair: Sequence[Mapping[str, Any]], cases: Sequence[Workload]) -> str:
     """`noise.0.period was 0.001 s, is 0.002 s`."""
     values = [one.get(name) for one in pair]
     unit = next(filter(None, (field_unit(case, name) for case in cases)), "")

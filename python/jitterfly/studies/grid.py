@@ -15,22 +15,15 @@ from functools import cached_property
 from typing import Any
 
 from ..algorithms import Butterfly
-from ..case import (
-    AnyCase,
-    Case,
-    check_exposed,
-    random_sources,
-    warn_of_idle_speeds,
-    warn_of_unused_costs,
-)
+from ..case import Case, check_effective, warn_of_ineffective_speeds, warn_of_unused_costs
 from ..distributions.distribution import number_alone
 from ..fields import MOST_REALIZATIONS, as_float, is_real_number, shorten
 from ..noise import Noise
 from ..observables import Column, MeasureFamily, Observable
-from ..program import observation_names, rank_rounds
 from ..progress import counted_progress
 from ..schedule import ScheduleCase
 from ..syntax import read_count, read_noises, read_size
+from ..workload import Workload
 from .axes import Axis, AxisValue, Variant, rule_reads
 from .case_fields import Frozen, get_path, thaw
 
@@ -117,12 +110,12 @@ class VariantCase:
     """
 
     label: str
-    case: AnyCase
+    case: Workload
     hash: str
     situation: str
 
     @classmethod
-    def of(cls, label: str, case: AnyCase) -> VariantCase:
+    def of(cls, label: str, case: Workload) -> VariantCase:
         """Hash a case; its values are read once for both hashes, which takes its time."""
         table = case.identity()
         own = hash_case(table)
@@ -174,11 +167,11 @@ class Cell:
         return tuple(
             Column(variant.label, name)
             for variant in self.variants
-            for name in observation_names(variant.case)
+            for name in variant.case.observation_names()
         )
 
     @cached_property
-    def cases(self) -> dict[str, AnyCase]:
+    def cases(self) -> dict[str, Workload]:
         """The cases by variant."""
         return {variant.label: variant.case for variant in self.variants}
 
@@ -194,7 +187,7 @@ class Cell:
 
     @cached_property
     def _noisy_variants(self) -> frozenset[str]:
-        return frozenset(label for label, case in self.cases.items() if any(random_sources(case)))
+        return frozenset(label for label, case in self.cases.items() if any(case.random_sources))
 
     def varies(self, family: MeasureFamily) -> bool:
         """Return whether realizations of an observable can differ: a variant of it has noise."""
@@ -285,9 +278,9 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
             )
         cells.append(cell)
     checked = counted_progress(cells, len(cells), "checking noise")
-    check_exposed(case for cell in checked for case in cell.cases.values())
+    check_effective(case for cell in checked for case in cell.cases.values())
     warn_of_unused_costs(case for cell in cells for case in cell.cases.values())
-    warn_of_idle_speeds(case for cell in cells for case in cell.cases.values())
+    warn_of_ineffective_speeds(case for cell in cells for case in cell.cases.values())
     return tuple(cells)
 
 
@@ -295,7 +288,7 @@ def _is_of_schedule(path: str) -> bool:
     return path.split(".")[0] == "schedule"
 
 
-def _read_case(table: dict[str, Any], observe: str | None) -> AnyCase:
+def _read_case(table: dict[str, Any], observe: str | None) -> Workload:
     """The case of a table, which observes more than the completion if observables ask for that."""
     if "schedule" not in table:
         return Case.from_dict(table if observe is None else table | {"observe": observe})
@@ -348,7 +341,7 @@ def _no_effect(kind: str, number: int) -> Mapping[str, Any]:
 
 
 def _costs(variants: Sequence[VariantCase]) -> tuple[int, int]:
-    costs = [rank_rounds(variant.case) for variant in variants]
+    costs = [variant.case.rank_rounds() for variant in variants]
     return max(costs), sum(costs)
 
 

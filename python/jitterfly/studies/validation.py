@@ -25,7 +25,6 @@ from ..observables import (
     Target,
     read_observable,
 )
-from ..program import completions
 from ..schedule.marks import is_pattern
 from .axes import Axis, rule_reads
 from .case_fields import Frozen, leaves
@@ -264,7 +263,7 @@ def _missing(select: Select, cells: Sequence[Cell]) -> str:
     rows = [
         row
         for cell in cells
-        for row in completions(cell.cases[select.variant_of(cell.cases, "variant")])
+        for row in cell.cases[select.variant_of(cell.cases, "variant")].completions()
     ]
     most_T, cycles = max(row.T for row in rows), max(row.cycle for row in rows)
     wanted = 1 if select.T == "best" else select.T

@@ -19,7 +19,6 @@ from ..backends import BackendError, takes_gpu
 from ..info import processors
 from ..observables import Decision, Measure, Summary, Ticks
 from ..schedule import ScheduleCase
-from ..simulate import realize
 from ..stats.sequential import grid_up
 from ..store.store import Store
 from ..studies import Cell
@@ -62,8 +61,8 @@ def run_batch(batch: Batch) -> BatchResult:
         alone = batch.backend == "auto" and isinstance(variant.case, ScheduleCase)
         backend, threads = _engine("cpu" if alone else batch.backend, batch.threads)
         try:
-            ticks, used = realize(
-                variant.case, batch.count, batch.seed, batch.first, backend, threads
+            ticks, used = variant.case.realize(
+                batch.count, batch.seed, batch.first, backend, threads
             )
         except ValueError as error:
             kind = BackendError if isinstance(error, BackendError) else ValueError

@@ -35,7 +35,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..backends import BackendError
-from ..case import doubts, warn_of_doubts
+from ..case import warn_of_doubts
+from ..faster_algorithm import algorithm_cautions
 from ..fields import (
     MOST_REALIZATIONS,
     check_choice,
@@ -45,7 +46,6 @@ from ..fields import (
     shorten,
     stacklevel_of_user,
 )
-from ..noise_free import algorithm_cautions
 from ..observables import Target, columns_of
 from ..progress import ProgressLine, counted_progress, show_duration, show_rate
 from ..store.cell_progress import ProgressWriter, is_finished
@@ -514,7 +514,7 @@ def _warn_of_doubts(cells: Sequence[Cell]) -> None:
     told: dict[str, str] = {}
     for cell in counted_progress(cells, len(cells), "looking at recordings"):
         for variant in cell.variants:
-            for text in doubts(variant.case):
+            for text in variant.case.doubts():
                 told.setdefault(text, cell.name)
     if told:
         first = next(iter(told.values()))

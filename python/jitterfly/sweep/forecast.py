@@ -15,7 +15,6 @@ import numpy as np
 
 from ..memory import peak_memory
 from ..observables import STATISTICS, CellData, Observed
-from ..program import engine_memory
 from ..progress import timed_phase
 from ..store import Store
 from ..store.cell_records import MOST_EARLY
@@ -251,8 +250,7 @@ def _memory(cells: Sequence[Cell], threads: int | None) -> float:
     modules = _PICTURE * drawn
     largest = max(cells, key=lambda cell: cell.work)
     flight = max(
-        engine_memory(variant.case, largest.limit, int(threads or 0))
-        for variant in largest.variants
+        variant.case.engine_memory(largest.limit, int(threads or 0)) for variant in largest.variants
     )
     columns = [8.0 * min(cell.limit, cell.raw_limit) for cell in cells]
     sizes = [size * len(cell.columns) for size, cell in zip(columns, cells, strict=True)]

@@ -1,7 +1,7 @@
-"""Cycle of a case: its engine steps with the costs of messages on each level; its timeline.
+"""`CompiledSteps`: a cycle's steps as the engine takes them, with the costs of their messages.
 
-`program` compiles it. Checks, bounds, timelines and the program of a case all take the same cycle,
-which is made once. The timeline is that of a machine whose ranks are all alike, so that one rank
+Also their timeline. Checks, bounds, timelines and the program of a case all take the same steps,
+which are made once. The timeline is that of a machine whose ranks are all alike, so that one rank
 stands for all. On a machine of several levels (`Hierarchy`), or with ranks of different `Speed`,
 the messages of one step may differ in their costs.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -179,9 +179,10 @@ class CostTable(NamedTuple):
     """The distinct costs of MESSAGE steps, and which of them each step of the cycle has.
 
     `of_step`: of other steps (); more than one where messages of a step cross different levels of a
-    machine, or share a network card with different numbers of others: see `Cycle.listed_messages`.
-    There forwards have entries, too, for their ways alone. `loads`: of each entry `Network.load`,
-    0 without congestion. `combines`: of each entry, what of `receive` is the time to combine.
+    machine, or share a network card with different numbers of others: see `listed_messages` of
+    `CompiledSteps`. There forwards have entries, too, for their ways alone. `loads`: of each entry
+    `Network.load`, 0 without congestion. `combines`: of each entry, what of
+    `receive` is the time to combine.
     """
 
     entries: tuple[MessageCosts, ...]
@@ -211,7 +212,7 @@ class CostTable(NamedTuple):
         return any(len(own) > 1 for own in self.of_step)
 
 
-class Cycle:
+class CompiledSteps:
     """The steps of one cycle, the same for each, and the costs of their messages.
 
     It holds all that a case needs from its algorithm and its network. `routed`: messages share
@@ -281,6 +282,12 @@ class Cycle:
         return max([*ways, self.costs.transit])
 
     @cached_property
+    def longest_combining(self) -> int:
+        """The longest time in which a message is combined, in ticks."""
+        exchanges = any(step.kind == EXCHANGE for step in self.steps)
+        return max([*self.table.combines, self.costs.combine if exchanges else 0], default=0)
+
+    @cached_property
     def message_work(self) -> tuple[int, int, int]:
         """The most of a rank in all MESSAGE steps: CPU time, longest way, messages received."""
         work = way = receptions = 0
@@ -305,8 +312,23 @@ class Cycle:
         return listed[np.argsort(pairs[:, 0])].astype(np.int32)
 
 
-lower_cycle = lru_cache(maxsize=64)(Cycle)
-"""The cycle of a case, which is made once."""
+class HashedOnce:
+    """The arguments of a cached function, whose hash is taken once: a case asks often."""
+
+    def __init__(self, *arguments: Any) -> None:
+        self.arguments, self._hash = arguments, hash(arguments)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HashedOnce) and self.arguments == other.arguments
+
+
+@lru_cache(maxsize=64)
+def compile_steps(parts: HashedOnce) -> CompiledSteps:
+    """The compiled steps of equal parts of cases, which are made once."""
+    return CompiledSteps(*parts.arguments)
 
 
 def _as_messages(steps: list[Step], ranks: int, message_bytes: int) -> list[Step]:

@@ -1,0 +1,243 @@
+"""`Workload`: base of what a study simulates: a collective (`Case`) or a schedule (`ScheduleCase`).
+
+Also which of its noise can act, and what its measured noise leaves open.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .distributions.distribution import Distribution
+from .fields import Component, own_components
+from .hierarchy import Hierarchy
+from .network import Network
+from .noise import Noise, TraceNoise
+from .noise.source import ExpectedWork, MaxWork, names_level
+from .units import TICKS_PER_SECOND
+
+if TYPE_CHECKING:
+    from .imbalance import Speed
+
+Poll = Callable[[int], object]
+"""Called now and then, a few times a second; what it raises ends the computation."""
+
+
+class RankWork(NamedTuple):
+    """The time that a rank works in each cycle, in ticks by phase."""
+
+    ranks: int
+    cycles: int
+    compute: float
+    communication: float
+
+    def met(self, noise: TraceNoise) -> float:
+        """Return the seconds of a cycle in which recorded noise acts on a rank."""
+        parts = {"compute": self.compute, "communication": self.communication}
+        ticks = sum(time for phase, time in parts.items() if noise.during in ("all", phase))
+        return ticks / TICKS_PER_SECOND
+
+
+class CompletionRow(NamedTuple):
+    """A row of completions: its name, number of redundant exchanges, and cycle (from 1)."""
+
+    name: str
+    T: int
+    cycle: int
+
+
+class Workload(ABC):
+    """The base of what a study simulates: ranks on a network, with noise.
+
+    A subclass is a frozen dataclass, or has properties of these names: `ranks`; `network`, which
+    decides what a message costs; `noise`, its sources; `speed`, the factors by which ranks take
+    longer; `cycles`, the number of repetitions in a realization; and `observe`, the name of what is
+    reported of each realization.
+    """
+
+    if TYPE_CHECKING:  # fields of one workload, properties of another
+
+        @property
+        def ranks(self) -> int: ...
+        @property
+        def network(self) -> Network: ...
+        @property
+        def noise(self) -> tuple[Noise, ...]: ...
+        @property
+        def speed(self) -> Speed | None: ...
+        @property
+        def cycles(self) -> int: ...
+        @property
+        def observe(self) -> str: ...
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone, for copies and other processes: what follows from them stays here."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return {field.name: vars(self)[field.name] for field in fields}
+
+    @property
+    def placed_noise(self) -> tuple[Noise, ...]:
+        """The `noise`, where sources say how many ranks share draws instead of naming a level."""
+        return place_noise(self.noise, self.network, self.ranks)
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The plain values, for TOML and JSON."""
+
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """The plain values that decide the results: files by their content, not by name."""
+
+    def own_parts(self) -> list[Component]:
+        """The distributions, and algorithms, whose classes are a user's."""
+        return list(own_components((self.placed_noise, self.speed)))
+
+    def content_of_own(self) -> dict[str, dict[str, str]]:
+        """The content of a user's classes, for the identity; empty where there are none.
+
+        Kind and fields do not tell it: its author may have changed a method. Of a distribution it
+        is a digest of its table.
+        """
+        own = [one for one in self.own_parts() if isinstance(one, Distribution)]
+        found = {repr(one): one.integers().digest() for one in own}
+        return {"own": found} if found else {}
+
+    @abstractmethod
+    def max_work(self, noise: Noise) -> MaxWork:
+        """The work of a rank in one cycle that `noise` can hit, at most."""
+
+    @abstractmethod
+    def expected_work(self) -> ExpectedWork:
+        """The work that noise meets in a realization, whose duration is not known yet."""
+
+    @abstractmethod
+    def work_per_cycle(self) -> RankWork:
+        """The time that a rank works in each cycle."""
+
+    @abstractmethod
+    def why_speed_is_ineffective(self) -> str:
+        """Say why a rank's speed lengthens no CPU time; "" where it does."""
+
+    @abstractmethod
+    def rank_rounds(self) -> int:
+        """The size of one realization: its messages, or operations."""
+
+    @abstractmethod
+    def observation_names(self) -> list[str]:
+        """The names of the columns that a realization has."""
+
+    @abstractmethod
+    def completions(self) -> list[CompletionRow]:
+        """The rows that are observed as "completion" and "spread", in their order."""
+
+    @abstractmethod
+    def noise_only_delays(self) -> bool:
+        """Return whether no realization can be earlier than without noise, in any row."""
+
+    @abstractmethod
+    def noise_free_ticks(self, poll: Poll | None = None) -> npt.NDArray[np.int64]:
+        """The noise-free time of the last rank in each row that is observed, in ticks.
+
+        Shape (rows,). On very many ranks that are not alike this takes minutes: `poll` can end it.
+        """
+
+    def noise_free_observations(self) -> npt.NDArray[np.int64]:
+        """The noise-free time of each column that a realization has, in ticks."""
+        return self.noise_free_ticks()
+
+    @abstractmethod
+    def engine_memory(self, realizations: int, threads: int = 0) -> int:
+        """The bytes of the CPU engine for realizations in flight; 0 threads: all processors."""
+
+    @abstractmethod
+    def realize(
+        self,
+        realizations: int,
+        seed: int,
+        first_realization: int = 0,
+        backend: str = "auto",
+        threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> tuple[npt.NDArray[np.int64], str]:
+        """Simulate realizations, without a look at what the noise can hit.
+
+        Returns
+        -------
+        tuple
+            Ticks, int64 of shape (realizations, `observation_names`), and the backend that was
+            used.
+        """
+
+    def is_delayed_by(self, noise: Noise) -> bool:
+        """Return whether this source of the workload can delay anything in it."""
+        work = self.max_work(noise)
+        return noise.longest_effect(work) > 0 and not noise.why_ineffective(work)
+
+    @cached_property
+    def random_sources(self) -> tuple[bool, ...]:
+        """A flag for each source: it acts, and otherwise in another realization."""
+        return tuple(noise.random and self.is_delayed_by(noise) for noise in self.noise)
+
+    @cached_property
+    def has_one_random_source(self) -> bool:
+        """A flag: one source alone acts, and it is drawn.
+
+        Then a realization that differs from the noise-free one was met by it. Beside a source that
+        is not drawn all realizations differ from that, and beside another one a rare one may be
+        unmet.
+        """
+        return any(self.random_sources) and sum(map(self.is_delayed_by, self.noise)) == 1
+
+    def doubts(self) -> list[str]:
+        """List, in words, what the measured noise leaves open."""
+        if not any(isinstance(one, TraceNoise) for one in self.placed_noise):
+            return []
+        return doubts_of(self.placed_noise, self.network, self.work_per_cycle())
+
+
+def doubts_of(noise: Iterable[Noise], network: Network, work: RankWork) -> list[str]:
+    """List, in words, what measured sources leave open."""
+    node = 1
+    if isinstance(network, Hierarchy) and network.placement == "block":
+        node = next(iter(network.spans), 1)
+    traces = [one for one in noise if isinstance(one, TraceNoise)]
+    text = [told for one in traces if (told := one.misfit(node, work.ranks))]
+    for one in traces:
+        text += one.doubts(work.ranks, work.met(one), work.cycles)
+    return text
+
+
+def place_noise(noise: tuple[Noise, ...], network: Network, ranks: int) -> tuple[Noise, ...]:
+    """The same sources, which say how many ranks share draws instead of naming a level.
+
+    Raises
+    ------
+    ValueError
+        A source names a level that the network does not have, or one whose ranks can not share.
+    """
+    if not any(names_level(getattr(one, "shared", False)) for one in noise):
+        return noise
+    return tuple(_placed(one, i, network, ranks) for i, one in enumerate(noise))
+
+
+def _placed(noise: Noise, place: int, network: Network, ranks: int) -> Noise:
+    name: Any = getattr(noise, "shared", False)
+    if not names_level(name):
+        return noise
+    if not isinstance(network, Hierarchy):
+        raise ValueError(
+            f"noise[{place}]: shared = {name!r} is a level of a Hierarchy; on a network of one "
+            "level it must be False, 'machine' or the ranks per node"
+        )
+    try:
+        span = network.shared_ranks(network.level_named(name), ranks)
+    except ValueError as error:
+        raise ValueError(f"noise[{place}]: {error}") from None
+    shared = "machine" if span >= ranks else span
+    return dataclasses.replace(noise, shared=shared)  # type: ignore[type-var]
