@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from .streams import StandardStreams
+
+if TYPE_CHECKING:
+    from .output import GivenOptions
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,7 +38,7 @@ def _print_version() -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    options: Collection[str] = ()
+    options: GivenOptions | None = None
     try:
         # Here, so that Ctrl-C while they load is answered as any other.
         from ..progress import progress_to
@@ -54,23 +58,13 @@ def _run(arguments: Sequence[str] | None) -> int:
         return 130
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        return _fail(what, options)
+        return _fail(what, options or ())
     except MemoryError:
-        return _fail("not enough memory; fewer realizations or ranks need less", options)
+        return _fail("not enough memory; fewer realizations or ranks need less", options or ())
     except ValueError as error:
-        return _fail(_text_of(error, options), options)
+        return _fail(str(error) if options is None else options.text_of(error), options or ())
     except RuntimeError as error:
-        return _fail(str(error), options, 1 if getattr(error, "failed", None) else 2)
-
-
-def _text_of(error: ValueError, options: Collection[str]) -> str:
-    """The text of an error, which begins with the option of a field."""
-    from ..fields import FieldError
-
-    of_fields: dict[str, str] = getattr(options, "of_fields", {})
-    if isinstance(error, FieldError) and error.field in of_fields:
-        return f"{of_fields[error.field]}{error.rule}"
-    return str(error)
+        return _fail(str(error), options or (), 1 if getattr(error, "failed", None) else 2)
 
 
 def _fail(message: str, options: Collection[str], code: int = 2) -> int:

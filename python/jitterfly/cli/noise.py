@@ -19,7 +19,7 @@ from ..fields import shorten
 from ..files import check_output, open_input
 from ..progress import ProgressLine
 from ..units import parse_seconds, show_seconds
-from .options import integer, naming_options, value
+from .options import integer, value
 from .output import add_json, in_options, print_json, progress_stream
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ def _load(args: argparse.Namespace, file: Path) -> Measured:
     from ..measured import load
 
     options = _reading_options(args)
-    with naming_options():
-        return load(file, format=args.format, cpu=args.cpu, **options)
+    return load(file, format=args.format, cpu=args.cpu, **options)
 
 
 def _warn_of_distrust(measured: Measured, file: TextIO | None = None) -> None:
@@ -137,8 +136,7 @@ def _run_import(args: argparse.Namespace) -> None:
 
     measured = _load(args, args.file)
     if args.shortest is not None or args.longest is not None:
-        with naming_options("shortest", "longest"):
-            measured = select_detours(measured, args.shortest, args.longest)
+        measured = select_detours(measured, args.shortest, args.longest)
     if args.json:
         written, _ = _write_noise_file(args, measured)
         _print_json("noise import", measured, written, file=args.file)

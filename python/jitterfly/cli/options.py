@@ -5,20 +5,18 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from ..algorithms import Algorithm
 from ..backends import BACKENDS, backend_named
 from ..fields import NO_DEFAULT, check_integer, shorten
-from ..measured import FormatError
 from ..network import USUAL_NETWORK, Network
 from ..noise import Noise
 from ..question import AlgorithmParameter, Question
 from ..syntax import is_number, read_count, read_network, read_number, read_pairs, read_size
 from ..units import parse_seconds, warn_of_long
-from .output import in_options, tell
+from .output import tell
 
 AnyQuestion = TypeVar("AnyQuestion", bound=Question)
 _MOST_WRITTEN = 10**120  # above what `read_count` reads: each option has a limit of its own
@@ -117,36 +115,12 @@ def pairs(text: str, name: str) -> dict[str, Any]:
     return read_pairs(text, f"--{name}")
 
 
-@contextmanager
-def naming_options(*parameters: str) -> Iterator[None]:
-    """Errors of the library name options in the block.
-
-    A message that begins with one of the parameters begins with its option, and every parameter
-    in backticks, such as `clock_hz`, becomes one, such as --clock-hz.
-    """
-    try:
-        yield
-    except FormatError as error:
-        raise type(error)(error.file, error.line, _with_options(error.what, ())) from None
-    except ValueError as error:
-        text = _with_options(str(error), parameters)
-        if text == str(error):
-            raise
-        raise ValueError(text) from None
-
-
-def _with_options(text: str, parameters: Iterable[str]) -> str:
-    if text.split(" ", 1)[0] in parameters:
-        text = "--" + text
-    return in_options(text)
-
-
 def add_parameters(
     parser: argparse.ArgumentParser, *questions: type[Question], file: bool = False
 ) -> None:
     """Add an option for each parameter of the questions to argparse's.
 
-    Errors of a question's fields name these options. With `file` none is required: the question may
+    With `file` none is required: the question may
     stand in a file.
     """
     parameters = {name: one for asked in questions for name, one in asked.parameters().items()}
@@ -164,8 +138,6 @@ def add_parameters(
         parser.add_argument(
             option, required=always and not file, help=sentence, **shown, **one.argument
         )
-    before = parser.get_default("options_of_fields") or {}
-    parser.set_defaults(options_of_fields=before | options)
 
 
 def values_of(
@@ -215,10 +187,8 @@ def algorithm(
     name, collective = chosen.algorithm, chosen.collective
     if name is None and collective is not None:
         raise ValueError("--collective says which --algorithm NAME is meant, and none is given")
-    with naming_options("algorithm", "collective"):
-        return algorithm_named(
-            "butterfly" if name is None else name, collective, ranks, network, message_bytes
-        )
+    name = "butterfly" if name is None else name
+    return algorithm_named(name, collective, ranks, network, message_bytes)
 
 
 def network_of(chosen: argparse.Namespace) -> Network:

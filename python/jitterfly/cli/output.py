@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..answer import Answer, plain
-from ..fields import counted, shorten
+from ..fields import FieldError, counted, naming_fields, shorten
 from ..files import check_output, make_directory, read_whole, write_together
 from ..memory import peak_memory
 from ..progress import Phases
@@ -39,6 +39,7 @@ _OPTIONS = {
     "least_bytes": "from_bytes",
     "figsize": "size",
 }
+_IN_CASE = " (in Case)"
 _PARTS_OF_A_FILE = re.compile(r"file: (?P<file>.+) has [0-9]+ parts.* or part = 'each'")
 
 
@@ -133,29 +134,36 @@ def level(chosen: argparse.Namespace) -> Iterator[None]:
 
 
 class GivenOptions(frozenset[str]):
-    """The names of a command's options; `given` are those that have a value.
+    """The names of a command's options; `of_fields` has those with a value, by their fields.
 
-    `paths` are those of the command line: a directory may have the name of an option. `of_fields`
-    has those with a value, by the fields of the command's question.
+    A path of the command line is none of these fields: a directory may have the name of an option.
     """
 
-    given: frozenset[str] = frozenset()
     of_fields: Mapping[str, str] = {}
-    paths: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, chosen: argparse.Namespace) -> GivenOptions:
         """Make it from what the command line was read as."""
         values = vars(chosen)
         made = cls(values)
-        named = values.get("option_names", ())
-        left_out = [name for name in named if values.get(name) is None or values[name] is False]
-        made.given = frozenset(named) - frozenset(left_out)
-        options = values.get("options_of_fields", {}).items()
-        made.of_fields = {field: option for field, option in options
-                          if option[2:].replace("-", "_") in made.given}  # fmt: skip
-        made.paths = frozenset(str(path) for path in values.values() if isinstance(path, Path))
+        given = {name for name in values.get("option_names", ())
+                 if values.get(name) is not None and values[name] is not False}  # fmt: skip
+        paths = {str(path) for path in values.values() if isinstance(path, Path)}
+        names = {name: name for name in given} | _OPTIONS
+        made.of_fields = {field: f"--{name.replace('_', '-')}" for field, name in names.items()
+                          if name in given and field not in paths}  # fmt: skip
         return made
+
+    def text_of(self, error: ValueError) -> str:
+        """The text of an error, which begins with its option: what is wrong stands there."""
+        try:
+            with naming_fields(*self.of_fields):
+                raise error
+        except FieldError as named:
+            option = self.of_fields.get(named.field)
+            return str(error) if option is None else f"{option}{named.rule.removesuffix(_IN_CASE)}"
+        except ValueError:
+            return str(error)
 
 
 # How a script of Python is started with MPI, and how the command is.
@@ -167,10 +175,8 @@ def in_options(text: str, options: Collection[str] | None = None) -> str:
     """A text of the library for the command line: parameters in backticks become options.
 
     `clock_hz` becomes --clock-hz, and `cycles` = 20 becomes --cycles 20. `options` are the names of
-    those that the command has; others stay as they are (None: it has them all). Of `GivenOptions`
-    also the parameter that the text begins with, where its option was given: what is wrong stands
-    there, and not in a file. A path of the command line that is the same word stays. Where
-    the library says how a script is started with MPI, the command says how it is itself.
+    those that the command has; others stay as they are (None: it has them all). Where the library
+    says how a script is started with MPI, the command says how it is itself.
     """
 
     def option(parameter: re.Match[str]) -> str:
@@ -181,14 +187,6 @@ def in_options(text: str, options: Collection[str] | None = None) -> str:
 
     text = text.replace(_MPI_SCRIPT, _MPI_RUN)
     text = re.sub(r"(?<!is called )`([a-z]+(?:_[a-z]+)*)`(?: = (?=[0-9]))?", option, text)
-    given = getattr(options, "given", ())
-    head = re.match(r"([a-z]+(?:_[a-z]+)*)(?=:? )", text)
-    paths = getattr(options, "paths", ())
-    if (
-        head and head[1] not in paths and _OPTIONS.get(head[1], head[1]) in given
-    ):  # what the error is about
-        text = option(head) + text[head.end() :]
-        text = re.sub(r" \(in (?:Case|Question)\)$", "", text)
     if options is not None and "noise" in options:
         text = _PARTS_OF_A_FILE.sub(r"\g<0> (--noise \g<file>,part=each)", text)
     return text

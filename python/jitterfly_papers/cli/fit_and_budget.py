@@ -15,7 +15,6 @@ from typing import Any
 from jitterfly.answer import csv_text
 from jitterfly.cli.options import (
     check_units,
-    naming_options,
     size,
     value,
 )
@@ -105,15 +104,14 @@ def _run_fit(chosen: argparse.Namespace) -> None:
 
     bytes_ = None if chosen.bytes is None else size(chosen.bytes, "bytes")
     files = [_file_and_ranks(text) for text in chosen.curve]
-    with naming_options("unit"):
-        curves = read_curves(
-            [path for path, _ in files],
-            rank=chosen.rank,
-            collective=chosen.collective,
-            message_bytes=bytes_,
-            ranks=[ranks for _, ranks in files],
-            unit=chosen.unit,
-        )
+    curves = read_curves(
+        [path for path, _ in files],
+        rank=chosen.rank,
+        collective=chosen.collective,
+        message_bytes=bytes_,
+        ranks=[ranks for _, ranks in files],
+        unit=chosen.unit,
+    )
     if chosen.series is not None:
         check_choice(chosen.series, "--series", [curve.name for curve in curves])
         curves = [curve for curve in curves if curve.name == chosen.series]
@@ -127,8 +125,7 @@ def _run_fit(chosen: argparse.Namespace) -> None:
     check_units(chosen, ("step", "delay", "rare_delay"))
     if chosen.out is not None and not two:  # of two sources there is no picture
         warn_without_matplotlib()
-    options = naming_options("model", "rank", "step", "delay", "rare_delay", "probability")
-    with options, show_phases() as phases, watching(phases):
+    with show_phases() as phases, watching(phases):
         fits = []
         for place, curve in enumerate(curves, 1):
             if not two:
@@ -287,13 +284,12 @@ def _run_budget(chosen: argparse.Namespace) -> None:
     from ..inference import BudgetQuestion, budget, curves_over_delays, delays_table, watching
     from ..inference.budget import NEVER
 
-    with naming_options(*_BUDGET_PARAMETERS):
-        question = BudgetQuestion(delay=chosen.delay, **fields)
+    question = BudgetQuestion(delay=chosen.delay, **fields)
     check_units(chosen, ("latency", "step", "delay"))
     _announce_simulation(question.rounds)
     if chosen.out is not None:
         warn_without_matplotlib()
-    with naming_options(*_BUDGET_PARAMETERS), show_phases() as phases, watching(phases):
+    with show_phases() as phases, watching(phases):
         answer = budget(question, **options)
 
     if not chosen.json:
@@ -328,7 +324,7 @@ def _run_budget_of_measured(
             "delays of one length"
         )
     check_units(chosen, ("latency", "step"))
-    with naming_options(*_BUDGET_PARAMETERS), show_phases() as phases, watching(phases):
+    with show_phases() as phases, watching(phases):
         phases(f"reading {chosen.noise}")
         answer = budget_of_recording(Path(table["file"]), **fields, **options)
     if chosen.json:
