@@ -226,7 +226,7 @@ std::vector<std::uint32_t> philox(const std::array<std::uint32_t, 4>& c,
 
 Tick advance_periodic(Tick period, Tick duration, bool stationary, Tick phase, Tick t, Tick w) {
   const jf::Periodic noise{period, duration, stationary, jf::NodeSize::of(1), nullptr, true, true};
-  Tick next = noise.first(phase);
+  Tick next = noise.first_of(phase);
   noise.seek(next, t);
   return noise.advance(next, t, w);
 }

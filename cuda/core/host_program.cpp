@@ -348,7 +348,6 @@ ProgramView Program::view(std::uint64_t seed) const {
     if (source.kind == kPeriodicIntervals && free < kLatest / kManyPeriods)
       v.sources.long_work = std::min(v.sources.long_work, kManyPeriods * free);
   }
-  v.sources.seed = seed;
   v.messages.windows = std::any_of(messages.begin(), messages.end(),
                                    [](const MessageDelay& d) { return !d.window.always(); });
   v.messages.count = static_cast<std::int32_t>(messages.size());

@@ -24,26 +24,9 @@ JF_HD T send_message(const Noise& noise, const MessageCost& m, std::uint64_t dra
                      T busy, T id) {
   T start = busy;
   if constexpr (kLinks) start = later(busy, out);
-  const T left = communicate(noise, kSendRole, draw, next, start, m.send, id);
+  const T left = noise.step(kSendRole, draw, next, start, m.send, id);
   if constexpr (kLinks) out = left + (m.gap - m.send);
   return left;
-}
-
-// The end of a step of ranks that differ in their speed by draws. Not inlined, and given a copy of
-// `next`: inlined, it would make the common step slower, and what has an address can not stay in a
-// register.
-template <class Noise, class T>
-JF_HD_COLD T slowed_step(const Noise& noise, StepRole role, std::uint64_t draw, T* next, T t,
-                         Tick own, Tick other, T id) {
-  return noise.step(role, draw, *next, t, noise.slowed(own, other, id), own + other == 0, id);
-}
-template <class Noise, class T>
-JF_HD T step_at_own_speed(const Noise& noise, StepRole role, std::uint64_t draw, T& next, T t,
-                          Tick own, Tick other, T id) {
-  T slow_next = next;
-  const T end = slowed_step(noise, role, draw, &slow_next, t, own, other, id);
-  next = slow_next;
-  return end;
 }
 
 // Returns when the CPU has received and combined what arrived at `arrival`.
@@ -55,31 +38,15 @@ JF_HD T receive_message(const Noise& noise, const MessageCost& m, std::uint64_t 
     at = later(arrival, in + m.gap);
     in = at;
   }
-  if constexpr (is_general<Noise>)
-    if (noise.has_speeds())
-      return step_at_own_speed(noise, kReceiveRole, draw, next, later(busy, at), m.combine,
-                               m.receive - m.combine, id);
-  return communicate(noise, kReceiveRole, draw, next, later(busy, at), m.receive, id);
-}
-
-// compute() of ranks that may differ in their speed by draws, which no other passes know.
-template <class Noise, class T>
-JF_HD void compute_at_own_speed(const Noise& noise, Tick work, const Step& step, Clock<T>& rank) {
-  if constexpr (is_general<Noise>)
-    if (noise.has_speeds() && work > 0) {
-      noise.seek(rank.next, (step.flags & kAfterForward) != 0);
-      rank.sent = rank.busy = step_at_own_speed(noise, kComputeRole, step.draw, rank.next,
-                                                rank.busy, work, Tick{0}, rank.id);
-      return;
-    }
-  compute(noise, work, step, rank);
+  return noise.step_at_own_speed(kReceiveRole, draw, next, later(busy, at), m.combine,
+                                 m.receive - m.combine, id);
 }
 
 // The network as messages of this cost find it; see with_message_noise.
 template <class Network>
 JF_HD Network network_of(const Network& network, const ProgramView& p, const MessageCost& m) {
   Network own = network;
-  if constexpr (is_general<Network>) {
+  if constexpr (Network::on) {
     own.delays = p.step_messages + m.first;
     own.count = m.count;
     if (own.loads != nullptr) own.loads += 1 + (&m - p.message_costs);
@@ -92,7 +59,7 @@ template <class Network>
 JF_HD Network network_of_forward(const Network& network, const ProgramView& p,
                                  const MessageCost* m) {
   if (m != nullptr) return network_of(network, p, *m);
-  if constexpr (is_general<Network>)
+  if constexpr (Network::on)
     return p.messages;
   else
     return network;
@@ -223,7 +190,7 @@ struct MessageRanks {
   JF_HD void begin(std::int64_t i, bool load, bool first) const {
     begin_times(i, load, first);
     if (!first) return;
-    T next = begin_noise(noise, seed, realization, id(i));
+    T next = noise.first(seed, realization, id(i));
     begin_next(i, next);
   }
   JF_HD void begin_times(std::int64_t i, bool load, bool first) const {
@@ -238,7 +205,7 @@ struct MessageRanks {
   }
   // `next`: of time 0.
   JF_HD void begin_next(std::int64_t i, T next) const {
-    seek(noise, next, get(s.busy, i), false);
+    noise.seek(next, get(s.busy, i), false);
     put(s.next, i, next);
   }
 
@@ -250,7 +217,7 @@ struct MessageRanks {
     if (step.map & kOwnDelay) c.busy = c.busy + p.rank_times[step.b + rank];
     for (std::int32_t k = 0; k < p.rank_delay_count; ++k)
       c.busy = c.busy + rank_delay(p, k, seed, step.draw, c.id, realization);
-    compute_at_own_speed(noise, work, step, c);
+    compute<true>(noise, work, step, c);
     put_busy(i, c.busy);
     put(s.next, i, c.next);
   }
@@ -259,7 +226,7 @@ struct MessageRanks {
   JF_HD void catch_up(std::int64_t i) const {
     put(s.sent, i, get(s.busy, i));
     T next = get(s.next, i);
-    seek(noise, next, get(s.busy, i), true);
+    noise.seek(next, get(s.busy, i), true);
     put(s.next, i, next);
   }
 

@@ -82,15 +82,15 @@ template <class Noise>
 JF_HD Clock<Tick> clock_before(const ProgramView& p, const Pass& pass, const Noise& noise,
                                std::uint32_t realization, Tick id, bool load, std::int64_t index,
                                const Tick* sent_between, const Tick* busy_between) {
-  Clock<Tick> c{0, 0, begin_noise(noise, p.seed, realization, id), id};
+  Clock<Tick> c{0, 0, noise.first(p.seed, realization, id), id};
   if (!load) return c;
   const Tick packed = sent_between[index];
   c.sent = c.busy = packed & ~kCopyBit;
-  seek(noise, c.next, c.sent, false);
+  noise.seek(c.next, c.sent, false);
   if (pass.busy_in)
     c.busy = busy_between[index];
   else if (packed < 0)
-    c.busy = communicate(noise, c.next, c.sent, p.costs.send * pass.copies, id);
+    c.busy = noise.communicate(c.next, c.sent, p.costs.send * pass.copies, id);
   return c;
 }
 JF_HD void store_clock(const Clock<Tick>& c, const Pass& pass, std::int64_t index,

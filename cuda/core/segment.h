@@ -52,8 +52,8 @@ struct Segment {
   // Sets local rank x to the state at the end of the pass before.
   JF_HD void load(std::int64_t x, Tick packed) const {
     s.sent[x] = packed & ~kCopyBit;
-    s.next[x] = begin_noise(noise, p.seed, realization, Tick{rank_of(x)});
-    seek(noise, s.next[x], s.sent[x], false);
+    s.next[x] = noise.first(p.seed, realization, Tick{rank_of(x)});
+    noise.seek(s.next[x], s.sent[x], false);
     s.reached[x] =
         static_cast<std::uint8_t>(p.steps[pass.begin].round | (packed < 0 ? kCopied : 0));
   }
@@ -104,8 +104,7 @@ struct Segment {
   // Computes `busy` of a rank that waits for its next level: copies that it sent follow `sent`.
   JF_HD void restore_busy(std::int64_t x, int level, Clock<Tick>& rank) const {
     if ((s.reached[x] & kCopied) == 0) return;
-    rank.busy =
-        communicate(noise, rank.next, rank.sent, p.costs.send * p.copies_at(level), rank.id);
+    rank.busy = noise.communicate(rank.next, rank.sent, p.costs.send * p.copies_at(level), rank.id);
   }
 
   // A rank that has skipped the level of this step sends its original message of the next round.
@@ -181,7 +180,7 @@ JF_HD bool Segment<Noise, Network>::sweep(int index, std::int64_t pair, Observe&
       const std::int64_t receiver = x ^ pass.map.local_of(p.mirrors[k]);
       Tick copy_arrival = kNever;
       if (copies) {
-        after.busy = communicate(noise, after.next, after.busy, p.costs.send, after.id);
+        after.busy = noise.communicate(after.next, after.busy, p.costs.send, after.id);
         Step copy = step;
         copy.draw += k * kMirrorDraws;
         copy_arrival = arrival(kCopyJitter, copy, receiver, after.busy);

@@ -5,8 +5,6 @@
 // from it for speed, they say. Messages of other algorithms: core/message_steps.h.
 #pragma once
 
-#include <type_traits>
-
 #include "core/program.h"
 
 namespace jf {
@@ -20,83 +18,27 @@ struct Clock {
   T id;    // number of the rank
 };
 
-// Whether a type of noise is any list of sources (noise/sources.h), not one fast source.
-template <class Noise>
-constexpr bool is_general = requires { Noise::general; };
-
-// The noise of one realization, or of a register of realizations (R), drawn with `seed`.
-template <class Noise, class R>
-JF_HD auto bind(const Noise& noise, R realization, CursorOf<TimesOf<R>>* cursors, SeedOf<R> seed) {
-  if constexpr (is_general<Noise>)
-    return noise.bound(realization, cursors, seed);
-  else
-    return noise;
-}
-template <class Noise>
-JF_HD auto bind(const Noise& noise, std::uint32_t realization, Cursor* cursors) {
-  if constexpr (is_general<Noise>)
-    return noise.bound(realization, cursors, noise.seed);
-  else
-    return noise;
-}
-
-// `next` of a rank at time 0.
-template <class Noise, class Seed, class R, class T>
-JF_HD T begin_noise(const Noise& noise, Seed seed, R realization, T ranks) {
-  if constexpr (is_general<Noise>)
-    return noise.first(ranks);
-  else if constexpr (std::is_same_v<Noise, Periodic>)
-    return noise.acts() ? noise.first(noise.phase(seed, realization, ranks))
-                        : ranks - ranks + (kLatest - 1);  // a period more does not overflow
-  else
-    return noise.first(noise.phase(seed, realization, ranks));
-}
-
-// Sets `next` to its value for time t. `back`: t may be earlier than the time it was made for.
-template <class Noise, class T>
-JF_HD void seek(const Noise& noise, T& next, T t, bool back) {
-  if constexpr (is_general<Noise>)
-    noise.seek(next, back);
-  else
-    noise.seek(next, t);
-}
-
-// The end of CPU time w of the communication phase that begins at t.
-template <class Noise, class T>
-JF_HD T communicate(const Noise& noise, T& next, T t, Tick w, T id) {
-  if constexpr (is_general<Noise>)
-    return noise.advance(next, t, t - t + w, id, false);
-  else
-    return noise.in_communication ? noise.advance(next, t, w) : t + w;
-}
-
-// The same for work that step delays can lengthen.
-template <class Noise, class T>
-JF_HD T communicate(const Noise& noise, StepRole role, std::uint64_t draw, T& next, T t, Tick w,
-                    T id) {
-  if constexpr (is_general<Noise>)
-    return noise.step(role, draw, next, t, w, id);
-  else
-    return communicate(noise, next, t, w, id);
-}
-
 // Sends the original message of a round. Returns its departure.
 template <class Noise, class T>
 JF_HD T send(const Noise& noise, const Costs& c, std::uint64_t draw, T& next, T t, T id) {
-  return communicate(noise, kSendRole, draw, next, t, c.send, id);
+  return noise.step(kSendRole, draw, next, t, c.send, id);
 }
 
 // Compute phase (CS14 §3): the next collective starts when `work` of CPU time is done. Work of
-// length 0 is no step that could be delayed.
-template <class Noise, class T>
+// length 0 is no step that could be delayed. kOwnSpeed: ranks may differ in their speed by draws,
+// which the passes of exchanges do not know.
+template <bool kOwnSpeed = false, class Noise, class T>
 JF_HD void compute(const Noise& noise, Tick work, const Step& step, Clock<T>& rank) {
   T end = rank.busy + work;
-  if constexpr (is_general<Noise>) {
-    noise.seek(rank.next, (step.flags & kAfterForward) != 0);
-    if (work > 0) end = noise.step(kComputeRole, step.draw, rank.next, rank.busy, work, rank.id);
-  } else if (noise.in_compute) {
-    noise.seek(rank.next, rank.busy);
-    end = noise.advance(rank.next, rank.busy, work);
+  if (noise.in_compute) {
+    noise.seek(rank.next, rank.busy, (step.flags & kAfterForward) != 0);
+    if (work > 0) {
+      if constexpr (kOwnSpeed)
+        end = noise.step_at_own_speed(kComputeRole, step.draw, rank.next, rank.busy, work, Tick{0},
+                                      rank.id);
+      else
+        end = noise.step(kComputeRole, step.draw, rank.next, rank.busy, work, rank.id);
+    }
   }
   rank.sent = rank.busy = end;
 }
@@ -105,7 +47,7 @@ JF_HD void compute(const Noise& noise, Tick work, const Step& step, Clock<T>& ra
 template <class Noise, class T>
 JF_HD T enter(const Noise& noise, const Costs& c, const Step& step, Clock<T>& rank) {
   const T ready = rank.busy;
-  if (noise.in_communication) seek(noise, rank.next, ready, (step.flags & kAfterForward) != 0);
+  if (noise.in_communication) noise.seek(rank.next, ready, (step.flags & kAfterForward) != 0);
   rank.sent = rank.busy =
       step.flags & kFinal ? ready : send(noise, c, step.draw, rank.next, ready, rank.id);
   return ready;
@@ -115,8 +57,7 @@ JF_HD T enter(const Noise& noise, const Costs& c, const Step& step, Clock<T>& ra
 // whichever message it is.
 template <class Noise, class T>
 JF_HD T receive(const Noise& noise, std::uint64_t draw, Tick work, T arrival, Clock<T>& rank) {
-  return communicate(noise, kReceiveRole, draw, rank.next, later(rank.busy, arrival), work,
-                     rank.id);
+  return noise.step(kReceiveRole, draw, rank.next, later(rank.busy, arrival), work, rank.id);
 }
 
 // Original exchange: receives the partner's message, sends the next. Returns the ready time u of
@@ -148,7 +89,7 @@ JF_HD OwnPath<T> own_path(const Noise& noise, const Costs& c, const Step& step, 
   OwnPath<T> own;
   own.ready = receive(noise, step.draw, c.receive + c.combine, arrival, rank);
   rank.sent = send(noise, c, step.draw + 1, rank.next, own.ready, rank.id);
-  rank.busy = communicate(noise, rank.next, rank.sent, c.send, rank.id);
+  rank.busy = noise.communicate(rank.next, rank.sent, c.send, rank.id);
   own.after = rank;
   return own;
 }
@@ -194,7 +135,7 @@ JF_HD AskedPath<T> asked_path(const Noise& noise, const Costs& c, const Step& st
   own.asked = arrival;
   if (any_greater(arrival, waited)) {
     T next = rank.next;
-    const T asked = communicate(noise, next, waited, c.ask, rank.id);
+    const T asked = noise.communicate(next, waited, c.ask, rank.id);
     own.asked = select(asks, asked, own.asked);
     rank.busy = select(asks, asked, rank.busy);
     rank.next = select(asks, next, rank.next);
@@ -238,8 +179,8 @@ template <class Noise, class T>
 JF_HD T send_forward(const Noise& noise, const Costs& c, const Clock<T>& rank) {
   if (c.forward == 0) return rank.sent;
   T next = rank.next;
-  if (noise.in_communication) seek(noise, next, rank.busy, true);
-  return communicate(noise, next, rank.busy, c.forward, rank.id);
+  if (noise.in_communication) noise.seek(next, rank.busy, true);
+  return noise.communicate(next, rank.busy, c.forward, rank.id);
 }
 
 // Second half: the rank keeps the final result that is available first. Returns its ready time.

@@ -55,11 +55,6 @@ Path operator+(Path a, const Path& b) {
   }
   return a;
 }
-Path operator-(const Path& a, const Path& b) {  // of a time and itself
-  Path none;
-  none.t = a.t - b.t;
-  return none;
-}
 bool operator<(const Path& a, const Path& b) { return a.t < b.t; }
 bool operator>(const Path& a, const Path& b) { return a.t > b.t; }
 
@@ -133,7 +128,7 @@ class Explainer {
     const std::int32_t intervals = first_arrival_ + view_.rank_delay_count;
     const std::int32_t steps = intervals + view_.sources.interval_count;
     const ExplainedNoise<Path, PathBook> noise{
-        view_.sources.bound(realization, cursors_.data(), view_.seed),
+        view_.sources.bind(realization, cursors_.data(), view_.seed),
         intervals,
         steps,
         steps + view_.sources.step_count,
@@ -235,7 +230,7 @@ class Explainer {
                    first_arrival_ + k, i);
     times_[i].of[kArrivesLate] += c.busy.t - begin;
     const Tick work = step.map & kOwnWork ? view_.rank_times[step.a + i] : view_.costs.work;
-    compute_at_own_speed(ranks.noise, work, step, c);
+    compute<true>(ranks.noise, work, step, c);
     store(ranks, i, c);
   }
 

@@ -113,7 +113,7 @@ struct FirstIntervals {
       }
       for (; x < end; x += kLanes)
         merge(j == 0, x,
-              source.first(sources.seed, sources.realization, rank_of(x), sources.words));
+              source.first(sources.keys, sources.realization, rank_of(x), sources.words));
     }
   }
 
@@ -347,10 +347,11 @@ struct ReceiveDelays : Sources {
     return s.interval_count == 0 && s.windows == 0 && (s.roles >> kReceiveRole & 1) != 0 &&
            (s.roles >> kSendRole & 1) == 0;
   }
-  JF_HD ReceiveDelays bound(std::uint32_t to_realization, Cursor* with_cursors,
-                            std::uint64_t drawn_with) const {
-    return {Sources::bound<std::uint32_t>(to_realization, with_cursors, drawn_with)};
+  JF_HD ReceiveDelays bind(std::uint32_t to_realization, Cursor* with_cursors,
+                           std::uint64_t drawn_with) const {
+    return {Sources::bind<std::uint32_t>(to_realization, with_cursors, drawn_with)};
   }
+  JF_HD Lanes communicate(Lanes&, Lanes t, Tick w, Lanes) const { return t + w; }
   JF_HD Lanes advance(Lanes&, Lanes t, Lanes w, Lanes, bool) const { return t + w; }
 };
 template <class Noise>
@@ -362,11 +363,11 @@ constexpr bool is_timed = !std::is_same_v<Noise, NoNoise> && !only_receives<Nois
 
 // ReceiveDelays for a register whose delays have been drawn, in communication.
 struct DrawnReceiveDelays {
-  static constexpr bool general = true, in_communication = true;
+  static constexpr bool in_communication = true;
 
   const Tick* drawn;
 
-  JF_HD Lanes advance(Lanes&, Lanes t, Lanes w, Lanes, bool) const { return t + w; }
+  JF_HD Lanes communicate(Lanes&, Lanes t, Tick w, Lanes) const { return t + w; }
   JF_HD Lanes step(StepRole role, std::uint64_t, Lanes&, Lanes t, Tick w, Lanes) const {
     return role == kReceiveRole ? t + w + load(drawn) : t + w;
   }
@@ -376,15 +377,15 @@ struct DrawnReceiveDelays {
 // for sources without windows.
 template <bool kQuiet, class All>
 struct SourcesDrawnBeforehand {
-  static constexpr bool general = true, in_communication = true;
+  static constexpr bool in_compute = true, in_communication = true;
 
   const All& sources;
   const Tick* drawn[2];  // by role: when receiving, when sending; or null
 
-  JF_HD void seek(Lanes& next, bool back) const { sources.seek(next, back); }
+  JF_HD void seek(Lanes& next, Lanes t, bool back) const { sources.seek(next, t, back); }
 
-  JF_HD Lanes advance(Lanes& next, Lanes t, Lanes w, Lanes ranks, bool compute) const {
-    return kQuiet ? t + w : sources.advance(next, t, w, ranks, compute);
+  JF_HD Lanes communicate(Lanes& next, Lanes t, Tick w, Lanes ranks) const {
+    return kQuiet ? t + w : sources.communicate(next, t, w, ranks);
   }
 
   JF_HD Lanes step(StepRole role, std::uint64_t draw, Lanes& next, Lanes t, Tick w,

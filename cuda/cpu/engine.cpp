@@ -318,7 +318,7 @@ std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t 
   const ProgramView view = program.view(seed);
   std::vector<Cursor> cursors(program.intervals.size(),
                               Cursor{0, 0, 0, 0, ~static_cast<std::uint32_t>(realization)});
-  const Sources noise = view.sources.bound(static_cast<std::uint32_t>(realization), nullptr, seed);
+  const Sources noise = view.sources.bind(static_cast<std::uint32_t>(realization), nullptr, seed);
   std::vector<Tick> found;
   const auto find = [&](int) {
     Tick bound, others;

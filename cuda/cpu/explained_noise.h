@@ -27,42 +27,34 @@ struct RankTimes {
 // kComputeCause, kMessageCause: of the work.
 template <class Time, class Book>
 struct ExplainedNoise {
-  static constexpr bool general = true, in_communication = true;
+  static constexpr bool in_compute = true, in_communication = true;
 
   Sources sources;
   std::int32_t first_interval, first_step, first_speed;  // their causes
   Tick* slower;  // by how much each of the drawn speeds lengthens the work of the next step
   Book book;
 
-  Time first(const Time& id) const {
+  Time first(std::uint64_t seed, std::uint32_t realization, const Time& id) const {
     Time next;
-    next.t = sources.first(id.t);
+    next.t = sources.first(seed, realization, id.t);
     return next;
   }
-  void seek(Time& next, bool back) const { sources.seek(next.t, back); }
-  Time advance(Time& next, const Time& t, const Time& w, const Time& id, bool compute) const {
-    return work(next, t, w.t, 0, id.t, compute, Book::kMessageCause);
+  void seek(Time& next, const Time& t, bool back) const { sources.seek(next.t, t.t, back); }
+  Time communicate(Time& next, const Time& t, Tick w, const Time& id) const {
+    return work(next, t, w, 0, id.t, false, Book::kMessageCause);
   }
-  bool has_speeds() const { return sources.speed_count != 0; }
-  Time slowed(Tick own, Tick other, const Time& id) const {
-    Time work;
-    work.t = own;
+  // Each drawn speed holds the CPU for what it lengthens the work by: below 0 for ranks that are
+  // faster.
+  Time step_at_own_speed(StepRole role, std::uint64_t draw, Time& next, const Time& t, Tick own,
+                         Tick other, const Time& id) const {
+    Tick work = own;
     for (std::int32_t k = 0; k < sources.speed_count; ++k) {
       const Tick slow =
-          sources.speeds[k].slowed(sources.keys, work.t, id.t, sources.realization, sources.words);
-      slower[k] = slow - work.t;
-      work.t = slow;
+          sources.speeds[k].slowed(sources.keys, work, id.t, sources.realization, sources.words);
+      slower[k] = slow - work;
+      work = slow;
     }
-    work.t += other;
-    return work;
-  }
-  // A step whose work slowed() gave just before: it holds what `slower` says, below 0 for ranks
-  // that are faster.
-  Time step(StepRole role, std::uint64_t draw, Time& next, const Time& t, const Time& slow, bool,
-            const Time& id) const {
-    Tick w = slow.t;
-    for (std::int32_t k = 0; k < sources.speed_count; ++k) w -= slower[k];
-    return step(role, draw, next, t, w, id, sources.speed_count);
+    return step(role, draw, next, t, own + other, id, sources.speed_count);
   }
   Time step(StepRole role, std::uint64_t draw, Time& next, Time t, Tick w, const Time& id,
             std::int32_t speeds = 0) const {

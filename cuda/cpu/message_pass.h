@@ -172,7 +172,7 @@ class MessageRun {
       for (int k = 0; k < kTogether; ++k) {
         load(i + k);
         ranks_.begin_times(i + k, job_.pass->load != 0, job_.first_pass);
-        ranks_.begin_next(i + k, ranks_.noise.first(phases[k]));
+        ranks_.begin_next(i + k, ranks_.noise.first_of(phases[k]));
       }
     }
     return i;
@@ -283,7 +283,7 @@ void run_messages(const MessageJob& job, R realizations, SeedOf<R> seed) {
   with_message_noise(
       *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
         const auto bound =
-            bind(noise, realizations, static_cast<CursorOf<TimesOf<R>>*>(job.cursors), seed);
+            noise.bind(realizations, static_cast<CursorOf<TimesOf<R>>*>(job.cursors), seed);
         using Bound = std::decay_t<decltype(bound)>;
         if (job.program->links)
           MessageRun<T, Bound, Network, true, R>(job, bound, network, realizations, seed).run();

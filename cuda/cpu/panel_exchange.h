@@ -80,7 +80,7 @@ struct PanelRank {
     if ((step.flags & kCopy) != 0) {
       for (std::int32_t k = 0; k < p.mirror_count; ++k) {
         if (!p.mirrors_at(k, step.round + 1)) continue;
-        departures[k] = rank.busy = communicate(noise, rank.next, rank.busy, p.costs.send, rank.id);
+        departures[k] = rank.busy = noise.communicate(rank.next, rank.busy, p.costs.send, rank.id);
       }
     }
     t.sent = rank.sent;
@@ -299,7 +299,7 @@ struct PanelSteps {
   JF_HD void send_copies(const Any& cpus, const LevelMirrors& mirrors, std::int64_t y,
                          Clock<Lanes>& c) const {
     for (std::int32_t j = 0; j < mirrors.count; ++j) {
-      c.busy = communicate(cpus, c.next, c.busy, p.costs.send, c.id);
+      c.busy = cpus.communicate(c.next, c.busy, p.costs.send, c.id);
       store(copies.departures[mirrors.number[j]] + y, c.busy);
     }
   }

@@ -196,7 +196,7 @@ class Panels {
         size_(groups_.size),
         pass_(with_low_bits(*job.tile.pass)),
         tile_(with_pass(job.tile, pass_)),
-        noise_(bind(noise, tile_.realization, tile_.cursors)),
+        noise_(noise.bind(tile_.realization, tile_.cursors, p_.seed)),
         network_(network),
         first_early_(reinterpret_cast<std::int32_t*>(early_copies() + groups_.capacity())),
         early_(early_copies(), groups_.capacity(), first_early_, size_ / 2),

@@ -21,7 +21,7 @@ class PlainTile {
       : job_(job),
         p_(*job.program),
         map_(job.pass->map),
-        noise_(bind(noise, job.realization, job.cursors)),
+        noise_(noise.bind(job.realization, job.cursors, p_.seed)),
         network_(network),
         base_(map_.base(job.tile)),
         ranks_(static_cast<std::size_t>(map_.size())),
@@ -149,7 +149,7 @@ void run_segment_plain(const TileJob& job, const SegmentScratch& scratch,
   with_noise(
       *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
         const ProgramView& p = *job.program;
-        const Noise bound = bind(noise, job.realization, job.cursors);
+        const Noise bound = noise.bind(job.realization, job.cursors, p.seed);
         const Segment<Noise, Network> segment{
             p, *job.pass, bound, network, job.realization, job.pass->map.base(job.tile), scratch};
         const std::int64_t size = segment.size();

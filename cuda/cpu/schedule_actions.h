@@ -58,7 +58,7 @@ void run_actions(const ActionJob& job, R realizations, SeedOf<R> seed) {
   with_message_noise(
       *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
         const auto bound =
-            bind(noise, realizations, static_cast<CursorOf<TimesOf<R>>*>(job.cursors), seed);
+            noise.bind(realizations, static_cast<CursorOf<TimesOf<R>>*>(job.cursors), seed);
         const auto run = [&]<bool kLinks>() {
           using Run = schedule::Executor<T, std::decay_t<decltype(bound)>, Network, kLinks, R>;
           run_all(Run(*job.program, job.plan, bound, network, realizations, seed, job.state<T>(),

@@ -114,7 +114,7 @@ struct TileState {
         base(map.base(job.tile)),
         ranks(map.size()),
         size(std::max<std::int64_t>(ranks, kLanes)),
-        noise(bind(noise, job.realization, job.cursors)) {}
+        noise(noise.bind(job.realization, job.cursors, p.seed)) {}
 
   JF_HD Lanes rank(std::int64_t x) const { return TileRanks{map, base, ranks}(x); }
 
@@ -163,13 +163,13 @@ struct TileState {
         const RoundKeys keys(p.seed);
         for (; x < to; x += 2 * kLanes) {
           const auto u = only_uniform64(keys, kPhase, base + map.offset(x), job.realization);
-          store(scratch.next + x, noise.first(noise.template scaled<Lanes>(u.even)));
-          store(scratch.next + x + kLanes, noise.first(noise.template scaled<Lanes>(u.odd)));
+          store(scratch.next + x, noise.first_of(noise.template scaled<Lanes>(u.even)));
+          store(scratch.next + x + kLanes, noise.first_of(noise.template scaled<Lanes>(u.odd)));
         }
       }
     }
     for (; x < to; x += kLanes)
-      store(scratch.next + x, begin_noise(noise, p.seed, job.realization, rank(x)));
+      store(scratch.next + x, noise.first(p.seed, job.realization, rank(x)));
   }
 
   // The times of ranks when the pass begins: as the pass before stored them, or time 0.
@@ -178,14 +178,14 @@ struct TileState {
     if (!job.pass->load) return c;
     const Lanes packed = read(job.sent_between, x);
     c.sent = c.busy = packed & ~kCopyBit;
-    seek(noise, c.next, c.sent, false);
+    noise.seek(c.next, c.sent, false);
     if (!kBusy) return c;
     if (job.pass->busy_in) {
       c.busy = read(job.busy_between, x);
     } else if (any_greater(Lanes{}, packed)) {
       Clock<Lanes> copied = c;
       copied.busy =
-          communicate(noise, copied.next, c.sent, p.costs.send * job.pass->copies, rank(x));
+          noise.communicate(copied.next, c.sent, p.costs.send * job.pass->copies, rank(x));
       c.busy = select(packed < 0, copied.busy, c.busy);
       c.next = select(packed < 0, copied.next, c.next);
     }

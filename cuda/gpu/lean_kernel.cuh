@@ -238,7 +238,7 @@ struct LeanThread {
     for (int e = 0; e < kRanks; ++e) {
       const unsigned address = tile.address_of(e);
       const std::int64_t rank = base + job.pass.map.offset(local(e));
-      Tick next = noise.first(noise.phase(job.keys, number, rank));
+      Tick next = noise.first_of(noise.phase(job.keys, number, rank));
       Tick t = 0;
       if (later) t = static_cast<Tick>(tile.shared_time(address)) - job.lean.base;
       if (later || noise.stationary) noise.seek(next, t);

@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is
   const std::int64_t realization = idle ? 0 : index;
   const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(realization);
 
-  Noise bound = bind(noise, number, job.cursors_of(realization));
+  Noise bound = noise.bind(number, job.cursors_of(realization), job.program.seed);
   if constexpr (is_general<Noise>) bound.cursors_per_rank = job.cursor_rank_stride;
   BlockAction* const planned = reinterpret_cast<BlockAction*>(shared);
   Tick* const base =

@@ -80,8 +80,8 @@ __global__ void __launch_bounds__(kSegmentBlock)
   const std::int64_t index = item >> launch.bits, x = item & ((std::int64_t{1} << launch.bits) - 1);
   const std::int64_t number = launch.first + index, tiles = job.pass.map.tiles();
   const std::int64_t realization = number / tiles;
-  const Noise bound = bind(noise, job.first_realization + static_cast<std::uint32_t>(realization),
-                           job.cursors_of(realization));
+  const Noise bound = noise.bind(job.first_realization + static_cast<std::uint32_t>(realization),
+                                 job.cursors_of(realization), job.program.seed);
   const SegmentThread<Noise, Network> thread{
       job, bound, network, arena, launch, index, realization, job.pass.map.base(number % tiles)};
   if (launch.work == kBeginSegments) return thread.begin(x);

@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : kWideBlock,
   // Threads beyond the last tile repeat that tile, but must not share cursors with its threads.
   const std::int64_t place = slot <= last ? realization : job.realizations + (slot - last - 1);
   TileThread<kPerThread, kBusy, Noise, Network> thread{
-      job,          bind(noise, number, job.cursors_of(place)),
+      job,          noise.bind(number, job.cursors_of(place), job.program.seed),
       network,      {thread_bits, shared},
       realization,  job.pass.map.base(tile),
       slot <= last, {}};

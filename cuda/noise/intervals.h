@@ -135,7 +135,7 @@ struct IntervalSource {
                    const std::uint64_t* words) const {
     c.owner = select(which, s.realization, c.owner);
     if (kind == kPeriodicIntervals) {
-      put(c, which, periodic.first(phase(s, rank, words)));
+      put(c, which, periodic.first_of(phase(s, rank, words)));
     } else if (kind == kRenewalIntervals) {
       renewal.start(c, which, s, words);
     } else {

@@ -3,6 +3,7 @@
 // (MS12 §3; CS14 §2).
 #pragma once
 
+#include "noise/interface.h"
 #include "noise/node_size.h"
 
 namespace jf {
@@ -15,6 +16,37 @@ struct Periodic {
   NodeSize nodes;      // whose ranks share one phase
   const Tick* phases;  // given by the user, or null: drawn
   bool in_compute, in_communication;
+
+  // --- The interface of CPU noise, see interface.h.
+
+  template <class R>
+  JF_HD Periodic bind(R, CursorOf<TimesOf<R>>*, SeedOf<R>) const {
+    return *this;
+  }
+  template <class Seed, class R, class T>
+  JF_HD T first(Seed seed, R realization, T ranks) const {
+    return acts() ? first_of(phase(seed, realization, ranks))
+                  : ranks - ranks + (kLatest - 1);  // a period more does not overflow
+  }
+  template <class T>
+  JF_HD void seek(T& next, T t, bool) const {
+    seek(next, t);
+  }
+  template <class T>
+  JF_HD T step(StepRole role, std::uint64_t, T& next, T t, Tick w, T) const {
+    return (role == kComputeRole ? in_compute : in_communication) ? advance(next, t, w) : t + w;
+  }
+  template <class T>
+  JF_HD T step_at_own_speed(StepRole role, std::uint64_t draw, T& next, T t, Tick own, Tick other,
+                            T ranks) const {
+    return step(role, draw, next, t, own + other, ranks);
+  }
+  template <class T>
+  JF_HD T communicate(T& next, T t, Tick w, T) const {
+    return in_communication ? advance(next, t, w) : t + w;
+  }
+
+  // --- What it is made of.
 
   // Noise that no rank ever meets: code for periodic noise runs programs without noise, too.
   JF_HD static Periodic never() {
@@ -52,7 +84,7 @@ struct Periodic {
 
   // `next` at time 0. The interval before it has ended by then (D < P).
   template <class T>
-  JF_HD T first(T phase) const {
+  JF_HD T first_of(T phase) const {
     return stationary ? phase - period : phase;
   }
 

@@ -16,7 +16,7 @@ namespace jf {
 // acts in, lasts between the time it was made for and `next`. Steps that end before it look at
 // nothing else; all others ask the cursors of their rank, one for each source of intervals.
 struct SourceList {
-  static constexpr bool general = true, in_communication = true;
+  static constexpr bool general = true, in_compute = true, in_communication = true;
 
   std::int32_t interval_count, step_count, speed_count;
   std::int32_t roles, windows;  // bit r: there are step delays in role r, and such with a window
@@ -24,13 +24,16 @@ struct SourceList {
   const StepDelay* steps;
   const RankSpeed* speeds;
   const std::uint64_t* words;
-  std::uint64_t seed;
   // More work than this may last many periods of a source; kNever: of none.
   Tick long_work;
   // The delays of communication without a window are drawn before the step (cpu/drawn_delays.h),
   // and added there.
   bool drawn_beforehand;
 };
+
+// Whether a type of noise is any list of sources, not one fast source.
+template <class Noise>
+constexpr bool is_general = requires { Noise::general; };
 
 // From so many periods on, dividing is quicker than going through them.
 constexpr Tick kManyPeriods = 8;
@@ -64,8 +67,8 @@ struct SourcesOf : SourceList {
   std::int32_t rank_shift;
 
   template <class Other>
-  JF_HD SourcesOf<Other> bound(Other to, typename SourcesOf<Other>::Cursor* with,
-                               SeedOf<Other> drawn_with) const {
+  JF_HD SourcesOf<Other> bind(Other to, typename SourcesOf<Other>::Cursor* with,
+                              SeedOf<Other> drawn_with) const {
     SourcesOf<Other> s;
     static_cast<SourceList&>(s) = *this;
     s.realization = to;
@@ -80,17 +83,14 @@ struct SourcesOf : SourceList {
     return cursors + (rank >> rank_shift) * cursors_per_rank;
   }
 
-  template <class T>
-  JF_HD T first(T ranks) const;
+  // --- The interface of CPU noise, see interface.h; the seed and the realization are bound.
 
-  // `back`: times may be earlier than what `next` was made for.
+  template <class Seed, class T>
+  JF_HD T first(Seed, R, T ranks) const;
   template <class T>
-  JF_HD void seek(T& next, bool back) const {
+  JF_HD void seek(T& next, T, bool back) const {
     if (back) next = next - next + INT64_MIN;
   }
-
-  // The earliest e >= t such that [t, e) holds the work of a step, with its delays in that role,
-  // and no noise.
   template <class T>
   JF_HD T step(StepRole role, std::uint64_t draw, T& next, T t, Tick w, T ranks) const {
     return step(role, draw, next, t, t - t + w, w == 0, ranks);
@@ -99,15 +99,19 @@ struct SourcesOf : SourceList {
   template <class T>
   JF_HD T step(StepRole role, std::uint64_t draw, T& next, T t, T w, bool none, T ranks) const;
 
-  JF_HD bool has_speeds() const { return speed_count != 0; }
-  // How long ranks take for work of which they compute or combine `own`, which their speeds
-  // lengthen.
   template <class T>
-  JF_HD T slowed(Tick own, Tick other, T ranks) const;
+  JF_HD T step_at_own_speed(StepRole role, std::uint64_t draw, T& next, T t, Tick own, Tick other,
+                            T ranks) const;
+  template <class T>
+  JF_HD T communicate(T& next, T t, Tick w, T ranks) const {
+    return advance(next, t, t - t + w, ranks, false);
+  }
 
-  // The same for work that has no delays of its own.
+  // The same for work that has no delays of its own, in any phase.
   template <class T>
   JF_HD T advance(T& next, T t, T w, T ranks, bool compute) const;
+
+  // --- What it is made of.
 
   // The interval of the union that is there at t or comes next, as far as one source makes it;
   // `source`: which one. `others`: when the next one of another source begins. `bound` is set for
@@ -269,8 +273,8 @@ JF_HD_COLD void meet_all(const SourcesOf<R>& s, T* next, T* t, T* w, T ranks, bo
 }
 
 template <class R>
-template <class T>
-JF_HD T SourcesOf<R>::first(T ranks) const {
+template <class Seed, class T>
+JF_HD T SourcesOf<R>::first(Seed, R, T ranks) const {
   return interval_count == 0 ? ranks - ranks + kNever : first_of_all(*this, ranks);
 }
 
@@ -298,19 +302,27 @@ JF_HD T SourcesOf<R>::step(StepRole role, std::uint64_t draw, T& next, T t, T w,
   return stepped.end;
 }
 
+// The end of a step of ranks that differ in their speed by draws. Not inlined, and given a copy of
+// `next`: inlined, it would make the common step slower, and what has an address can not stay in a
+// register.
 template <class T, class R>
-JF_HD_COLD T slowed_by_all(const SourcesOf<R>& s, Tick own, T ranks) {
+JF_HD_COLD T slowed_step(const SourcesOf<R>& s, StepRole role, std::uint64_t draw, T* next, T t,
+                         Tick own, Tick other, T ranks) {
   T work = ranks - ranks + own;
-  for (std::int32_t k = 0; k < s.speed_count; ++k)
+  for (std::int32_t k = 0; k < s.speed_count && own != 0; ++k)
     work = s.speeds[k].slowed(s.keys, work, ranks, s.realization, s.words);
-  return work;
+  return s.step(role, draw, *next, t, work + other, own + other == 0, ranks);
 }
 
 template <class R>
 template <class T>
-JF_HD T SourcesOf<R>::slowed(Tick own, Tick other, T ranks) const {
-  if (speed_count == 0 || own == 0) return ranks - ranks + (own + other);
-  return slowed_by_all(*this, own, ranks) + other;
+JF_HD T SourcesOf<R>::step_at_own_speed(StepRole role, std::uint64_t draw, T& next, T t, Tick own,
+                                        Tick other, T ranks) const {
+  if (speed_count == 0) return step(role, draw, next, t, own + other, ranks);
+  T slow_next = next;
+  const T end = slowed_step(*this, role, draw, &slow_next, t, own, other, ranks);
+  next = slow_next;
+  return end;
 }
 
 template <class R>

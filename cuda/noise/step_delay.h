@@ -5,8 +5,6 @@
 
 namespace jf {
 
-enum StepRole : std::int32_t { kReceiveRole, kSendRole, kComputeRole };
-
 // The delay of one draw. low_half() draws its low half; it is called only if that decides.
 template <class LowHalf>
 JF_HD Tick delay_of_draw(const Delay& delay, std::uint64_t high, const std::uint64_t* words,

@@ -212,8 +212,8 @@ class ArrivalRun {
       late = capped(late);
       for (std::uint32_t cpu = 0; cpu < s_.cpus(); ++cpu) {
         Processor<Tick>& one = processor(rank, static_cast<std::uint8_t>(cpu));
-        one = {late, begin_noise(noise_, p_.seed, realization_, Tick{rank})};
-        seek(noise_, one.next, late, false);
+        one = {late, noise_.first(p_.seed, realization_, Tick{rank})};
+        noise_.seek(one.next, late, false);
       }
       const RankView view = s_.rank(rank);
       std::uint32_t* left = left_.data() + s_.begins()[rank];
@@ -799,7 +799,7 @@ Ended run_in_arrival_order(const Program& program, const Plan& plan, std::uint64
                               Cursor{0, 0, 0, 0, ~realization});
   return with_message_noise(
       view, [&]<class Noise, class Delays>(const Noise& noise, const Delays& delays) {
-        const auto bound = bind(noise, realization, cursors.data());
+        const auto bound = noise.bind(realization, cursors.data(), view.seed);
         return ArrivalRun<std::decay_t<decltype(bound)>, Delays, false>(
                    plan, nullptr, view, bound, delays, realization, marks, times, poll)
             .run();

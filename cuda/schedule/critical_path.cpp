@@ -31,7 +31,6 @@ Traced operator+(Traced a, Tick b) { return {a.t + b, a.entry}; }
 Traced operator+(Traced a, Traced b) {
   return {a.t + b.t, b.entry != kNoEntry ? b.entry : a.entry};
 }
-Traced operator-(Traced a, Traced b) { return {a.t - b.t, kNoEntry}; }  // of a time and itself
 bool operator<(Traced a, Traced b) { return a.t < b.t; }
 bool operator>(Traced a, Traced b) { return a.t > b.t; }
 
@@ -297,7 +296,7 @@ class PathFinder {
     log_.clear();
     std::fill(cursors_.begin(), cursors_.end(), Cursor{0, 0, 0, 0, ~realization});
     realization_ = realization;
-    Sources sources = view_.sources.bound(realization, cursors_.data(), view_.seed);
+    Sources sources = view_.sources.bind(realization, cursors_.data(), view_.seed);
     const std::int32_t first_step = first_interval_ + sources.interval_count;
     const Noise noise{sources,        first_interval_, first_step, first_step + sources.step_count,
                       slower_.data(), {&log_}};

@@ -119,8 +119,8 @@ class Executor {
       else
         late = late + rank_delay(p_, k, seed_, 0, id(rank), realizations_);
     late = capped(late);
-    T next = begin_noise(noise_, seed_, realizations_, id(rank));
-    seek(noise_, next, late, false);
+    T next = noise_.first(seed_, realizations_, id(rank));
+    noise_.seek(next, late, false);
     for (std::uint32_t cpu = 0; cpu < plan_.cpus; ++cpu)
       put(2 * (std::size_t{rank} * plan_.cpus + cpu), {late, next});
     if constexpr (kLinks)

@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t index = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (index >= job.realizations) return;
   const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(index);
-  Noise bound = bind(noise, number, job.cursors_of(index));
+  Noise bound = noise.bind(number, job.cursors_of(index), job.program.seed);
   if constexpr (is_general<Noise>) {
     bound.cursors_per_rank = job.realizations * job.sources;
     if (job.begin == 0)  // they belong to no realization yet

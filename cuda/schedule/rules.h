@@ -89,7 +89,7 @@ JF_HD void calculate(const Noise& noise, Tick work, std::uint32_t draw, Processo
   Step step{};
   step.draw = static_cast<std::int32_t>(draw);
   Clock<T> clock{at, at, cpu.next, id};
-  compute_at_own_speed(noise, work, step, clock);
+  compute<true>(noise, work, step, clock);
   cpu.busy = capped(clock.busy);
   cpu.next = clock.next;
 }
@@ -101,7 +101,7 @@ JF_HD T send(const Noise& noise, const MessageCost& m, const ByteCost& bytes, st
   if constexpr (kLinks) at = later(at, out);
   const T left = capped(send_message<kLinks>(noise, m, draw, cpu.next, out, at, id));
   if constexpr (kLinks) out = capped(out);
-  cpu.busy = capped(communicate(noise, cpu.next, left, bytes.cpu, id));
+  cpu.busy = capped(noise.communicate(cpu.next, left, bytes.cpu, id));
   return left;
 }
 
@@ -113,8 +113,8 @@ JF_HD void take(const Noise& noise, const MessageCost& m, const ByteCost& bytes,
     at = later(at, in);
     in = capped(at + m.gap);
   }
-  const T begun = capped(communicate(noise, kReceiveRole, draw, cpu.next, at, m.receive, id));
-  cpu.busy = capped(later(communicate(noise, cpu.next, begun, bytes.cpu, id), begun + bytes.wire));
+  const T begun = capped(noise.step(kReceiveRole, draw, cpu.next, at, m.receive, id));
+  cpu.busy = capped(later(noise.communicate(cpu.next, begun, bytes.cpu, id), begun + bytes.wire));
 }
 
 // When the message that left at `left` arrives: its first byte.

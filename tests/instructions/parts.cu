@@ -113,7 +113,7 @@ __global__ void step_draws(Tick* data, const __grid_constant__ PassJob job,
                    noise.nodes.multiplier == kAlone.multiplier);
 #pragma unroll
   for (std::uint32_t i = 0; i < kDraws; ++i)
-    sum ^= begin_noise(noise, job.program.seed, i, Tick{blockIdx.x * blockDim.x + threadIdx.x});
+    sum ^= noise.first(job.program.seed, i, Tick{blockIdx.x * blockDim.x + threadIdx.x});
   data[threadIdx.x] = sum;
 }
 
