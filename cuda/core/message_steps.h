@@ -42,7 +42,7 @@ JF_HD T receive_message(const Noise& noise, const MessageCost& m, std::uint64_t 
                                  m.receive - m.combine, id);
 }
 
-// The network as messages of this cost find it; see with_message_noise.
+// The network as messages of this cost find it; see with_noise of program.h.
 template <class Network>
 JF_HD Network network_of(const Network& network, const ProgramView& p, const MessageCost& m) {
   Network own = network;

@@ -181,42 +181,39 @@ struct ProgramView {
   }
 };
 
+// How an engine takes delays of messages.
+enum class Delays {
+  kInStep,      // it draws them in the step
+  kBeforehand,  // and before it: then any network noise is as fast as jitter, and does not require
+                // the general type of CPU noise
+  kByCost,  // of kMessage steps, where they depend on the cost of the message: the network noise
+            // that f is given has none yet (see network_of in message_steps.h)
+};
+
 // Calls f(cpu noise, network noise) with the types that the program needs: the fast ones for at
 // most one periodic source and one jitter, the general ones for everything else.
-template <class F>
+template <Delays kDelays, class F>
 auto with_noise(const ProgramView& p, F&& f) {
-  if (p.general) {
-    if (p.has_jitter) return f(p.sources, p.messages);
-    return f(p.sources, NoJitter{});
-  }
-  if (p.has_noise) {
-    if (p.has_jitter) return f(p.periodic, p.jitter);
-    return f(p.periodic, NoJitter{});
-  }
-  if (p.has_jitter) return f(NoNoise{}, p.jitter);
-  return f(NoNoise{}, NoJitter{});
-}
-
-// The same for an engine that draws the delays of a step before it runs the step. Then any network
-// noise is as fast as jitter, and does not require the general type of CPU noise.
-template <class F>
-auto with_noise_drawn_beforehand(const ProgramView& p, F&& f) {
-  if (p.sources_needed) return p.has_jitter ? f(p.sources, p.messages) : f(p.sources, NoJitter{});
-  if (p.has_noise) return p.has_jitter ? f(p.periodic, p.messages) : f(p.periodic, NoJitter{});
-  return p.has_jitter ? f(NoNoise{}, p.messages) : f(NoNoise{}, NoJitter{});
-}
-
-// The same for kMessage steps, whose delays depend on the message cost: the network noise given to
-// f has none yet (see network_of in message_steps.h).
-template <class F>
-auto with_message_noise(const ProgramView& p, F&& f) {
-  Messages none{};
-  none.words = p.messages.words;
-  none.loads = p.messages.loads;
-  const bool delayed = p.steps_delayed || p.has_jitter;
-  if (p.sources_needed) return delayed ? f(p.sources, none) : f(p.sources, NoJitter{});
-  if (delayed) return f(p.has_noise ? p.periodic : Periodic::never(), none);
-  return p.has_noise ? f(p.periodic, NoJitter{}) : f(NoNoise{}, NoJitter{});
+  constexpr bool kInStep = kDelays == Delays::kInStep, kByCost = kDelays == Delays::kByCost;
+  const bool delayed = p.has_jitter || (kByCost && p.steps_delayed);
+  Messages messages = p.messages;
+  if (kByCost) messages = {0, 0, nullptr, p.messages.words, false, p.messages.loads};
+  const auto call = [&](const auto& noise, const auto& network) {
+    return delayed ? f(noise, network) : f(noise, NoJitter{});
+  };
+  if (kInStep ? p.general : p.sources_needed) return call(p.sources, messages);
+  const auto quick = [&]<class Noise>(const Noise& noise) {
+    if constexpr (kInStep)
+      return call(noise, p.jitter);
+    else
+      return call(noise, messages);
+  };
+  if (p.has_noise || (kByCost && delayed))  // the latter is rare, and gets no code of its own
+    return quick(p.has_noise ? p.periodic : Periodic::never());
+  if constexpr (kByCost)
+    return f(NoNoise{}, NoJitter{});
+  else
+    return quick(NoNoise{});
 }
 
 }  // namespace jf

@@ -280,7 +280,7 @@ class MessageRun {
 // R: how the realizations of a job are numbered, as MessageRanks has it.
 template <class T, class R>
 void run_messages(const MessageJob& job, R realizations, SeedOf<R> seed) {
-  with_message_noise(
+  with_noise<Delays::kByCost>(
       *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
         const auto bound =
             noise.bind(realizations, static_cast<CursorOf<TimesOf<R>>*>(job.cursors), seed);

@@ -115,7 +115,7 @@ class PlainTile {
 }  // namespace
 
 void run_tile_plain(const TileJob& job, const TileScratch&) {
-  with_noise_drawn_beforehand(
+  with_noise<Delays::kBeforehand>(
       *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
         PlainTile<Noise, Network>(job, noise, network).run();
       });
@@ -146,7 +146,7 @@ bool sweep_all(const Segment<Noise, Network>& segment, const Tick* memory,
 
 void run_segment_plain(const TileJob& job, const SegmentScratch& scratch,
                        const std::atomic<bool>& stop) {
-  with_noise(
+  with_noise<Delays::kInStep>(
       *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
         const ProgramView& p = *job.program;
         const Noise bound = noise.bind(job.realization, job.cursors, p.seed);

@@ -55,7 +55,7 @@ void run_all(const Run& run, const schedule::PlanView& plan, int realizations, T
 
 template <class T, class R>
 void run_actions(const ActionJob& job, R realizations, SeedOf<R> seed) {
-  with_message_noise(
+  with_noise<Delays::kByCost>(
       *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
         const auto bound =
             noise.bind(realizations, static_cast<CursorOf<TimesOf<R>>*>(job.cursors), seed);

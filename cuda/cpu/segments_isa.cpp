@@ -11,14 +11,15 @@ bool JF_NAME(run_panels_, JF_ISA)(const SegmentJob& job) {
     else
       done = Panels<Noise, Network, false>(job, noise, network).run();
   };
-  with_noise_drawn_beforehand(*job.tile.program, [&]<class Noise, class Network>(
-                                                     const Noise& noise, const Network& network) {
-    // Copies without any noise do not get code of their own.
-    if constexpr (std::is_same_v<Noise, NoNoise> && !Network::on)
-      run(Periodic::never(), network);
-    else
-      run(noise, network);
-  });
+  with_noise<Delays::kBeforehand>(
+      *job.tile.program,
+      [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+        // Copies without any noise do not get code of their own.
+        if constexpr (std::is_same_v<Noise, NoNoise> && !Network::on)
+          run(Periodic::never(), network);
+        else
+          run(noise, network);
+      });
   return done;
 }
 

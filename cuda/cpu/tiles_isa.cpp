@@ -8,7 +8,7 @@ namespace {
 
 template <bool kBusy>
 void run(const TileJob& job, const TileScratch& scratch) {
-  with_noise_drawn_beforehand(
+  with_noise<Delays::kBeforehand>(
       *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
         const auto run = [&](const auto& any) {
           TileRun<std::decay_t<decltype(any)>, Network, kBusy>(job, scratch, any, network).run();

@@ -33,12 +33,13 @@ MessageKernel<Noise, Network> find_message_kernel(bool links);
 // with_noise (core/program.h) with the types for which kernels of tiles and segments exist.
 template <class F>
 auto with_kernel_noise(const ProgramView& p, F&& f) {
-  return with_noise(p, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-    if constexpr (std::is_same_v<Noise, NoNoise>)
-      return f(Periodic::never(), network);
-    else
-      return f(noise, network);
-  });
+  return with_noise<Delays::kInStep>(
+      p, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+        if constexpr (std::is_same_v<Noise, NoNoise>)
+          return f(Periodic::never(), network);
+        else
+          return f(noise, network);
+      });
 }
 
 }  // namespace jf::gpu

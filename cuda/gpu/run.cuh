@@ -181,12 +181,13 @@ class Run {
           });
       return;
     }
-    with_noise(view_, [&]<class Noise, class Network>(const Noise& noise, const Network&) {
-      if constexpr (!is_general<Noise> && !Network::on)
-        run(which == kLean32 ? find_lean_kernel<std::uint32_t, Noise>()
-                             : find_lean_kernel<Tick, Noise>(),
-            noise);
-    });
+    with_noise<Delays::kInStep>(
+        view_, [&]<class Noise, class Network>(const Noise& noise, const Network&) {
+          if constexpr (!is_general<Noise> && !Network::on)
+            run(which == kLean32 ? find_lean_kernel<std::uint32_t, Noise>()
+                                 : find_lean_kernel<Tick, Noise>(),
+                noise);
+        });
   }
 
   void run_segments(const PassJob& job, std::size_t pass) {
@@ -229,7 +230,7 @@ class Run {
     const auto first = std::find_if(plan_.passes.begin(), plan_.passes.end(),
                                     [](const Pass& p) { return p.kind == kMessagePass; });
     const MessageArena arena{message_ticks_, layout.arrays, &plan_.passes[pass] == &*first};
-    with_message_noise(
+    with_noise<Delays::kByCost>(
         view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
           const auto launch = [&](const MessageLaunch& part, std::int64_t grid, std::int64_t work) {
             device_.launch(find_message_kernel<Noise, Network>(layout.links), grid, layout.threads,

@@ -797,7 +797,7 @@ Ended run_in_arrival_order(const Program& program, const Plan& plan, std::uint64
   std::fill_n(marks, plan.marks.count, 0);
   std::vector<Cursor> cursors(program.intervals.size() * plan.ranks,
                               Cursor{0, 0, 0, 0, ~realization});
-  return with_message_noise(
+  return with_noise<Delays::kByCost>(
       view, [&]<class Noise, class Delays>(const Noise& noise, const Delays& delays) {
         const auto bound = noise.bind(realization, cursors.data(), view.seed);
         return ArrivalRun<std::decay_t<decltype(bound)>, Delays, false>(
