@@ -217,7 +217,7 @@ def test_no_other_way_to_read():
         "inference/hit_tables.py", "report/html_page.py",  # files of the package
         "report/sections.py", "report/hsl09.py", "report/theory.py",  # its own
         "cli/network.py",
-        "store/run_directory.py", "store/metadata.py", "store/record_files.py", "store/numbers.py",
+        "store/run_directory.py", "store/records.py", "store/numbers.py",
         "measured/noisefile.py", "measured/formats/text.py", "cli/noise.py",
     }  # fmt: skip
     package = Path(files.__file__).parent

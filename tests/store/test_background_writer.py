@@ -14,9 +14,9 @@ import pytest
 from support.small_store import study, ticks
 
 from jitterfly.observables import Column, Piece, Ticks
-from jitterfly.store import Store, record_files
-from jitterfly.store.background_writer import BackgroundWriter
+from jitterfly.store import Store, records
 from jitterfly.store.cell_records import RecentSamples
+from jitterfly.store.records import BackgroundWriter
 
 
 def test_jobs_run_in_order_and_behind_the_caller():
@@ -156,7 +156,7 @@ def test_what_was_just_added_is_not_read_again(tmp_path, monkeypatch):
         looked = store.data(cell, 40)
         assert np.array_equal(looked.ticks.values, ticks(cell, 0, 40).values)
         store.append(cell, 40, ticks(cell, 40, 10), None, 10)
-        monkeypatch.setattr(record_files, "read_payload", refuse)
+        monkeypatch.setattr(records, "read_payload", refuse)
         assert np.array_equal(store.data(cell, 50).ticks.values, ticks(cell, 0, 50).values)
         with pytest.raises(AssertionError, match="read"):
             store.ticks(cell, 50)  # is with who asked for it

@@ -14,6 +14,7 @@ import pytest
 from support.small_store import STUDY, content, put, study, to_csv
 
 from jitterfly import cli, progress
+from jitterfly.files import write_whole
 from jitterfly.results.status import status
 from jitterfly.store import Store, cell_progress, export, merge, numbers
 from jitterfly.store.cell_progress import ProgressWriter, run_progress
@@ -235,8 +236,10 @@ def test_a_store_that_was_replaced_keeps_nothing_of_before(out):
 
 
 def test_a_full_disk_only_costs_what_is_kept(out, monkeypatch):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
+    def full(file, content, *, sync):
+        if file.name in ("progress.json", "numbers.npz"):
+            raise OSError(28, "No space left on device")
+        write_whole(file, content, sync=sync)
 
     monkeypatch.setattr("jitterfly.store.run_directory.write_whole", full)
     store = run(study(), out)
@@ -294,7 +297,7 @@ def test_merge_keeps_what_it_found_while_it_holds_the_directory(out):
 def test_two_runs_where_there_are_no_locks_keep_nothing_wrong(out, monkeypatch, most):
     """In files of their own, and in files that both write into."""
     without_locks(monkeypatch)
-    monkeypatch.setattr("jitterfly.store.record_files.MOST_OWN_FILES", most)
+    monkeypatch.setattr("jitterfly.store.records.MOST_OWN_FILES", most)
     with Store.create(out, study()) as one, Store.create(out, study()) as other:
         diaries = [ProgressWriter(store, [None] * 4) for store in (one, other)]
         for store, diary, cells in zip((one, other), diaries, ((0, 1), (2, 3)), strict=True):

@@ -17,11 +17,11 @@ from support.scale import at_most
 from support.small_store import PRECISE, STUDY, make, study, to_csv
 
 from jitterfly.files import read_npz
-from jitterfly.store import Store, metadata
+from jitterfly.store import Store, run_directory
 from jitterfly.store.cell_progress import RunProgress, run_progress
 from jitterfly.store.export import keep_numbers, read_numbers
 from jitterfly.store.numbers import Numbers
-from jitterfly.store.record_format import _PREFIX, _frame, _seal, read_head
+from jitterfly.store.records import _PREFIX, _frame, _seal, read_head
 from jitterfly.store.run_directory import (
     NUMBERS,
     PROGRESS,
@@ -82,9 +82,9 @@ SUMMED = ALONE.replace("max = 200", "max = 150, raw_bytes = 1024")
 @pytest.fixture
 def known_study(monkeypatch):
     """Read the study once: it is not what somebody made up here."""
-    read = metadata.read_study
-    known = functools.cache(lambda path: read(path, metadata.read_meta(path)))
-    monkeypatch.setattr(metadata, "read_study", lambda path, meta: known(path))
+    read = run_directory.read_study
+    known = functools.cache(lambda path: read(path, run_directory.read_meta(path)))
+    monkeypatch.setattr(run_directory, "read_study", lambda path, meta: known(path))
 
 
 @pytest.mark.usefixtures("known_study")

@@ -17,9 +17,8 @@ from jitterfly.case import Case
 from jitterfly.network import Hockney
 from jitterfly.observables import Observable
 from jitterfly.results import figures, results, tables
-from jitterfly.store import Store, merge, record_files
-from jitterfly.store.record_files import RecordFile, RecordSeries
-from jitterfly.store.record_format import MAGIC, RAW, SUMMARY, Identity
+from jitterfly.store import Store, merge, records
+from jitterfly.store.records import MAGIC, RAW, SUMMARY, Identity, RecordFile, RecordSeries
 from jitterfly.studies import grid
 
 
@@ -42,10 +41,10 @@ def out(tmp_path):
 @pytest.fixture
 def shared(monkeypatch):
     """Even a few cells share files."""
-    monkeypatch.setattr(record_files, "MOST_OWN_FILES", 0)
+    monkeypatch.setattr(records, "MOST_OWN_FILES", 0)
 
 
-def records(path):
+def record_names(path):
     return sorted(file.name for file in (path / "records").iterdir())
 
 
@@ -55,8 +54,8 @@ def records(path):
 def test_many_cells_are_in_few_files(out):
     described = study(many(scaled(150, least=60)))
     store = make(out, described)
-    assert len(store.cells) == scaled(600, least=240) > record_files.MOST_OWN_FILES
-    names = records(out)
+    assert len(store.cells) == scaled(600, least=240) > records.MOST_OWN_FILES
+    names = record_names(out)
     assert len(names) <= 256
     assert all(re.fullmatch(r"[0-9a-f]{2}\.jfr", name) for name in names)
     opened = Store.open(out)
@@ -68,32 +67,32 @@ def test_many_cells_are_in_few_files(out):
 def test_shared_files_say_what_own_files_say(out, monkeypatch):
     text = STUDY.replace("max = 200", f"max = {scaled(3000)}, raw_bytes = 640")
     own = make(out / "own", study(text))
-    monkeypatch.setattr(record_files, "MOST_OWN_FILES", 0)
+    monkeypatch.setattr(records, "MOST_OWN_FILES", 0)
     shared = make(out / "shared", study(text))
     assert numbers(shared) == numbers(Store.open(out / "shared")) == numbers(own)
-    assert all(len(name) == len("3f.jfr") for name in records(out / "shared"))
+    assert all(len(name) == len("3f.jfr") for name in record_names(out / "shared"))
 
 
 def test_a_store_of_own_files_is_extended_in_them(out, monkeypatch):
     """Also with cells that are new, which share."""
     make(out, study())
-    before = records(out)
-    monkeypatch.setattr(record_files, "MOST_OWN_FILES", 0)
+    before = record_names(out)
+    monkeypatch.setattr(records, "MOST_OWN_FILES", 0)
     larger = study(old="values = [4, 8]", new="values = [4, 8, 16]")
     larger = study(larger.text, "max = 200", "max = 300")
     store = make(out, larger)
-    assert set(before) < set(records(out))
-    assert len(records(out)) <= 6
+    assert set(before) < set(record_names(out))
+    assert len(record_names(out)) <= 6
     assert numbers(store) == numbers(make(out.with_name("one"), larger))
 
 
 def test_a_study_that_became_small_goes_on_in_shared_files(out, shared, monkeypatch):
     make(out, study())
-    before = records(out)
+    before = record_names(out)
     monkeypatch.undo()
     more = study(old="max = 200", new="max = 300")
     assert numbers(make(out, more)) == numbers(make(out.with_name("one"), more))
-    assert records(out) == before
+    assert record_names(out) == before
 
 
 def format_of(path):
@@ -107,7 +106,7 @@ def test_programs_that_do_not_know_shared_files_refuse_them(out, monkeypatch):
     make(out, study(old="max = 200", new="max = 300"))
     assert format_of(out) == 2
     own = numbers(Store.open(out))
-    monkeypatch.setattr(record_files, "MOST_OWN_FILES", 0)
+    monkeypatch.setattr(records, "MOST_OWN_FILES", 0)
     make(out, study(old="values = [4, 8]", new="values = [4, 8, 16]"))
     assert format_of(out) == 3
     monkeypatch.undo()
@@ -167,7 +166,7 @@ def test_another_study_does_not_go_on_without_store_json(out, shared):
 
 def test_shards_of_shared_and_own_files_are_one_run(out, monkeypatch):
     make(out / "shard-1-of-2", study(), (0, 3))
-    monkeypatch.setattr(record_files, "MOST_OWN_FILES", 0)
+    monkeypatch.setattr(records, "MOST_OWN_FILES", 0)
     make(out / "shard-2-of-2", study(), (1, 2))
     merged = merge(out)
     assert numbers(merged) == numbers(make(out.with_name("one"), study()))

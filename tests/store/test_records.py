@@ -16,8 +16,15 @@ from support.record_cases import COLUMNS, fill, fresh, samples
 from support.scale import scaled, some
 
 from jitterfly import files
-from jitterfly.store.record_files import RecordSeries, contiguous_end, cover, gaps
-from jitterfly.store.record_format import RAW, SUMMARY, Identity
+from jitterfly.store.records import (
+    RAW,
+    SUMMARY,
+    Identity,
+    RecordSeries,
+    contiguous_end,
+    cover,
+    gaps,
+)
 
 LIMITS = np.iinfo(np.int64)
 

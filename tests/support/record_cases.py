@@ -4,8 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from jitterfly.store.record_files import RecordSeries
-from jitterfly.store.record_format import RAW, Identity
+from jitterfly.store.records import RAW, Identity, RecordSeries
 
 COLUMNS = ("T=0", "T=1", "T=2")
 

@@ -15,7 +15,7 @@ import traceback
 from multiprocessing import forkserver
 from pathlib import Path
 
-from jitterfly.store import record_files
+from jitterfly.store import records
 from jitterfly.studies import load_study
 from jitterfly.sweep import executors, run
 
@@ -25,7 +25,7 @@ MPI_PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PA
 
 def main(path, out, workers, seconds, most=None):
     if most is not None:
-        record_files.MOST_OWN_FILES = int(most)
+        records.MOST_OWN_FILES = int(most)
     run(
         load_study(path),
         out,

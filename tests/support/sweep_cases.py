@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from jitterfly import files
-from jitterfly.store import Store, export, record_files
+from jitterfly.store import Store, export, records
 from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 from jitterfly.sweep.batches import run_batch
@@ -135,7 +135,7 @@ def run_up_to_line(number, text, out, most):
 
     A line is new twice: a file is made, and extended.
     """
-    record_files.MOST_OWN_FILES = most
+    records.MOST_OWN_FILES = most
     taken = Counter()
 
     def trace(frame, event, _):

@@ -200,7 +200,7 @@ def _decoded(text: str) -> str:
 def _run(chosen: argparse.Namespace) -> int:
     from ..plots import draw
     from ..schedule.schedule import looks_like_schedule
-    from ..store.metadata import META
+    from ..store.run_directory import META
     from ..studies import load_study
     from ..studies.toml import find_study
     from ..sweep import Shard

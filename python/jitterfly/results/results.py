@@ -1,7 +1,7 @@
 """`Results`: estimates of a study, in panels along an axis, or in grids of maps over two.
 
 `Result`, the samples of one case with its `to_xarray`, is in `simulate`; a study's `to_xarray` is
-in `store.dataset`.
+in `store.numbers`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from ..fields import first_few
 from ..observables import MIN_CYCLES, OfCycles
 from ..recording_error import RecordedNoise
 from ..schedule import ScheduleCase
-from ..store.metadata import situations
+from ..store.run_directory import situations
 from ..studies.validation import why_absent_at
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import figures

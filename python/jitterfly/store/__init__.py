@@ -1,13 +1,13 @@
 """Store of a run on disk, one directory per study: samples, estimates, export.
 
-`store` is that directory, `numbers` every statistic of it and the columns of CSV, `dataset` the
-same for xarray, `export` the files for other programs. `record_files` writes samples while the run
-goes on, and drops what a run that was killed left of a record; `record_format` says what is whole.
+`store` is that directory, `numbers` every statistic of it for CSV, pandas and xarray, `export` the
+files for other programs. `records` writes samples while the run goes on, says what is whole, and
+drops what a run that was killed left of a record.
 """
 
-from .dataset import to_xarray
 from .export import export
 from .merge import merge
+from .numbers import to_xarray
 from .store import Store
 
 __all__ = ["Store", "export", "merge", "to_xarray"]

@@ -15,9 +15,9 @@ from ..observables import Decision, Target
 from ..progress import counted_progress
 from ..stats import Estimate
 from ..studies import shown_labels
-from .metadata import META
 from .run_directory import (
     MANY,
+    META,
     PROGRESS,
     RECORDS,
     UNKNOWN,

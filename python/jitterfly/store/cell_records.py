@@ -12,8 +12,17 @@ from ..observables import CellData, Computed, Piece, Summary, Ticks
 from ..observables.measure import SMALL, Integers
 from ..studies import STREAM_VERSION, Cell, Study
 from ..studies.grid import digest
-from .record_files import RecordFiles, RecordSeries, Span, contiguous_end, cover, gaps
-from .record_format import RAW, SUMMARY, Identity
+from .records import (
+    RAW,
+    SUMMARY,
+    Identity,
+    RecordFiles,
+    RecordSeries,
+    Span,
+    contiguous_end,
+    cover,
+    gaps,
+)
 
 _MOST_BYTES = 2**26  # that nobody has looked at yet, of all cells
 

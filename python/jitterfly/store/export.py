@@ -17,8 +17,7 @@ from ..files import check_replaceable, replacing
 from ..memory import show_bytes
 from ..optional_packages import package
 from ..progress import timed_phase
-from .dataset import dataset_of
-from .numbers import Numbers
+from .numbers import Numbers, dataset_of
 from .run_directory import MANY, fingerprint_of
 from .store import Store
 

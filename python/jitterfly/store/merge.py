@@ -12,10 +12,8 @@ import numpy as np
 from ..observables import Summary
 from ..progress import counted_progress
 from ..studies import Cell
-from .metadata import META, differences, joined, situations
-from .record_files import RecordSeries, Span, cover, gaps
-from .record_format import RAW, Ints
-from .run_directory import SHARDS, shards_in
+from .records import RAW, Ints, RecordSeries, Span, cover, gaps
+from .run_directory import META, SHARDS, differences, joined, shards_in, situations
 from .store import Store
 
 

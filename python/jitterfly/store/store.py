@@ -2,7 +2,7 @@
 
     OUT/study.toml      the study as it is run: its file word for word, or with what options set
     OUT/store.json      format, seed, budget and targets in use, versions, backends
-    OUT/records/*.jfr   samples of a variant, or summaries of a cell (see `record_format`); of a
+    OUT/records/*.jfr   samples of a variant, or summaries of a cell (see `records`); of a
                         large study 256 files that cells share, by two digits of their hash
     OUT/.lock           held by the run that writes, with its process and host
     OUT/progress.json   how far each cell is (see `cell_progress`)
@@ -30,10 +30,9 @@ from ..progress import timed_phase
 from ..stats import Estimate
 from ..studies import Cell, Study
 from ..studies.study import find_cell
-from . import dataset, metadata, numbers
-from .background_writer import BackgroundWriter
+from . import numbers, run_directory
 from .cell_records import CellRecords, RecentSamples
-from .record_files import RecordFiles, too_many_files
+from .records import BackgroundWriter, RecordFiles, too_many_files
 from .run_directory import (
     RECORDS,
     check_directory,
@@ -91,15 +90,15 @@ class Store:
         """
         path = Path(path)
         with timed_phase("naming cells"):
-            meta = metadata.describe(study)
+            meta = run_directory.describe(study)
         check_directory(path, force)
         with locked(path):
             with timed_phase(f"comparing with what is in {path}"):
                 meta = resume_or_clear(path, study, meta, force)
                 (path / RECORDS).mkdir(exist_ok=True)
                 if too_many_files(study.cells()) or shared_files(path):
-                    meta["format"] = metadata.SHARED_FORMAT
-                new = metadata.write_study(path, study) + metadata.write_meta(path, meta)
+                    meta["format"] = run_directory.SHARED_FORMAT
+                new = run_directory.write_study(path, study) + run_directory.write_meta(path, meta)
             yield cls(path, study, meta, new)
 
     @contextmanager
@@ -113,16 +112,16 @@ class Store:
     def open(cls, path: str | Path) -> Store:
         """The store of an earlier run, to read; nothing is written."""
         path = Path(path)
-        if not (path / metadata.META).is_file():
-            raise ValueError(f"{path} holds no run (no {metadata.META} in it){_hint(path)}")
-        meta = metadata.read_meta(path)
-        return cls(path, metadata.read_study(path, meta), meta)
+        if not (path / run_directory.META).is_file():
+            raise ValueError(f"{path} holds no run (no {run_directory.META} in it){_hint(path)}")
+        meta = run_directory.read_meta(path)
+        return cls(path, run_directory.read_study(path, meta), meta)
 
     def note(self, *, backend: str) -> None:
         """Keep on record which backends samples were made by."""
         if backend not in self.meta["backend"]:
             self.meta["backend"] = sorted([*self.meta["backend"], backend])
-            self.writer(partial(metadata.write_meta, self.path, dict(self.meta)))
+            self.writer(partial(run_directory.write_meta, self.path, dict(self.meta)))
 
     # --- what is there
 
@@ -315,8 +314,8 @@ class Store:
         return replace(estimate, confidence=confidence)
 
     def to_xarray(self, confidence: float = 0.95) -> Any:
-        """See `dataset.to_xarray`."""
-        return dataset.to_xarray(self, confidence)
+        """See `numbers.to_xarray`."""
+        return numbers.to_xarray(self, confidence)
 
     def to_pandas(self, confidence: float = 0.95) -> pandas.DataFrame:
         """A long table: the axes, then observable, unit, chosen_T, statistic, value, low, high,
@@ -413,7 +412,7 @@ def _hint(path: Path) -> str:
             f"; it has shards, which `jitterfly merge {path}` joins, also those that are not "
             "finished, and again later"
         )
-    below = sorted(file.parent.name for file in path.glob(f"*/{metadata.META}"))
+    below = sorted(file.parent.name for file in path.glob(f"*/{run_directory.META}"))
     if below:
         return f"; runs below it: {first_few(below, _MOST_NAMED)}"
     return "; one that has just begun checks its cells first"

@@ -96,7 +96,7 @@ def _check_rounds(value: Any) -> float:
 
 
 #: Part of every case's hash: a change of the random streams or of the model makes new records, and
-#: stores of another version are refused (`store.metadata`).
+#: stores of another version are refused (`store.run_directory`).
 STREAM_VERSION = 3
 
 

@@ -18,7 +18,7 @@ from ..observables import STATISTICS, CellData, Observed
 from ..progress import timed_phase
 from ..store import Store
 from ..store.cell_records import MOST_EARLY
-from ..store.record_files import MOST_OWN_FILES
+from ..store.records import MOST_OWN_FILES
 from ..store.store import MOST_DATA_BYTES
 from ..studies import Cell, Study
 from .batches import Batch, run_batch
