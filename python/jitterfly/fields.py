@@ -61,21 +61,25 @@ class FieldError(ValueError):
         return f"{self.field}{self.rule}"
 
 
+def field_error(error: ValueError, names: Iterable[str]) -> FieldError | None:
+    """Return the error of the field with whose name the text of an error begins, if it does."""
+    text = str(error)
+    for name in names:
+        if text.startswith(name) and text[len(name) :][:1] in (" ", ":", "["):
+            return FieldError(name, text[len(name) :])
+    return None
+
+
 @contextmanager
 def naming_fields(*names: str) -> Iterator[None]:
     """Make a ValueError whose text begins with one of the names the error of that field."""
     try:
         yield
     except ValueError as error:
-        text = str(error)
-        heads = [
-            name
-            for name in names
-            if text.startswith(name) and text[len(name) :][:1] in (" ", ":", "[")
-        ]
-        if type(error) is not ValueError or not heads:
+        named = field_error(error, names) if type(error) is ValueError else None
+        if named is None:
             raise
-        raise FieldError(heads[0], text[len(heads[0]) :]) from None
+        raise named from None
 
 
 def as_integer(value: Any) -> int | None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..answer import Answer, plain
-from ..fields import FieldError, counted, naming_fields, shorten
+from ..fields import FieldError, counted, field_error, shorten
 from ..files import check_output, make_directory, read_whole, write_together
 from ..memory import peak_memory
 from ..progress import Phases
@@ -156,14 +156,11 @@ class GivenOptions(frozenset[str]):
 
     def text_of(self, error: ValueError) -> str:
         """The text of an error, which begins with its option: what is wrong stands there."""
-        try:
-            with naming_fields(*self.of_fields):
-                raise error
-        except FieldError as named:
-            option = self.of_fields.get(named.field)
-            return str(error) if option is None else f"{option}{named.rule.removesuffix(_IN_CASE)}"
-        except ValueError:
+        named = error if isinstance(error, FieldError) else field_error(error, self.of_fields)
+        option = None if named is None else self.of_fields.get(named.field)
+        if named is None or option is None:
             return str(error)
+        return f"{option}{named.rule.removesuffix(_IN_CASE)}"
 
 
 # How a script of Python is started with MPI, and how the command is.
