@@ -97,7 +97,7 @@ def as_integer(value: Any) -> int | None:
     dtype = getattr(value, "dtype", None)
     if dtype is not None:  # of NumPy, xarray and others, which need not have __index__
         whole = getattr(dtype, "kind", "") in ("i", "u") and not getattr(value, "ndim", 0)
-        return int(value) if whole and not np.ma.is_masked(value) else None
+        return int(value) if whole and not _is_masked(value) else None
     try:
         return operator.index(value)
     except TypeError:
@@ -242,6 +242,17 @@ def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     return value
 
 
+def _is_masked(value: Any) -> bool:
+    """Return whether a value is an array that hides numbers.
+
+    NumPy loads what it has of masked arrays when it is asked for: whoever made one has loaded it.
+    A process that gave up its rights to read the package's files must not have to.
+    """
+    if "numpy.ma" not in sys.modules:
+        return False
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+
+
 def refuse_masked(value: Any, rule: str) -> None:
     """Raise ValueError with `rule` where numbers of a masked array, or of a list, are masked.
 
@@ -249,7 +260,7 @@ def refuse_masked(value: Any, rule: str) -> None:
     whose mask hides nothing is as any other.
     """
     for part in value if isinstance(value, (list, tuple)) else (value,):
-        if isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
+        if _is_masked(part):
             raise ValueError(
                 f"{rule}, got {counted(int(np.ma.count_masked(part)), 'masked value')}: leave "
                 "masked values out with .compressed(), or put others in their places with .filled()"

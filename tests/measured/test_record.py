@@ -75,7 +75,7 @@ def test_every_cpu_at_once():
     cpus = allowed_cpus()
     found = record(0.1, cpus)
     assert [part.cpu for part in found.parts] == [str(cpu) for cpu in cpus]
-    assert any("every CPU was measured" in note for note in found.notes)
+    assert any("every CPU was recorded" in note for note in found.notes)
 
 
 def test_a_threshold_keeps_what_is_longer():
