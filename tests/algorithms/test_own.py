@@ -62,7 +62,7 @@ def test_a_kind_that_another_class_has_is_refused():
                 return collective([around()])
 
     assert jf.Algorithm.from_dict({"kind": "test_own_mine"}) == Mine()
-    with pytest.raises(ValueError, match=r"taken: jitterfly\.algorithms\.ring_allreduce\.Ring"):
+    with pytest.raises(ValueError, match=r"taken: jitterfly\.algorithms\.allreduce\.Ring"):
 
         class Ring(jf.Algorithm, kind="ring_allreduce"):
             pass

@@ -10,7 +10,7 @@ import numpy as np
 from ..fields import Converted, check_choice, check_integer, frozen_dataclass, shorten
 from ..steps import MESSAGE, OBSERVE, Listed, PairArray, Partners, Step, rounds_of
 from .algorithm import COLLECTIVES, MOST_ROUNDS, Algorithm, Forwarding, checked_steps, is_kind_of
-from .recursive_doubling_allreduce import RecursiveDoublingAllreduce
+from .allreduce import RecursiveDoublingAllreduce
 from .shared_steps import block_bytes, check_ranks, collective, message
 
 

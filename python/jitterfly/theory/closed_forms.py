@@ -14,7 +14,7 @@ from ..algorithms import (
     KnomialReduce,
     SegmentedRingAllreduce,
 )
-from ..algorithms.bruck_alltoall import blocks_with_bit
+from ..algorithms.alltoall import blocks_with_bit
 from ..algorithms.shared_steps import block_bytes, segments_of
 from ..case import Case, check_case
 from ..fields import check_integer, check_power_of_two, shorten

@@ -1,0 +1,318 @@
+"""Allreduce: recursive doubling and multiplying, rings, Rabenseifner's, reduce and broadcast."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..fields import frozen_dataclass
+from ..steps import MOST_WINDOW, Listed, PairArray, Range, Shift, Step, Xor, power_below, rounds_of
+from .algorithm import Forwarded
+from .shared_steps import (
+    FOLD_IN,
+    Count,
+    SegmentBytes,
+    all_sent_first,
+    block_bytes,
+    check_ranks,
+    check_step_count,
+    collective,
+    fold_in,
+    fold_out,
+    gather_up,
+    message,
+    segments_of,
+    spread_down,
+)
+
+_MAX_RADIX = 256
+assert _MAX_RADIX <= MOST_WINDOW
+
+
+@frozen_dataclass()
+class RecursiveDoublingAllreduce(Forwarded, kind="recursive_doubling_allreduce"):
+    """Rank i exchanges the whole vector with rank ``i xor 2^r`` in round r, and combines it.
+
+    It is the schedule of `Butterfly`, with messages that occupy the links. Ranks beyond the largest
+    power of two P = 2^K send their vector to ``i - P`` first, and get the result at the end (a far
+    fold; MPICH folds neighbours: the same messages, other partners).
+
+    `message_bytes` is the vector, n bytes. A rank sends K messages of n bytes; the fold adds two.
+
+    Notes
+    -----
+    Without noise it takes ``A + (K - 1) max(A, g + (n - 1) G)`` with ``A = 2 o + L + (n - 1) G +
+    gamma n`` on a LogGP network and P ranks; see `jitterfly.theory.collective_completion` for the
+    fold. It suits short messages (Thakur et al. 2005).
+
+    References
+    ----------
+    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 2005.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on four ranks:
+
+    >>> RecursiveDoublingAllreduce().message_levels(4)[0].tolist()
+    [[0, 1], [1, 0], [2, 3], [3, 2]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        n, power = message_bytes, power_below(ranks)
+        messages = fold_in(ranks, n, combine=True)
+        for r in range(power.bit_length() - 1):
+            messages.append(message(Xor(1 << r, power), r, n, f"round {r + 1}", combine=True))
+        return collective(messages + fold_out(ranks, n)) + self.forward_steps(ranks)
+
+
+@frozen_dataclass()
+class RecursiveMultiplyingAllreduce(Forwarded, kind="recursive_multiplying_allreduce"):
+    """Ranks in groups of k = `radix` send each other the vector and combine it, round by round.
+
+    In round r rank i is with those that differ from it in digit r of their number to the base k. It
+    sends k - 1 messages one after the other, without waiting, to those whose digit is larger by 1,
+    2, ... (modulo k), and then receives and combines k - 1, from those whose digit is smaller by 1,
+    2, ... Ranks beyond the largest power P of k send their vector to i modulo P first, and get the
+    result at the end.
+
+    `message_bytes` is the vector, n bytes. A rank sends (k - 1) log N / log k messages of n bytes;
+    the fold adds up to k - 1 and as many answers.
+
+    Parameters
+    ----------
+    radix : int
+        k, from 2 to 256. With 2 it is `RecursiveDoublingAllreduce`.
+
+    Notes
+    -----
+    Without noise it takes log N / log k rounds, which on a LogGP network with g <= o, G = 0, N a
+    power of k and (k - 2) o <= L last ``o + L + (k - 1) (o + gamma n)`` each: fewer latencies in a
+    row, for more messages. It suits networks on which a rank can have several under way, and short
+    vectors. It is MPICH's `recursive_multiplying`.
+
+    References
+    ----------
+    Ruefenacht, Bull & Booth, "Generalisation of recursive doubling for AllReduce: now with
+    simulation", Parallel Computing 2017.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on three ranks in a group of three:
+
+    >>> RecursiveMultiplyingAllreduce(radix=3).message_levels(3)[0].tolist()
+    [[0, 1], [1, 2], [2, 0]]
+    """
+
+    radix: Count = Count(4, least=2, most=_MAX_RADIX)
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        k, n, power, rounds = self.radix, message_bytes, 1, 0
+        while power * k <= ranks:
+            power, rounds = power * k, rounds + 1
+        beyond = range(power, ranks, power)
+        check_step_count(self, 2 * (rounds * (k - 1) + len(beyond)), "radix must be lower")
+        steps: list[Step] = []
+        # Draws of the fold come after those of the rounds; with k = 2 they are those of all others.
+        fold = max(FOLD_IN, rounds * (k - 1))
+        folded = [(first, min(first + power, ranks)) for first in beyond]
+        names = [f" {turn + 1}" if len(folded) > 1 else "" for turn in range(len(folded))]
+        for turn, (first, end) in enumerate(folded):
+            partners = Range(first, end, -first)
+            steps.append(
+                message(partners, fold + 2 * turn, n, f"fold in{names[turn]}", combine=True)
+            )
+        for r in range(rounds):
+            window = []
+            for other in range(1, k):
+                label = f"round {r + 1}" if other + 1 == k else ""
+                listed = Listed(_in_groups(power, k**r, k, other))
+                draw = r * (k - 1) + other - 1
+                window.append(message(listed, draw, n, label, combine=True))
+            steps += all_sent_first(window)
+        for turn, (first, end) in enumerate(folded):
+            partners = Range(0, end - first, first)
+            steps.append(message(partners, fold + 2 * turn + 1, n, f"fold out{names[turn]}"))
+        return collective(steps) + self.forward_steps(ranks)
+
+
+def _in_groups(ranks: int, stride: int, radix: int, distance: int) -> PairArray:
+    """Each rank sends to the one whose digit of that stride is larger by so much, modulo radix."""
+    rank = np.arange(ranks)
+    digit = rank // stride % radix
+    to = rank + ((digit + distance) % radix - digit) * stride
+    return np.stack([rank, to], axis=1)
+
+
+@frozen_dataclass()
+class RingAllreduce(Forwarded, kind="ring_allreduce"):
+    """Rank i sends a block of the vector to rank i + 1, N - 1 times to reduce, N - 1 to gather.
+
+    In step s of the first half rank i sends block ``i - s`` (modulo N) and combines what it
+    receives; then every rank holds one block of the result, and sends the blocks on.
+
+    `message_bytes` is the vector, n bytes, cut into N blocks of n / N (rounded up). A rank sends 2
+    (N - 1) messages of a block, whatever N is. Unless n is 0, a block has at least one byte: with
+    fewer bytes than blocks a rank sends more than an implementation would.
+
+    Notes
+    -----
+    Without noise it takes ``(N - 1) max(A, d) + (N - 2) max(A', d) + A'``, with A the time of one
+    message of a block (A' without combining) and d its gap ``g + (b - 1) G``. An allreduce can not
+    send fewer bytes; so it suits long vectors (Patarasuk & Yuan 2009). Its latency grows with N.
+
+    References
+    ----------
+    Patarasuk & Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC
+    2009.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on four ranks:
+
+    >>> RingAllreduce().message_levels(4)[0].tolist()
+    [[0, 1], [1, 2], [2, 3], [3, 0]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        block, rest = block_bytes(message_bytes, ranks), ranks - 1
+        halves = [
+            message(Shift(1), 0, block, "reduce-scatter", combine=True, repeat=rest),
+            message(Shift(1), rest, block, "allgather", repeat=rest),
+        ]
+        return collective(halves if rest else []) + self.forward_steps(ranks)
+
+
+@frozen_dataclass()
+class SegmentedRingAllreduce(Forwarded, kind="segmented_ring_allreduce"):
+    """`RingAllreduce` that goes round the ring once for each segment of a block to reduce it.
+
+    The blocks of n / N bytes (rounded up, see `RingAllreduce`) are cut into S segments of equal
+    length (rounded up), as few as have at most `segment_bytes`. First segment 1 of every block is
+    reduced in N - 1 steps around the ring, then segment 2, and so on; then whole blocks are
+    gathered in N - 1 steps.
+
+    `message_bytes` is the vector, n bytes. A rank sends S (N - 1) messages of a segment and N - 1
+    of a block.
+
+    Parameters
+    ----------
+    segment_bytes : int or str
+        The most bytes of a segment, from 1; text such as ``"8KiB"`` is read. With a block or more
+        it is `RingAllreduce`.
+
+    Notes
+    -----
+    Without noise it takes ``S (N - 1) A + (N - 1) A'``, with A the time of one message of a segment
+    that is combined, and A' that of a block that is not, if no message waits for a link. It is Open
+    MPI's `segmented_ring`. Segments bound the memory for what is received; they are no pipeline: a
+    rank sends on what it has just combined, so that each costs a message's latency.
+
+    References
+    ----------
+    Patarasuk & Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC
+    2009.
+
+    Examples
+    --------
+    Messages of a rank, of two segments and a block each, on four ranks:
+
+    >>> ring = SegmentedRingAllreduce(segment_bytes="4KiB")
+    >>> [(step.repeat, step.bytes) for step in ring.steps(4, 2**15) if step.partners]
+    [(3, 4096), (3, 4096), (3, 8192)]
+    """
+
+    segment_bytes: SegmentBytes = SegmentBytes()
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        block, rest = block_bytes(message_bytes, ranks), ranks - 1
+        segments = segments_of(block, self.segment_bytes)
+        check_step_count(self, segments + 1, "segment_bytes must be larger")
+        size = block_bytes(block, segments)
+        reduce = [
+            message(Shift(1), turn * rest, size, "", combine=True, repeat=rest)
+            for turn in range(segments)
+        ]
+        reduce[-1] = reduce[-1]._replace(label="reduce-scatter")
+        gather = message(Shift(1), segments * rest, block, "allgather", repeat=rest)
+        return collective([*reduce, gather] if rest else []) + self.forward_steps(ranks)
+
+
+@frozen_dataclass()
+class RabenseifnerAllreduce(Forwarded, kind="rabenseifner_allreduce"):
+    """The vector is halved each round while it is reduced, and put together on the way back.
+
+    Round r of the first half exchanges half of what is left with ``i xor 2^r`` (distance doubling,
+    vector halving, as MPICH); the second half goes the same way back. Ranks beyond the largest
+    power of two P = 2^K send their vector to ``i - P`` first, and get the result at the end (a far
+    fold; MPICH folds neighbours).
+
+    `message_bytes` is the vector, n bytes, cut into P blocks of n / P (rounded up). A rank sends 2
+    K messages, of P/2, P/4, ... 1 blocks and back; the fold adds two of n bytes. Unless n is 0, a
+    block has at least one byte: with fewer bytes than blocks a rank sends more than an
+    implementation would.
+
+    Notes
+    -----
+    Without noise it takes ``2 K alpha + 2 (P - 1)/P n beta + (P - 1)/P n gamma`` on Hockney's
+    network and P ranks. It suits long vectors on many ranks (Rabenseifner 2004; Thakur et al.
+    2005).
+
+    References
+    ----------
+    Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
+
+    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 2005.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on four ranks:
+
+    >>> RabenseifnerAllreduce().message_levels(4)[0].tolist()
+    [[0, 1], [1, 0], [2, 3], [3, 2]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        n, power = message_bytes, power_below(ranks)
+        block, rounds = block_bytes(n, power), power.bit_length() - 1
+        messages = fold_in(ranks, n, combine=True)
+        for r in range(rounds):
+            size, label = (power >> r + 1) * block, f"reduce-scatter {r + 1}"
+            messages.append(message(Xor(1 << r, power), r, size, label, combine=True))
+        for r in range(rounds):
+            mask, label = power >> r + 1, f"allgather {r + 1}"
+            messages.append(message(Xor(mask, power), rounds + r, (1 << r) * block, label))
+        return collective(messages + fold_out(ranks, n)) + self.forward_steps(ranks)
+
+
+@frozen_dataclass()
+class ReduceBroadcastAllreduce(Forwarded, kind="reduce_broadcast_allreduce"):
+    """`BinomialReduce` to rank 0, then `BinomialBroadcast` from there.
+
+    `message_bytes` is the vector, n bytes; every message has n bytes. There are 2 K steps, K =
+    log2(N) rounded up, and 2 (N - 1) messages in all.
+
+    Notes
+    -----
+    Without noise it takes as long as both together: about twice the time of recursive doubling,
+    with far fewer messages in all. MPI libraries did this first, and still do for operations on
+    several machines (Thakur et al. 2005).
+
+    References
+    ----------
+    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 2005.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on four ranks:
+
+    >>> ReduceBroadcastAllreduce().message_levels(4)[0].tolist()
+    [[1, 0], [3, 2]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        up = gather_up(ranks, message_bytes, combine=True)
+        down = spread_down(ranks, message_bytes, first=rounds_of(ranks))
+        return collective(up + down) + self.forward_steps(ranks)

@@ -1,0 +1,149 @@
+"""All-to-all (alltoall): Bruck's, pairwise exchange, and linear with a window."""
+
+from __future__ import annotations
+
+from ..fields import frozen_dataclass
+from ..steps import MOST_WINDOW, Shift, Step, rounds_of
+from .algorithm import Algorithm
+from .shared_steps import (
+    Count,
+    all_sent_first,
+    check_step_count,
+    collective,
+    in_one_row,
+    message,
+    pairwise_steps,
+)
+
+
+@frozen_dataclass()
+class BruckAlltoall(Algorithm, kind="bruck_alltoall"):
+    """Rank i sends to ``i + 2^r`` (modulo N), in round r, all blocks that have such a way to go.
+
+    A block for the rank at distance d goes over the distances 2^r whose bits d has; on its way it
+    is in the messages of other ranks. The time to sort the blocks in memory before and after is not
+    counted.
+
+    `message_bytes` is a block, that of one rank for one other: n bytes. A rank sends log2(N)
+    messages, rounded up: that of round r has n bytes for each d from 1 to N - 1 with bit r, which
+    are N/2 where N is a power of two.
+
+    Notes
+    -----
+    Without noise it takes ``K (alpha + N/2 n beta)`` on Hockney's network and 2^K ranks. It sends
+    few messages, and each block log2(N) / 2 times on average, which suits short messages (Bruck et
+    al. 1997; Thakur et al. 2005).
+
+    References
+    ----------
+    Bruck, Ho, Kipnis, Upfal & Weathersby, "Efficient Algorithms for All-to-All Communications in
+    Multiport Message-Passing Systems", IEEE TPDS 1997.
+
+    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 2005.
+
+    Examples
+    --------
+    Bytes of each message on six ranks, where blocks are one byte:
+
+    >>> [step.bytes for step in BruckAlltoall().steps(6, 1) if step.partners]
+    [3, 2, 2]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        messages = []
+        for r in range(rounds_of(ranks)):
+            size = blocks_with_bit(ranks, r) * message_bytes
+            messages.append(message(Shift(1 << r), r, size, f"round {r + 1}"))
+        return collective(messages)
+
+
+def blocks_with_bit(ranks: int, bit: int) -> int:
+    """Count the distances below `ranks` that have this bit."""
+    whole, left = divmod(ranks, 2 << bit)
+    return (whole << bit) + max(left - (1 << bit), 0)
+
+
+@frozen_dataclass()
+class PairwiseAlltoall(Algorithm, kind="pairwise_alltoall"):
+    """Rank i sends its block for rank ``i + d`` (modulo N) in step d, and receives from ``i - d``.
+
+    `message_bytes` is a block, that of one rank for one other: n bytes. A rank sends N - 1 messages
+    of n bytes, each to another rank; the step ends when it has received.
+
+    There are as many steps as other ranks, which take memory: up to 2^18 + 1 ranks, else a
+    ValueError when the case is made.
+
+    Notes
+    -----
+    Without noise it takes ``A + (N - 2) max(A, g + (n - 1) G)``, ``A = 2 o + L + (n - 1) G``, on a
+    LogGP network. It sends each block once, which suits long messages (Thakur et al. 2005). It is
+    Open MPI's `pairwise`; MPICH pairs i with ``i xor d`` on powers of two.
+
+    References
+    ----------
+    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 2005.
+
+    Examples
+    --------
+    Sender and receiver of the messages on three ranks, step by step:
+
+    >>> [step.tolist() for step in PairwiseAlltoall().message_levels(3)]
+    [[[0, 1], [1, 2], [2, 0]], [[0, 2], [1, 0], [2, 1]]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        return collective(pairwise_steps(self, ranks, message_bytes))
+
+
+@frozen_dataclass()
+class LinearAlltoall(Algorithm, kind="linear_alltoall"):
+    """Rank i sends its blocks for ranks ``i + 1``, ``i + 2``, ... (modulo N), `window` at a time.
+
+    It sends the messages of a window one after the other, without waiting; then it receives those
+    of the same window, from ``i - 1``, ``i - 2``, ..., and goes on with the next window.
+
+    `message_bytes` is a block, that of one rank for one other: n bytes. A rank sends N - 1 messages
+    of n bytes, each to another rank.
+
+    Parameters
+    ----------
+    window : int
+        Messages that a rank has under way at once, from 1 to 1024. With 1 it is
+        `PairwiseAlltoall`. The memory of a realization grows with it.
+
+    Raises
+    ------
+    ValueError
+        `window` out of range; more than 2^17 + 1 ranks, whose steps do not fit, when the case is
+        made.
+
+    Notes
+    -----
+    A rank takes the messages of a window in the order of their distance, so that one that comes
+    late holds up those behind it. It is MPICH's `scattered`, with `MPIR_CVAR_ALLTOALL_THROTTLE` as
+    its window, and Open MPI's `linear` where that holds all other ranks. Open MPI's `linear_sync`
+    starts a message as soon as any one of its window is complete.
+
+    Examples
+    --------
+    Rank 0 of five, two at a time: it sends to 1 and 2, receives from 4 and 3, sends to 3 and 4.
+
+    >>> steps = LinearAlltoall(window=2).steps(5, 8)
+    >>> [("send" if step.sends else "receive", step.round + 1) for step in steps if step.partners]
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [('send', 1), ('send', 2), ('receive', 1), ('receive', 2),
+     ('send', 3), ('send', 4), ('receive', 3), ('receive', 4)]
+    """
+
+    window: Count = Count(32, least=1, most=MOST_WINDOW)
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_step_count(self, 2 * (ranks - 1), "ranks must be fewer")
+        every = [message(Shift(d), d - 1, message_bytes, "") for d in range(1, ranks)]
+        every = in_one_row(every, "linear")
+        steps: list[Step] = []
+        for first in range(0, len(every), self.window):
+            steps += all_sent_first(every[first : first + self.window])
+        return collective(steps)

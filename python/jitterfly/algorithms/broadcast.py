@@ -1,0 +1,259 @@
+"""Broadcast (bcast): trees, segments in a pipeline, scatter and allgather of long vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..fields import frozen_dataclass
+from ..steps import Range, Shift, Step, rounds_of
+from .algorithm import MOST_ROUNDS, Algorithm
+from .shared_steps import (
+    Count,
+    SegmentBytes,
+    block_bytes,
+    blocks_over_tree,
+    check_ranks,
+    check_step_count,
+    collective,
+    knomial_steps,
+    message,
+    pipelined,
+    segments_of,
+    spread_down,
+)
+
+
+@frozen_dataclass()
+class BinomialBroadcast(Algorithm, kind="binomial_broadcast"):
+    """A rank that has the vector sends it on: from rank 0, over distances ..., 4, 2, 1 (as MPICH).
+
+    `message_bytes` is the vector, n bytes. There are N - 1 messages of n bytes, in log2(N) steps,
+    rounded up.
+
+    Notes
+    -----
+    Without noise, with ``A = 2 o + L + (n - 1) G`` and ``d = max(o, g + (n - 1) G)`` between two
+    sends of a rank, it takes ``A + (K - 1) max(A, d)`` on 2^K ranks, and ``A + d + (K - 2) max(A,
+    d)`` on N ranks, N below 2^K and above 2^(K-1). It suits short messages (Thakur et al. 2005).
+
+    References
+    ----------
+    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 2005.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on four ranks:
+
+    >>> BinomialBroadcast().message_levels(4)[0].tolist()
+    [[0, 2]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        return collective(spread_down(ranks, message_bytes))
+
+
+@frozen_dataclass()
+class KnomialBroadcast(Algorithm, kind="knomial_broadcast"):
+    """A rank that has the vector sends it to ``radix - 1`` others in a row: a wider, lower tree.
+
+    In the last level of K, rounded up, the ranks i that are multiples of the radix k send to ``i +
+    1``, ``i + 2``, ... ``i + k - 1``; in the level before, multiples of k^2 send to ``i + k``, ``i
+    + 2 k``, ...; and so on, the root first. With radix 2 it is `BinomialBroadcast`.
+
+    `message_bytes` is the vector, n bytes. There are N - 1 messages of n bytes, in ``(k - 1) K``
+    steps with K = log(N) / log(k), rounded up.
+
+    Parameters
+    ----------
+    radix : int
+        k, from 2. With N or more, rank 0 sends to all.
+
+    Raises
+    ------
+    ValueError
+        `radix` out of range. More than 2^22 ranks, or more than 2^18 steps, when the case is made.
+
+    Notes
+    -----
+    Without noise, with ``A = 2 o + L + (n - 1) G`` and ``d = max(o, g + (n - 1) G)`` between two
+    sends of a rank, it takes ``A + (K - 1) max(A, d) + K (k - 2) d`` on k^K ranks. A higher radix
+    pays where a message takes far longer than a rank needs between two sends. It is Open MPI's
+    `knomial`, of radix 4 by default, and MPICH's tree of type `knomial_1`.
+
+    References
+    ----------
+    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 2005, for radix 2. Karp, Sahay, Santos & Schauser, "Optimal Broadcast and Summation in
+    the LogP Model", SPAA 1993, for which shape is best.
+
+    Examples
+    --------
+    Sender and receiver of the messages on seven ranks, step by step:
+
+    >>> [step.tolist() for step in KnomialBroadcast(radix=3).message_levels(7)]
+    [[[0, 3]], [[0, 6]], [[0, 1], [3, 4]], [[0, 2], [3, 5]]]
+    """
+
+    radix: Count = Count(4, least=2, most=2**MOST_ROUNDS)
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        return collective(knomial_steps(self, ranks, self.radix, message_bytes, up=False))
+
+
+@frozen_dataclass()
+class BinaryTreeBroadcast(Algorithm, kind="binary_tree_broadcast"):
+    """Rank i sends each segment of the vector to ranks 2 i + 1 and 2 i + 2.
+
+    `message_bytes` is the vector, n bytes, cut into S segments of n / S bytes (rounded up), as few
+    as have at most `segment_bytes`. A rank sends a segment to both before it receives the next:
+    there are at most ``2 (log2(N) + S)`` steps.
+
+    Parameters
+    ----------
+    segment_bytes : int or str
+        The most bytes of a segment, from 1; text such as ``"8KiB"`` is read. With n or more, whole
+        vectors are sent.
+
+    Raises
+    ------
+    ValueError
+        `segment_bytes` out of range; more than 2^22 ranks, or about 2^17 segments, when the case is
+        made.
+
+    Notes
+    -----
+    On a quiet machine each further segment takes as long as two sends and a receive, or as the link
+    needs for two. So it is between `BinomialBroadcast`, for short vectors, and `ChainBroadcast`,
+    for long ones on few ranks. Open MPI's `binary_tree` has this shape (Pjesivac-Grbovic et al.
+    2007).
+
+    References
+    ----------
+    Pjesivac-Grbovic et al., "Performance Analysis of MPI Collective Operations", Cluster Computing
+    2007.
+
+    Examples
+    --------
+    Sender and receiver of two segments on four ranks, step by step:
+
+    >>> tree = BinaryTreeBroadcast(segment_bytes="4KiB")
+    >>> [step.partners.pairs(4) for step in tree.steps(4, 8192) if step.partners]
+    [[(0, 1)], [(0, 2), (1, 3)], [(0, 1)], [(0, 2), (1, 3)]]
+    """
+
+    segment_bytes: SegmentBytes = SegmentBytes()
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        segments = segments_of(message_bytes, self.segment_bytes)
+        check_step_count(self, 2 * segments, "segment_bytes must be larger")
+        if ranks == 1:
+            return collective([])
+        child = np.arange(1, ranks)
+        parent = (child - 1) // 2
+        # A rank that receives a segment in step t sends it in steps t + 1 and t + 2.
+        received = np.full(ranks, -1)
+        begin = 1
+        while begin < ranks:  # level by level
+            level = np.arange(begin, min(2 * begin + 1, ranks))
+            received[level] = received[(level - 1) // 2] + 2 - level % 2
+            begin = 2 * begin + 1
+        edges, size = np.stack([parent, child], axis=1), block_bytes(message_bytes, segments)
+        return collective(pipelined(edges, received[1:], segments, 0, size, "binary tree"))
+
+
+@frozen_dataclass()
+class ChainBroadcast(Algorithm, kind="chain_broadcast"):
+    """Rank i sends each segment of the vector on to rank i + 1 before it receives the next.
+
+    `message_bytes` is the vector, n bytes, cut into S segments of n / S bytes (rounded up), as few
+    as have at most `segment_bytes`. Rank N - 1 sends nothing, every other rank S messages of a
+    segment. There are N + S - 2 steps.
+
+    Parameters
+    ----------
+    segment_bytes : int or str
+        The most bytes of a segment, from 1; text such as ``"8KiB"`` is read. With n or more, whole
+        vectors are sent.
+
+    Raises
+    ------
+    ValueError
+        `segment_bytes` out of range; more than 2^18 steps when the case is made.
+
+    Notes
+    -----
+    Without noise it takes ``(N - 1) A + (S - 1) max(2 o, g + (b - 1) G)`` on a LogGP network and
+    more than two ranks, with b bytes of a segment and ``A = 2 o + L + (b - 1) G``. It suits long
+    vectors on few ranks: the last rank has a vector in little more time than it takes to send it
+    once. It is Open MPI's `pipeline`.
+
+    References
+    ----------
+    Pjesivac-Grbovic et al., "Performance Analysis of MPI Collective Operations", Cluster Computing
+    2007.
+
+    Examples
+    --------
+    Sender and receiver of two segments on three ranks, step by step:
+
+    >>> chain = ChainBroadcast(segment_bytes="4KiB")
+    >>> [step.partners.pairs(3) for step in chain.steps(3, 8192) if step.partners]
+    [[(0, 1)], [(0, 1), (1, 2)], [(1, 2)]]
+    """
+
+    segment_bytes: SegmentBytes = SegmentBytes()
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        segments = segments_of(message_bytes, self.segment_bytes)
+        count = ranks + segments - 2 if ranks > 1 else 0
+        check_step_count(self, count, "ranks must be fewer, or segment_bytes larger,")
+        size = block_bytes(message_bytes, segments)
+        messages = []
+        for t in range(count):  # rank i sends segment t - i
+            chain = Range(max(t - segments + 1, 0), min(t + 1, ranks - 1), 1)
+            messages.append(message(chain, t, size, "chain" if t == count - 1 else ""))
+        return collective(messages)
+
+
+@frozen_dataclass()
+class ScatterAllgatherBroadcast(Algorithm, kind="scatter_allgather_broadcast"):
+    """Rank 0 scatters the vector along a binomial tree; a ring then gathers it on all ranks.
+
+    In the tree a rank sends on the blocks of all ranks below its partner: over distance s that is s
+    blocks, or as many as there are ranks left (a step of its own, of that one pair).
+
+    `message_bytes` is the vector, n bytes, cut into N blocks of n / N (rounded up). There are
+    log2(N) steps, rounded up, and N - 1 of one block. Unless n is 0, a block has at least one byte:
+    with fewer bytes than blocks a rank sends more than an implementation would.
+
+    Notes
+    -----
+    Without noise it takes ``(K + N - 1) alpha + 2 (N - 1)/N n beta`` on Hockney's network and 2^K
+    ranks (Barnett et al. 1994); in detail `jitterfly.theory.collective_completion`. It is MPICH's
+    broadcast of long messages (Thakur et al. 2005).
+
+    References
+    ----------
+    Barnett, Gupta, Payne, Shuler, van de Geijn & Watts, "Building a High-Performance Collective
+    Communication Library", SHPCC 1994.
+
+    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 2005.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on four ranks:
+
+    >>> ScatterAllgatherBroadcast().message_levels(4)[0].tolist()
+    [[0, 2]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        block = block_bytes(message_bytes, ranks)
+        messages, rounds = blocks_over_tree(ranks, block, down=True), rounds_of(ranks)
+        if ranks > 1:
+            ring = message(Shift(1), rounds, block, "allgather", repeat=ranks - 1)
+            messages.append(ring)
+        return collective(messages)
