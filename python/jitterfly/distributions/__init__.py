@@ -1,9 +1,9 @@
-"""Distributions of delays, durations, gaps: a module each; where to add a new one.
+"""Distributions of delays, durations, gaps; where to add a new one.
 
-A new one is a module beside these and a line here, which is also what registers its `kind`; and a
-row in docs/noise.md and sweeps/README.md. It needs no C++: the engine draws from the table that
+A new one is a class and its name here, which is also what registers its `kind`; and a row in
+docs/noise.md and sweeps/README.md. It needs no C++: the engine draws from the table that
 `Distribution.make_table` makes of it. One with a formula and a scale is a `Continuous`, which makes
-the table.
+the table, and stands in `continuous`.
 
 In terms of SciPy: `survival`, `quantile` and `expected` are its ``sf``, ``ppf`` and ``mean``.
 ``Weibull(scale, shape)`` is ``weibull_min(shape, scale=scale)``, ``Pareto(scale, shape)`` is
@@ -12,16 +12,11 @@ In terms of SciPy: `survival`, `quantile` and `expected` are its ``sf``, ``ppf``
 NumPy's ``Generator.pareto`` is another distribution, Lomax's, which begins at 0.
 """
 
-from .bernoulli import Bernoulli
-from .constant import Constant
+from .constant import Bernoulli, Constant
+from .continuous import Exponential, Gamma, Lognormal, Pareto, Weibull
 from .distribution import Distribution
 from .empirical import Empirical
-from .exponential import Exponential
-from .gamma import Gamma
-from .lognormal import Lognormal
 from .mixture import Mixture
-from .pareto import Pareto
-from .weibull import Weibull
 
 __all__ = [
     "Bernoulli",

@@ -34,7 +34,6 @@ from ..units import (
     is_long_number,
     parse_seconds,
     show_seconds,
-    to_ticks,
     warn_of_long,
 )
 
@@ -546,65 +545,6 @@ def check_tail(ticks: float, owner: str, *, longest: bool = False) -> None:
             f"{_TAIL} must be below {limit}, "
             f"got {ticks / TICKS_PER_SECOND:.3g} s{advice} (in {owner})"
         )
-
-
-class Continuous(Distribution):
-    """Base of distributions with a formula, whose times are multiples of a scale.
-
-    A class gives its formulas once: here are tables, quantiles and the check of the tail made of
-    them. The tail of some can be cut at `longest`.
-    """
-
-    longest: Any = None
-    _scale: ClassVar[str] = "scale"  # the name of that field
-
-    @abstractmethod
-    def _upper(self, scale: float, p: Any) -> Any:
-        """The time that is exceeded with probability p, in the unit of `scale`, without a cut."""
-
-    @abstractmethod
-    def _lower(self, scale: float, p: Any) -> Any:
-        """The time that is not exceeded with probability p, likewise."""
-
-    @abstractmethod
-    def _uncut_survival(self, t: Floats) -> Any:
-        """P(X > t) for times in seconds, without a cut."""
-
-    def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        array = times(t)
-        with np.errstate(divide="ignore", over="ignore"):
-            survival: Floats = self._uncut_survival(array)
-        return survival if self.longest is None else np.where(array < self.longest, survival, 0.0)
-
-    def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        found: Floats = self._lower(getattr(self, self._scale), levels(q))
-        return found if self.longest is None else np.minimum(found, self.longest)
-
-    def make_table(self) -> DelayTable:
-        scale = as_ticks(getattr(self, self._scale))
-        most = np.inf if self.longest is None else to_ticks(self.longest)
-        return smooth(
-            lambda p: np.minimum(self._upper(scale, p), most),
-            lambda p: np.minimum(self._lower(scale, p), most),
-        )
-
-    def _check_tail(self) -> None:
-        """Raise ValueError unless the tail ends: at `longest`, above the scale, or by itself."""
-        owner, scale = type(self).__name__, getattr(self, self._scale)
-        if self.longest is None:
-            with np.errstate(over="ignore"):
-                rarest = self._upper(as_ticks(scale), RAREST)
-            check_tail(rarest, owner, longest="longest" in vars(self))  # where it is a field
-            return
-        if self.longest <= scale:
-            raise ValueError(
-                f"longest must be above {self._scale} = {scale} s, got {self.longest} (in {owner})"
-            )
-        check_tail(to_ticks(self.longest), owner)
-
-    def _cut_in_words(self) -> str:
-        """The end of a name, which says where the tail is cut."""
-        return "" if self.longest is None else f", at most {show_seconds(self.longest)}"
 
 
 def read_distribution(

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from ..distributions.constant import ConstantOrDrawn
+from ..distributions.continuous import Exponential, ExponentialOrDrawn
 from ..distributions.distribution import TWO_64
-from ..distributions.exponential import Exponential, ExponentialOrDrawn
 from ..fields import check_choice, frozen_dataclass
 from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds
 from .source import (
