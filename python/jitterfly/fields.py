@@ -334,7 +334,7 @@ def did_you_mean(word: Any, allowed: Collection[str]) -> str:
     same = [name for name in names if name.lower() == part]
     whole = same or [name for name in names if len(part) >= _LEAST_PART and part in name.lower()]
     begin = [name for name in whole if name.lower().startswith(part)]
-    close = sorted(begin or whole, key=len)[:_MOST_HINTS]
+    close = sorted(begin or whole, key=lambda name: (len(name), name))[:_MOST_HINTS]
     close = close or difflib.get_close_matches(word[:40], names, n=1)
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 

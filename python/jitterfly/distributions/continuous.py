@@ -45,8 +45,8 @@ class Continuous(Distribution):
         owner, scale = type(self).__name__, getattr(self, self._scale)
         to_ticks(scale, self._scale, positive=True)
         if self._shape is not None:
-            name, *bounds = self._shape
-            found = check_number(getattr(self, name), name, *bounds, owner)
+            name, low, high = self._shape
+            found = check_number(getattr(self, name), name, low, high, owner)
             object.__setattr__(self, name, found)
         if self.longest is None:
             with np.errstate(over="ignore"):
