@@ -134,6 +134,17 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def some_are(some: int, every: int, noun: str) -> str:
+    """Some of a number of things in words, with a verb.
+
+    Examples
+    --------
+    >>> some_are(1, 3, "cell"), some_are(0, 1, "cell"), some_are(2, 3, "cell")
+    ('1 of 3 cells is', '0 of 1 cell is', '2 of 3 cells are')
+    """
+    return f"{some:,} of {counted(every, noun)} {'is' if 1 in (some, every) else 'are'}"
+
+
 def first_few(names: Sequence[str], most: int) -> str:
     """The first names of a list, and how many more there are.
 

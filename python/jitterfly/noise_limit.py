@@ -24,7 +24,7 @@ import numpy as np
 from .answer import PICTURE, SECONDS, SHARE, Answer, Column, Note, notes_of, show
 from .case import Case
 from .collect import STOPPED, Report, collect
-from .fields import as_float, naming_fields, shorten
+from .fields import as_float, counted, naming_fields, shorten
 from .noise import Noise, PeriodicNoise
 from .noise.source import check_sources
 from .question import NoiseParameter, Parameter, Ranks, call_of, question, required
@@ -141,8 +141,8 @@ class NoiseLimitTable(Answer):
     picture = "answers.draw_limits"
 
     def __repr__(self) -> str:
-        row = self.rows[-1]
-        return f"NoiseLimitTable({len(self.rows)} rows; {self.cell(row)} on {row.ranks:,} ranks)"
+        row, count = self.rows[-1], counted(len(self.rows), "row")
+        return f"NoiseLimitTable({count}; {self.cell(row)} on {row.ranks:,} ranks)"
 
     def title(self) -> str:
         """Return the question that was asked."""

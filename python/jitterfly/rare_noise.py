@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .noise import Noise
-from .noise.source import Hits, IntervalNoise, name_in_case
+from .noise.source import ExpectedWork, Hits, IntervalNoise, name_in_case
 from .stats import ENOUGH_EVENTS
 from .units import TICKS_PER_SECOND
 from .workload import Workload
@@ -63,6 +63,21 @@ class SourceHits(NamedTuple):
         return self.most > MATTERS * half_width and realizations * self.as_long < ENOUGH_EVENTS
 
 
+def hits_of(sources: Iterable[tuple[int, Noise]], work: ExpectedWork) -> list[SourceHits]:
+    """Return what to expect of random sources, each with its place, that meet such work."""
+    found = [SourceHits(place, one, one.expected_hits(work), math.inf) for place, one in sources]
+    return in_part(found, 1.0)
+
+
+def in_part(sources: Sequence[SourceHits], share: float) -> list[SourceHits]:
+    """Return what to expect in a part of the run, such as one cycle of ten: so much of all hits."""
+    parts = [one.hits and one.hits.in_part(share) for one in sources]
+    return [
+        one._replace(hits=hits, as_long=_as_long(hits, parts))
+        for one, hits in zip(sources, parts, strict=True)
+    ]
+
+
 def expected_hits(case: Workload, duration: float, share: float = 1.0) -> list[SourceHits]:
     """Return what to expect of each random source that acts in a case.
 
@@ -83,14 +98,8 @@ def expected_hits(case: Workload, duration: float, share: float = 1.0) -> list[S
     >>> round(source.hits.number / 1e-6), source.hits.delay  # 64 ranks, 6 rounds
     (384, 1000000000.0)
     """
-    acting, met = case.random_sources, case.expected_work()._replace(duration=float(duration))
-    found = [
-        (place, noise, hits and hits.in_part(share))
-        for place, noise in enumerate(case.placed_noise)
-        if acting[place]
-        for hits in [noise.expected_hits(met)]
-    ]
-    return [SourceHits(*one, _as_long(one[2], [hits for _, _, hits in found])) for one in found]
+    acting = [one for one in enumerate(case.placed_noise) if case.random_sources[one[0]]]
+    return in_part(hits_of(acting, case.expected_work()._replace(duration=float(duration))), share)
 
 
 def _as_long(own: Hits | None, all_hits: list[Hits | None]) -> float:
@@ -142,8 +151,14 @@ def unmet_sources(
     """
     if not math.isfinite(half_width):
         return []
-    sources = hidden(expected_hits(case, mean))
-    return [source for source in sources if source.is_unmet(realizations, half_width)]
+    return unmet_among(expected_hits(case, mean), half_width, realizations)
+
+
+def unmet_among(
+    sources: Collection[SourceHits], half_width: float, realizations: int
+) -> list[SourceHits]:
+    """The hidden ones of which so many realizations expect too few hits; as `unmet_sources`."""
+    return [one for one in hidden(sources) if one.is_unmet(realizations, half_width)]
 
 
 def may_lack(unmet: Collection[SourceHits]) -> float:

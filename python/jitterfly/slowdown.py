@@ -165,8 +165,8 @@ class SlowdownTable(Answer):
     picture = "answers.draw_table"
 
     def __repr__(self) -> str:
-        last = self.rows[-1]
-        return f"SlowdownTable({len(self.rows)} rows; {last.slowdown} on {last.ranks:,} ranks)"
+        last, count = self.rows[-1], counted(len(self.rows), "row")
+        return f"SlowdownTable({count}; {last.slowdown} on {last.ranks:,} ranks)"
 
     def title(self, where: str = "") -> str:
         """Say what was simulated, and under which noise; `where` stands between them."""

@@ -138,7 +138,7 @@ def test_ctrl_c_in_a_study(tmp_path, workers, later):
     """As prompt; it says what is kept, and leaves no worker behind."""
     stop = STOP_STUDY.replace("{workers}", repr(workers)).replace("{later}", str(later))
     told, seconds, left = run(STUDY.replace("{out}", str(tmp_path / "out")) + stop)
-    assert told.startswith("0 of 1 cells are finished, and what was run of the others is kept in ")
+    assert told.startswith("0 of 1 cell is finished, and what was run of the others is kept in ")
     assert told.endswith("the same command goes on from there")
     assert seconds < 5
     assert left == 0

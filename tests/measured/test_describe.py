@@ -301,6 +301,11 @@ def test_everything_can_be_described(part):
     assert len(lines) >= 9 or lines == ["9 parts without a detour" + lines[0][24:]]
 
 
+def test_one_row_is_no_rows():
+    one = CollectiveTable("barrier", [4], [0], [3.5e-6])
+    assert description_lines(Measured((one,), "x"))[0] == "barrier: 1 row"
+
+
 def test_one_event_has_no_interval():
     assert "1 detour in" in text(detours([7 * US]))
     assert "too few events for an interval" in text(detours([7 * US]))

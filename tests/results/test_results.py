@@ -1,5 +1,6 @@
 """Analysis of a store: signs, missing data, early stopping, `compare`."""
 
+import io
 import shlex
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from jitterfly.answer import show
 from jitterfly.cli import main
 from jitterfly.observables import Completion, Overhead
 from jitterfly.results import Results
+from jitterfly.results.status import status
 from jitterfly.results.tables import notes, tables
 from jitterfly.store import Store
 from jitterfly.store.numbers import rows
@@ -173,3 +175,11 @@ values = [1, 2, 4]
 slowdown = { kind = "slowdown", T = 0 }
 gain = { kind = "gain", of = { T = 1 }, over = { T = 0 } }
 """
+
+
+def test_of_one_there_is_no_plural(tmp_path):
+    study = jf.Study("one", case={"ranks": 4, "network": jf.LogGOPS(L="1us", o="0")},
+                     budget=jf.RealizationBudget(max=2))  # fmt: skip
+    store = study.run(tmp_path / "out", stream=io.StringIO(), threads=1)
+    assert repr(jf.compare(store, store)).startswith("Comparison(1 row: ")
+    assert "1 of 1 cell finished" in status(store)

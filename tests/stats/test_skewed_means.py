@@ -346,3 +346,14 @@ def test_what_can_not_differ_is_certain():
     assert not jf.StepNoise(delay="1us").random
     assert jf.StepNoise(delay="1us", probability=0.5).random
     assert jf.StepNoise(delay=jf.distributions.Exponential("1us")).random
+
+
+def test_samples_that_are_all_the_same_are_their_mean():
+    """The mean of 2000 times of 8.4 us was rounded: a slowdown of 1 was 0.9999999999999998."""
+    times = np.arange(1, 2000) * 1.4007e-6
+    assert (np.full((2000, len(times)), times).mean(axis=0) != times).any()
+    found = jf.stats.mean(np.full((2000, len(times)), times), noisy=False)
+    for end in found:
+        np.testing.assert_array_equal(end, times)
+    few = jf.stats.mean([0.1] * 7, noise_free=0.1)
+    assert (few.value, few.too_small) == (0.1, True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import extensions
-from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, counted, first_few
+from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, counted, first_few, some_are
 from . import schedule
 from .options import add_backend, integer
 from .output import add_json, print_json, progress_stream, tell, warn_without_matplotlib
@@ -164,7 +164,7 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
     def stopped(store: Any) -> None:
         if summarize(store):
             done, count = sum(map(store.complete, store.cells)), len(store.cells)
-            tell(f"summary.csv has what there is: {done} of {count} cells are finished")
+            tell(f"summary.csv has what there is: {some_are(done, count, 'cell')} finished")
         path = picture(store)
         if path.exists() and not _is_newer(path, store.path / "summary.csv"):
             again = shlex.join(["jitterfly", "plot", str(store.path)])

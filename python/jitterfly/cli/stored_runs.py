@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..fields import first_few
+from ..fields import counted, first_few, some_are
 from .output import add_json, print_json
 from .run import RUN_FILES, check_study, run_as_json, show
 
@@ -169,7 +168,6 @@ def _size(text: str | None) -> tuple[float, float] | None:
 
 def _compare(chosen: argparse.Namespace) -> None:
     from ..results.compare import compare
-    from .output import terminal_width
 
     for text in (chosen.a, chosen.b):
         if Path(text).is_file():
@@ -180,17 +178,9 @@ def _compare(chosen: argparse.Namespace) -> None:
             )
     found = compare(chosen.a, chosen.b, chosen.observable or "")
     if chosen.json:
-        records = [
-            {"cell": dict(zip(found.axes, row.labels, strict=True)), "unit": row.unit,
-             "realizations": row.realizations, "mean_a": row.mean_a, "mean_b": row.mean_b,
-             "ratio": row.ratio, "b_wins": row.b_wins, "winner": row.winner or None}
-            for row in found.rows
-        ]  # fmt: skip
-        print_json("compare", a=chosen.a, b=chosen.b, rows=records, notes=found.unseen_notes())
+        print_json("compare", a=chosen.a, b=chosen.b, **found.to_dict())
         return
-    print("\n".join([found.title(), "", *found.lines(), ""]))
-    for note in found.notes():
-        print(textwrap.fill(note, terminal_width()))
+    print("\n".join(found.report()))
 
 
 def _merge(chosen: argparse.Namespace) -> int:
@@ -220,14 +210,14 @@ def _merge(chosen: argparse.Namespace) -> int:
             written=[chosen.out / name for name in RUN_FILES],
         )
     else:
-        print(f"joined into {chosen.out}: {done} of {len(store.cells)} cells finished")
+        print(f"joined into {chosen.out}: {done} of {counted(len(store.cells), 'cell')} finished")
     if done == len(store.cells):
         if not chosen.json:
             print(f"jitterfly plot {chosen.out} draws the picture and prints the table")
         return 0
     why = f"{first_few(missing, 5)} {'is' if len(missing) == 1 else 'are'} missing"
     print(
-        f"jitterfly: {len(store.cells) - done} of {len(store.cells)} cells are not finished: "
+        f"jitterfly: {some_are(len(store.cells) - done, len(store.cells), 'cell')} not finished: "
         f"{why if missing else 'run the study again to finish them'}",
         file=sys.stderr,
     )
@@ -250,8 +240,8 @@ def _export(chosen: argparse.Namespace) -> int:
         return 0
     names = [f"{name} ({count or 'no'} realizations)" for name, count in unfinished.items()]
     print(
-        f"jitterfly: {len(names)} of {len(numbers.arrays['at'])} cells are not finished, and the "
-        f"file has no rows of those without realizations: {first_few(names, 5)}; run the study "
+        f"jitterfly: {some_are(len(names), len(numbers.arrays['at']), 'cell')} not finished, and "
+        f"the file has no rows of those without realizations: {first_few(names, 5)}; run the study "
         "again to finish them",
         file=sys.stderr,
     )

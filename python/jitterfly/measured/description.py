@@ -525,7 +525,7 @@ def _shown_share(facts: Facts) -> str:
 
 def _collective_lines(facts: Facts) -> list[str]:
     names = [name for name in ("mean", "min", "max", "p50", "p90", "p99") if name in facts]
-    text = [f"{facts['operation']}: {facts['rows']} rows"]
+    text = [f"{facts['operation']}: {counted(facts['rows'], 'row')}"]
     text.append(f"  {'ranks':>8} {'bytes':>10} " + " ".join(f"{name:>10}" for name in names))
     for row in range(min(facts["rows"], _MAX_ROWS)):
         times = " ".join(f"{show_seconds(facts[name][row]):>10}" for name in names)

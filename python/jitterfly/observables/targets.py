@@ -423,6 +423,17 @@ def undersampled_in_words(undersampled: Sequence[UndersampledNoise]) -> str:
     return f"{rarest.words}, and {rarest.effect.format(show_seconds(most, digits=3))}"
 
 
+def allowing_for_undersampled(
+    mean: Estimate, observed: Observed, undersampled: Sequence[UndersampledNoise]
+) -> Estimate:
+    """Return a mean whose interval allows for noise met too rarely.
+
+    That makes a completion longer; a difference or ratio may become larger or smaller.
+    """
+    most = sum(one.adds for one in undersampled)
+    return mean.lacking(most, most if observed.measure.is_paired else 0.0)
+
+
 def undersampled_noise(
     observed: Observed, cases: Mapping[str, Workload], half_width: float
 ) -> list[UndersampledNoise]:

@@ -6,15 +6,16 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import stats
-from ..answer import Answer, csv_text, show, write_if_path
-from ..fields import shorten
+from ..answer import Answer, Column, Note, Table, notes_of, show
+from ..fields import counted, shorten
 from ..observables import (
     Completion,
     LinearForm,
@@ -22,17 +23,16 @@ from ..observables import (
     Observed,
     UndersampledNoise,
     acting_sources,
+    allowing_for_undersampled,
     hits_of_one_side,
     level_of,
     undersampled_in_words,
     undersampled_noise,
 )
 from ..rare_noise import SourceHits, hidden, ratio_with_lacks
+from ..stats.intervals import RARE_NOISE, Caveat
 from ..store import Store
 from ..studies import Cell, shown_labels
-from ..units import show_seconds
-from .results import half_of
-from .text_table import aligned_table
 
 Compared = Store | str | Path | tuple[Store | str | Path, str]
 
@@ -119,7 +119,7 @@ class ComparisonRow(NamedTuple):
 
     Attributes
     ----------
-    labels : tuple of str
+    cell : dict of str
         Its value of each axis, as tables show it.
     coordinates : tuple of float, int or str
         The same as numbers, where the axis has numbers; times in seconds, sizes in bytes.
@@ -128,7 +128,7 @@ class ComparisonRow(NamedTuple):
     realizations : int
         How many both have.
     mean_a, mean_b : Estimate
-        Each with its own interval.
+        Each with its own interval, which allows for noise that is too rare to have been met.
     ratio : Estimate
         Mean of B over mean of A.
     b_wins : Estimate
@@ -137,10 +137,10 @@ class ComparisonRow(NamedTuple):
         Which is faster: "" where the interval of the ratio holds 1.
     unseen : tuple of three str
         What the means of A and B may lack of noise that is too rare for so few realizations, and
-        what their ratio may ("": nothing). The interval of the ratio allows for it.
+        what their ratio may ("": nothing). All three intervals allow for it.
     """
 
-    labels: tuple[str, ...]
+    cell: dict[str, str]
     coordinates: tuple[float | int | str, ...]
     unit: str
     realizations: int
@@ -150,6 +150,20 @@ class ComparisonRow(NamedTuple):
     b_wins: stats.Estimate
     winner: str
     unseen: tuple[str, str, str]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Its value of each axis, as tables show it."""
+        return tuple(self.cell.values())
+
+    def shown_means(self) -> tuple[str, str]:
+        """Return both means with as many digits as they need to differ, from 4 on."""
+        a, b = self.mean_a, self.mean_b
+        for digits in range(4, 16):
+            shown = show(a, self.unit, digits), show(b, self.unit, digits)
+            if shown[0].split(" [")[0] != shown[1].split(" [")[0] or a.value == b.value:
+                break
+        return shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,68 +191,73 @@ class Comparison(Answer):
     rows: tuple[ComparisonRow, ...]
     confidence: float
 
+    columns = (
+        Column("cell", csv=False),
+        Column("unit"),
+        Column("realizations", heading="realizations"),
+        Column("mean A", heading="mean A", value=lambda _, row: row.shown_means()[0], csv=False),
+        Column("mean B", heading="mean B", value=lambda _, row: row.shown_means()[1], csv=False),
+        Column("mean_a", estimate=True),
+        Column("mean_b", estimate=True),
+        Column("ratio", estimate=True, heading="B / A", show=partial(show, neutral=1)),
+        Column("b_wins", estimate=True, heading="P(B faster)",
+               show=partial(show, digits=2, neutral=0.5)),
+        Column("winner", heading="winner", show=lambda winner: winner or "no winner"),
+    )  # fmt: skip
+
     def __repr__(self) -> str:
         won = [sum(row.winner == side for row in self.rows) for side in "AB"]
-        return f"Comparison({len(self.rows)} rows: A wins {won[0]}, B wins {won[1]})"
+        return f"Comparison({counted(len(self.rows), 'row')}: A wins {won[0]}, B wins {won[1]})"
 
     def title(self) -> str:
         """Say what is compared."""
         return f"A = {self.a}\nB = {self.b}\ncompared: {self.observable}"
 
-    def lines(self) -> list[str]:
-        """The table as text."""
-        header = [*self.axes, "realizations", "mean A", "mean B", "B / A", "P(B faster)", "winner"]
-        rows = [
-            [
-                *row.labels,
-                str(row.realizations),
-                *_values(float(row.mean_a.value), float(row.mean_b.value), row.unit),
-                show(row.ratio, neutral=1),
-                show(row.b_wins, digits=2, neutral=0.5),
-                row.winner or "no winner",
-            ]
-            for row in self.rows
-        ]
-        return aligned_table(header, rows).splitlines()
+    def table(self) -> Table:
+        """Return the table of rows; axes are as in `Store.to_csv`."""
+        return self._table("coordinates")
 
-    def notes(self) -> list[str]:
-        """Say what the intervals are, and what the means may lack."""
+    def shown_table(self) -> Table:
+        """Return the table of rows as text and notebooks have it."""
+        return self._table("labels")
+
+    def _table(self, at: str) -> Table:
+        axes = (
+            Column(axis, heading=axis, value=lambda _, row, i=i: getattr(row, at)[i])  # type: ignore[misc]
+            for i, axis in enumerate(self.axes)
+        )
+        return Table((*axes, *self.columns), self.rows, self, left=len(self.axes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as JSON has them; without a winner that is None."""
+        found = super().to_dict()
+        for row in found["rows"]:
+            row["winner"] = row["winner"] or None
+        return found
+
+    def notes(self) -> list[Note]:
+        """Say what the means may lack, and what the intervals are."""
         return [
-            f"The intervals of B / A hold for all rows together with {100 * self.confidence:g} %; "
-            "a winner has one without 1.",
-            "P(B faster) counts ties as half.",
-            *self.unseen_notes(),
-        ]
+            *notes_of("rare_noise", self._rare_noise_lines()),
+            Note("confidence", "The intervals of B / A hold for all rows together with "
+                 f"{100 * self.confidence:g} %; a winner has one without 1."),
+            Note("ties", "P(B faster) counts ties as half."),
+        ]  # fmt: skip
 
-    def unseen_notes(self) -> list[str]:
+    def _rare_noise_lines(self) -> list[str]:
         """A line for each number that may lack what rare noise adds."""
         lines = []
         for place, name in enumerate(("The mean of A", "The mean of B", "B / A")):
             found = [row for row in self.rows if row.unseen[place]]
             if found:
                 first = found[0]
-                at = ", ".join(map("=".join, zip(self.axes, first.labels, strict=True)))
+                at = ", ".join(map("=".join, first.cell.items()))
                 more = f", and so in {len(found)} of {len(self.rows)} rows" * (len(found) > 1)
                 lines.append(
                     f"{name} may lack what rare noise adds: {first.unseen[place]}"
-                    f"{at and f' at {at}'}{more}."
+                    f"{at and f' at {at}'}{more}; its interval allows for it."
                 )
         return lines
-
-    def to_csv(self, path: str | Path | None = None) -> str:
-        """The table with all digits, times in seconds; also written to `path`, where given.
-
-        Axes are as in `Store.to_csv`.
-        """
-        header = [*self.axes, "unit", "realizations"]
-        for name in ("mean_a", "mean_b", "ratio", "b_wins"):
-            header += [name, f"{name}_low", f"{name}_high"]
-        rows = [
-            [*row.coordinates, row.unit, row.realizations,
-             *row.mean_a, *row.mean_b, *row.ratio, *row.b_wins, row.winner]
-            for row in self.rows
-        ]  # fmt: skip
-        return write_if_path(csv_text([[*header, "winner"], *rows]), path)
 
 
 def compare(a: Compared, b: Compared, observable: str = "", confidence: float = 0.95) -> Comparison:
@@ -355,7 +374,7 @@ def _row(
         for (side, cell), of in zip(both, (of_a, of_b), strict=True)
     ]
     unseen = [
-        undersampled_noise(of, cell.cases, half_of(mean))
+        undersampled_noise(of, cell.cases, mean.half_width)
         for (_, cell), of, mean in zip(both, compared, (mean_a, mean_b), strict=True)
     ]
     ratio = stats.ratio(y, x, level, noisy=any(noisy))
@@ -371,11 +390,12 @@ def _row(
     ratio = _with_undersampled(ratio, x, compared, unseen, alone)
     if any(map(_is_unmet, (mean_a, mean_b))) and not same:
         ratio = replace(ratio, low=-math.inf, high=math.inf)
+    mean_a, mean_b = map(allowing_for_undersampled, (mean_a, mean_b), compared, unseen)
     winner = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
     if winner and x.mean() < 0:  # an overhead over a slower one: the larger quotient is the faster
         winner = "A" if winner == "B" else "B"
     return ComparisonRow(
-        labels=shown_labels(sides[0].store.study, pair[0]),
+        cell=dict(zip(pair[0].labels, shown_labels(sides[0].store.study, pair[0]), strict=True)),
         coordinates=tuple(pair[0].coordinates.values()),
         unit=of_a.unit,
         realizations=count,
@@ -408,14 +428,14 @@ def _hit_alone(
     level: float,
 ) -> list[UndersampledNoise]:
     """Hits that A or B met alone, in too few realizations to know the ratio y / x."""
-    if not isinstance(below, int) or not math.isfinite(half_of(ratio)):
+    if not isinstance(below, int) or not math.isfinite(ratio.half_width):
         return []
     return hits_of_one_side(
         acting,
         lambda count: below * (y[:count] - ratio.value * x[:count]),
         len(x),
         below * abs(float(x.mean())),  # in ticks of B
-        half_of(ratio),
+        ratio.half_width,
         realizations=len(x),
         confidence=level,
     )
@@ -439,20 +459,9 @@ def _with_undersampled(
     else:
         low, high = ratio_with_lacks(low, high, of_b / size, of_a / size)
     either = sum(one.adds for one in alone)
-    return replace(ratio, low=low - either, high=high + either)
-
-
-def _values(a: float, b: float, unit: str) -> tuple[str, str]:
-    """Both with as many digits as they need to differ, from 4 on."""
-    shown = ("", "")
-    for digits in range(4, 16):
-        shown = _value(a, unit, digits), _value(b, unit, digits)
-        if shown[0] != shown[1] or a == b:
-            break
-    return shown
-
-
-def _value(value: float, unit: str, digits: int) -> str:
-    if not math.isfinite(value):
-        return "-"
-    return show_seconds(value, digits) if unit == "s" else f"{value:.{digits}g}"
+    if not (of_a or of_b or either):
+        return ratio
+    ends = low - either, high + either
+    away = [abs(new - float(old)) if math.isfinite(old) else 0.0
+            for new, old in zip(ends, (ratio.low, ratio.high), strict=True)]  # fmt: skip
+    return ratio.widened(*ends, Caveat(RARE_NOISE, *away))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .. import stats
 from ..case import Case
-from ..fields import first_few, grouped
+from ..fields import counted, first_few, grouped
 from ..noise import Congestion
 from ..observables import (
     Decision,
@@ -35,12 +35,6 @@ from ..studies.grid import cell_name
 from ..units import parse_seconds, show_seconds
 from ..workload import Workload
 from . import figures
-
-
-def half_of(estimate: Estimate) -> float:
-    """The longer side of an interval."""
-    value, low, high = map(float, estimate)
-    return max(high - value, value - low)
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,7 @@ class CellSummary:
     @property
     def half(self) -> float:
         """The longer side of the mean's interval."""
-        return half_of(self.mean)
+        return self.mean.half_width
 
     @property
     def relative(self) -> float:
@@ -222,7 +216,7 @@ class CellResults:
             noisy = self.cell.varies(family)
             observed = Observed(family, data, noisy)
             mean = replace(observed.mean(level), confidence=0.95)
-            unseen = undersampled_noise(observed, self.cell.cases, half_of(mean)) if noisy else []
+            unseen = undersampled_noise(observed, self.cell.cases, mean.half_width) if noisy else []
             shown = replace(observed.shown("mean", level), confidence=0.95)
             numbers[name] = CellSummary.of(observed, shown, undersampled_in_words(unseen))
             for target in self.targets:
@@ -381,10 +375,10 @@ class Results:
         remarks = []
         done = sum(cell.complete for cell in self.cells)
         if done < len(self.cells):
-            remarks.append(f"UNFINISHED: {done} of {len(self.cells)} cells done")
+            remarks.append(f"UNFINISHED: {done} of {counted(len(self.cells), 'cell')} done")
         if self.study.targets:
             met = sum(not cell.unmet for cell in self.cells)
-            remarks.append(f"{met} of {len(self.cells)} cells met the target")
+            remarks.append(f"{met} of {counted(len(self.cells), 'cell')} met the target")
         return "; ".join(filter(None, [*remarks, self.network_noise]))
 
     @cached_property

@@ -118,10 +118,12 @@ def status(
     lines = [f"{progress.title}: {progress.path}", ""]
     lines += [with_sentences(header, rows, width, most), ""] if rows else []
     finished = progress.finished
-    lines.append(f"{finished} of {count} cells finished, {progress.realizations:,} realizations")
+    lines.append(
+        f"{finished} of {counted(count, 'cell')} finished, {progress.realizations:,} realizations"
+    )
     if targets:
         met = sum(map(_met, progress.cells))
-        lines.append(f"{met} of {finished} finished cells met their targets")
+        lines.append(f"{met} of {counted(finished, 'finished cell')} met their targets")
     lines += _shard_lines(progress) if progress.shards else [_activity(progress)]
     if progress.shards_hold_more:
         lines.append(

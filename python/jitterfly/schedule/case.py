@@ -38,10 +38,10 @@ from .simulate import (
     check_schedule_network,
     check_schedule_noise,
     execute,
+    expected_work,
     max_work,
     needs_length,
     plan_schedule,
-    positive_calculations,
     warn_of_short_receives,
     why_speed_is_ineffective,
     work_of_plan,
@@ -412,16 +412,4 @@ def _why_speed_is_ineffective(quiet: ScheduleCase) -> str:
 
 @lru_cache(maxsize=4096)
 def _expected_work(quiet: ScheduleCase) -> ExpectedWork:
-    schedule, (compute, communication) = quiet.read(), _plan(quiet).cpu_time
-    ranks, messages = schedule.ranks, schedule.messages / schedule.ranks
-    phases = sum(positive_calculations(schedule, rank) for rank in range(ranks))
-    return ExpectedWork(
-        ranks=ranks,
-        cycles=1,
-        duration=0.0,
-        compute=compute / ranks,
-        work=communication / ranks,
-        stretches=2 * messages,
-        rounds=((ranks, messages, None),),
-        phases=phases / ranks,
-    )
+    return expected_work(quiet.read(), _plan(quiet))

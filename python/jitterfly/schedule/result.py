@@ -20,11 +20,12 @@ from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
+from ..rare_noise import SourceHits, in_part, may_lack, unmet_among
 from ..recording_error import RecordedNoise
-from ..slowdown import NO_EVENT, NOISE_TOO_LATE, begins_after, part_in_words
+from ..slowdown import NO_EVENT, NOISE_TOO_LATE, begins_after, part_in_words, unmet_notes
 from ..stats import Estimate
 from ..stats.intervals import changed
-from ..units import from_ticks, show_seconds, to_ticks
+from ..units import TICKS_PER_SECOND, from_ticks, show_seconds, to_ticks
 from .order import OrderCheck
 from .schedule import Schedule
 
@@ -70,6 +71,9 @@ class ScheduleResult(Answer):
         all ranks.
     recorded : RecordedNoise
         The recordings that it replays, which intervals allow for.
+    expected : tuple of SourceHits
+        Where several random sources act: the hits of each in a realization. Intervals of means
+        allow for those of which too few are to be expected.
     """
 
     schedule: Schedule
@@ -94,6 +98,7 @@ class ScheduleResult(Answer):
     backend: str = "cpu"
     doubts: tuple[str, ...] = ()
     recorded: RecordedNoise = dataclasses.field(default=RecordedNoise(), repr=False)
+    expected: tuple[SourceHits, ...] = dataclasses.field(default=(), repr=False)
 
     columns = (
         Column("mark"),
@@ -123,17 +128,52 @@ class ScheduleResult(Answer):
     def _mean(
         self, times: npt.NDArray[np.float64], noise_free: Any, confidence: float = 0.95
     ) -> Estimate:
-        """Estimate times from the beginning on; below noise-free ones only if noise can hasten.
+        """Estimate times from the beginning on, with all that their interval has to allow for."""
+        mean = self._sampled(times, noise_free, confidence)
+        wide = self.recorded.allow(mean, float(noise_free)).bounded(self._least(noise_free))
+        return wide.lacking(may_lack(self._unmet(mean)))
+
+    def _sampled(
+        self, times: npt.NDArray[np.float64], noise_free: Any, confidence: float = 0.95
+    ) -> Estimate:
+        """Estimate times from the beginning on by the sample alone."""
+        noisy = any(one.random for one in self.noise)
+        met = noise_free if len(self.noise) == 1 and self.noise[0].random else None
+        least = self._least(noise_free)
+        return stats.mean(times, confidence, noisy=noisy, lower_bound=least, noise_free=met)
+
+    def _least(self, noise_free: Any) -> Any:
+        """Return what no such time is below: the noise-free one, unless noise can hasten.
 
         Costs are added along an order of operations that is the same in all realizations, unless it
         is that of arrival: there noise may bring a better one about.
         """
         hastens = self.order == "arrival" or any(one.hastens for one in self.noise)
+        return 0.0 if hastens else noise_free
+
+    def _mean_between(
+        self,
+        times: npt.NDArray[np.float64],
+        noise_free: float,
+        confidence: float = 0.95,
+        count: int = 1,
+    ) -> Estimate:
+        """Estimate times between marks, or the mean of `count` such times.
+
+        Rare noise may make them shorter, too, where it delays the first of two marks alone.
+        """
         noisy = any(one.random for one in self.noise)
-        least = 0.0 if hastens else noise_free
-        met = noise_free if len(self.noise) == 1 and self.noise[0].random else None
-        found = stats.mean(times, confidence, noisy=noisy, lower_bound=least, noise_free=met)
-        return self.recorded.allow(found, float(noise_free)).bounded(least)
+        mean = stats.mean(times, confidence, noisy=noisy)
+        lacks = may_lack(self._unmet(mean, count)) / count
+        return self.recorded.allow(mean, noise_free).lacking(lacks, lacks)
+
+    def _unmet(self, mean: Estimate, count: int = 1) -> list[SourceHits]:
+        """List the sources of which too few hits are expected for the mean of `count` parts."""
+        share = count * float(mean.value) / (float(self.samples.mean()) or math.inf)
+        half = count * mean.half_width * TICKS_PER_SECOND
+        if not math.isfinite(half) or share <= 0:
+            return []
+        return unmet_among(in_part(self.expected, share), half, mean.realizations)
 
     def _quantiles(
         self, times: npt.NDArray[np.float64], noise_free: float, confidence: float
@@ -183,7 +223,6 @@ class ScheduleResult(Answer):
 
     def mark_rows(self, confidence: float = 0.95) -> list[MarkRow]:
         """A row for each mark."""
-        noisy = any(one.random for one in self.noise)
         times, since = from_ticks(self.mark_ticks), from_ticks(self.iteration_ticks)
         quiet = from_ticks(self.mark_ticks_noise_free)
         steps = np.diff(quiet, prepend=0.0)
@@ -191,11 +230,10 @@ class ScheduleResult(Answer):
         for i, name in enumerate(self.marks):
             p50, p99 = self._quantiles(times[:, i], float(quiet[i]), confidence)
             since_p50, since_p99 = self._quantiles(since[:, i], float(steps[i]), confidence)
-            between = stats.mean(since[:, i], confidence, noisy=noisy)
             rows.append(MarkRow(
                 name, float(quiet[i]), float(steps[i]),
                 self._mean(times[:, i], quiet[i], confidence), p50, p99,
-                self.recorded.allow(between, float(steps[i])), since_p50, since_p99,
+                self._mean_between(since[:, i], float(steps[i]), confidence), since_p50, since_p99,
             ))  # fmt: skip
         return rows
 
@@ -274,9 +312,8 @@ class ScheduleResult(Answer):
         rows.append((f"first mark ({self.marks[0]})", f"at {show(first, SECONDS)}"))
         between = from_ticks(self.iteration_ticks[:, 1:])
         # Iterations of one realization depend on each other: its mean is one sample.
-        noisy = any(one.random for one in self.noise)
-        mean = stats.mean(between.mean(axis=1), noisy=noisy)
         alone = float(quiet[-1] - quiet[0]) / (count - 1)
+        mean = self._mean_between(between.mean(axis=1), alone, count=count - 1)
         slowest = int(np.argmax(between.mean(axis=0)))
         longest = show_seconds(float(between[:, slowest].mean()))
         return [
@@ -315,6 +352,11 @@ class ScheduleResult(Answer):
             needed = stats.realizations_needed(0.99, 0.95)
             told = f"too few realizations for an interval of p99: it takes {needed}"
             text.append(Note("few_realizations", told))
+        unmet = [
+            (self.schedule.ranks, one)
+            for one in self._unmet(self._sampled(self.samples, self.noise_free))
+        ]
+        text += unmet_notes(unmet, self.noise, len(self.ticks), ", which its interval allows for")
         text += notes_of("swapped_marks", self._swapped_in_words())
         text += notes_of("order", self._order_in_words())
         return text

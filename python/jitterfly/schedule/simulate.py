@@ -22,8 +22,9 @@ from ..imbalance import Speed, check_ranks, check_speed
 from ..info import processors
 from ..network import LogGOPS, Network, check_network
 from ..noise import Congestion, Noise, SpeedNoise, StepNoise
-from ..noise.source import MaxWork, check_sources, check_walks
+from ..noise.source import ExpectedWork, MaxWork, check_sources, check_walks
 from ..program import check_times
+from ..rare_noise import SourceHits, hits_of
 from ..recording_error import RecordedNoise
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
 from ..workload import RankWork, doubts_of, place_noise
@@ -363,7 +364,31 @@ def simulate_schedule(
         backend=engine,
         doubts=prepared.doubts,
         recorded=prepared.recorded,
+        expected=tuple(_expected_hits(schedule, network, sources, plan, float(raw[:, 0].mean()))),
     )
+
+
+def _expected_hits(
+    schedule: Schedule,
+    network: LogGOPS | Hierarchy,
+    sources: tuple[Noise, ...],
+    plan: core.SchedulePlan,
+    duration: float,
+) -> list[SourceHits]:
+    """Return what to expect of each random source that acts; none where it is alone.
+
+    `duration`: how long a realization lasts on average, in ticks.
+    """
+    acting = [
+        (place, source)
+        for place, source in enumerate(place_noise(sources, network, schedule.ranks))
+        if source.random
+        for work in [max_work(schedule, network, positive=needs_length(source))]
+        if source.longest_effect(work) > 0 and not source.why_ineffective(work)
+    ]
+    if len(acting) < 2:  # the sample tells how often it met it
+        return []
+    return hits_of(acting, expected_work(schedule, plan)._replace(duration=duration))
 
 
 def bytes_in_flight(
@@ -479,6 +504,23 @@ def work_of_plan(ranks: int, plan: core.SchedulePlan) -> RankWork:
     """Return how long a rank works, on average; all of a schedule counts as one cycle."""
     compute, communication = (ticks / ranks for ticks in plan.cpu_time)
     return RankWork(ranks, 1, compute, communication)
+
+
+def expected_work(schedule: Schedule, plan: core.SchedulePlan) -> ExpectedWork:
+    """Return the work that noise meets in a realization, whose duration is not known yet."""
+    compute, communication = plan.cpu_time
+    ranks, messages = schedule.ranks, schedule.messages / schedule.ranks
+    phases = sum(positive_calculations(schedule, rank) for rank in range(ranks))
+    return ExpectedWork(
+        ranks=ranks,
+        cycles=1,
+        duration=0.0,
+        compute=compute / ranks,
+        work=communication / ranks,
+        stretches=2 * messages,
+        rounds=((ranks, messages, None),),
+        phases=phases / ranks,
+    )
 
 
 def warn_of_short_receives(schedule: Schedule, plan: core.SchedulePlan) -> None:

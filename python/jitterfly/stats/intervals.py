@@ -116,18 +116,25 @@ class Estimate:
         """Return whether the sample does not give an interval with two ends, anywhere."""
         return not bool(np.isfinite(self.low).all() and np.isfinite(self.high).all())
 
-    def lacking(self, most: float) -> Estimate:
+    @property
+    def half_width(self) -> float:
+        """The longer side of the interval of one number."""
+        value, low, high = map(float, self)
+        return max(high - value, value - low)
+
+    def lacking(self, most: float, below: float = 0.0) -> Estimate:
         """Return the estimate of a mean that may lack so much of noise that is too rare.
 
-        No error of sampling, but a bound: the upper end is higher by it.
+        No error of sampling, but a bound: the upper end is higher by it. Of a difference or ratio,
+        which such noise may also make smaller, the lower end is lower by `below`.
 
         Examples
         --------
         >>> print(Estimate(2.0, 1.0, 3.0, 0.95, 100).lacking(4.0))
         2 [1, 7]
         """
-        caveat = Caveat(RARE_NOISE, 0.0, most)
-        return self.widened(self.low, self.high + most, caveat) if most else self
+        caveat = Caveat(RARE_NOISE, below, most)
+        return self.widened(self.low - below, self.high + most, caveat) if most or below else self
 
     def widened(self, low: float | Floats, high: float | Floats, caveat: Caveat) -> Estimate:
         """Return the estimate with ends that allow for a caveat; of two of a code the larger."""
@@ -227,8 +234,12 @@ def mean(
                 f"lower_bound must not be above any sample, got {shorten(lower_bound)}, and "
                 f"samples from {x.min():.6g}"
             )
-    center = x.mean(axis=0)
+    # Rounding may carry it out of what was drawn; samples that are all the same are their mean.
+    least, most = x.min(axis=0), x.max(axis=0)
+    center = np.clip(x.mean(axis=0), least, most)
     reach = half_width(x, confidence)
+    if len(x) > 1:
+        reach = np.where(least == most, 0.0, reach)
     student = Estimate(center, center - reach, center + reach, confidence, len(x))
     if noise_free is not None:
         noise_free = _of_columns(noise_free, "noise_free", x)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from .. import optional_packages
 from ..algorithms import Butterfly
-from ..fields import csv_field, digested, seed_in_files
+from ..fields import counted, csv_field, digested, seed_in_files
 from ..files import read_npz
 from ..observables import (
     OF_A_CYCLE,
@@ -569,8 +569,8 @@ def _open_cells(store: Readable) -> list[str]:
     count, told = len(decisions), []
     done = sum(one.next is None for one in decisions)
     if done < count:
-        told.append(f"UNFINISHED: {done} of {count} cells done")
+        told.append(f"UNFINISHED: {done} of {counted(count, 'cell')} done")
     if store.study.targets:
         met = sum(one.met for one in decisions)
-        told.append(f"{met} of {count} cells met the targets")
+        told.append(f"{met} of {counted(count, 'cell')} met the targets")
     return told

@@ -44,6 +44,7 @@ from ..fields import (
     counted,
     is_real_number,
     shorten,
+    some_are,
     stacklevel_of_user,
 )
 from ..observables import Target, columns_of
@@ -353,7 +354,7 @@ class CellsFailed(RuntimeError):
         self.failed, self.total = failed, total
         reasons = "; ".join(f"{name}: {why}" for name, why in failed.items())
         super().__init__(
-            f"{len(failed)} of {total} cells failed, {out} holds the others: {reasons}"
+            f"{len(failed)} of {counted(total, 'cell')} failed, {out} holds the others: {reasons}"
         )
 
 
@@ -533,10 +534,11 @@ def _warn_of_butterfly(cells: Sequence[Cell]) -> None:
 def _kept_cells(runs: Sequence[CellRun], out: Path) -> str:
     """Say what is kept of a run that is stopped."""
     kept = sum(one.done and not one.failed for one in runs)
+    finished = some_are(kept, len(runs), "cell")
     if kept == len(runs):
-        return f"all {kept} cells are finished and kept in {out}; the same command does the rest"
+        return f"{finished} finished and kept in {out}; the same command does the rest"
     return (
-        f"{kept} of {len(runs)} cells are finished, and what was run of the others is kept in "
+        f"{finished} finished, and what was run of the others is kept in "
         f"{out}; the same command goes on from there"
     )
 
