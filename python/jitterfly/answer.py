@@ -35,6 +35,7 @@ SECONDS, SHARE = "s", "share"
 FIRST, PICTURE = "first", "picture"
 """Places of notes: before the title (and in pictures); below the title of pictures, as well."""
 _MOST_DIGITS = 6  # of a number with a narrow interval
+_EXACT = 13  # digits: what differs behind these are roundings
 
 
 class Note(str):
@@ -432,7 +433,10 @@ def _digits(numbers: Sequence[float], digits: int, neutral: float | None) -> int
     width, largest = numbers[2] - numbers[1], max(map(abs, numbers))
     if width > 0 and largest < math.inf:
         needed = math.floor(math.log10(largest)) + 1 - math.floor(math.log10(width))
-        digits = min(max(needed, digits), _MOST_DIGITS)
+        low, high = (f"{end:.{_MOST_DIGITS}g}" for end in numbers[1:])
+        # More where the ends would be the same, unless that is rounding: no sample is certain.
+        most = _MOST_DIGITS if low != high or needed > _EXACT else needed
+        digits = min(max(needed, digits), most)
     if neutral is None:
         return digits
     others = [number for number in numbers if number != neutral and math.isfinite(number)]
@@ -448,9 +452,18 @@ def _digits(numbers: Sequence[float], digits: int, neutral: float | None) -> int
 
 def _between(numbers: Sequence[float], digits: int) -> str:
     """Return a value and its ends with so many digits."""
-    value, low, high = (
-        "?" if not math.isfinite(one)
-        else f"{one:.{digits}g}" if abs(one) < 10**digits else f"{one:,.0f}"
-        for one in numbers
-    )  # fmt: skip
+    value, low, high = (show_digits(one, digits) for one in numbers)
     return f"{value} [{low}, {high}]"
+
+
+def show_digits(number: float, digits: int = 4) -> str:
+    """Return a number with so many digits, or a whole one with all; ? for what is not known.
+
+    Examples
+    --------
+    >>> show_digits(3.14159), show_digits(31415.9), show_digits(math.nan)
+    ('3.142', '31,416', '?')
+    """
+    if not math.isfinite(number):
+        return "?"
+    return f"{number:.{digits}g}" if abs(number) < 10**digits else f"{number:,.0f}"

@@ -13,6 +13,7 @@ from support.small_study import OBSERVABLES
 
 import jitterfly as jf
 from jitterfly import extensions
+from jitterfly.answer import show
 from jitterfly.cli import main
 from jitterfly.plots import distribution, draw, maps, style
 from jitterfly.plots.curves import curves, draw_curves
@@ -21,7 +22,7 @@ from jitterfly.replay import Replay
 from jitterfly.results import Results, figures, tables
 from jitterfly.results.figures import AxisScale, shown_names
 from jitterfly.results.results import Grid, GridMap, _rescale, grids
-from jitterfly.results.text_table import plus_minus, short
+from jitterfly.results.text_table import short
 from jitterfly.store import Store
 from jitterfly.studies import parse_study
 from jitterfly.studies.validation import FIGURES
@@ -506,6 +507,10 @@ def test_measures():
     assert found.high - found.value == pytest.approx(2 * np.hypot(0.05, 0.1))
 
 
+def around(value, half):
+    return show(jf.stats.Estimate(value, value - half, value + half, 0.95, 100))
+
+
 def test_axes():
     assert AxisScale([4, 8, 16]).positions == [2, 3, 4]
     assert AxisScale([0.01, 0.1, 1.0]).scale == "log10"
@@ -513,10 +518,11 @@ def test_axes():
     assert AxisScale(["b", "a"]).positions == [0, 1]
     assert len(AxisScale([2**k for k in range(20)]).ticks[0]) <= 10
     assert [short(v) for v in (0.0, 1.0, 9.96, 123.4, 12345.0)] == ["0", "1", "10", "123", "1e4"]
-    assert plus_minus(90.42, float("inf")) == "90.42 ± ?"
-    assert plus_minus(0.00848, 0.00043) == "0.00848 ± 0.00043"  # µs; it was 0.008 ± <0.001
-    assert plus_minus(0.01005, 0.00051) == "0.01005 ± 0.00051"
-    assert plus_minus(1.0, 1e-9) == "1.000000 ± <0.000001"
+    assert around(90.42, float("inf")) == "90.4 [?, ?]"
+    assert around(0.00848, 0.00043) == "0.00848 [0.00805, 0.00891]"  # µs; it was 0.008 ± <0.001
+    assert around(0.01005, 0.00051) == "0.01 [0.00954, 0.0106]"
+    assert around(1.0, 1e-9) == "1 [0.999999999, 1.000000001]"
+    assert around(1.0, 1e-16) == "1 [1, 1]"
     known = [(1.0367, 0.0015), (1.0004, 0.0003), (17.56, 0.2), (1.05, 0.0), (0.0312, 2e-4)]
     assert [short(*one) for one in known] == ["1.037", "1.000", "17.56", "1.050", ".031"]
     assert [short(*one, 3) for one in known] == ["1.04", "1.00", "17.6", "1.05", ".031"]

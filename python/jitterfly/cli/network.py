@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import extensions
+from ..answer import show
 from ..fields import check_choice, shorten
 from ..units import parse_seconds
 from .options import add_backend, count, share, size, value
@@ -208,7 +209,6 @@ def _info(chosen: argparse.Namespace) -> None:
 def _run_network(chosen: argparse.Namespace) -> None:
     from ..congestion import CongestionCase, simulate_congestion, slowdown_percent
     from ..congestion.case import PATTERNS, PERTURBATIONS, SLOWED
-    from ..results.text_table import interval
 
     for name, known in (("pattern", PATTERNS), ("perturbation", PERTURBATIONS), ("rule", SLOWED)):
         allowed = [word for word in known if word != "none"]  # of which there is no slowdown
@@ -253,6 +253,6 @@ def _run_network(chosen: argparse.Namespace) -> None:
         f"z = {case.z} of {case.ranks} ranks (ratio {case.ratio:g}) on {hosts} hosts, "
         f"{chosen.realizations} realizations"
     )
-    times = [interval(each.mean(), ".4g") for each in both]
+    times = [show(each.mean(), digits=4) for each in both]
     print(f"time: {times[0]}, unperturbed {times[1]} (messages)")
-    print(f"slowdown: {interval(slowdown_percent(both[0], both[1]), '.1f')} % (95 %)")
+    print(f"slowdown: {show(slowdown_percent(both[0], both[1]))} % (95 %)")

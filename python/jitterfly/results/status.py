@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ..answer import show
 from ..fields import counted, first_few
 from ..observables import TargetState
 from ..store import Store
@@ -11,7 +12,7 @@ from ..store.cell_progress import CellProgress, RunProgress, TargetProgress
 from ..store.merge import missing_shards
 from ..store.run_directory import UNKNOWN
 from ..units import show_seconds
-from .text_table import WIDTH, interval, with_sentences
+from .text_table import WIDTH, with_sentences
 
 
 def show_error(state: TargetState | TargetProgress) -> str:
@@ -31,7 +32,7 @@ def show_target(state: TargetState | TargetProgress, unit: str) -> str:
     """
     unit = "" if state.target.statistic == "win probability" else unit
     name = f"{state.target.statistic} of {state.target.observable}"
-    value = interval(state.estimate, ".4g", unit)
+    value = show(state.estimate, unit, 4)
     if state.met:
         return f"{name}: met, ± {show_error(state)}: {value}"
     says_error = state.why.startswith("±") or not math.isfinite(state.error)

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from ..answer import show, show_digits
 from ..fields import first_few
 from ..observables import MIN_CYCLES, OfCycles
 from ..recording_error import RecordedNoise
 from ..schedule import ScheduleCase
+from ..stats.intervals import changed
 from ..store.run_directory import situations
 from ..studies.validation import why_absent_at
 from ..units import TICKS_PER_SECOND, show_seconds
@@ -23,11 +25,8 @@ from .text_table import (
     MOST_TABLES,
     WIDTH,
     fitting,
-    mean_text,
     short,
-    show_number,
     table_width,
-    value_between,
 )
 
 
@@ -422,18 +421,16 @@ def _texts(summary: CellSummary | None, columns: int, wanted: bool = False) -> l
     if summary is None:
         return ["-"] * columns
     scale = _MICRO if summary.unit == "s" else 1.0
-    value, low, high = (scale * float(end) for end in summary.mean)
-    if summary.is_target:
-        return [value_between(value, low, high)]
+    mean = changed(summary.mean, lambda value: scale * value)
+    if math.isnan(mean.value) or (mean.too_small and not (summary.quantiles or summary.is_target)):
+        return ["-"]
+    if summary.is_set and not summary.is_target:
+        return [show(mean) if wanted else f"{mean.value:.0f}"]
     if summary.quantiles is None:
-        if summary.mean.too_small:
-            return ["-"]
-        if summary.is_set:
-            return [f"{value:.0f}" + (f" [{low:.0f}, {high:.0f}]" if wanted else "")]
-        return [mean_text(value, low, high)]
-    first, middle, last = (show_number(scale * q) for q in summary.quantiles)
+        return [show(mean)]
+    first, middle, last = (show_digits(scale * q) for q in summary.quantiles)
     to = " to " if first.startswith("-") else "-"
-    return [middle, f"{first}{to}{last}", mean_text(value, low, high)]
+    return [middle, f"{first}{to}{last}", show(mean)]
 
 
 def _position(results: Results, cell: CellResults) -> str:

@@ -1,7 +1,4 @@
-"""Text tables in aligned columns, and rounding of numbers with their intervals.
-
-Numbers are for people: no `-0.00`, no interval that looks like certainty.
-"""
+"""Text tables in aligned columns, in lines that a terminal has room for."""
 
 from __future__ import annotations
 
@@ -9,113 +6,14 @@ import math
 import textwrap
 from collections.abc import Sequence
 
-from .. import stats
-from ..answer import SECONDS
-from ..answer import show as show_estimate
 from .figures import evenly
-
-
-def show(value: float, spec: str) -> str:
-    """`format`, but a value that rounds to 0 has no sign.
-
-    Examples
-    --------
-    >>> show(-0.001, ".2f"), show(-0.006, ".2f")
-    ('0.00', '-0.01')
-    """
-    text = format(value, spec)
-    return text.removeprefix("-") if text.startswith("-") and float(text) == 0 else text
-
-
-def show_number(value: float) -> str:
-    """Four digits, or a whole number from 10,000 on."""
-    return show(value, ".4g" if abs(value) < 1e4 else ".0f")
-
-
-def plus_minus(value: float, half: float) -> str:
-    """A value and the half width of its interval, to two digits of it or to 0.001; ? : not known.
-
-    One that rounds to 0 then, or is of a value below 0.1, has two digits down to 0.000001, which of
-    microseconds is a picosecond.
-
-    Examples
-    --------
-    >>> plus_minus(3.14159, 0.02), plus_minus(1.008, 1e-5), plus_minus(2.5, 0.0)
-    ('3.142 ± 0.020', '1.008000 ± 0.000010', '2.5 ± 0')
-    """
-    if not math.isfinite(half):
-        return f"{show_number(value)} ± ?"
-    if half <= 0:
-        return f"{show_number(value)} ± 0"
-    if half < 5e-7:
-        return f"{show(value, '.6f')} ± <0.000001"
-    most = 3 if half >= 0.0005 and abs(value) >= 0.1 else 6
-    places = min(most, max(0, 1 - math.floor(math.log10(half))))
-    return f"{show(value, f'.{places}f')} ± {half:.{places}f}"
-
-
-SKEWED = 1.25
-"""From which ratio of the longer side of an interval to the shorter one on both ends are shown."""
-
-
-def mean_text(value: float, low: float, high: float) -> str:
-    """A value, and ± half its interval where both sides are nearly alike; else both ends.
-
-    Examples
-    --------
-    >>> mean_text(3.14159, 3.12159, 3.16159), mean_text(16.5, 14.3, 22.7)
-    ('3.142 ± 0.020', '16.5 [14.3, 22.7]')
-    """
-    sides = value - low, high - value
-    if math.isfinite(sum(sides)) and max(sides) > SKEWED * min(sides) and min(sides) >= 0:
-        return value_between(value, low, high)
-    return plus_minus(value, max(sides))
-
-
-def interval(estimate: stats.Estimate, spec: str = ".3g", unit: str = "") -> str:
-    """A value and its interval; seconds with a unit of time. ? : an end that is not known.
-
-    Examples
-    --------
-    >>> interval(stats.Estimate(10.83, 10.5, 11.16, 0.95, 100))
-    '10.8 [10.5, 11.2]'
-    >>> interval(stats.Estimate(2e-6, 1e-6, 3e-6, 0.95, 100), unit="s")
-    '2 [1, 3] µs'
-    """
-    if unit == SECONDS:
-        return show_estimate(estimate, SECONDS, 3)
-    value, low, high = (show(end, spec) if math.isfinite(end) else "?" for end in estimate)
-    return f"{value} [{low}, {high}]"
-
-
-def value_between(value: float, low: float, high: float) -> str:
-    """A value and the ends of its interval, which need not be alike; ? : an end is not known.
-
-    Examples
-    --------
-    >>> value_between(12.3456, 11.912, 14.04), value_between(12.3456, 11.912, float("inf"))
-    ('12.3 [11.9, 14.0]', '12.35 [11.91, ?]')
-    >>> value_between(1.0, 1.0, 1.0)
-    '1 [1, 1]'
-    """
-    if math.isnan(value):
-        return "-"
-    reach = [abs(end - value) for end in (low, high) if math.isfinite(end)]
-    half = max(reach, default=0.0)
-    if half <= 0:
-        spec = ".4g"
-    else:
-        places = 1 - math.floor(math.log10(half))
-        spec = f".{min(max(places, 0), 6)}f"
-    low_text, high_text = (show(e, spec) if math.isfinite(e) else "?" for e in (low, high))
-    return f"{show(value, spec)} [{low_text}, {high_text}]"
 
 
 def short(value: float, half: float = math.inf, most: int = 4) -> str:
     """Write at most four characters, as far as they go: 1.03 is 1, 1.26 is 1.3, 12.6 is 13.
 
-    Of a value whose interval has the half width `half`: as many digits as in `plus_minus`, at most
-    `most`, so that what is known to differ from 1 is not shown as 1.
+    Of a value whose interval has the half width `half`: as many digits as its first two need, at
+    most `most`, so that what is known to differ from 1 is not shown as 1.
 
     Examples
     --------

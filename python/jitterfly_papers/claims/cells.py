@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from jitterfly.answer import show
 from jitterfly.results import CellResults, Results
 from jitterfly.results.figures import axis_title, number_axes
-from jitterfly.results.text_table import interval
 from jitterfly.stats import Estimate
 
 from ..cell_values import ratio, show_ranks
@@ -39,8 +39,8 @@ class JudgedCell(NamedTuple):
     def in_words(self, name: str) -> str:
         """The value of the cell, and where it is."""
         if not self.of_all:
-            return f"{interval(self.found)} at {self.at(name)}"
-        value, ends = interval(self.found).split(" ", 1)
+            return f"{show(self.found)} at {self.at(name)}"
+        value, ends = show(self.found).split(" ", 1)
         return f"{value} at {self.at(name)}, of all cells {ends}"
 
 

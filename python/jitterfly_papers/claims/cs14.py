@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jitterfly.answer import SHARE, show
 from jitterfly.observables import LinearForm
-from jitterfly.results.text_table import interval, show
 from jitterfly.stats import Estimate
 from jitterfly.units import TICKS_PER_SECOND, show_seconds
 
@@ -60,7 +60,7 @@ def _growth(panel: Panel, overhead: str) -> list[Finding]:
     growth = of_independent(end, start)
     found = (
         f"overhead {show_seconds(float(start.value), 3)} at {show_ranks(first.ranks)} -> "
-        f"{show_seconds(float(end.value), 3)} at {_at(largest)}: {interval(growth, '.4g')} times"
+        f"{show_seconds(float(end.value), 3)} at {_at(largest)}: {show(growth, digits=4)} times"
     )
     return [
         Finding(panel.label, f"{part}: grows", above(growth, 1.0), found, "above 1", WORDS),
@@ -75,7 +75,7 @@ def _recovered(panel: Panel, recovery: str) -> list[Finding]:
     summary = last(known[-1], recovery) if known else None
     if summary is None:
         return [Finding(panel.label, part, None, "no data")]
-    found = f"at {_at(known[-1])} {interval(summary.mean, '.2f')}"
+    found = f"at {_at(known[-1])} {show(summary.mean)}"
     return [
         Finding(panel.label, f"{part}: recovered", above(summary.mean, 0.0), found, "above 0",
                 WORDS),
@@ -109,7 +109,7 @@ def _line(panel: Panel, who: str, name: str) -> list[Finding]:
     slope = line_slope(cell, forms)
     first = first_over_later(cell, forms)
     at = f"{who}, {_at(cell)}"
-    once = f"{at}: {interval(first, '.2f')} times a later one"
+    once = f"{at}: {show(first)} times a later one"
     return [
         Finding(
             panel.label,
@@ -134,8 +134,7 @@ def _first(where: str, part: str, first: Estimate, found: str) -> Finding:
 
 
 def _percent(share: Estimate) -> str:
-    value, low, high = (show(100 * float(end), ".1f") for end in share)
-    return f"{value} % [{low}, {high}]"
+    return show(share, SHARE)
 
 
 def recovery(results: Results) -> list[Finding]:
@@ -156,9 +155,9 @@ def recovery(results: Results) -> list[Finding]:
         told = [(at, float(e.value)) for at, e in shares if not e.too_small]
         ends = [pick(told, key=lambda pair: pair[1]) for pick in (min, max)] if told else []
         share = summary.mean
-        at = f"at {_at(largest)}: {interval(share, '.2f')}"
+        at = f"at {_at(largest)}: {show(share)}"
         span = f"{at}; over all {'ranks' if len(known) > 1 else 'cycles'}: "
-        span += " to ".join(f"{show(value, '.2f')} ({at})" for at, value in ends) or "not resolved"
+        span += " to ".join(f"{value:.3g} ({at})" for at, value in ends) or "not resolved"
         found.append(_about(panel.label, share, span))
     return found
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jitterfly.answer import show
 from jitterfly.noise import StepNoise
-from jitterfly.results.text_table import interval
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
@@ -80,8 +80,8 @@ def _costly(name: str, cells: list[CellResults]) -> Finding:
         name,
         part,
         holds,
-        f"without noise = 1, {small[0]} takes {interval(small[1], '.3g')}, {larger[0]} "
-        f"{interval(larger[1], '.3g')}; HM18 gives a number for neither, so where only p up to "
+        f"without noise = 1, {small[0]} takes {show(small[1])}, {larger[0]} "
+        f"{show(larger[1])}; HM18 gives a number for neither, so where only p up to "
         f"{_LARGER:g} costs that, nothing is told (this was added after a first look)",
         f"p up to {_SMALL:g} is small, {_MUCH:g} times is much",
         OURS,
@@ -204,7 +204,7 @@ def _mean(where: str, what: str, seen: float, cell: CellResults, name: str, rema
         where,
         f"{what}{cycles} {show_seconds(seen, 4)}",
         holds,
-        f"{interval(mean, '.4g', 's')} of {mean.realizations:,} barriers; {remark}",
+        f"{show(mean, 's', 4)} of {mean.realizations:,} barriers; {remark}",
         f"the interval holds {show_seconds(seen, 4)}",
         NUMBER,
         "" if holds else _why(cell),

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jitterfly.answer import show
 from jitterfly.observables.summary import histogram_scale
-from jitterfly.results.text_table import interval
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
@@ -412,8 +412,8 @@ def fig05_and_08(results: Results) -> list[Finding]:
         growth = {ranks: of_independent(after[ranks], before[ranks]) for ranks in both}
         low, high = (pick(both, key=lambda n: float(growth[n].value)) for pick in (min, max))
         told = (
-            f"at {show_ranks(top)} ranks {interval(before[top])} -> {interval(after[top])}, "
-            f"{interval(growth[top])} times; over all ranks from {growth[low].value:.3g} "
+            f"at {show_ranks(top)} ranks {show(before[top])} -> {show(after[top])}, "
+            f"{show(growth[top])} times; over all ranks from {growth[low].value:.3g} "
             f"({show_ranks(low)}) to {growth[high].value:.3g} ({show_ranks(high)})"
         )
         findings += [

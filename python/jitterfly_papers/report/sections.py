@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from jitterfly.answer import show, show_digits
 from jitterfly.fields import grouped
 from jitterfly.files import read_text, write_whole
 from jitterfly.info import info
@@ -19,7 +20,6 @@ from jitterfly.results import CellResults, Results
 from jitterfly.results.figures import axis_title, figure_kind
 from jitterfly.results.results import CellSummary
 from jitterfly.results.tables import SELECTION
-from jitterfly.results.text_table import interval, show_number
 from jitterfly.units import show_seconds
 from jitterfly.version import __version__
 
@@ -137,7 +137,7 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
             name.partition(", ")[2],
             f"{summary.realizations:,}",
             "" if summary.T is None else str(summary.T),
-            interval(summary.mean, ".4g", summary.unit),
+            show(summary.mean, summary.unit, 4),
             *_spread(summary),
             _target(results, cell, name),
         )
@@ -175,7 +175,7 @@ def _spread(summary: CellSummary) -> tuple[str, str]:
 
 
 def _show(value: float, unit: str) -> str:
-    return show_seconds(value, 3) if unit == "s" else show_number(value)
+    return show_seconds(value, 3) if unit == "s" else show_digits(value)
 
 
 def _target(results: Results, cell: CellResults, name: str) -> str:
@@ -221,7 +221,7 @@ def _row(cell: FewRunMeans) -> tuple[str, ...]:
         *(" – ".join(_show(float(end), cell.unit) for end in ends) for ends in (inner, outer)),
         f"{cell.apart:.2g}×",
         f"{cell.realizations:,}",
-        interval(cell.mean, ".4g", cell.unit),
+        show(cell.mean, cell.unit, 4),
     )
 
 
