@@ -2,6 +2,8 @@
 
 #include "cpu/thread_pool.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -11,6 +13,26 @@
 #include "noise/walk.h"
 
 namespace jf::cpu {
+namespace {
+
+// Address space for what threads allocate when they begin to work. Threads are started until the
+// system refuses one, which is where memory is limited (ulimit -v): without a reserve nothing is
+// left for their thread-local data, and the C library ends a process that finds none.
+class Reserve {
+ public:
+  Reserve() : at_(mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+  ~Reserve() {
+    if (at_ != MAP_FAILED) munmap(at_, kBytes);
+  }
+  Reserve(const Reserve&) = delete;
+  Reserve& operator=(const Reserve&) = delete;
+
+ private:
+  static constexpr std::size_t kBytes = std::size_t{1} << 24;  // 16 kB for each of 1,024 threads
+  void* at_;
+};
+
+}  // namespace
 
 void ThreadPool::run(int threads, const std::function<void(int thread)>& work, const Poll& poll,
                      const std::function<void(int threads)>& started) {
@@ -19,6 +41,7 @@ void ThreadPool::run(int threads, const std::function<void(int thread)>& work, c
   {
     const std::lock_guard hold(mutex_);  // no work begins before all threads have been started
     try {
+      const Reserve reserve;
       for (; active_ < threads; ++active_)
         pool.emplace_back([this, &work, thread = active_] { work_and_end(work, thread); });
     } catch (const std::exception& error) {

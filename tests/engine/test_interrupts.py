@@ -165,3 +165,24 @@ print(json.dumps([bool(np.array_equal(found, expected)), most]))
     same, threads = run(script)
     assert same
     assert 1 < threads < 1024
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits memory by RLIMIT_AS")
+def test_memory_that_is_left_after_the_last_thread_does_not_matter():
+    """Every remainder of the 8 MiB of a stack: with some, the C library ended the process."""
+    script = """
+case = jf.Case(2**10, network=HOCKNEY, noise=[PERIODIC])
+expected = jf.simulate(case, 500, backend="cpu", threads=1).ticks
+same = []
+for left in range(0, 2**23, 2**16):
+    pages = int(open("/proc/self/statm").read().split()[0])
+    limit = pages * resource.getpagesize() + 2**27 + left
+    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+    found = jf.simulate(case, 500, backend="cpu", threads=1024).ticks
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    same.append(bool(np.array_equal(found, expected)))
+print(json.dumps([all(same), len(same)]))
+"""
+    same, runs = run(script)
+    assert same
+    assert runs == 128
