@@ -40,23 +40,9 @@ from .noise.source import (
     name_in_case,
 )
 from .program import Collective
-from .steps import (
-    ASK,
-    DRAWS_PER_CYCLE,
-    ENTER,
-    EXCHANGE,
-    FORWARD,
-    MESSAGE,
-    Costs,
-)
+from .steps import ASK, DRAWS_PER_CYCLE, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs
 from .syntax import read_count, read_network, read_noises, read_size
-from .units import (
-    LONGEST_SECONDS,
-    LONGEST_TICKS,
-    TICKS_PER_SECOND,
-    Seconds,
-    to_ticks,
-)
+from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, Seconds, to_ticks
 from .workload import Workload
 
 MOST_CYCLES = 100_000

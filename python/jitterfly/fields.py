@@ -533,6 +533,23 @@ def _descriptor(cls: type[Any], name: str, annotation: Any) -> Any:
     return descriptor if hasattr(descriptor, "__set__") else None
 
 
+class EqualByFields:
+    """A base of dataclasses with eq=False: equal where all fields are, with arrays among them.
+
+    NaN is equal to NaN.
+    """
+
+    def _key(self) -> tuple[object, ...]:
+        values = [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+        return tuple(v.tobytes() if isinstance(v, np.ndarray) else (type(v), v) for v in values)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._key() == other._key()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
 class Component(Dataclass):
     """An exchangeable part of a case (algorithm, network, noise), chosen by its `kind`.
 

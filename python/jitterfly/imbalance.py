@@ -172,9 +172,6 @@ class GivenArrival(Arrival, kind="given"):
     def delays(self, ranks: int, cycles: int) -> Ticks:
         return _fitting(np.array(self.times), ranks, cycles, "times")
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "times": [list(row) for row in self.times]}
-
 
 @frozen_dataclass()
 class FileArrival(Arrival, kind="file"):

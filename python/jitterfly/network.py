@@ -13,13 +13,7 @@ from copy import copy
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from .fields import (
-    Component,
-    Converted,
-    frozen_dataclass,
-    shorten,
-    stacklevel_of_user,
-)
+from .fields import Component, Converted, frozen_dataclass, shorten, stacklevel_of_user
 from .steps import Costs
 from .syntax import read_network, read_size
 from .units import (

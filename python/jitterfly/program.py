@@ -310,10 +310,7 @@ class Collective(Workload):
         chosen = choose_backend(program, backend, threads, realizations, held, available)
         statistics = "all" if spread else "max"
         what = f"{self.ranks} ranks x {realizations} realizations"
-        with (
-            memory.check_allocation(what),
-            reporting(progress, realizations, chosen) as report,
-        ):
+        with memory.check_allocation(what), reporting(progress, realizations, chosen) as report:
 
             def ticks_of(number: int, loop: Collective) -> npt.NDArray[np.int64]:
                 def report_part(done: int) -> None:

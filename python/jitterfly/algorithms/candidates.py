@@ -404,11 +404,7 @@ _register_all()
 
 
 def algorithm_named(
-    name: str,
-    collective: str | None,
-    ranks: Iterable[int],
-    network: Network,
-    message_bytes: int,
+    name: str, collective: str | None, ranks: Iterable[int], network: Network, message_bytes: int
 ) -> Algorithm:
     """The algorithm of a name: a kind, such as "ring_allreduce", or a candidate, such as "ring".
 

@@ -22,7 +22,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backends import core
-from ..fields import NO_DEFAULT, Component, Converted, check_numbers, is_number, shorten
+from ..fields import (
+    NO_DEFAULT,
+    Component,
+    Converted,
+    check_numbers,
+    is_number,
+    refuse_masked,
+    shorten,
+)
 from ..syntax import share_of_text
 from ..units import (
     LONGEST_SECONDS,
@@ -278,8 +286,7 @@ def residual(table: DelayTable) -> DelayTable:
     times, above = table.line()
     ascending = times[::-1], above[::-1]
     return smooth(
-        lambda p: _time_at_area((times, above), p, -1.0),
-        lambda p: _time_at_area(ascending, p, 1.0),
+        lambda p: _time_at_area((times, above), p, -1.0), lambda p: _time_at_area(ascending, p, 1.0)
     )
 
 
@@ -477,6 +484,17 @@ def levels(q: npt.ArrayLike) -> npt.NDArray[np.float64]:
     if not ((array >= 0) & (array < 1)).all():
         raise ValueError(f"{rule}, got {shorten(q)}")
     return array
+
+
+def as_list(values: Any, rule: str, most: int) -> list[Any]:
+    """A list of 1 to `most` values, also of an array or a column; else ValueError with `rule`."""
+    if hasattr(values, "__array__"):
+        refuse_masked(values, rule)
+        values = np.asarray(values)
+    good = isinstance(values, (list, tuple, range)) or getattr(values, "ndim", 0) == 1
+    if not good or not 1 <= len(values) <= most:
+        raise ValueError(f"{rule}, got {shorten(values)}")
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
 def check_number(value: Any, name: str, low: float, high: float, owner: str) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import find_noise_files
-from ..fields import Converted, FloatsLike, refuse_masked, shorten
+from ..fields import Converted, FloatsLike, shorten
 from ..units import (
     LONGEST_SECONDS,
     TICKS_PER_SECOND,
@@ -23,7 +23,7 @@ from ..units import (
     to_ticks,
 )
 from . import distribution
-from .distribution import Distribution, check_tail, keep_number, levels, times
+from .distribution import Distribution, as_list, check_tail, keep_number, levels, times
 
 Ticks = npt.NDArray[np.int64]
 _MAX_EVENTS = 10**7  # of events in a list
@@ -176,7 +176,7 @@ def _check_ways(given: Any) -> None:
 
 def _read_seconds(values: Any, name: str) -> tuple[float, ...]:
     """A list of times as seconds."""
-    listed = _listed(values, name)
+    listed = as_list(values, f"{name} must be a list of 1 to 10^7 values", _MAX_EVENTS)
     if all(type(value) is float for value in listed):  # the usual case, of very many
         seconds = np.array(listed) + 0.0  # -0.0 becomes 0.0
         if ((seconds >= 0) & (seconds <= LONGEST_SECONDS)).all():
@@ -197,7 +197,7 @@ def _to_ticks(values: Sequence[float]) -> Ticks:
 
 def _read_counts(values: Any, name: str) -> tuple[int, ...]:
     """A list of counts."""
-    found = _listed(values, name)
+    found = as_list(values, f"{name} must be a list of 1 to 10^7 values", _MAX_EVENTS)
     for value in found:
         good = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
         if not good or not 0 <= value < 2**53:
@@ -205,17 +205,6 @@ def _read_counts(values: Any, name: str) -> tuple[int, ...]:
                 f"{name} must be a list of integers from 0 to below 2^53, got {shorten(value)}"
             )
     return tuple(int(value) for value in found)
-
-
-def _listed(values: Any, name: str) -> list[Any]:
-    if hasattr(values, "__array__"):  # a column of a table, too
-        refuse_masked(values, f"{name} must be a list of 1 to 10^7 values")
-        values = np.asarray(values)
-    good = isinstance(values, (list, tuple, range))
-    good = good or (isinstance(values, np.ndarray) and values.ndim == 1)
-    if not good or not 1 <= len(values) <= _MAX_EVENTS:
-        raise ValueError(f"{name} must be a list of 1 to 10^7 values, got {shorten(values)}")
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
 def _table_of_bins(low: Ticks, high: Ticks, count: Sequence[int]) -> distribution.DelayTable:

@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import shorten
 from ..units import exact
 from . import distribution
 from .constant import Constant
@@ -22,6 +21,7 @@ from .distribution import (
     Distribution,
     Floats,
     Line,
+    as_list,
     check_number,
     levels,
     read_distribution,
@@ -71,8 +71,10 @@ class Mixture(Distribution, kind="mixture"):
             part.warn_of_long()
 
     def __post_init__(self) -> None:
-        weights = _listed(self.weights, "weights")
-        parts = _listed(self.distributions, "distributions")
+        weights, parts = (
+            as_list(getattr(self, name), f"{name} must be a list of 1 to {_MAX} (in Mixture)", _MAX)
+            for name in ("weights", "distributions")
+        )
         if len(weights) != len(parts):
             raise ValueError(
                 "weights and distributions must be equally many, "
@@ -171,14 +173,3 @@ def _pieces(at: Floats, above: Floats, reached: Floats) -> DelayTable:
     if len(kept) > _MAX_PIECES:
         raise ValueError("distributions have too many different times together (in Mixture)")
     return DelayTable("pieces", (starts, top[kept], drop[kept]))
-
-
-def _listed(values: Any, name: str) -> list[Any]:
-    good = isinstance(values, (list, tuple)) or (
-        isinstance(values, np.ndarray) and values.ndim == 1
-    )
-    if not good or not 1 <= len(values) <= _MAX:
-        raise ValueError(
-            f"{name} must be a list of 1 to {_MAX}, got {shorten(values)} (in Mixture)"
-        )
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)

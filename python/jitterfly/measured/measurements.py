@@ -13,13 +13,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..fields import (
     Dataclass,
+    EqualByFields,
     IntegerArray,
     check_choice,
     check_integer,
@@ -40,29 +41,6 @@ QUANTUM_NOTE = (
     "detours are known to the quantum only, and several in one quantum count as one; periods below "
     "two quanta are not looked for"
 )
-
-
-class EqualByFields:
-    """Equal where all fields are, arrays element by element; `words`: what it is, in messages.
-
-    NaN is equal to NaN.
-    """
-
-    words: ClassVar[str]
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and all(
-            _same(getattr(self, part.name), getattr(other, part.name))
-            for part in dataclasses.fields(self)  # type: ignore[arg-type]
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return bool(np.array_equal(one, other, equal_nan=True))
-    return type(one) is type(other) and bool(one == other)
 
 
 def set_ticks(owner: Any, name: str) -> Ticks:
@@ -393,7 +371,7 @@ class Measured:
         object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "notes", tuple(self.notes))
         kinds = {type(part) for part in self.parts}
-        if len(kinds) != 1 or not all(issubclass(kind, EqualByFields) for kind in kinds):
+        if len(kinds) != 1 or not isinstance(self.parts[0], Part):
             raise ValueError("parts must be one or more, all of one class such as Detours")
 
 

@@ -446,11 +446,7 @@ class Period:
 
 
 def dominant_periods(
-    detours: Detours,
-    *,
-    most: int = 5,
-    false_alarm: float = 1e-3,
-    grid: float | None = None,
+    detours: Detours, *, most: int = 5, false_alarm: float = 1e-3, grid: float | None = None
 ) -> tuple[Period, ...]:
     """Find the periods that most detours keep to.
 

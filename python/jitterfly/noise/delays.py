@@ -78,9 +78,7 @@ class StepNoise(DelayNoise, WindowNoise, kind="step"):
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         # Also where nothing is ever delayed: the draws of the sources after it stay the same.
         program.add_step(
-            delay=self.table().delay(),
-            at_send=self.at == "send",
-            **self.engine_fields(ranks),
+            delay=self.table().delay(), at_send=self.at == "send", **self.engine_fields(ranks)
         )
 
     @property
@@ -221,9 +219,7 @@ class LateArrival(DelayNoise, kind="arrival"):
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         program.add_rank_delay(
-            delay=self.table().delay(),
-            **self.engine_fields(ranks),
-            once=self.each == "realization",
+            delay=self.table().delay(), **self.engine_fields(ranks), once=self.each == "realization"
         )
 
     @property

@@ -20,13 +20,7 @@ from ..units import (
     ShortSeconds,
     to_ticks,
 )
-from .source import (
-    ExpectedWork,
-    Hits,
-    MaxWork,
-    Shared,
-    WindowNoise,
-)
+from .source import ExpectedWork, Hits, MaxWork, Shared, WindowNoise
 
 _TWO_64 = 2**64
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from ..fields import Array, Converted, FloatsLike, check_choice, frozen_dataclass
+from ..fields import Array, Converted, EqualByFields, FloatsLike, check_choice, frozen_dataclass
 from ..units import (
     OptionalSeconds,
     PositiveSeconds,
@@ -15,19 +15,11 @@ from ..units import (
     show_seconds,
     to_ticks,
 )
-from .source import (
-    ExpectedWork,
-    HashableByFields,
-    Hits,
-    IntervalNoise,
-    Shared,
-    check_times_of_ranks,
-    node_ranks,
-)
+from .source import ExpectedWork, Hits, IntervalNoise, Shared, check_times_of_ranks, node_ranks
 
 
 @frozen_dataclass(eq=False)
-class PeriodicNoise(HashableByFields, IntervalNoise, kind="periodic"):
+class PeriodicNoise(EqualByFields, IntervalNoise, kind="periodic"):
     """Periodic interruptions of the CPU: busy in ``[phase + k * period, + duration)``.
 
     Work stands still inside these half-open intervals; waiting absorbs them. They can hit only what

@@ -11,12 +11,7 @@ from ..distributions.continuous import Exponential, ExponentialOrDrawn
 from ..distributions.distribution import TWO_64
 from ..fields import check_choice, frozen_dataclass
 from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds
-from .source import (
-    ExpectedWork,
-    Hits,
-    IntervalNoise,
-    Shared,
-)
+from .source import ExpectedWork, Hits, IntervalNoise, Shared
 
 _MAX_INTERVALS = 2**31  # of a rank: their draws are numbered
 

@@ -6,7 +6,6 @@ the user gives for every rank.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 from abc import ABC, abstractmethod
@@ -468,20 +467,6 @@ def content_of(value: Any) -> Any:
     if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
         return [content_of(one) for one in value]
     return value
-
-
-class HashableByFields:
-    """A base of dataclasses with eq=False: equal where all fields are, with arrays among them."""
-
-    def _key(self) -> tuple[object, ...]:
-        values = [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
-        return tuple(v.tobytes() if isinstance(v, np.ndarray) else (type(v), v) for v in values)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._key() == other._key()  # type: ignore[attr-defined]
-
-    def __hash__(self) -> int:
-        return hash(self._key())
 
 
 def name_in_case(place: int, kind: str) -> str:

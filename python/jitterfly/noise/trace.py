@@ -20,6 +20,7 @@ from ..distributions.distribution import LARGEST
 from ..fields import (
     Array,
     Converted,
+    EqualByFields,
     FloatsLike,
     check_integer,
     check_numbers,
@@ -39,15 +40,7 @@ from ..units import (
     warn_of_long,
 )
 from .recorded_delays import RecordedDelays, Recording
-from .source import (
-    ExpectedWork,
-    HashableByFields,
-    Hits,
-    IntervalNoise,
-    Shared,
-    check_times_of_ranks,
-    node_ranks,
-)
+from .source import ExpectedWork, Hits, IntervalNoise, Shared, check_times_of_ranks, node_ranks
 
 if TYPE_CHECKING:
     from ..measured import Detours
@@ -59,7 +52,7 @@ _WAYS = "one of file, (starts, durations and length) and trace"
 
 
 @dataclass(frozen=True, eq=False)
-class TraceNoise(HashableByFields, IntervalNoise, kind="trace"):
+class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
     """The interruptions of the CPU as they were measured, over and over again.
 
     With a trace of some length and a rank's offset, the rank is busy at time t if the trace is busy

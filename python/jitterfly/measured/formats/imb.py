@@ -15,12 +15,7 @@ _BLOCK = re.compile(r"^[ \t]{0,40}# Benchmarking ([A-Za-z_-]{2,40})[ \t]{0,40}$"
 _FAILED = re.compile(r"(out-of-mem|time-out|int-overflow)\.;")
 _MAX_DEFECTS = 0.01  # what IMB takes for rounding
 _RANKS = re.compile(r"[ \t]{0,40}# #processes = ([0-9]{1,9})\b")
-_FACTS = {
-    "Date": "date",
-    "Machine": "machine",
-    "Release": "kernel",
-    "MPI Version": "mpi",
-}
+_FACTS = {"Date": "date", "Machine": "machine", "Release": "kernel", "MPI Version": "mpi"}
 _FACT = re.compile(r"[ \t]{0,40}# (Date|Machine|Release|MPI Version) {0,30}: (.{1,200})")
 _VERSION = re.compile(
     r"[ \t]{0,40}#[ \t]{1,40}Intel\(?R?\)? ?\(?R?\)? MPI Benchmarks ([0-9][^,\s]{0,20})"

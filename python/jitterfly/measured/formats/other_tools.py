@@ -64,11 +64,7 @@ _TOOLS = (
         r"\|[ \t]+(?:overhead|latency) \(usec\)[ \t]+\|[ \t]+bandwidth",
         _LATENCY,
     ),
-    _Tool(
-        "the output of libfabric's fi_pingpong",
-        r"^bytes[ \t]+#sent[ \t]+#ack[ \t]",
-        _LATENCY,
-    ),
+    _Tool("the output of libfabric's fi_pingpong", r"^bytes[ \t]+#sent[ \t]+#ack[ \t]", _LATENCY),
     _Tool(
         "the output of ReproMPI",
         r"^#@repro|^[ \t]{0,20}(?:process[ \t]+)?test[ \t]+nrep[ \t]+count[ \t]+",
