@@ -47,6 +47,30 @@ MAX_LISTED_RANKS = 2**22
 machines have."""
 
 
+_REFERENCES = "References\n----------\n"
+_PAPERS = """\
+Bruck et al. 1997
+Bruck, Ho, Kipnis, Upfal & Weathersby, "Efficient Algorithms for All-to-All Communications in
+Multiport Message-Passing Systems", IEEE TPDS 1997.
+
+Chan et al. 2007
+Chan, Heimlich, Purkayastha & van de Geijn, "Collective communication: theory, practice, and
+experience", CCPE 2007.
+
+Patarasuk & Yuan 2009
+Patarasuk & Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC
+2009.
+
+Pjesivac-Grbovic et al. 2007
+Pjesivac-Grbovic et al., "Performance Analysis of MPI Collective Operations", Cluster Computing
+2007.
+
+Thakur et al. 2005
+Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+IJHPCA 2005."""
+"""What several algorithms cite, by the words that do: it gets into the references of each."""
+
+
 class Algorithm(Component, ABC):
     """Base of all algorithms.
 
@@ -54,6 +78,18 @@ class Algorithm(Component, ABC):
     """
 
     added: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        text = inspect.cleandoc(cls.__doc__ or "")
+        words = " ".join(text.split())
+        papers = (paper.split("\n", 1) for paper in _PAPERS.split("\n\n"))
+        cited = [paper for name, paper in papers if name in words]
+        if cited:
+            about, heading, examples = text.partition("Examples\n--------\n")
+            title = "" if _REFERENCES in about else _REFERENCES
+            listed = "\n\n".join(cited)
+            cls.__doc__ = f"{about.rstrip()}\n\n{title}{listed}\n\n{heading}{examples}"
 
     def identity(self) -> dict[str, Any]:
         """The plain values, without `added` fields that are as they were before: for records."""

@@ -25,11 +25,6 @@ class RecursiveDoublingAllgather(Algorithm, kind="recursive_doubling_allgather")
     -----
     Without noise it takes ``K alpha + (P - 1) n beta`` on Hockney's network and P ranks.
 
-    References
-    ----------
-    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
-    IJHPCA 2005.
-
     Examples
     --------
     Sender and receiver of the first messages on four ranks:
@@ -61,11 +56,6 @@ class BruckAllgather(Algorithm, kind="bruck_allgather"):
     Without noise it takes ``K alpha + (N - 1) n beta`` on Hockney's network, for every N (Bruck et
     al. 1997). MPICH takes it for short messages where the number of ranks is not a power of two.
 
-    References
-    ----------
-    Bruck, Ho, Kipnis, Upfal & Weathersby, "Efficient Algorithms for All-to-All Communications in
-    Multiport Message-Passing Systems", IEEE TPDS 1997.
-
     Examples
     --------
     Sender and receiver of the first messages on four ranks:
@@ -92,11 +82,6 @@ class RingAllgather(Algorithm, kind="ring_allgather"):
     -----
     Without noise it takes ``A + (N - 2) max(A, g + (n - 1) G)``, with A the time of one message.
     Partners are neighbours, which suits long messages (Thakur et al. 2005).
-
-    References
-    ----------
-    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
-    IJHPCA 2005.
 
     Examples
     --------

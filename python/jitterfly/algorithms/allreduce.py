@@ -44,11 +44,6 @@ class RecursiveDoublingAllreduce(Forwarded, kind="recursive_doubling_allreduce")
     gamma n`` on a LogGP network and P ranks; see `jitterfly.theory.collective_completion` for the
     fold. It suits short messages (Thakur et al. 2005).
 
-    References
-    ----------
-    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
-    IJHPCA 2005.
-
     Examples
     --------
     Sender and receiver of the first messages on four ranks:
@@ -161,11 +156,6 @@ class RingAllreduce(Forwarded, kind="ring_allreduce"):
     message of a block (A' without combining) and d its gap ``g + (b - 1) G``. An allreduce can not
     send fewer bytes; so it suits long vectors (Patarasuk & Yuan 2009). Its latency grows with N.
 
-    References
-    ----------
-    Patarasuk & Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC
-    2009.
-
     Examples
     --------
     Sender and receiver of the first messages on four ranks:
@@ -206,12 +196,8 @@ class SegmentedRingAllreduce(Forwarded, kind="segmented_ring_allreduce"):
     Without noise it takes ``S (N - 1) A + (N - 1) A'``, with A the time of one message of a segment
     that is combined, and A' that of a block that is not, if no message waits for a link. It is Open
     MPI's `segmented_ring`. Segments bound the memory for what is received; they are no pipeline: a
-    rank sends on what it has just combined, so that each costs a message's latency.
-
-    References
-    ----------
-    Patarasuk & Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC
-    2009.
+    rank sends on what it has just combined, so that each costs a message's latency. The ring is
+    that of Patarasuk & Yuan 2009.
 
     Examples
     --------
@@ -262,9 +248,6 @@ class RabenseifnerAllreduce(Forwarded, kind="rabenseifner_allreduce"):
     ----------
     Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
 
-    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
-    IJHPCA 2005.
-
     Examples
     --------
     Sender and receiver of the first messages on four ranks:
@@ -298,11 +281,6 @@ class ReduceBroadcastAllreduce(Forwarded, kind="reduce_broadcast_allreduce"):
     Without noise it takes as long as both together: about twice the time of recursive doubling,
     with far fewer messages in all. MPI libraries did this first, and still do for operations on
     several machines (Thakur et al. 2005).
-
-    References
-    ----------
-    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
-    IJHPCA 2005.
 
     Examples
     --------

@@ -34,14 +34,6 @@ class BruckAlltoall(Algorithm, kind="bruck_alltoall"):
     few messages, and each block log2(N) / 2 times on average, which suits short messages (Bruck et
     al. 1997; Thakur et al. 2005).
 
-    References
-    ----------
-    Bruck, Ho, Kipnis, Upfal & Weathersby, "Efficient Algorithms for All-to-All Communications in
-    Multiport Message-Passing Systems", IEEE TPDS 1997.
-
-    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
-    IJHPCA 2005.
-
     Examples
     --------
     Bytes of each message on six ranks, where blocks are one byte:
@@ -79,11 +71,6 @@ class PairwiseAlltoall(Algorithm, kind="pairwise_alltoall"):
     Without noise it takes ``A + (N - 2) max(A, g + (n - 1) G)``, ``A = 2 o + L + (n - 1) G``, on a
     LogGP network. It sends each block once, which suits long messages (Thakur et al. 2005). It is
     Open MPI's `pairwise`; MPICH pairs i with ``i xor d`` on powers of two.
-
-    References
-    ----------
-    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
-    IJHPCA 2005.
 
     Examples
     --------

@@ -36,11 +36,6 @@ class BinomialBroadcast(Algorithm, kind="binomial_broadcast"):
     sends of a rank, it takes ``A + (K - 1) max(A, d)`` on 2^K ranks, and ``A + d + (K - 2) max(A,
     d)`` on N ranks, N below 2^K and above 2^(K-1). It suits short messages (Thakur et al. 2005).
 
-    References
-    ----------
-    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
-    IJHPCA 2005.
-
     Examples
     --------
     Sender and receiver of the first messages on four ranks:
@@ -128,11 +123,6 @@ class BinaryTreeBroadcast(Algorithm, kind="binary_tree_broadcast"):
     for long ones on few ranks. Open MPI's `binary_tree` has this shape (Pjesivac-Grbovic et al.
     2007).
 
-    References
-    ----------
-    Pjesivac-Grbovic et al., "Performance Analysis of MPI Collective Operations", Cluster Computing
-    2007.
-
     Examples
     --------
     Sender and receiver of two segments on four ranks, step by step:
@@ -187,12 +177,7 @@ class ChainBroadcast(Algorithm, kind="chain_broadcast"):
     Without noise it takes ``(N - 1) A + (S - 1) max(2 o, g + (b - 1) G)`` on a LogGP network and
     more than two ranks, with b bytes of a segment and ``A = 2 o + L + (b - 1) G``. It suits long
     vectors on few ranks: the last rank has a vector in little more time than it takes to send it
-    once. It is Open MPI's `pipeline`.
-
-    References
-    ----------
-    Pjesivac-Grbovic et al., "Performance Analysis of MPI Collective Operations", Cluster Computing
-    2007.
+    once. It is Open MPI's `pipeline` (Pjesivac-Grbovic et al. 2007).
 
     Examples
     --------
@@ -238,9 +223,6 @@ class ScatterAllgatherBroadcast(Algorithm, kind="scatter_allgather_broadcast"):
     ----------
     Barnett, Gupta, Payne, Shuler, van de Geijn & Watts, "Building a High-Performance Collective
     Communication Library", SHPCC 1994.
-
-    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
-    IJHPCA 2005.
 
     Examples
     --------

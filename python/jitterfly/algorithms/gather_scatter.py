@@ -21,11 +21,6 @@ class BinomialGather(Algorithm, kind="binomial_gather"):
     Without noise it takes ``K alpha + (N - 1) n beta`` on Hockney's network and 2^K ranks
     (Chan et al. 2007); in detail `jitterfly.theory.collective_completion`.
 
-    References
-    ----------
-    Chan, Heimlich, Purkayastha & van de Geijn, "Collective communication: theory, practice, and
-    experience", CCPE 2007.
-
     Examples
     --------
     Sender and receiver of the messages on three ranks, step by step:
@@ -77,11 +72,6 @@ class BinomialScatter(Algorithm, kind="binomial_scatter"):
     -----
     Without noise it takes ``K alpha + (N - 1) n beta`` on Hockney's network and 2^K ranks
     (Chan et al. 2007); in detail `jitterfly.theory.collective_completion`.
-
-    References
-    ----------
-    Chan, Heimlich, Purkayastha & van de Geijn, "Collective communication: theory, practice, and
-    experience", CCPE 2007.
 
     Examples
     --------

@@ -21,11 +21,6 @@ class BinomialReduce(Algorithm, kind="binomial_reduce"):
     Without noise it takes ``A + (K - 1) max(A, g + (n - 1) G)`` on 2^K ranks, with ``A = 2 o + L +
     (n - 1) G + gamma n``. Other numbers of ranks: `jitterfly.theory.collective_completion`.
 
-    References
-    ----------
-    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
-    IJHPCA 2005.
-
     Examples
     --------
     Sender and receiver of the first messages on four ranks:

@@ -28,11 +28,6 @@ class RecursiveHalvingReduceScatter(Algorithm, kind="recursive_halving_reduce_sc
     Without noise it takes ``K alpha + (P - 1)/P n (beta + gamma)`` on Hockney's network and P
     ranks. It is for commutative operations (Thakur et al. 2005).
 
-    References
-    ----------
-    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
-    IJHPCA 2005.
-
     Examples
     --------
     Sender and receiver of the first messages on four ranks:
@@ -67,12 +62,8 @@ class RingReduceScatter(Algorithm, kind="ring_reduce_scatter"):
     -----
     Without noise it takes ``A + (N - 2) max(A, g + (b - 1) G)`` for blocks of b bytes, with A the
     time of one message. Partners are neighbours, and no rank sends more than it must: it suits
-    long vectors. It is Open MPI's and NCCL's `ring`, for commutative operations.
-
-    References
-    ----------
-    Patarasuk & Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC
-    2009.
+    long vectors (Patarasuk & Yuan 2009). It is Open MPI's and NCCL's `ring`, for commutative
+    operations.
 
     Examples
     --------
@@ -106,11 +97,6 @@ class PairwiseReduceScatter(Algorithm, kind="pairwise_reduce_scatter"):
     time of one message, as a ring does; but what a rank sends does not depend on what it received.
     It is MPICH's `pairwise`, which it takes for long vectors and commutative operations (Thakur et
     al. 2005).
-
-    References
-    ----------
-    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
-    IJHPCA 2005.
 
     Examples
     --------
