@@ -10,8 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import (
     FixedLocator,
     LogFormatter,
@@ -29,6 +27,7 @@ from ..slowdown import SlowdownTable, given_in_words, part_in_words, repetition
 from ..stats import Estimate
 from ..units import from_ticks, show_seconds, show_size
 from . import style
+from .curves import draw_means, is_open
 
 if TYPE_CHECKING:
     from ..compare_measured import Agreement, AgreementRow
@@ -53,21 +52,18 @@ def draw_table(found: SlowdownTable) -> Figure:
     top, bottom = axes[:, 0]
     ranks = [row.ranks for row in found.rows]
     mean, median, tail = style.SERIES[:3]
-    top.plot(ranks, [row.noise_free for row in found.rows], color=style.GREY, linestyle=":")
-    top.plot(ranks, [row.p50.value for row in found.rows], **median.marked, markersize=4)
-    top.plot(ranks, [row.p99.value for row in found.rows], **tail.marked, markersize=4)
+    for look, name, label in ((median, "p50", "median"), (tail, "p99", "p99")):
+        values = [getattr(row, name).value for row in found.rows]
+        top.plot(ranks, values, **look.marked, markersize=4, label=label)
+    top.plot(ranks, [row.noise_free for row in found.rows], color=style.GREY, linestyle=":",
+             label="without noise")  # fmt: skip
     for row in found.rows:
         if not math.isfinite(row.p99.high):
             style.mark_no_interval(top, row.ranks, float(row.p99.value), color=tail.color,
                                    clip_on=False)  # fmt: skip
-    for panel, name in ((top, "mean"), (bottom, "slowdown")):
-        values = [getattr(row, name) for row in found.rows]
-        for count, one in zip(ranks, values, strict=True):
-            if not math.isfinite(one.low) or not math.isfinite(one.high):
-                style.mark_no_interval(panel, count, float(one.value), color=mean.color,
-                                       clip_on=False)  # fmt: skip
-        panel.errorbar(ranks, [one.value for one in values], style.error_bar_lengths(values),
-                       color=mean.color, marker=mean.marker, markersize=4, capsize=2)  # fmt: skip
+    for panel, name, label in ((top, "mean", "mean, with its interval"), (bottom, "slowdown", "")):
+        draw_means(panel, ranks, [getattr(row, name) for row in found.rows], color=mean.color,
+                   marker=mean.marker, markersize=4, capsize=2, label=label)  # fmt: skip
         panel.set_xscale("log")
     bottom.axhline(1, color=style.GREY, linewidth=0.8)
     times = [float(one) for row in found.rows
@@ -85,13 +81,9 @@ def draw_table(found: SlowdownTable) -> Figure:
     bottom.set_ylabel("mean / without noise")
     bottom.set_xlabel("ranks")
     _mark_ranks(bottom, ranks)
-    handles = [
-        Line2D([], [], color=mean.color, marker=mean.marker, label="mean, with its interval"),
-        Line2D([], [], **median.marked, label="median"),
-        Line2D([], [], **tail.marked, label="p99"),
-        Line2D([], [], color=style.GREY, linestyle=":", label="without noise"),
-    ]
-    style.finish(figure, found.title(), found.subtitle(), handles)
+    arrows = any(map(is_open, (row.mean for row in found.rows)))
+    told = [*found.subtitle(), "arrows: no end is known" if arrows else ""]
+    style.finish(figure, found.title(), told)
     return figure
 
 
@@ -114,17 +106,13 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
     figure, axes = style.new_figure([0.8, 2.2], 1, sharey=False)
     marks, panel = axes[:, 0]
     counts, _ = np.histogram(times, edges)
-    bars = panel.stairs(counts, edges, fill=True, color=_BARS, label="realizations")
-    handles: list[Any] = [bars]
+    panel.stairs(counts, edges, fill=True, color=_BARS, label="realizations")
     for place, ((name, one), look) in enumerate(zip(named.items(), style.SERIES[:3], strict=True)):
         _draw_interval(marks, -place, one, (left, right), look)
-        panel.axvline(float(one.value), **look.stroke, linewidth=1.2)
-        label = f"{name} {show(one, SECONDS)}"
-        handles.append(Line2D([], [], **look.marked, markersize=4, label=label))
-    for axis in (marks, panel):
-        axis.axvline(quiet, color=style.GREY, linewidth=1.5, linestyle=(0, (1, 1)))
-    handles.append(Line2D([], [], color=style.GREY, linewidth=1.5, linestyle=(0, (1, 1)),
-                          label=f"without noise {show_seconds(quiet)}"))  # fmt: skip
+        panel.axvline(float(one.value), **look.stroke, linewidth=1.2,
+                      label=f"{name} {show(one, SECONDS)}")  # fmt: skip
+    for axis, label in ((panel, f"without noise {show_seconds(quiet)}"), (marks, "")):
+        axis.axvline(quiet, color=style.GREY, linewidth=1.5, linestyle=(0, (1, 1)), label=label)
     marks.set_yticks([-place for place in range(len(named))], list(named))
     marks.set_ylim(-len(named) + 0.4, 0.6)
     marks.grid(visible=False, axis="y")
@@ -146,7 +134,7 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
         "arrows: no end is known" if any(not math.isfinite(end) for end in ends) else "",
     ]
     where = f" on {counted(row.ranks, 'rank')}"
-    style.finish(figure, found.title(where), told, handles)
+    style.finish(figure, found.title(where), told)
     return figure
 
 
@@ -201,7 +189,7 @@ def draw_limits(found: NoiseLimitTable) -> Figure:
     _mark_ranks(panel, ranks)
     said = [f"on {row.ranks:,} ranks: {found.cell(row)}" for row in found.rows
             if row not in rows]  # fmt: skip
-    style.finish(figure, found.title(), [*found.subtitle(), *said], [])
+    style.finish(figure, found.title(), [*found.subtitle(), *said])
     return figure
 
 
@@ -230,14 +218,10 @@ def draw_samples(result: Result) -> Figure:
         columns = [i for i in columns if names[i].endswith(": max")] or columns
     chosen = evenly(columns, len(style.SERIES))
     figure, axes = style.new_figure([2.2], 1)
-    handles = [
+    for column, look in zip(chosen, style.SERIES, strict=False):
         style.draw_later_share(axes[0, 0], result.samples[:, column], look, names[column])
-        for column, look in zip(chosen, style.SERIES, strict=False)
-    ]
-    quiet = np.unique(result.noise_free[chosen])
-    for time in quiet:
-        axes[0, 0].axvline(time, color=style.GREY, linewidth=0.8)
-    handles.append(Line2D([], [], color=style.GREY, linewidth=0.8, label="without noise"))
+    for time in np.unique(result.noise_free[chosen]):
+        axes[0, 0].axvline(time, color=style.GREY, linewidth=0.8, label="without noise")
     axes[0, 0].set_yscale("log")
     axes[0, 0].set_ylabel("share of realizations that is later")
     axes[0, 0].set_xlabel("time")
@@ -251,7 +235,7 @@ def draw_samples(result: Result) -> Figure:
     title = f"{case.algorithm.kind} of {size} on {case.ranks:,} ranks{repetition(case)}"
     noise = "; ".join(map(part_in_words, case.noise)) or "none"
     details = [*given_in_words(case), f"noise: {noise}", *subtitle]
-    style.finish(figure, title, details, handles)
+    style.finish(figure, title, details)
     return figure
 
 
@@ -278,17 +262,14 @@ def draw_causes(found: DelayByCause) -> Figure:
     begins = np.concatenate([[0.0], ends[:-1]])
     means = np.array([from_ticks(found.ticks[part].mean(axis=0)) for part in parts])
     above, below = np.zeros(len(parts)), np.zeros(len(parts))
-    handles = []
     for i, cause in enumerate(found.causes):
         values = means[:, i]
         look = style.SERIES[i % len(style.SERIES)]
-        color = style.GREY if cause == PATH else look.color
+        color, hatch = (style.GREY, "") if cause == PATH else (look.color, look.hatch)
         foot = np.where(values >= 0, above, below)
         panel.bar(begins, values, ends - begins, foot, align="edge", color=color, linewidth=0.4,
-                  edgecolor="white", hatch="" if cause == PATH else look.hatch)  # fmt: skip
+                  edgecolor="white", hatch=hatch, label=_in_words(found, cause, i))  # fmt: skip
         above, below = above + np.maximum(values, 0), below + np.minimum(values, 0)
-        handles.append(Patch(facecolor=color, label=_in_words(found, cause, i),
-                             hatch="" if cause == PATH else look.hatch))  # fmt: skip
     middle = (begins + ends) / 2
     delays = [float(from_ticks(found.delay[part].mean())) for part in parts]
     panel.plot(middle, delays, color=style.INK, marker=".", markersize=4, linewidth=0.8)
@@ -298,32 +279,29 @@ def draw_causes(found: DelayByCause) -> Figure:
     panel.set_xlabel("realizations, by their delay (%)")
     panel.set_ylabel("delay on the critical path")
     style.unit_axis(panel, "s")
-    handles += _draw_ranks(axes[1, 0], found)
-    style.finish(figure, found.title(), found.subtitle(), handles)
+    _draw_ranks(axes[1, 0], found)
+    style.finish(figure, found.title(), found.subtitle())
     return figure
 
 
-def _draw_ranks(panel: Axes, found: DelayByCause) -> list[Patch]:
-    """Draw times of ranks on top of each other, up to 256 bars; return handles of the legend."""
+def _draw_ranks(panel: Axes, found: DelayByCause) -> None:
+    """Draw times of ranks on top of each other, up to 256 bars."""
     begins, widths, means = style.parts_of_ranks(found.by_rank)
-    foot, handles = np.zeros(len(begins)), []
+    foot = np.zeros(len(begins))
     for name, (words, color, hatch) in _OF_RANKS.items():
         values = from_ticks(means[:, RankRow._fields.index(name) - 1])
         if not values.any():
             continue
-        panel.bar(begins, values, widths, foot, align="edge", color=color, hatch=hatch,
-                  linewidth=0, edgecolor="white")  # fmt: skip
-        foot += values
         if name == "waits_for_messages":
             words = f"waits for {found.waits_for_rest}"
-        handles.append(Patch(facecolor=color, hatch=hatch, edgecolor="white",
-                             label=f"of ranks: {words}"))  # fmt: skip
+        panel.bar(begins, values, widths, foot, align="edge", color=color, hatch=hatch,
+                  linewidth=0, edgecolor="white", label=f"of ranks: {words}")  # fmt: skip
+        foot += values
     panel.set_xlim(-0.5, len(found.by_rank) - 0.5)
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.set_xlabel("rank")
     panel.set_ylabel(found.time_of_ranks)
     style.unit_axis(panel, "s")
-    return handles
 
 
 def _in_words(found: DelayByCause, cause: str, number: int) -> str:
@@ -336,12 +314,12 @@ def draw_agreement(found: Agreement) -> Figure:
     """Draw quantiles of both, on and off the line where they are equal; of a table the ratios."""
     figure, axes = style.new_figure([2.6], 1)
     rows = _ratios if found.measured is None else _quantiles
-    handles = rows(axes[0, 0], found)
-    style.finish(figure, found.title(), found.subtitle(), handles)
+    rows(axes[0, 0], found)
+    style.finish(figure, found.title(), found.subtitle())
     return figure
 
 
-def _quantiles(panel: Axes, found: Agreement) -> list[Line2D]:
+def _quantiles(panel: Axes, found: Agreement) -> None:
     assert found.measured is not None
     assert found.simulated is not None
     count = min(len(found.measured), len(found.simulated), 1000)
@@ -349,8 +327,9 @@ def _quantiles(panel: Axes, found: Agreement) -> list[Line2D]:
     measured, simulated = (np.quantile(side, levels) for side in (found.measured, found.simulated))
     look, other = style.SERIES[:2]
     ends = [min(measured[0], simulated[0]), max(measured[-1], simulated[-1])]
-    panel.plot(ends, ends, color=style.GREY, linestyle=":")
-    panel.plot(measured, simulated, color=look.color, linestyle="", marker=".", markersize=3)
+    panel.plot(ends, ends, color=style.GREY, linestyle=":", label="equal")
+    panel.plot(measured, simulated, color=look.color, linestyle="", marker=".", markersize=3,
+               label="quantiles of both")  # fmt: skip
     for row in found.rows:
         if row.what == "mean":
             continue
@@ -359,7 +338,7 @@ def _quantiles(panel: Axes, found: Agreement) -> list[Line2D]:
             continue
         panel.errorbar([x[1]], [y[1]], [[y[1] - y[0]], [y[2] - y[1]]],
                        [[x[1] - x[0]], [x[2] - x[1]]], color=other.color, marker=other.marker,
-                       markersize=4, capsize=2)  # fmt: skip
+                       markersize=4, capsize=2, label="with their intervals")  # fmt: skip
         panel.annotate(row.what, (x[1], y[1]), (5, -9), textcoords="offset points", fontsize=8)
     if style.wants_log(ends):
         style.log_axis(panel, "s")
@@ -369,24 +348,18 @@ def _quantiles(panel: Axes, found: Agreement) -> list[Line2D]:
         panel.xaxis.set_major_formatter(style.InUnit("s"))
     panel.set_xlabel("measured")
     panel.set_ylabel("simulated")
-    return [
-        Line2D([], [], color=look.color, marker=".", linestyle="", label="quantiles of both"),
-        Line2D([], [], color=other.color, marker=other.marker, label="with their intervals"),
-        Line2D([], [], color=style.GREY, linestyle=":", label="equal"),
-    ]
 
 
 def _ends(estimate: Estimate) -> tuple[float, float, float]:
     return float(estimate.low), float(estimate.value), float(estimate.high)
 
 
-def _ratios(panel: Axes, found: Agreement) -> list[Line2D]:
+def _ratios(panel: Axes, found: Agreement) -> None:
     """A row of the table after the other; simulated over measured, 1 in it unless told apart."""
     from ..compare_measured import UNKNOWN  # loaded by whoever has such a table
 
     names = list(dict.fromkeys(row.what for row in found.rows))
     keys = list(dict.fromkeys((row.ranks, row.bytes) for row in found.rows))
-    handles = []
     for name, look in zip(names, style.SERIES, strict=False):
         rows = [row for row in found.rows if row.what == name and row.measured.value > 0]
         at = [keys.index((row.ranks, row.bytes)) for row in rows]
@@ -400,8 +373,7 @@ def _ratios(panel: Axes, found: Agreement) -> list[Line2D]:
                                    ha="center", va="top" if below else "bottom")  # fmt: skip
         ends = np.where(np.isfinite(ends), [values - ends[0], ends[1] - values], 0.0)
         panel.errorbar(at, values, ends, color=look.color, marker=look.marker, linestyle="",
-                       markersize=4, capsize=2)  # fmt: skip
-        handles.append(Line2D([], [], **look.marked | {"linestyle": ""}, label=name))
+                       markersize=4, capsize=2, label=name)  # fmt: skip
     panel.axhline(1, color=style.GREY, linewidth=0.8)
     ratios = [row.ratio for row in found.rows if 0 < row.ratio < np.inf]
     if ratios and max(ratios) > 8 * min(ratios):
@@ -416,7 +388,6 @@ def _ratios(panel: Axes, found: Agreement) -> list[Line2D]:
     else:
         title = f"{sum(row.apart for row in found.rows)} of {len(found.rows)} are told apart"
     panel.set_title(title, fontsize=9)
-    return handles
 
 
 def _ratio_ends(row: AgreementRow) -> tuple[float, float]:

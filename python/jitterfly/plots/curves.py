@@ -364,7 +364,8 @@ def draw_family(results: Results, observable: str | None = None) -> Figure:
     if any(is_open(f.mean) for cell in results.cells for f in cell.summaries.values()):
         note += "; arrows: too few realizations for an end"
     shown = [f for _, row in rows for name in row for f in _numbers_of(results, name)]
-    handles = _family_handles(panels, looks, any(f.quantiles for f in shown))
+    band = Patch(color=style.GREY, alpha=0.3, linewidth=0, label="5–95 % of realizations")
+    handles = [band] * any(f.quantiles for f in shown)
     style.finish(figure, results.title, [results.counted, results.state, note], handles)
     return figure
 
@@ -403,19 +404,6 @@ def _axis_label(results: Results, row: list[str]) -> str:
     return f"{what}, or the target named" if True in targets else what
 
 
-def _family_handles(panels: list[Panel], looks: list[Any], banded: bool) -> list[Any]:
-    """The legend of lines by their settings; a single line needs no name beside its panel's."""
-    named = [(one.label, look) for one, look in zip(panels, looks, strict=False) if one.label]
-    handles: list[Any] = [
-        Line2D([], [], color=color, marker=marker, markersize=4, linewidth=1.6, label=label)
-        for label, (color, marker) in named
-    ]
-    if banded:
-        label = "5–95 % of realizations"
-        handles.append(Patch(color=style.GREY, alpha=0.3, linewidth=0, label=label))
-    return handles
-
-
 def _line(axes: Axes, results: Results, panel: Panel, name: str, look: Any) -> None:
     color, marker = look
     cells = panel.known(name)
@@ -425,7 +413,7 @@ def _line(axes: Axes, results: Results, panel: Panel, name: str, look: Any) -> N
     x = [position[cell.coordinates[results.axis]] for cell in cells]
     summaries = [cell.summaries[name] for cell in cells]
     draw_means(axes, x, [f.mean for f in summaries], color=color, marker=marker, markersize=3.5,
-                      linewidth=1.4, capsize=1.5)  # fmt: skip
+               linewidth=1.4, capsize=1.5, label=panel.label)  # fmt: skip
     if all(f.quantiles for f in summaries):
         low, _, high = np.array([f.quantiles for f in summaries]).T
         axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)

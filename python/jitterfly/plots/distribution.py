@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
 
 from ..observables import Observed
@@ -99,7 +98,7 @@ def draw_panels(
         figures.axis_values_left_out(results.study, settings),
         style.count_left_out(shown, len(results.cells), "cells"),
     ]
-    style.finish(figure, results.title, [subtitle, results.state, *left], _handles(results, looks))
+    style.finish(figure, results.title, [subtitle, results.state, *left])
     return figure
 
 
@@ -114,25 +113,16 @@ def _line_styles(
     """The values of the axis that are shown, the same in all panels, and how they are drawn."""
     known = {_value(results, cell) for panel in panels for name in names
              for cell in panel.known(name)}  # fmt: skip
+    title = figures.axis_title(results.study, results.axis) if results.axis else ""
     shown = evenly([value for value in results.along.values if value in known], _MAX_LINES)
     return {
         value: {
             "color": mpl.colormaps["cividis"](0.75 * number / max(len(shown) - 1, 1)),
             "linestyle": _LINES[number % len(_LINES)], "linewidth": 1.5,
+            "label": f"{title} = {results.along.plain(value)}" if title else "",
         }
         for number, value in enumerate(shown)
     }  # fmt: skip
-
-
-def _handles(results: Results, looks: dict[Any, dict[str, Any]]) -> list[Any]:
-    """The legend of the lines, empty where there is one line only."""
-    if not results.axis:
-        return []
-    title = figures.axis_title(results.study, results.axis)
-    return [
-        Line2D([], [], **look, label=f"{title} = {results.along.plain(value)}")
-        for value, look in looks.items()
-    ]
 
 
 def _with_distribution(results: Results, panels: list[Panel]) -> list[str]:

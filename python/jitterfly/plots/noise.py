@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
@@ -68,14 +67,14 @@ def figure_of_measured(measured: Measured, facts: dict[str, Any]) -> Any:
     if isinstance(first, (Latencies, PerRankSamples)):
         return _samples(measured, parts[:_MAX_COLUMNS], known)
     if isinstance(first, CollectiveTable):
-        figure, handles = collectives(parts[:_MAX_PANELS])
+        figure = collectives(parts[:_MAX_PANELS])
     elif isinstance(first, LogGPTable):
-        figure, handles = loggp(first)
+        figure = loggp(first)
     elif isinstance(first, CpuNoise):
-        figure, handles = shares(parts)
+        figure = shares(parts)
     else:
         raise ValueError(f"there is no picture of {type(first).__name__}")
-    style.finish(figure, _title(measured), _subtitle(measured), handles)
+    style.finish(figure, _title(measured), _subtitle(measured))
     return figure
 
 
@@ -84,7 +83,7 @@ def _detours(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) 
     limits: list[tuple[float, float]] = [(np.inf, 0.0)] * 3
     for column, (part, part_facts) in enumerate(zip(parts, facts, strict=False)):
         draw_timeline(axes[0, column], part)
-        draw_events(axes[1, column], part.durations / TICKS_PER_SECOND, part_facts)
+        draw_events(axes[1, column], part.durations / TICKS_PER_SECOND, part_facts, "detours")
         draw_periodogram(axes[2, column], part, part_facts)
         if len(measured.parts) > 1:
             style.panel_title(axes[0, column], _name(part, column))
@@ -95,8 +94,8 @@ def _detours(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) 
         *_cut(measured, parts),
         *_subtitle(measured),
     ]
-    handles = [*timeline_handles(parts), *histogram_handles("detours")]
-    handles += period_handles()
+    many = any(len(part.starts) > _MAX_POINTS for part in parts)
+    handles = [Patch(color=_COLOURS(0.6), label="many detours (lighter: one)")] * many
     style.finish(figure, _title(measured), subtitle, handles)
     return figure
 
@@ -120,26 +119,26 @@ def _histograms(measured: Measured, parts: list[Any], facts: list[dict[str, Any]
         axis.tick_params(labelbottom=number + columns >= len(parts))
     total = sum(part.total for part in measured.parts if isinstance(part, Histogram))
     subtitle = [f"{total:,} {what}", *_cut(measured, parts), *_subtitle(measured)]
-    style.finish(figure, _title(measured), subtitle, histogram_handles(what))
+    style.finish(figure, _title(measured), subtitle)
     return figure
 
 
 def _samples(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) -> Any:
     figure, axes = style.new_figure([1.35, 1.7], len(parts), sharex=False, sharey="row")
     limits: list[tuple[float, float]] = [(np.inf, 0.0)] * 2
+    what = "iterations" if isinstance(parts[0], PerRankSamples) else "messages"
     for column, (part, part_facts) in enumerate(zip(parts, facts, strict=False)):
         several = isinstance(part, PerRankSamples)
         values = part.times.max(axis=1) if several else part.samples
         name = "slowest rank" if several else "latency"
         draw_samples(axes[0, column], values, name)
-        draw_events(axes[1, column], values, part_facts, name)
+        draw_events(axes[1, column], values, part_facts, what, name)
         _join(axes, column, limits)
-    what = "iterations" if isinstance(parts[0], PerRankSamples) else "messages"
     subtitle = [
         f"{sum(part_facts.get('count', 0) for part_facts in facts):,} {what}",
         *_subtitle(measured),
     ]
-    style.finish(figure, _title(measured), subtitle, histogram_handles(what))
+    style.finish(figure, _title(measured), subtitle)
     return figure
 
 
@@ -218,7 +217,7 @@ def draw_timeline(axes: Axes, detours: Detours) -> None:
     _cloud(axes, starts, detours.durations / float(TICKS_PER_SECOND))
     if detours.threshold and len(starts):
         axes.axhline(detours.threshold / TICKS_PER_SECOND, color=style.GREY, linewidth=0.8,
-                     linestyle=":")  # fmt: skip
+                     linestyle=":", label="shorter ones were not recorded")  # fmt: skip
         low, high = axes.get_ylim()
         axes.set_ylim(min(low, detours.threshold / TICKS_PER_SECOND / 1.3), high)  # it is seen
     length = detours.length / TICKS_PER_SECOND
@@ -226,19 +225,6 @@ def draw_timeline(axes: Axes, detours: Detours) -> None:
     style.value_axis(axes, "s", linear=True)
     axes.set_xlabel("start")
     axes.set_ylabel("duration")
-
-
-def timeline_handles(parts: Sequence[Detours]) -> list[Any]:
-    """The legend of the marks that are there."""
-    handles: list[Any] = []
-    if any(len(part.starts) > _MAX_POINTS for part in parts):
-        handles.append(Patch(color=_COLOURS(0.6), label="many detours (lighter: one)"))
-        handles.append(Line2D([], [], color=style.INK, linewidth=0, marker=".", markersize=4,
-                            label=f"one of the longest (up to {_LONGEST})"))  # fmt: skip
-    if any(part.threshold for part in parts):
-        handles.append(Line2D([], [], color=style.GREY, linewidth=0.8, linestyle=":",
-                            label="shorter ones were not recorded"))  # fmt: skip
-    return handles
 
 
 def draw_samples(axes: Axes, values: Floats, name: str) -> None:
@@ -270,7 +256,7 @@ def _cloud(axes: Axes, x: Floats, y: Floats) -> None:
         # Of equally long ones all or none: some of them would look like a cluster.
         longest = y > np.partition(y, -_LONGEST - 1)[-_LONGEST - 1]
         x, y = x[longest], y[longest]
-        look |= {"color": style.INK}
+        look |= {"color": style.INK, "label": f"one of the longest (up to {_LONGEST})"}
     axes.plot(x, y, ".", markersize=2.2 if len(y) > _FEW_POINTS else 6, clip_on=False, **look)
     style.log_axis(axes, "s")
 
@@ -283,7 +269,9 @@ _ROW = 11.0  # points, of a line of text above the curve
 _NAMED = {0.5: "p50", 0.99: "p99", 0.999: "p99.9"}
 
 
-def draw_events(axes: Axes, values: Floats, facts: dict[str, Any], name: str = "duration") -> None:
+def draw_events(
+    axes: Axes, values: Floats, facts: dict[str, Any], what: str, name: str = "duration"
+) -> None:
     """Draw single events in seconds: bins of equal ratio, and how many are at least as long.
 
     Parameters
@@ -292,6 +280,8 @@ def draw_events(axes: Axes, values: Floats, facts: dict[str, Any], name: str = "
         Any order; shape (events,).
     facts : dict[str, Any]
         From `describe`: quantiles that have enough events behind them.
+    what : str
+        The name of the events.
     name : str
         Of the x axis.
     """
@@ -305,10 +295,11 @@ def draw_events(axes: Axes, values: Floats, facts: dict[str, Any], name: str = "
     decades = np.log10(high / low)
     edges = np.geomspace(low, high, int(np.clip(decades * _BINS_A_DECADE, 10, _MAX_BINS)) + 1)
     axes.stairs(np.histogram(values, edges)[0], edges, fill=True, color=style.BLUE, alpha=0.35,
-                baseline=0.3)  # fmt: skip
+                baseline=0.3, label=f"{what} in a bin")  # fmt: skip
     keep = _thinned(len(values))
     axes.step(np.append(low, values[keep]), np.append(len(values), len(values) - keep),
-              where="pre", color=style.ORANGE, linewidth=1.4)  # fmt: skip
+              where="pre", color=style.ORANGE, linewidth=1.4,
+              label=f"{what} at least as long")  # fmt: skip
     axes.set_yscale("log")
     axes.set_ylim(_LOWEST, _highest(axes, max(len(values), 6)))
     axes.set_xlim(low, high)
@@ -345,26 +336,20 @@ def draw_bins(
         width = (part.high - part.low) / TICKS_PER_SECOND
         thin = width.max() < _THIN * (high - low)  # single values rather than bins
         axes.bar(part.low / TICKS_PER_SECOND, part.counts, width, align="edge", color=style.BLUE,
-                 alpha=0.35, linewidth=1.5 * thin, edgecolor=style.BLUE)  # fmt: skip
+                 alpha=0.35, linewidth=1.5 * thin, edgecolor=style.BLUE,
+                 label=f"{what} in a bin")  # fmt: skip
         above = part.overflow + np.append(np.cumsum(part.counts[::-1])[::-1], 0)
         x = np.stack([part.low, part.high], axis=1).ravel() / TICKS_PER_SECOND
         y = np.stack([above[:-1], above[1:]], axis=1).ravel()
         last = int(np.flatnonzero(y)[-1])  # its level goes on to the next edge
         x = np.concatenate(([axes.get_xlim()[0]], x[: last + 2]))
         y = np.concatenate(([part.total], y[: last + 1], y[last : last + 1]))[: len(x)]
-        axes.step(x, y, where="post", color=style.ORANGE, linewidth=1.4)
+        axes.step(x, y, where="post", color=style.ORANGE, linewidth=1.4,
+                  label=f"{what} at least as long")  # fmt: skip
         _mark_quantiles(axes, part_facts["quantiles"])
         if part.overflow:
             axes.annotate(f"{part.overflow:,} beyond", (1, 0.06), xycoords="axes fraction",
                           ha="right", fontsize=7.5, color=style.INK)  # fmt: skip
-
-
-def histogram_handles(what: str) -> list[Any]:
-    """The legend of the marks."""
-    return [
-        Patch(color=style.BLUE, alpha=0.35, label=f"{what} in a bin"),
-        Line2D([], [], color=style.ORANGE, linewidth=1.4, label=f"{what} at least as long"),
-    ]
 
 
 def _highest(axes: Axes, events: int) -> float:
@@ -432,7 +417,8 @@ def draw_periodogram(axes: Axes, detours: Detours, facts: dict[str, Any]) -> Non
     axes.set_yscale("log")
     axes.plot(spectrum.frequency[edges], highest, color=style.BLUE, linewidth=0.7)
     limit = spectrum.threshold(_FALSE_ALARM)
-    axes.axhline(limit, color=style.GREY, linewidth=0.9, linestyle="--")
+    axes.axhline(limit, color=style.GREY, linewidth=0.9, linestyle="--",
+                 label=f"random arrivals exceed it anywhere: {_FALSE_ALARM:.1%}")  # fmt: skip
     top = max(float(highest.max()), 2 * limit)
     periods = facts.get("periods", [])
     axes.set_ylim(0.5, top * 4.0 ** (1 + len(periods)))
@@ -444,8 +430,9 @@ def draw_periodogram(axes: Axes, detours: Detours, facts: dict[str, Any]) -> Non
 
 def _mark_period(axes: Axes, period: dict[str, Any], height: float) -> None:
     frequency = period["frequency"]
-    axes.plot([frequency, frequency], [0.5, height], color=style.ORANGE, linewidth=1, zorder=0.9)
-    axes.plot([frequency], [height], "v", color=style.ORANGE, markersize=4)
+    axes.plot([frequency, frequency], [0.5, height], color=style.ORANGE, linewidth=1, zorder=0.9,
+              marker="v", markersize=4, markevery=[1],
+              label="period, with its part of the detours")  # fmt: skip
     low, high = np.log(axes.get_xlim())
     left = (np.log(frequency) - low) / (high - low) < 0.5
     text = f"{frequency:.4g} Hz ({show_seconds(period['seconds'], 3)}): {period['share']:.1%}"
@@ -455,25 +442,14 @@ def _mark_period(axes: Axes, period: dict[str, Any], height: float) -> None:
                   bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0})  # fmt: skip
 
 
-def period_handles() -> list[Any]:
-    """The legend of the marks."""
-    return [
-        Line2D([], [], color=style.ORANGE, linewidth=1, marker="v", markersize=4,
-               label="period, with its part of the detours"),
-        Line2D([], [], color=style.GREY, linewidth=0.9, linestyle="--",
-               label=f"random arrivals exceed it anywhere: {_FALSE_ALARM:.1%}"),
-    ]  # fmt: skip
-
-
 _LINES = ("p99", "p90", "mean", "p50")
 
 
-def collectives(parts: Sequence[CollectiveTable]) -> tuple[Any, list[Any]]:
+def collectives(parts: Sequence[CollectiveTable]) -> Any:
     """Draw latency over ranks, or over bytes where all have the same ranks; a panel for each."""
     columns = min(len(parts), _MAX_COLUMNS)
     rows = -(-len(parts) // columns)
     figure, axes = style.new_figure([2.4] * rows, columns, sharex=False, sharey=False)
-    handles: dict[str, Any] = {}
     for axis, part in zip(axes.flat, parts, strict=False):
         by_ranks = len(np.unique(part.ranks)) > 1
         x = part.ranks if by_ranks else part.bytes
@@ -486,7 +462,7 @@ def collectives(parts: Sequence[CollectiveTable]) -> tuple[Any, list[Any]]:
         for other in known:
             rows_ = np.flatnonzero(others == other)
             rows_ = rows_[np.argsort(x[rows_], kind="stable")]
-            _table(axis, part, rows_, x, handles)
+            _table(axis, part, rows_, x)
             if len(known) > 1:
                 axis.annotate(f"{other} {unit}", (x[rows_[-1]], part.mean[rows_[-1]]), ha="right",
                               xytext=(0, 4), textcoords="offset points", fontsize=7.5)  # fmt: skip
@@ -500,30 +476,27 @@ def collectives(parts: Sequence[CollectiveTable]) -> tuple[Any, list[Any]]:
         axis.set_ylabel("latency")
         style.log_axis(axis, "s")
     style.hide(list(axes.flat)[len(parts) :])
-    return figure, list(handles.values())
+    return figure
 
 
-def _table(axis: Any, part: CollectiveTable, rows: Any, x: Any, handles: dict[str, Any]) -> None:
+def _table(axis: Any, part: CollectiveTable, rows: Any, x: Any) -> None:
     if part.min is not None and part.max is not None:
         axis.fill_between(x[rows], part.min[rows], part.max[rows], color=style.BLUE, alpha=0.15,
-                          linewidth=0)  # fmt: skip
-        handles["band"] = Patch(color=style.BLUE, alpha=0.15, label="smallest to largest")
+                          linewidth=0, label="smallest to largest")  # fmt: skip
     for look, name in zip(style.SERIES, _LINES, strict=False):
         values = getattr(part, name)
         if values is None:
             continue
-        axis.plot(x[rows], values[rows], markersize=3.5, linewidth=1.2, **look.marked)
-        handles[name] = Line2D([], [], markersize=3.5, label=name, **look.marked)
+        axis.plot(x[rows], values[rows], markersize=3.5, linewidth=1.2, label=name, **look.marked)
 
 
-def loggp(table: LogGPTable) -> tuple[Any, list[Any]]:
+def loggp(table: LogGPTable) -> Any:
     """Draw overheads and latency over bytes, and the gaps that were fitted."""
     figure, axes = style.new_figure([2.2], 2, sharex=True, sharey=False)
-    handles = []
     columns = {"latency": "L", "send_overhead": "o_s", "receive_overhead": "o_r", "gap": "g"}
     for look, (name, label) in zip(style.SERIES, columns.items(), strict=False):
-        axes[0, 0].plot(table.bytes, getattr(table, name), linewidth=1.2, **look.stroke)
-        handles.append(Line2D([], [], label=label, **look.stroke))
+        axes[0, 0].plot(table.bytes, getattr(table, name), linewidth=1.2, label=label,
+                        **look.stroke)  # fmt: skip
     axes[0, 1].plot(table.bytes, table.gap_per_byte, color=style.INK, linewidth=1.2)
     axes[0, 0].set_ylabel("time")
     axes[0, 1].set_ylabel("G, for each byte")
@@ -531,10 +504,10 @@ def loggp(table: LogGPTable) -> tuple[Any, list[Any]]:
         axis.set_xscale("log", base=2)
         axis.set_xlabel("bytes")
         style.unit_axis(axis, "s")
-    return figure, handles
+    return figure
 
 
-def shares(parts: Sequence[CpuNoise]) -> tuple[Any, list[Any]]:
+def shares(parts: Sequence[CpuNoise]) -> Any:
     """Draw the part of the time that noise took, for each CPU."""
     figure, axes = style.new_figure([2.2], 1)
     axis = axes[0, 0]
@@ -544,4 +517,4 @@ def shares(parts: Sequence[CpuNoise]) -> tuple[Any, list[Any]]:
         axis.set_xticks(places, [part.cpu or str(i + 1) for i, part in enumerate(parts)])
     axis.set_xlabel("CPU")
     axis.set_ylabel("share of the time (%)")
-    return figure, []
+    return figure

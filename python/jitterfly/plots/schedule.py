@@ -5,14 +5,10 @@ The path itself is followed in cuda/schedule/critical_path.cpp.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from ..schedule import ScheduleExplanation, ScheduleResult
@@ -27,20 +23,15 @@ def draw(result: ScheduleResult) -> Figure:
     rows = [2.2, 1.8] if result.marks else [2.2]
     figure, axes = style.new_figure(rows, 1, sharex=False)
     panel, look, samples = axes[0, 0], style.SERIES[0], result.samples
-    line = style.draw_later_share(panel, samples, look, "with noise")
-    mean = panel.axvline(samples.mean(), color=look.color, linewidth=0.8, linestyle=":")
-    panel.axvline(result.noise_free, color=style.GREY, linewidth=0.8)
+    style.draw_later_share(panel, samples, look, "with noise")
+    panel.axvline(samples.mean(), color=look.color, linewidth=0.8, linestyle=":", label="mean")
+    panel.axvline(result.noise_free, color=style.GREY, linewidth=0.8, label="without noise")
     panel.set_yscale("log")
     panel.set_ylabel("share of realizations\nthat takes longer")
     panel.set_xlabel("run time")
     style.value_axis(panel, "s")
-    handles = [
-        line,
-        Line2D([], [], color=mean.get_color(), linewidth=0.8, linestyle=":", label="mean"),
-        Line2D([], [], color=style.GREY, linewidth=0.8, label="without noise"),
-    ]
     if result.marks:
-        handles += _draw_iterations(axes[1, 0], result)
+        _draw_iterations(axes[1, 0], result)
     noise = "; ".join(map(part_in_words, result.noise)) or "none"
     slowdown = f"slowdown {result.slowdown():.4g}"
     if result.order_matters:
@@ -50,12 +41,12 @@ def draw(result: ScheduleResult) -> Figure:
         f"noise: {noise}",
         f"{len(samples):,} realizations, seed {result.seed}; {slowdown}",
     ]
-    style.finish(figure, f"{result.schedule.name}: {result.schedule.summary()}", told, handles)
+    style.finish(figure, f"{result.schedule.name}: {result.schedule.summary()}", told)
     return figure
 
 
-def _draw_iterations(panel: Axes, result: ScheduleResult) -> list[Any]:
-    """The time before each mark: mean, the middle 90 % of realizations, and without noise."""
+def _draw_iterations(panel: Axes, result: ScheduleResult) -> None:
+    """Draw the time before each mark: mean, the middle 90 % of realizations, and without noise."""
     times = from_ticks(result.iteration_ticks)
     edges = np.arange(len(result.marks) + 1) + 0.5  # all marks are as wide, the outer ones too
     low, high = np.quantile(times, (0.05, 0.95), axis=0)
@@ -64,12 +55,11 @@ def _draw_iterations(panel: Axes, result: ScheduleResult) -> list[Any]:
         return np.append(values, values[-1])
 
     look = style.SERIES[0]
-    band = panel.fill_between(
+    panel.fill_between(
         edges, stairs(low), stairs(high), step="post", color=look.color, alpha=0.25, linewidth=0,
         label="time before a mark: 5-95 % of realizations",
     )  # fmt: skip
-    (mean,) = panel.step(edges, stairs(times.mean(axis=0)), where="post", color=look.color,
-                         label="its mean")  # fmt: skip
+    panel.step(edges, stairs(times.mean(axis=0)), where="post", color=look.color, label="its mean")
     quiet = np.diff(from_ticks(result.mark_ticks_noise_free), prepend=0.0)
     panel.step(edges, stairs(quiet), where="post", color=style.GREY, linewidth=0.8)  # fmt: skip
     panel.set_xlim(edges[0], edges[-1])
@@ -81,7 +71,6 @@ def _draw_iterations(panel: Axes, result: ScheduleResult) -> list[Any]:
         style.name_axis(panel, result.marks, "mark")
     panel.set_ylabel("time since the\nmark before it")
     style.unit_axis(panel, "s")
-    return [band, mean]
 
 
 _TIME_BINS, _RANK_BINS = 480, 256
@@ -96,8 +85,8 @@ def draw_critical_path(found: ScheduleExplanation) -> Figure:
     figure = Figure(figsize=(9.2, 4.6))
     axes = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [3, 1]})
     _draw_map(figure, axes[0], found)
-    handles = _draw_ranks(axes[1], found)
-    style.finish(figure, found.title(), found.subtitle(), handles)
+    _draw_ranks(axes[1], found)
+    style.finish(figure, found.title(), found.subtitle())
     return figure
 
 
@@ -134,18 +123,15 @@ def _bins(times: npt.NDArray[np.float64], end: float) -> npt.NDArray[np.int64]:
     return np.minimum(times / end * _TIME_BINS, _TIME_BINS - 1).astype(np.int64)
 
 
-def _draw_ranks(panel: Axes, found: ScheduleExplanation) -> list[Patch]:
+def _draw_ranks(panel: Axes, found: ScheduleExplanation) -> None:
     """Draw the mean time of the path on each rank, or neighbouring ones, and its part of noise."""
     both = np.stack([found.rank_path_noise, found.rank_path_time], axis=1)
     begins, heights, means = style.parts_of_ranks(both, _RANK_BINS)
     noise, all_of_it = from_ticks(means).T
     look = style.SERIES[0]
-    panel.barh(begins, all_of_it - noise, heights, align="edge", color=look.color, linewidth=0)
+    panel.barh(begins, all_of_it - noise, heights, align="edge", color=look.color, linewidth=0,
+               label="of ranks: time on the critical path")  # fmt: skip
     panel.barh(begins, noise, heights, all_of_it - noise, align="edge", color=_NOISE, hatch="//",
-               linewidth=0, edgecolor="white")  # fmt: skip
+               linewidth=0, edgecolor="white", label="of ranks: of it noise")  # fmt: skip
     panel.set_xlabel("mean time on the path")
     style.value_axis(panel, "s", linear=True)
-    return [
-        Patch(facecolor=look.color, label="of ranks: time on the critical path"),
-        Patch(facecolor=_NOISE, hatch="//", edgecolor="white", label="of ranks: of it noise"),
-    ]

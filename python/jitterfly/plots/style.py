@@ -281,12 +281,11 @@ def error_bar_lengths(estimates: Iterable[Estimate | None]) -> npt.NDArray[np.fl
     return np.nan_to_num(np.maximum(np.array(away).T, 0.0), posinf=0.0)
 
 
-def draw_later_share(axes: Axes, samples: npt.ArrayLike, look: Look, label: str) -> Line2D:
-    """The share of realizations that is later than a time; the line."""
+def draw_later_share(axes: Axes, samples: npt.ArrayLike, look: Look, label: str) -> None:
+    """Draw the share of realizations that is later than a time."""
     times = np.sort(samples)
     share = 1 - np.arange(len(times)) / len(times)  # from a sample on: it and all later ones
-    (line,) = axes.step(times, share, where="pre", label=label, **look.stroke)
-    return line
+    axes.step(times, share, where="pre", label=label, **look.stroke)
 
 
 def value_axis(axes: Axes, unit: str, *, linear: bool = False) -> None:
@@ -482,13 +481,22 @@ def observables_left_out(shown: Sequence[str], known: Sequence[str]) -> str:
     return count_left_out(len(shown), len(known), "observables") + named
 
 
-def finish(figure: Figure, title: str, subtitle: Sequence[str], handles: Sequence[Any]) -> None:
-    """Put the title above the axes and one legend below them; empty subtitles are left out."""
+def finish(
+    figure: Figure, title: str, subtitle: Sequence[str], handles: Sequence[Any] = ()
+) -> None:
+    """Put the title above the axes and one legend below them; empty subtitles are left out.
+
+    The legend has `handles`, then what was drawn with a label, in panels without their own legend.
+    """
     asked = _OPTIONS.get()
     width, height = asked.size or figure.get_size_inches()
-    lines_drawn = (line for axes in figure.axes for line in axes.lines)
-    if any(line.get_label() == _NO_INTERVAL["label"] for line in lines_drawn):
-        handles = [*handles, Line2D([], [], color=GREY, **_NO_INTERVAL)]
+    drawn: dict[str, Any] = {}
+    for axes in (one for one in figure.axes if one.get_legend() is None):
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            drawn.setdefault(label, handle)
+    if _NO_INTERVAL["label"] in drawn:
+        drawn[_NO_INTERVAL["label"]] = Line2D([], [], color=GREY, **_NO_INTERVAL)
+    handles = [*handles, *drawn.values()]
     title = title if asked.title is None else asked.title
     columns = max(1, min(3 if width > 9 else 2 if width > 5 else 1, len(handles)))
     for handle in handles:
