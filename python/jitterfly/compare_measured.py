@@ -21,7 +21,14 @@ from .algorithms.algorithm import COLLECTIVES
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show
 from .case import Case, check_case
 from .faster_algorithm import algorithm_cautions
-from .fields import MOST_REALIZATIONS, check_choice, check_integer, check_numbers, shorten
+from .fields import (
+    MOST_REALIZATIONS,
+    check_choice,
+    check_integer,
+    check_numbers,
+    reads_as_number,
+    shorten,
+)
 from .files import read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load, noisefile
 from .measured.formats import PLAIN, OtherTool
@@ -567,12 +574,12 @@ def _numbers(path: Path, problem: FormatError | None) -> tuple[list[float], str 
     rows = {number: words for number, words in enumerate(lines, 1) if words}
     number, first = next(iter(rows.items()), (0, []))
     unit = None
-    if len(rows) > 1 and all(_NAME.match(word) and not _is_number(word) for word in first):
+    if len(rows) > 1 and all(_NAME.match(word) and not reads_as_number(word) for word in first):
         del rows[number]
         found = _UNIT_OF_NAME.search(first[-1])
         unit = found and found[1]
     wrong = [(number, word) for number, words in rows.items() for word in words
-             if not _is_number(word)]  # fmt: skip
+             if not reads_as_number(word)]  # fmt: skip
     if wrong:
         if problem is not None and problem.line is not None:
             raise problem
@@ -590,14 +597,6 @@ def _numbers(path: Path, problem: FormatError | None) -> tuple[list[float], str 
             "or all times in one line"
         )
     return numbers, unit
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _check_plain(case: Case, chosen: _Chosen) -> None:

@@ -123,6 +123,15 @@ def as_float(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+def reads_as_number(value: Any) -> bool:
+    """Return whether Python reads a value as a float: also the texts ``nan`` and ``1_0``."""
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
 def counted(number: int, noun: str) -> str:
     """A number of things in words.
 
@@ -187,13 +196,9 @@ def csv_field(value: Any) -> Any:
     >>> [csv_field(value) for value in ("=1+1", "'=1+1", "-x", "-1e-6", "it's", -2)]
     ["'=1+1", "''=1+1", "'-x", '-1e-6', "it's", -2]
     """
-    if not isinstance(value, str) or not _FORMULA.match(value):
+    if not isinstance(value, str) or not _FORMULA.match(value) or reads_as_number(value):
         return value
-    try:
-        float(value)
-    except ValueError:
-        return f"'{value}"
-    return value
+    return f"'{value}"
 
 
 def text_of_csv_field(text: str) -> str:

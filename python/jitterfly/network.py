@@ -13,7 +13,14 @@ from copy import copy
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from .fields import Component, Converted, frozen_dataclass, shorten, stacklevel_of_user
+from .fields import (
+    Component,
+    Converted,
+    frozen_dataclass,
+    reads_as_number,
+    shorten,
+    stacklevel_of_user,
+)
 from .steps import Costs
 from .syntax import read_network, read_size
 from .units import (
@@ -70,7 +77,7 @@ class SecondsPerByte(Seconds):
         except ValueError as error:
             raise ValueError(f"{error}; or a bandwidth such as 50GB/s or 400Gb/s") from None
         seconds = float(instance.__dict__[self._name])
-        if seconds >= _LONG_BYTE and _is_bare(value):
+        if seconds >= _LONG_BYTE and reads_as_number(value):
             warnings.warn(
                 f"{self._name} of {type(instance).__name__} is {show_seconds(seconds)} for each "
                 "byte, as a number without a unit is in seconds: give it one, such as "
@@ -78,15 +85,6 @@ class SecondsPerByte(Seconds):
                 LongTimeWarning,
                 stacklevel=stacklevel_of_user(),
             )
-
-
-def _is_bare(value: Time) -> bool:
-    """Return whether a time has no unit."""
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
 
 
 class Network(Component, ABC):

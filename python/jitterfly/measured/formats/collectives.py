@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...fields import counted, shorten
+from ...fields import counted, reads_as_number, shorten
 from ..measurements import CollectiveTable, Measured, PerRankSamples
 from .columns import MAX_COUNT, Row, clock_notes, number_rows
 from .text import Format, Options, TextFile
@@ -127,7 +127,7 @@ class LeftOut:
 
     def outside(self, line: int, content: str) -> None:
         """A line that belongs to no table."""
-        if all(map(_is_number, content.split()[:8])):
+        if all(map(reads_as_number, content.split()[:8])):
             self._lines.append((line, content))
 
     def check_nothing(self) -> None:
@@ -155,20 +155,12 @@ def _is_row(words: list[str], names: list[str] | None, directly: bool) -> bool:
 
     It begins with a number. `directly` below another it may be a wrong one, which is an error then.
     """
-    numbers = [_is_number(word) for word in words]
+    numbers = [reads_as_number(word) for word in words]
     if names is None or not numbers[0] or (directly and len(words) == len(names)):
         return numbers[0]
     if len(words) == len(names):
         return all(one or name == "validation" for one, name in zip(numbers, names, strict=True))
     return directly and all(numbers)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 _HEAD = re.compile(r"#MessageSize[ \t]+Rank0Time\((s|ms|us|ns)\)")

@@ -37,8 +37,8 @@ _NUMERIC[list(b"0123456789+-.eE")] = True
 _NO_INTEGER = np.frombuffer(b".eE+-", dtype=np.uint8)
 _LONGEST_NUMBER = 40
 _AT_ONCE = 1000  # lines that are looked at together for one that is wrong
-UNITS = {"s": 0, "ms": 3, "us": 6, "µs": 6, "ns": 9, "ps": 12}
-"""Their powers of ten in a second."""
+UNITS = {"s": 10**12, "ms": 10**9, "us": 10**6, "µs": 10**6, "ns": 1000, "ps": 1}
+"""The ticks of each."""
 _COMMENT = re.compile(rb"^[ \t]*#[^\n]*(?:\n|\Z)", re.MULTILINE)
 _CLOCK = re.compile(
     r"(?:clock|cpu|tsc|freq)[^0-9\n]{0,40}(\d{1,15}(?:\.\d{1,9})?(?:e\d{1,2})?)\s?([kmg]?)hz", re.I
@@ -254,7 +254,7 @@ def clock_of(text: TextFile, options: Options, said: list[tuple[int, str]]) -> F
         if options.unit not in UNITS:
             rule = f"unit must be one of {', '.join(UNITS)}"
             raise text.error(None, f"{rule}, got {shorten(options.unit)}, or cycles")
-        return Fraction(TICKS_PER_SECOND, 10 ** UNITS[options.unit])
+        return Fraction(UNITS[options.unit])
     if options.clock_hz is not None:
         return Fraction(TICKS_PER_SECOND) / Fraction(options.clock_hz)
     for number, remark in said:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...units import TICKS_PER_SECOND
 from ..measurements import Histogram, Measured
-from .columns import LATENCY_NOTE, MAX_COLUMNS, MAX_COUNT, Bins
+from .columns import LATENCY_NOTE, MAX_COLUMNS, MAX_COUNT, UNITS, Bins
 from .text import Format, Options, TextFile
 
 _FIRST = re.compile(
@@ -28,13 +28,12 @@ _FIRST = re.compile(
     re.MULTILINE,
 )
 _FOOTER = re.compile(r"# (Total|Min Latencies|Avg Latencies|Max Latencies|Histogram Overflows):")
-_UNITS = {"us": 10**6, "µs": 10**6, "ns": 10**3}
 
 
 def _read_cyclictest(text: TextFile, options: Options) -> Measured:
     """A histogram of latencies for each thread."""
     unit = options.unit or "us"
-    if unit not in _UNITS:
+    if unit not in ("us", "µs", "ns"):
         raise text.error(None, f"`unit` must be us or ns (cyclictest -N), got {unit!r}")
     bins: Bins | None = None
     begun = False
@@ -55,7 +54,7 @@ def _read_cyclictest(text: TextFile, options: Options) -> Measured:
             if bins is None:
                 if len(words) > MAX_COLUMNS:
                     raise text.error(line, f"has {len(words)} columns; at most {MAX_COLUMNS} go")
-                bins = Bins(text, len(words) - 1, _UNITS[unit])
+                bins = Bins(text, len(words) - 1, UNITS[unit])
             bins.add(line, words)
         elif not words[0].startswith("#") and not footer:
             raise text.error(line, f"is no row of a histogram: {content[:40]!r}")
@@ -119,7 +118,7 @@ def _counts(text: TextFile, words: list[str], threads: int) -> list[int]:
     return [text.integer(None, word, "a total", high=MAX_COUNT) for word in words[:threads]]
 
 
-_US = TICKS_PER_SECOND // 10**6
+_US = UNITS["us"]
 _DURATION = re.compile(r"hwlatdetect:\s{1,9}test duration (\d{1,9}) seconds")
 _KEYS = re.compile(r"\s{0,40}(Latency threshold|Sample window|Sample width):\s{0,40}(\d{1,12})us")
 _EVENT = re.compile(

@@ -13,12 +13,11 @@ import re
 from ...fields import first_few
 from ...units import TICKS_PER_SECOND, exact, show_seconds, to_ticks
 from ..measurements import MAX_TICKS, CpuNoise, Histogram, Measured
-from .columns import LATENCY_NOTE, MAX_COLUMNS, MAX_COUNT, Bins
+from .columns import LATENCY_NOTE, MAX_COLUMNS, MAX_COUNT, UNITS, Bins
 from .text import Format, Options, TextFile
 
 _KINDS = ("hardware", "nmi", "irq", "softirq", "thread")
 """Interferences, in the order of the tracer's columns."""
-_MICROSECOND = 10**6  # ticks
 _FIRST_LINE = re.compile(
     r"^[ \t]{0,40}# RTLA (osnoise|timerlat) histogram[ \t]{0,40}$", re.MULTILINE
 )
@@ -27,7 +26,6 @@ _UNIT = re.compile(r"# Time unit is \w+ \((us|ns)\)")
 _DURATION = re.compile(r"# Duration: {0,20}([0-9]{1,6}) ([0-9]{2}):([0-9]{2}):([0-9]{2})")
 _COLUMN = re.compile(r"(CPU|IRQ|Thr|Usr)-([0-9]{1,6})")
 _CONTEXT = {"CPU": "", "IRQ": " irq", "Thr": " thread", "Usr": " user"}
-_UNITS = {"us": 10**6, "ns": 10**3}
 _SUMS = ("over:", "count:", "min:", "avg:", "max:")
 
 
@@ -192,7 +190,7 @@ class _HistogramFile:
             self.cpus.append(f"{int(match[2])}{_CONTEXT[match[1]]}")
         if len(set(self.cpus)) != len(self.cpus):
             raise self.text.error(line, "a CPU has two columns")
-        self.bins = Bins(self.text, len(words), _UNITS[self.unit])
+        self.bins = Bins(self.text, len(words), UNITS[self.unit])
 
     def finish(self) -> tuple[Bins, dict[str, list[int]]]:
         if self.bins is None:
@@ -253,7 +251,7 @@ def cpu_noise(
     """The columns of a row: `times` in microseconds are runtime, noise, longest, worst."""
     names = ("runtime", "noise", "the longest noise", "the worst noise")
     runtime, noise, longest, worst = (
-        text.integer(line, word, name, high=MAX_TICKS // _MICROSECOND) * _MICROSECOND
+        text.integer(line, word, name, high=MAX_TICKS // UNITS["us"]) * UNITS["us"]
         for name, word in zip(names, times, strict=True)
     )
     interferences = {
