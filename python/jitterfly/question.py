@@ -22,6 +22,7 @@ from .fields import (
     MOST_SEED,
     MOST_THREADS,
     NO_DEFAULT,
+    Component,
     Converted,
     Dataclass,
     Held,
@@ -42,6 +43,7 @@ from .syntax import (
     read_network,
     read_noise_texts,
     read_noises,
+    read_pairs,
     read_ranks,
     read_share,
     read_size,
@@ -63,6 +65,9 @@ _Q = TypeVar("_Q", bound="Question")
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _A = TypeVar("_A")
+_C = TypeVar("_C", bound=Component)
+_N = TypeVar("_N", bound=Network)
+_W = TypeVar("_W", str, str | None)
 
 
 class Parameter(Converted[Taken, Held]):
@@ -85,6 +90,8 @@ class Parameter(Converted[Taken, Held]):
     part : str
         ASKED, EFFORT or ENGINE. Answers to the same question may differ in EFFORT, and what
         computes them is no part of it.
+    metavar : str
+        The value in the help of the command, where it is not that of the class.
     """
 
     takes: ClassVar[str]
@@ -103,8 +110,11 @@ class Parameter(Converted[Taken, Held]):
         option: str | None = "",
         key: str = "",
         part: str = ASKED,
+        metavar: str = "",
     ) -> None:
         super().__init__(self.takes, default)
+        if metavar:
+            self.metavar = metavar  # type: ignore[misc]  # of this field alone
         self.help, self.more, self._usual, self.part = help, more, usual, part
         self.option, self.key = option, key
 
@@ -231,8 +241,8 @@ class Share(Parameter[float | str, float]):
         return read_share(value, name, *self.range)
 
 
-class Choice(Parameter[str, str]):
-    """One of a few words."""
+class Choice(Parameter[_W, _W]):
+    """One of a few words; None where that is the default."""
 
     takes = "str"
     metavar = "NAME"
@@ -243,8 +253,28 @@ class Choice(Parameter[str, str]):
         super().__init__(help, more, **options)
         self.allowed = allowed
 
-    def read(self, value: Any, name: str) -> str:
-        return check_choice(value, name, self.allowed)
+    def read(self, value: Any, name: str) -> Any:
+        none = value is None and self.default is None
+        return value if none else check_choice(value, name, self.allowed)
+
+
+class Part(Parameter[_C | None, _C | None]):
+    """An exchangeable part of a case, such as its arrival, or None: keys and values."""
+
+    metavar = "K=V,..."
+
+    def __init__(self, family: Any, help: str, more: str = "") -> None:
+        self.takes = f"{family.__name__} | None"  # type: ignore[misc]  # of this field alone
+        super().__init__(help, more, default=None)
+        self.family: type[_C] = family  # Any: mypy takes no abstract class for type[_C]
+
+    def read(self, value: Any, name: str) -> _C | None:
+        if value is None or isinstance(value, self.family):
+            return value
+        raise ValueError(f"{name} must be a {self.family.__name__}, got {shorten(value)}")
+
+    def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> _C:
+        return self.family.from_dict(read_pairs(text, name), name)
 
 
 class Bytes(Parameter[int | str, int]):
@@ -282,14 +312,14 @@ class Duration(Parameter[Time, float]):
         return seconds
 
 
-class NetworkParameter(Parameter[Network | str, Network]):
+class NetworkParameter(Parameter[Network | str, _N]):
     """The network: what a message costs."""
 
     takes = "Network | str"
     metavar = "K=V,..."
 
-    def read(self, value: Any, name: str) -> Network:
-        return check_network(value)
+    def read(self, value: Any, name: str) -> _N:
+        return check_network(value)  # type: ignore[return-value]  # a subclass checks more
 
     def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> Network:
         return Network.from_dict(read_network(text, name), name)
@@ -350,10 +380,9 @@ class Backend(Parameter[str, str]):
     metavar = None
     argument: ClassVar[Mapping[str, Any]] = {"type": backend_named, "choices": BACKENDS}
 
-    def __init__(self) -> None:
-        super().__init__(
-            "auto, cpu or cuda, also called gpu", "As in `simulate`.", default="auto", part=ENGINE
-        )
+    def __init__(self, more: str = "As in `simulate`.") -> None:
+        help_ = "auto, cpu or cuda, also called gpu"
+        super().__init__(help_, more, default="auto", part=ENGINE)
 
     def read(self, value: Any, name: str) -> str:
         return backend_named(value)
@@ -417,7 +446,7 @@ class CollectiveParameters(Question):
     """The collective that is done, and what its messages cost: shared by several questions."""
 
     _: KW_ONLY
-    network: NetworkParameter = NetworkParameter(
+    network: NetworkParameter[Network] = NetworkParameter(
         "what a message costs: kind=loggops (usual) or hockney, and its fields; or levels: '8: "
         "L=300ns,o=100ns; L=1us,o=200ns'",
         'Also as text: ``"L=1us,o=200ns"``.',

@@ -401,7 +401,9 @@ def _read_number(value: Any, name: str, low: int, high: int, units: bool) -> int
             f"{name} must be an integer from {show_bound(low)} to {show_bound(high)}, such as 8, "
             f"8K or 1KiB (units: {', '.join(BYTES)}; K is KiB), got {shorten(value)}"
         )
-    elif _is_whole_float(value):
+    elif _is_whole_float(value) or (
+        isinstance(value, str) and re.fullmatch(r"-[0-9]{1,19}", value)
+    ):
         value = int(value)
     return check_integer(value, name, low, high)
 

@@ -18,6 +18,8 @@ from jitterfly.cli.parser import OnceParser, _parser
 from jitterfly.fields import FieldError, naming_fields
 from jitterfly.noise_limit import NoiseLimitQuestion
 from jitterfly.question import ENGINE, Bytes, Count, Question, call_of, parameters_table, question
+from jitterfly.schedule.explain import ScheduleExplainQuestion
+from jitterfly.schedule.simulate import ScheduleQuestion
 from jitterfly.slowdown import SlowdownQuestion
 
 NOISE = "period=1ms,duration=25us"
@@ -25,8 +27,11 @@ QUESTIONS = {
     jf.slowdown: SlowdownQuestion,
     jf.noise_limit: NoiseLimitQuestion,
     jf.advise: advice.Question,
+    jf.simulate_schedule: ScheduleQuestion,
+    jf.explain_schedule: ScheduleExplainQuestion,
 }
-COMMANDS = {"slowdown": (SlowdownQuestion, NoiseLimitQuestion), "advise": (advice.Question,)}
+COMMANDS = {"slowdown": (SlowdownQuestion, NoiseLimitQuestion), "advise": (advice.Question,),
+            "run": (ScheduleQuestion,), "explain": (ScheduleExplainQuestion,)}  # fmt: skip
 
 
 @question

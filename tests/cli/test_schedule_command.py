@@ -72,8 +72,7 @@ def test_of_a_schedule_nothing_is_kept(command, by, two, capsys, monkeypatch):
     def stopped(*_, **__):
         raise KeyboardInterrupt(*by)
 
-    monkeypatch.setattr("jitterfly.schedule.simulate.prepare", stopped)
-    monkeypatch.setattr("jitterfly.schedule.explain.prepare", stopped)
+    monkeypatch.setattr("jitterfly.schedule.simulate.ScheduleParameters.prepare", stopped)
     assert main([command, "two.goal", "--noise", NOISE]) == 130
     told = "".join(f"{one}; " for one in by)
     line = f"jitterfly: stopped: {told}of a schedule nothing is kept\n"

@@ -8,8 +8,8 @@ from support.paths import NOISE_SAMPLES
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.cli.options import pairs
 from jitterfly.measured.network_parameters import read_parameters
+from jitterfly.syntax import read_pairs
 
 SIZES = 2 ** np.arange(0, 21, 2)
 
@@ -91,14 +91,14 @@ def test_netgauge_where_overheads_overlap_with_the_way():
 def test_the_time_of_a_message_is_what_was_measured(tmp_path):
     """The line, pasted: one message of 4 KiB takes as long as in the file."""
     found = read_parameters(written(tmp_path, pingpong(OSU)), overhead="200ns")
-    network = jf.LogGOPS(**pairs(found.line, "network"))
+    network = jf.LogGOPS(**read_pairs(found.line, "--network"))
     costs = network.costs(4096)
     measured = 1.4e-6 + 0.25e-9 * 4095
     assert (costs.send + costs.transit + costs.receive) * 1e-12 == pytest.approx(measured, 1e-3)
 
 
 def times_of(found, sizes):
-    network = jf.LogGOPS(**pairs(found.line.replace("?", "0s"), "network"))
+    network = jf.LogGOPS(**read_pairs(found.line.replace("?", "0s"), "--network"))
     costs = [network.costs(int(n)) for n in sizes]
     return [(one.send + one.transit + one.receive) * 1e-12 for one in costs]
 

@@ -329,8 +329,8 @@ def test_the_slowest(two):
     np.testing.assert_array_equal(every.ticks[some.explained], some.ticks)
     assert "the 10 slowest of 200 realizations" in "\n".join(some.notes())
     assert len(noisy(slowest=1e-9).ticks) == 1
-    for wrong in (0, -1, 1.5, True, "5%", float("nan")):
-        with pytest.raises(ValueError, match="slowest must be a share"):
+    for wrong in (0, -1, 1.5, True, "x%", float("nan")):
+        with pytest.raises(ValueError, match="slowest must be a part of"):
             noisy(slowest=wrong)
 
 

@@ -4,35 +4,20 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..algorithms.algorithm import MOST_ROUNDS
 from ..case import Case, Workload
-from ..fields import MOST_SEED, Component, naming_fields, shorten
+from ..fields import MOST_SEED, naming_fields, shorten
 from ..imbalance import Arrival, Speed
-from ..question import CollectiveParameters, Count, NoiseParameter, Parameter, question, required
-from ..syntax import read_pairs
+from ..question import CollectiveParameters, Count, NoiseParameter, Part, question, required
 from .options import integer, read_question, tell_understood
 
 if TYPE_CHECKING:
     from ..studies import Study
-
-
-class _Part(Parameter[Any, Any]):
-    """An exchangeable part of a case, such as its arrival: keys and values."""
-
-    metavar = "K=V,..."
-    takes = "Component | None"
-
-    def __init__(self, family: type[Component], help: str) -> None:
-        super().__init__(help, default=None)
-        self.family = family
-
-    def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> Component:
-        return self.family.from_dict(read_pairs(text, name), name)
 
 
 @question
@@ -44,12 +29,12 @@ class CaseOptions(CollectiveParameters):
     noise: NoiseParameter = NoiseParameter(
         "a noise file, or K=V,... such as period=1ms,duration=10us; several add up", default=()
     )
-    arrival: _Part = _Part(
+    arrival: Part[Arrival] = Part(
         Arrival,
         "how late ranks are: kind=one_late,delay=1ms,rank=7; kind=ramp,longest=1ms; "
         "kind=file,file=late.txt",
     )
-    speed: _Part = _Part(
+    speed: Part[Speed] = Part(
         Speed,
         "ranks that take longer, also in a schedule: kind=slow_ranks,factor=1.2,ranks=3 17; "
         "kind=slow_nodes,factor=1.2,node_ranks=8; kind=drawn,sigma=0.05",

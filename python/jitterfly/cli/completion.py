@@ -50,6 +50,7 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
     shtab = package("shtab")
     for _, leaf in leaves(parser):
         for action in leaf._actions:
+            action.choices = action.choices or getattr(action, "words", None)
             names = {action.metavar} if isinstance(action.metavar, str) else set()
             if not action.choices and (action.type is Path or names & _FILES):
                 action.complete = shtab.FILE  # type: ignore[attr-defined]

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 from ..algorithms import Algorithm
 from ..backends import BACKENDS, backend_named
 from ..fields import NO_DEFAULT, check_integer, shorten
-from ..network import USUAL_NETWORK, Network
+from ..network import Network
 from ..noise import Noise
 from ..question import AlgorithmParameter, Question
-from ..syntax import is_number, read_count, read_network, read_number, read_pairs, read_size
+from ..syntax import is_number, read_count, read_number, read_size
 from ..units import parse_seconds, warn_of_long
 from .output import tell
 
@@ -110,13 +110,8 @@ def size(text: str, name: str, low: int = 0) -> int:
     return read_size(text, f"--{name}", low)
 
 
-def pairs(text: str, name: str) -> dict[str, Any]:
-    """A table from `key=value,key=value`."""
-    return read_pairs(text, f"--{name}")
-
-
 def add_parameters(
-    parser: argparse.ArgumentParser, *questions: type[Question], file: bool = False
+    parser: argparse._ActionsContainer, *questions: type[Question], file: bool = False
 ) -> None:
     """Add an option for each parameter of the questions to argparse's.
 
@@ -124,9 +119,11 @@ def add_parameters(
     stand in a file.
     """
     parameters = {name: one for asked in questions for name, one in asked.parameters().items()}
-    options = {name: f"--{one.option}" for name, one in parameters.items() if one.option}
-    for name, option in options.items():
-        one = parameters[name]
+    there = parser._option_string_actions  # what the command says itself stays
+    for name, one in parameters.items():
+        option = f"--{one.option}"
+        if one.option is None or option in there:
+            continue
         if isinstance(one, AlgorithmParameter):
             add_algorithm(parser)
             continue
@@ -135,9 +132,10 @@ def add_parameters(
         )
         shown = {} if one.metavar is None else {"metavar": one.metavar}
         sentence = one.sentence.replace("%", "%%")
-        parser.add_argument(
+        action = parser.add_argument(
             option, required=always and not file, help=sentence, **shown, **one.argument
         )
+        action.words = getattr(one, "allowed", None)  # type: ignore[attr-defined]  # to complete
 
 
 def values_of(
@@ -167,7 +165,7 @@ def read_question(
     return question(**values)
 
 
-def add_algorithm(parser: argparse.ArgumentParser) -> None:
+def add_algorithm(parser: argparse._ActionsContainer) -> None:
     """Add `--algorithm` and `--collective` to argparse's."""
     add = parser.add_argument
     add("--algorithm", metavar="NAME", help="a kind such as ring_allreduce or "
@@ -189,13 +187,6 @@ def algorithm(
         raise ValueError("--collective says which --algorithm NAME is meant, and none is given")
     name = "butterfly" if name is None else name
     return algorithm_named(name, collective, ranks, network, message_bytes)
-
-
-def network_of(chosen: argparse.Namespace) -> Network:
-    """Return what `--network` says, or the usual network where it is not given."""
-    if chosen.network is None:
-        return USUAL_NETWORK
-    return Network.from_dict(read_network(chosen.network, "--network"), "--network")
 
 
 def check_units(chosen: Any, names: Iterable[str]) -> None:

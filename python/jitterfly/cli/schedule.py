@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
+from ..network import USUAL_NETWORK
 from ..progress import Phases
-from ..syntax import read_noise_texts, read_number
 from ..workload import Workload
-from .options import integer, network_of, pairs, tell_understood
+from .options import add_parameters, tell_understood, values_of
 from .output import PICTURE, check_files, in_options, print_json, show_phases, tell, write_files
 
 EPILOG = """\
@@ -50,21 +49,11 @@ _EXPLAINED_FILES = {
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that only a schedule takes."""
+    from ..schedule.simulate import ScheduleQuestion
+
     group = parser.add_argument_group("of a schedule (APP.goal)")
+    add_parameters(group, ScheduleQuestion, file=True)
     add = group.add_argument
-    add("--noise", metavar="FILE|K=V,...", action="append", help="may be given several times")
-    add("--network", metavar="K=V,...", help="LogGOPS: L, o, g, G, O, and S in bytes, or levels of "
-        "them: '8: L=300ns,o=100ns; L=1us,o=200ns'; without it L=1us,o=200ns,G=0.1ns")  # fmt: skip
-    add("--speed", metavar="K=V,...", help="ranks that take longer for calc: "
-        "kind=slow_ranks,factor=1.2,ranks=3 17; kind=slow_nodes,...; kind=drawn,...")  # fmt: skip
-    add("--order", choices=("noise-free", "arrival"), help="in which operations that compete for "
-        "a CPU are executed: that without noise (default), or of arrival (slower)")  # fmt: skip
-    add("--order-checks", metavar="N", help="so many realizations are executed in the order of "
-        "arrival, too, to see whether that matters (default: 5 to 50, by the number of "
-        "operations; 0: none)")  # fmt: skip
-    add("--marks", metavar="FILE|tag=N,...", help="which operations end iterations: a file of "
-        "lines NAME RANK LABEL (#N: number N of the rank, from 0), or those with a tag: tag=7, "
-        "tag=7,every=2,kind=recv")  # fmt: skip
     add("--marks-csv", type=Path, metavar="FILE", help="when each mark is reached, and the time "
         "since the one before")  # fmt: skip
     add("--picture", type=Path, metavar="FILE", help="a picture of the distribution: .png, .pdf "
@@ -73,9 +62,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def add_explain_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that `explain` takes for a schedule alone."""
+    from ..schedule.explain import ScheduleExplainQuestion
+
     group = parser.add_argument_group("of a schedule (APP.goal)")
+    add_parameters(group, ScheduleExplainQuestion, file=True)
     add = group.add_argument
-    add("--slowest", metavar="P%", help="explain this part of the realizations, the slowest ones")
     add("--path-picture", type=Path, metavar="FILE", help="which operations are on the critical "
         "path in what share of realizations, over ranks and time: .png, .pdf or .svg")  # fmt: skip
     add("--operations-csv", type=Path, metavar="FILE", help="all operations that are on any "
@@ -137,36 +128,27 @@ def _check_started_once() -> None:
 def run_schedule(chosen: argparse.Namespace) -> int:
     """Run the schedule that `chosen.study` names; the exit status."""
     from ..schedule import simulate_schedule
+    from ..schedule.simulate import ScheduleQuestion
 
     _refuse(chosen, _OF_STUDIES, "is for a study", f"{chosen.study} is a schedule")
     _check_started_once()
     started = time.monotonic()
-    network: Any = network_of(chosen)
     if chosen.marks_csv is not None and chosen.marks is None:
         raise ValueError("--marks-csv needs --marks, which says what marks are")
     check_files(chosen, _RUN_FILES)
-    realizations = integer(chosen.realizations, "realizations", 1, MOST_REALIZATIONS) or 1000
-    seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
-    threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
-    checks = integer(chosen.order_checks, "order-checks", 0, MOST_REALIZATIONS)
-    if chosen.backend == "cuda" and threads is not None:
+    asked = values_of(chosen, ScheduleQuestion, {"network": USUAL_NETWORK})
+    if chosen.backend == "cuda" and asked.get("threads") is not None:
         raise ValueError("--threads is for the CPU backend, and --backend is cuda: give one")
-    if checks is not None and chosen.order == "arrival":
+    if asked.get("order_checks") is not None and chosen.order == "arrival":
         raise ValueError(
             "--order-checks is for --order noise-free, and --order is arrival: give one"
         )
-    noise = _noise(chosen)
-    speed = _speed(chosen)
-    with _executing(chosen, chosen.study, network, noise, started) as (schedule, phases):
+    with _executing(chosen, chosen.study, asked, started) as phases:
 
         def show(done: int, count: int) -> None:
             phases(f"simulating {count:,} realizations", done / count, 1.0)
 
-        result = simulate_schedule(
-            schedule, network, noise, realizations, seed, threads=threads, progress=show,
-            order=chosen.order or "noise-free", order_checks=checks, marks=chosen.marks,
-            speed=speed, backend=chosen.backend,
-        )  # fmt: skip
+        result = simulate_schedule(**asked, progress=show)
     if not chosen.json:  # before the files, of which one may fail
         print(in_options("\n".join(result.report())), flush=True)
     with show_phases(started) as phases:
@@ -180,14 +162,9 @@ def run_schedule(chosen: argparse.Namespace) -> int:
 
 @contextmanager
 def _executing(
-    chosen: argparse.Namespace,
-    path: Path,
-    network: Any,
-    noise: list[Any],
-    begun: float,
-    options: bool = True,
-) -> Iterator[tuple[Any, Phases]]:
-    """Read a schedule, say what `options` were read as, and execute it within the block.
+    chosen: argparse.Namespace, path: Path, asked: dict[str, Any], begun: float, told: bool = True
+) -> Iterator[Phases]:
+    """Read a schedule into `asked`, say what options were read as, and execute it in the block.
 
     There is no warning of a scarce recording, which the notes of the answer have as well. And
     Ctrl-C says that nothing is kept, as of a study something is.
@@ -197,14 +174,14 @@ def _executing(
 
     with show_phases(begun) as phases:
         phases(f"reading {path}")
-        schedule = Schedule.read(path)
-        if options:
-            tell_understood(network, noise, chosen.network is not None)
-        phases(f"ordering {schedule.operations:,} operations")
+        asked["schedule"] = Schedule.read(path)
+        if told:
+            tell_understood(asked["network"], asked.get("noise", ()), chosen.network is not None)
+        phases(f"ordering {asked['schedule'].operations:,} operations")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ScarceRecordingWarning)
             try:
-                yield schedule, phases
+                yield phases
             except KeyboardInterrupt as stop:
                 by = f"{stop}; " if str(stop) else ""
                 raise KeyboardInterrupt(f"{by}of a schedule nothing is kept") from None
@@ -213,9 +190,7 @@ def _executing(
 def explain_schedule(chosen: argparse.Namespace) -> None:
     """Explain the schedule that `chosen.file` names."""
     _refuse(chosen, _OF_CASES, "is for a case", f"{chosen.file} is a schedule")
-    network: Any = network_of(chosen)
-    seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
-    _explain(chosen, chosen.file, network, _noise(chosen), _speed(chosen), seed)
+    _explain(chosen, chosen.file, {"network": USUAL_NETWORK})
 
 
 def explain_cell(chosen: argparse.Namespace, case: Workload, seed: int, where: str) -> None:
@@ -226,40 +201,28 @@ def explain_cell(chosen: argparse.Namespace, case: Workload, seed: int, where: s
     if case.order == "arrival":
         tell("jitterfly: explained in the order of operations without noise, which is not the "
              "study's")  # fmt: skip
-    _explain(
-        chosen, case.schedule.path, case.network, list(case.noise), case.speed, seed, where
-    )  # fmt: skip
+    known = {"network": case.network, "noise": case.noise, "speed": case.speed, "seed": seed}
+    _explain(chosen, case.schedule.path, known, where)
 
 
 def _explain(
-    chosen: argparse.Namespace,
-    path: Path,
-    network: Any,
-    noise: list[Any],
-    speed: Any,
-    seed: int,
-    where: str | None = None,
+    chosen: argparse.Namespace, path: Path, known: dict[str, Any], where: str | None = None
 ) -> None:
     from ..schedule import explain_schedule as explain
-    from ..schedule.explain import USUAL_EXPLAINED
+    from ..schedule.explain import ScheduleExplainQuestion
 
     started = time.monotonic()
     check_files(chosen, _EXPLAINED_FILES)
-    realizations = integer(chosen.realizations, "realizations", 1, MOST_REALIZATIONS)
-    threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
-    slowest = _share(chosen.slowest)
-    if realizations is None:
-        realizations = USUAL_EXPLAINED if slowest is None else 1000
-    options = where is None  # else the study says what they would
-    with _executing(chosen, path, network, noise, started, options) as (schedule, phases):
+    asked = values_of(chosen, ScheduleExplainQuestion, known)
+    if chosen.realizations is None and chosen.slowest is not None:
+        asked["realizations"] = 1000
+    # Of a cell the study says what options would.
+    with _executing(chosen, path, asked, started, told=where is None) as phases:
 
         def show(done: int, count: int) -> None:
-            phases(f"following {schedule.ranks:,} ranks", done, count)
+            phases(f"following {asked['schedule'].ranks:,} ranks", done, count)
 
-        explanation = explain(
-            schedule, network, noise, realizations, seed, slowest=slowest, threads=threads,
-            progress=show, speed=speed,
-        )  # fmt: skip
+        explanation = explain(**asked, progress=show)
     if not chosen.json:  # before the files, of which one may fail
         head = [f"cell of the study: {where}", ""] if where else []
         print("\n".join([*head, *explanation.report()]), flush=True)
@@ -269,35 +232,3 @@ def _explain(
         print_json("explain", cell=where or None, **explanation.to_dict(), written=written)
     elif written:
         print("\nwritten: " + ", ".join(map(str, written)))
-
-
-def _noise(chosen: argparse.Namespace) -> list[Any]:
-    from ..noise import Noise
-
-    tables = read_noise_texts(chosen.noise or [], "--noise")
-    if any(table.get("kind") == "congestion" for table in tables):
-        raise ValueError(
-            "--noise: kind=congestion is not for a schedule, whose messages have no routes"
-        )
-    return [Noise.from_dict(one, "--noise") for one in tables]
-
-
-def _speed(chosen: argparse.Namespace) -> Any:
-    from ..imbalance import Speed
-
-    if chosen.speed is None:
-        return None
-    return Speed.from_dict(pairs(chosen.speed, "speed"), "--speed")
-
-
-def _share(text: str | None) -> float | None:
-    """A part of the realizations: "5%", "5 %" or 0.05."""
-    if text is None:
-        return None
-    try:
-        share = read_number(text.strip(), "--slowest")
-    except ValueError:
-        share = 0.0
-    if not 0 < share <= 1:
-        raise ValueError(f"--slowest must be a part of the realizations, such as 5%, got {text!r}")
-    return share

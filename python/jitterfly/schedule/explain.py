@@ -8,8 +8,8 @@ time, exactly. Which operations are on the path is another in each realization.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -47,18 +47,20 @@ from ..explain import (
     means_of_sums,
     names_of,
 )
-from ..fields import check_integer, is_real_number, shorten
+from ..fields import MOST_REALIZATIONS, check_integer, is_real_number, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..info import processors
 from ..network import LogGOPS
 from ..noise import Noise
+from ..question import EFFORT, Count, Parameter, call_of, question
 from ..recording_error import RecordedNoise
 from ..simulate import check_times
 from ..slowdown import part_in_words
 from ..stats import Estimate
 from ..stats.critical_values import clopper_pearson
 from ..stats.intervals import of_largest
+from ..syntax import share_of_text
 from ..units import from_ticks, show_size
 from ..workload import place_noise
 from .compile import CompiledSchedule, compile_schedule
@@ -72,7 +74,7 @@ from .order import (
 )
 from .result import machine_in_words, question_as_json
 from .schedule import KINDS, Schedule
-from .simulate import prepare
+from .simulate import Prepared, ScheduleParameters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -635,31 +637,42 @@ class ScheduleExplanation(DelayByCause):
         return core.operation_times(*quiet, 0, 0)
 
 
-def explain_schedule(
-    schedule: Schedule | str | Path,
-    network: LogGOPS | Hierarchy | str,
-    noise: str | Path | Noise | Sequence[Noise | str | Path] = (),
-    realizations: int = USUAL_EXPLAINED,
-    seed: int = 0,
-    *,
-    slowest: float | None = None,
-    threads: int | None = None,
-    progress: Callable[[int, int], object] | None = None,
-    first_realization: int = 0,
-    speed: Speed | None = None,
-) -> ScheduleExplanation:
+class _Slowest(Parameter["float | str | None", "float | None"]):
+    takes = "float | str | None"
+    metavar = "P%"
+
+    def read(self, value: Any, name: str) -> float | None:
+        share = share_of_text(value) if isinstance(value, str) else value
+        if share is None or (is_real_number(share) and 0 < share <= 1):
+            return share
+        raise ValueError(f"{name} must be a part of the realizations, such as 5% or 0.05, got "
+                         f"{shorten(value)}")  # fmt: skip
+
+
+@question
+class ScheduleExplainQuestion(ScheduleParameters):
+    """The question of `explain_schedule`; at most 12 sources of noise."""
+
+    realizations: Count = Count(
+        "how many are explained; with `slowest`, simulated",
+        "They are those of `simulate_schedule`.",
+        default=USUAL_EXPLAINED,
+        low=1,
+        high=MOST_REALIZATIONS,
+        part=EFFORT,
+    )
+    _: KW_ONLY
+    slowest: _Slowest = _Slowest(
+        "explain this part of the realizations, the slowest ones",
+        "A share above 0; at least one of them is explained.",
+        default=None,
+    )
+
+
+def _answer(asked: ScheduleExplainQuestion) -> ScheduleExplanation:
     """Find what delays an application: the critical path of each realization, cause by cause.
 
-    Parameters
-    ----------
-    schedule, network, noise, seed, threads, progress, first_realization, speed
-        As in `simulate_schedule`. At most 12 sources. The realizations are the same. What is on
-        time has the given speeds (that of `explain` has not).
-    realizations : int
-        So many are explained; with `slowest`, simulated.
-    slowest : float, optional
-        Between 0 and 1: only this share of the realizations is explained, the slowest ones; at
-        least one of them.
+    What is on time has the given speeds (that of `explain` has not).
 
     Returns
     -------
@@ -710,15 +723,11 @@ def explain_schedule(
     >>> list(zip(path.rank.tolist(), path.number.tolist(), path.bound_by))
     [(0, 0, 'start'), (0, 1, 'required'), (1, 1, 'message'), (1, 2, 'required')]
     """
-    if slowest is not None:
-        number = is_real_number(slowest)
-        if not number or not 0 < slowest <= 1:
-            raise ValueError(f"slowest must be a share in (0, 1], got {shorten(slowest)}")
-    prepared = prepare(
-        schedule, network, noise, realizations, seed, threads, progress, first_realization,
-        speed=speed,
-    )  # fmt: skip
-    schedule, _, sources, realizations, seed, first, compiled, *_ = prepared
+    schedule, sources, speed, slowest = asked.schedule, asked.noise, asked.speed, asked.slowest
+    realizations, seed, first = asked.realizations, asked.seed, asked.first_realization
+    threads, progress = asked.threads, asked.progress
+    prepared = asked.prepare()
+    compiled = prepared.compiled
     if len(sources) > _MOST:
         raise ValueError(f"noise must hold at most {_MOST} sources to be explained, "
                          f"got {len(sources)}")  # fmt: skip
@@ -759,14 +768,18 @@ def explain_schedule(
         checks = min(usual_checks(schedule.operations), different)
         chosen, fair = realizations_to_check(found[0][:, 0], checks)
         check = check_order(
-            schedule, prepared.network, speed, compiled, seed, numbers[chosen].tolist(), fair,
+            schedule, asked.network, speed, compiled, seed, numbers[chosen].tolist(), fair,
             raw[:, 0] if fast else found[0][:, 0], are_longest=count < realizations,
         )  # fmt: skip
-    return _explanation(prepared, numbers, fast or count, found, quiet, check)
+    return _explanation(asked, prepared, numbers, fast or count, found, quiet, check)
+
+
+explain_schedule = call_of(ScheduleExplainQuestion, _answer, "explain_schedule")
 
 
 def _explanation(
-    prepared: Any,
+    asked: ScheduleExplainQuestion,
+    prepared: Prepared,
     numbers: npt.NDArray[np.uint32],
     simulated: int,
     found: Any,
@@ -776,7 +789,7 @@ def _explanation(
     """Make the explanation of the engine's numbers, under noise and without it."""
     raw, on_path, times, ranks = found
     n, count = len(raw), len(PATH_PARTS)
-    noise = prepared.noise
+    noise = asked.noise
     parts = raw[:, HEAD : HEAD + count]
     path = parts - quiet[0][0, HEAD : HEAD + count]
     places = causes_of(noise)
@@ -785,10 +798,10 @@ def _explanation(
     sums = ranks[:, :-1].reshape(len(ranks), -1, 2)
     means = means_of_sums(sums, n)
     explanation = ScheduleExplanation(
-        schedule=prepared.schedule,
-        network=prepared.network,
+        schedule=asked.schedule,
+        network=asked.network,
         noise=noise,
-        seed=prepared.seed,
+        seed=asked.seed,
         explained=numbers.astype(np.int64),
         simulated=simulated,
         causes=(*names_of(noise), PATH),
@@ -813,7 +826,7 @@ def _explanation(
         rank_path_time=means[:, _RANK_PARTS],
         rank_path_noise=means[:, _RANK_PARTS + 1],
         parts_on_path=parts.copy(),
-        speed=prepared.speed,
+        speed=asked.speed,
         order_check=check,
         doubts=prepared.doubts,
         recorded=prepared.recorded,

@@ -6,9 +6,10 @@ Also what is warned of: recordings that are short beside its CPU time, and short
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +17,36 @@ import numpy.typing as npt
 from .. import memory
 from ..backends import backend_named, check_device_memory, check_run, core, reporting
 from ..case import warn_of_doubts, warn_of_ineffective_sources, warn_of_ineffective_speed
-from ..fields import check_choice, check_integer, shorten, stacklevel_of_user
+from ..fields import MOST_REALIZATIONS, shorten, stacklevel_of_user
 from ..hierarchy import Hierarchy
-from ..imbalance import Speed, check_ranks, check_speed
+from ..imbalance import Speed, check_ranks
 from ..info import processors
 from ..network import LogGOPS, Network, check_network
 from ..noise import Congestion, Noise, SpeedNoise, StepNoise
 from ..noise.source import ExpectedWork, MaxWork, check_sources, check_walks
 from ..program import check_times
+from ..question import (
+    EFFORT,
+    ENGINE,
+    Anything,
+    Backend,
+    Choice,
+    Count,
+    NetworkParameter,
+    NoiseParameter,
+    OptionalCount,
+    Parameter,
+    Part,
+    Question,
+    Seed,
+    Threads,
+    call_of,
+    question,
+    required,
+)
 from ..rare_noise import SourceHits, hits_of
 from ..recording_error import RecordedNoise
+from ..syntax import read_noise_texts
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
 from ..workload import RankWork, doubts_of, place_noise
 from .compile import CompiledSchedule, compile_schedule, levels_of
@@ -49,65 +70,110 @@ class ShortReceiveWarning(UserWarning):
     """A receive of a schedule has fewer bytes than the message that it takes."""
 
 
-class Prepared(NamedTuple):
-    """A schedule that is ready to run, and its arguments, checked."""
+class _ScheduleToRun(Parameter["Schedule | str | Path", Schedule]):
+    """A schedule, or its file."""
 
-    schedule: Schedule
-    network: LogGOPS | Hierarchy
-    noise: tuple[Noise, ...]
-    realizations: int
-    seed: int
-    first_realization: int
+    takes = "Schedule | str | Path"
+
+    def read(self, value: Any, name: str) -> Schedule:
+        return value if isinstance(value, Schedule) else Schedule.read(value)
+
+
+class _ScheduleNetwork(NetworkParameter["LogGOPS | Hierarchy"]):
+    def read(self, value: Any, name: str) -> LogGOPS | Hierarchy:
+        return check_schedule_network(value)
+
+
+class _ScheduleNoise(NoiseParameter):
+    def read(self, value: Any, name: str) -> tuple[Noise, ...]:
+        return check_schedule_noise(value)
+
+    def from_text(self, text: list[str], name: str, given: Mapping[str, Any]) -> Any:
+        if any(one.get("kind") == "congestion" for one in read_noise_texts(text, name)):
+            raise ValueError(f"{name}: kind=congestion is not for a schedule, whose messages have "
+                             "no routes")  # fmt: skip
+        return super().from_text(text, name, given)
+
+
+@question
+class ScheduleParameters(Question):
+    """A schedule, its machine and its noise, which are simulated or explained."""
+
+    schedule: _ScheduleToRun = required(
+        _ScheduleToRun("what to run, or its file (`Schedule.read`)", option=None)
+    )
+    network: _ScheduleNetwork = required(
+        _ScheduleNetwork(
+            "what a message costs: L, o, g, G, O, and S in bytes, or levels of them: '8: "
+            "L=300ns,o=100ns; L=1us,o=200ns'",
+            'As text: ``"L=1us,o=200ns"``. Here `S` is used: a message of more bytes is sent with '
+            "rendezvous. ``gamma`` must be left out: a schedule says what is combined.",
+        )
+    )
+    noise: _ScheduleNoise = _ScheduleNoise(
+        "a noise file, or K=V,... such as period=1ms,duration=10us; several add up",
+        "All but `Congestion`. `SpeedNoise` lengthens ``calc``; `StepNoise` delays each ``calc`` "
+        'above 0 ns as well as messages, unless it has ``during="communication"``.',
+        default=(),
+    )
+    realizations: Count = Count(
+        "how many", "As in `simulate`.", default=1000, low=1, high=MOST_REALIZATIONS, part=EFFORT
+    )
+    seed: Seed = Seed("of the draws", "As in `simulate`.", default=0)
+    threads: Threads = Threads()
+    progress: Anything[Callable[[int, int], object] | None] = Anything(
+        "called as ``progress(done, realizations)``",
+        "As in `simulate`.",
+        takes="Callable[[int, int], object] | None",
+        default=None,
+        option=None,
+        part=ENGINE,
+    )
+    first_realization: Anything[int] = Anything(
+        "the number of the first one", "As in `simulate`.", takes="int", default=0, option=None
+    )
+    _: KW_ONLY
+    speed: Part[Speed] = Part(
+        Speed,
+        "ranks that take longer for calc: kind=slow_ranks,factor=1.2,ranks=3 17; "
+        "kind=slow_nodes,...; kind=drawn,...",
+        "The factor is rounded to a multiple of 2^-32. The time without noise has it, too.",
+    )
+
+    def prepare(
+        self, marks: str | Path | None = None, order: str = "noise-free", backend: str = "cpu"
+    ) -> Prepared:
+        """Check all, and plan the schedule; errors as `simulate_schedule`."""
+        schedule, network, sources, speed = self.schedule, self.network, self.noise, self.speed
+        if speed is not None:
+            check_ranks(schedule.ranks)
+        if schedule.operations:
+            work = [max_work(schedule, network, positive=needs_length(one)) for one in sources]
+            warn_of_ineffective_sources(sources, work, schedule.ranks, remedies=False)
+            if speed is not None and (why := why_speed_is_ineffective(speed, schedule)):
+                warn_of_ineffective_speed(speed, why)
+        count = self.realizations
+        check_run(count, self.seed, backend, self.threads, self.progress, self.first_realization)
+        kept = schedule.marks if marks is None else read_marks(schedule, marks)
+        compiled = plan_schedule(schedule, network, sources, kept, speed, order, results=count)
+        plan = compiled.plan
+        check_lengths(sources, plan)
+        placed = place_noise(sources, network, schedule.ranks)
+        each = work_of_plan(schedule.ranks, plan)
+        doubts = tuple(doubts_of(placed, network, each))
+        warn_of_doubts(doubts)
+        warn_of_short_receives(schedule, plan)
+        names = () if kept is None else kept.names
+        return Prepared(compiled, names, doubts, RecordedNoise.of(placed, each))
+
+
+class Prepared(NamedTuple):
+    """What is known of a schedule that is ready to run."""
+
     compiled: CompiledSchedule
     marks: tuple[str, ...]
-    speed: Speed | None
     doubts: tuple[str, ...]
     recorded: RecordedNoise
-
-
-def prepare(
-    schedule: Schedule | str | Path,
-    network: LogGOPS | Hierarchy | str,
-    noise: str | Path | Noise | Sequence[Noise | str | Path],
-    realizations: int,
-    seed: int,
-    threads: int | None,
-    progress: Callable[[int, int], object] | None,
-    first_realization: int,
-    marks: str | Path | None = None,
-    speed: Speed | None = None,
-    order: str = "noise-free",
-    backend: str = "cpu",
-) -> Prepared:
-    """Check the arguments of `simulate_schedule`, and plan its schedule; errors as there."""
-    if not isinstance(schedule, Schedule):
-        schedule = Schedule.read(schedule)
-    network = check_schedule_network(network)
-    sources = check_schedule_noise(noise)
-    if check_speed(speed) is not None:
-        check_ranks(schedule.ranks)
-    if schedule.operations:
-        work = [max_work(schedule, network, positive=needs_length(source)) for source in sources]
-        warn_of_ineffective_sources(sources, work, schedule.ranks, remedies=False)
-        if speed is not None and (why := why_speed_is_ineffective(speed, schedule)):
-            warn_of_ineffective_speed(speed, why)
-    realizations, seed, first_realization = check_run(
-        realizations, seed, backend, threads, progress, first_realization
-    )
-    kept = schedule.marks if marks is None else read_marks(schedule, marks)
-    compiled = plan_schedule(schedule, network, sources, kept, speed, order, results=realizations)
-    plan = compiled.plan
-    check_lengths(sources, plan)
-    placed = place_noise(sources, network, schedule.ranks)
-    each = work_of_plan(schedule.ranks, plan)
-    open_questions = tuple(doubts_of(placed, network, each))
-    warn_of_doubts(open_questions)
-    warn_of_short_receives(schedule, plan)
-    names = () if kept is None else kept.names
-    return Prepared(
-        schedule, network, sources, realizations, seed, first_realization, compiled, names, speed,
-        open_questions, RecordedNoise.of(placed, each),
-    )  # fmt: skip
 
 
 def check_lengths(sources: Sequence[Noise], plan: core.SchedulePlan) -> None:
@@ -192,60 +258,48 @@ def execute(
     return raw
 
 
-def simulate_schedule(
-    schedule: Schedule | str | Path,
-    network: LogGOPS | Hierarchy | str,
-    noise: str | Path | Noise | Sequence[Noise | str | Path] = (),
-    realizations: int = 1000,
-    seed: int = 0,
-    threads: int | None = None,
-    progress: Callable[[int, int], object] | None = None,
-    first_realization: int = 0,
-    order: Literal["noise-free", "arrival"] = "noise-free",
-    order_checks: int | None = None,
-    marks: str | Path | None = None,
-    *,
-    speed: Speed | None = None,
-    backend: Literal["auto", "cpu", "cuda", "gpu"] = "auto",
-) -> ScheduleResult:
-    """Run an application's schedule under many realizations of noise.
+@question
+class ScheduleQuestion(ScheduleParameters):
+    """The question of `simulate_schedule`."""
 
-    Parameters
-    ----------
-    schedule : Schedule, str or Path
-        What to run, or its file (`Schedule.read`).
-    network : LogGOPS, Hierarchy or str
-        What a message costs, also as text: ``"L=1us,o=200ns"``, or on a machine of several levels
-        ``"8: L=300ns,o=100ns; L=1us,o=200ns"``. Here `S` is used: a message of more bytes is sent
-        with rendezvous. ``gamma`` must be left out: a schedule says what is combined.
-    noise : str, Path, Noise or list of them
-        A file of measured noise, text such as ``"period=1ms,duration=10us"``, or sources. All but
-        `Congestion`. `SpeedNoise` lengthens ``calc``; `StepNoise` delays each ``calc`` above 0 ns
-        as well as messages, unless it has ``during="communication"``.
-    realizations, seed, threads, progress, first_realization
-        As in `simulate`.
-    order : "noise-free" or "arrival"
-        In which operations that compete for a CPU are executed; see Notes. "arrival" executes one
-        realization after the other on each processor, event by event, which is slower.
-    order_checks : int, optional
-        So many realizations in the order without noise are executed in the order of arrival once
-        more, on one processor: half of them are the first, the others those that take longest.
-        By default 5, and up to 50 of a schedule of few operations. 0: none. There is none either
-        where memory is short, which `ScheduleResult.notes` say.
-    marks : str or Path, optional
-        Which operations end iterations: a file of lines ``NAME RANK LABEL``, where LABEL is that
-        of the text, or #N for the operation with number N of its rank, from 0. All with the same
-        name are one mark, reached when the last of them is done. Or a pattern: "tag=7": the first
-        send or receive with tag 7 of each rank is of the first mark, the second of the second, and
-        so on; "tag=7,every=2": two of each rank are of one mark; "tag=7,kind=recv": receives alone.
-        Without it, those that the schedule's `ScheduleBuilder` was told of.
-    speed : Speed, optional
-        By which factor each rank takes longer for ``calc``: ``imbalance.SlowRanks(1.2, ranks=3)``.
-        It is rounded to a multiple of 2^-32. The time without noise has it, too.
-    backend : "auto", "cpu" or "cuda"
-        On a GPU a thread executes the whole schedule for one realization, which needs thousands of
-        realizations to be worthwhile. So "auto" is the CPU. The results are the same. The order of
-        arrival, and the order checks, are executed on the CPU.
+    order: Choice[str] = Choice(
+        "in which operations that compete for a CPU are executed: noise-free or arrival (slower)",
+        "See Notes. Arrival executes one realization after the other on each processor, event by "
+        "event.",
+        default="noise-free",
+        allowed=ORDERS,
+    )
+    order_checks: OptionalCount = OptionalCount(
+        "so many realizations are executed in the order of arrival, too, to see whether that "
+        "matters; 0: none",
+        "On one processor: half of them are the first, the others those that take longest. There "
+        "is none either where memory is short, which `ScheduleResult.notes` say.",
+        low=0,
+        high=MOST_REALIZATIONS,
+        usual="5 to 50, by the number of operations",
+    )
+    marks: Anything[str | Path | None] = Anything(
+        "which operations end iterations: a file of lines NAME RANK LABEL (#N: number N of the "
+        "rank, from 0), or those with a tag: tag=7, tag=7,every=2,kind=recv",
+        "All with the same name are one mark, reached when the last of them is done. LABEL is that "
+        'of the text. Or a pattern: "tag=7": the first send or receive with tag 7 of each rank is '
+        'of the first mark, the second of the second, and so on; "tag=7,every=2": two of each rank '
+        'are of one mark; "tag=7,kind=recv": receives alone. Without it, those that the '
+        "schedule's `ScheduleBuilder` was told of.",
+        takes="str | Path | None",
+        default=None,
+        metavar="FILE|tag=N,...",
+    )
+    _: KW_ONLY
+    backend: Backend = Backend(
+        "On a GPU a thread executes the whole schedule for one realization, which needs thousands "
+        'of realizations to be worthwhile. So "auto" is the CPU. The results are the same. The '
+        "order of arrival, and the order checks, are executed on the CPU.",
+    )
+
+
+def _answer(asked: ScheduleQuestion) -> ScheduleResult:
+    """Run an application's schedule under many realizations of noise.
 
     Returns
     -------
@@ -320,52 +374,50 @@ def simulate_schedule(
     >>> print(f"{found.slowdown():.3f}")
     1.198 [1.197, 1.200]
     """
-    requested = backend_named(backend)
-    check_choice(order, "order", ORDERS)
-    if order_checks is not None:
-        check_integer(order_checks, "order_checks", 0, 10**6)
+    requested, order = backend_named(asked.backend), asked.order
+    schedule, network, sources, speed = asked.schedule, asked.network, asked.noise, asked.speed
+    realizations, seed, first = asked.realizations, asked.seed, asked.first_realization
     check_order_on(requested, order)
-    prepared = prepare(
-        schedule, network, noise, realizations, seed, threads, progress, first_realization, marks,
-        speed, order, requested,
-    )  # fmt: skip
-    schedule, network, sources, realizations, seed, first_realization, compiled, *_ = prepared
+    compiled, marks, doubts, recorded = asked.prepare(asked.marks, order, requested)
     plan = compiled.plan
-    if order_checks is None:
-        order_checks = usual_checks(schedule.operations)
+    checks = asked.order_checks
+    checks = usual_checks(schedule.operations) if checks is None else checks
     different = different_realizations(realizations, sources, speed)
-    checks = min(order_checks, different) if order == "noise-free" else 0
+    checks = min(checks, different) if order == "noise-free" else 0
     available = memory.available_bytes()  # of which the plan has taken some
     needed = bytes_to_check(schedule, len(sources))
     unchecked = bool(checks) and available is not None and needed > available
     engine = "cuda" if requested == "cuda" else "cpu"
     raw = execute(
-        schedule, compiled, sources, realizations, seed, first_realization, threads, order, engine,
-        progress,
+        schedule, compiled, sources, realizations, seed, first, asked.threads, order, engine,
+        asked.progress,
     )  # fmt: skip
     chosen, fair = realizations_to_check(raw[:, 0], 0 if unchecked else checks)
-    numbers = [first_realization + one for one in chosen]
+    numbers = [first + one for one in chosen]
     return ScheduleResult(
         schedule=schedule,
         network=network,
         noise=sources,
         seed=seed,
-        first_realization=first_realization,
+        first_realization=first,
         ticks=np.ascontiguousarray(raw[:, 0]),
         last_rank=np.ascontiguousarray(raw[:, 1]),
         noise_free=plan.completion / TICKS_PER_SECOND,
         order=order,
         order_check=check_order(schedule, network, speed, compiled, seed, numbers, fair, raw[:, 0]),
         unchecked=memory.show_bytes(needed) if unchecked else "",
-        marks=prepared.marks,
+        marks=marks,
         mark_ticks=np.ascontiguousarray(raw[:, 2:]),
         mark_ticks_noise_free=np.array(plan.reached, dtype=np.int64),
         speed=speed,
         backend=engine,
-        doubts=prepared.doubts,
-        recorded=prepared.recorded,
+        doubts=doubts,
+        recorded=recorded,
         expected=tuple(_expected_hits(schedule, network, sources, plan, float(raw[:, 0].mean()))),
     )
+
+
+simulate_schedule = call_of(ScheduleQuestion, _answer, "simulate_schedule")
 
 
 def _expected_hits(
