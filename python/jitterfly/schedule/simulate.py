@@ -168,7 +168,7 @@ class ScheduleParameters(Question):
 
 
 class Prepared(NamedTuple):
-    """What is known of a schedule that is ready to run."""
+    """The plan of a schedule that is ready to run, and what is known of it."""
 
     compiled: CompiledSchedule
     marks: tuple[str, ...]
