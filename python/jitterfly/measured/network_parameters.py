@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..fields import check_integer, counted
 from ..units import Time, parse_seconds, show_seconds
 from .formats import PLAIN, Options, TextFile, formats, imb, open_text, osu
-from .formats.collectives import LeftOut
+from .formats.collectives import LeftOut, good_rows
 from .formats.columns import Row, number_rows
 from .measurements import LogGPTable
 
@@ -259,7 +259,7 @@ def _osu_pingpongs(text: TextFile) -> tuple[list[list[Row]], list[str]]:
     left_out = LeftOut(text)
     tables = osu.tables(text, left_out)
     mine = [table for table in tables if table.is_pingpong]
-    rows = [osu.good_rows(text, table, left_out) for table in mine]
+    rows = [good_rows(text, table, left_out) for table in mine]
     found = [
         [(line, [words[0], [*words, "", ""][table.names.index("mean")]]) for line, words in some]
         for table, some in zip(mine, rows, strict=True)

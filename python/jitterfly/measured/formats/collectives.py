@@ -20,6 +20,7 @@ from .text import Format, Options, TextFile
 
 _MAX_SECONDS = 1e9  # longer times are no measurements
 _MAX_NOTES = 3
+_MAX_DEFECTS = 0.01  # what IMB takes for rounding
 _INTEGERS = ("ranks", "bytes", "iterations")
 
 
@@ -46,6 +47,14 @@ class Collectives:
                     raise self.text.error(line, f"{name} must be a time from 0, got {word[:40]}")
                 row[name] = seconds
         self.rows.setdefault(operation, []).append(row)
+
+    def add_table(self, table: LogTable, operation: str, left_out: LeftOut, **known: int) -> None:
+        """The good rows of a table whose columns have names."""
+        names = ["" if name in ("validation", "defects") else name for name in table.names or ()]
+        if "bytes" not in names:
+            known["bytes"] = 0
+        for line, words in good_rows(self.text, table, left_out):
+            self.add(line, operation, names, words, **known)
 
     def tables(self) -> tuple[CollectiveTable, ...]:
         """One table for each operation."""
@@ -148,6 +157,21 @@ class LeftOut:
                 f"left out, as they are not rows of a table: {'; '.join(shown[:_MAX_NOTES])}{rest}"
             )
         return notes
+
+
+def good_rows(text: TextFile, table: LogTable, left_out: LeftOut) -> list[Row]:
+    """The rows whose data were those that were sent, where the benchmark looked at them."""
+    good = []
+    for line, words in table.rows:
+        named = dict(zip(table.names or (), words, strict=False))
+        defects = named.get("defects", "")  # of IMB
+        if named.get("validation", "pass").lower() != "pass":  # of OSU, with -c
+            left_out.add(line, text.lines[line - 1], "its validation failed")
+        elif re.fullmatch(r"[0-9.]{1,20}", defects) and float(defects) > _MAX_DEFECTS:
+            left_out.add(line, text.lines[line - 1], "its data were wrong (defects)")
+        else:
+            good.append((line, words))
+    return good
 
 
 def _is_row(words: list[str], names: list[str] | None, directly: bool) -> bool:

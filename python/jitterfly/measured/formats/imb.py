@@ -13,7 +13,6 @@ from .text import Format, Options, OtherTool, TextFile
 
 _BLOCK = re.compile(r"^[ \t]{0,40}# Benchmarking ([A-Za-z_-]{2,40})[ \t]{0,40}$", re.MULTILINE)
 _FAILED = re.compile(r"(out-of-mem|time-out|int-overflow)\.;")
-_MAX_DEFECTS = 0.01  # what IMB takes for rounding
 _RANKS = re.compile(r"[ \t]{0,40}# #processes = ([0-9]{1,9})\b")
 _FACTS = {"Date": "date", "Machine": "machine", "Release": "kernel", "MPI Version": "mpi"}
 _FACT = re.compile(r"[ \t]{0,40}# (Date|Machine|Release|MPI Version) {0,30}: (.{1,200})")
@@ -97,13 +96,7 @@ def _read(text: TextFile, options: Options) -> Measured:
         if not block.ranks:
             what = "no line `# #processes = ...` says how many ranks there are"
             raise text.error(block.line, what)
-        for line, words in block.rows:
-            if _is_wrong(block.names, words):
-                left_out.add(line, text.lines[line - 1], "its data were wrong (defects)")
-                continue
-            columns = ["" if name == "defects" else name for name in block.names]
-            sizes = {} if "bytes" in columns else {"bytes": 0}
-            found.add(line, block.operation, columns, words, ranks=block.ranks, **sizes)
+        found.add_table(block, block.operation, left_out, ranks=block.ranks)
     if left and not found.rows:
         names = ", ".join(sorted(left)[:8])
         if is_pingpong(text.head):
@@ -139,13 +132,6 @@ def pingpong_rows(text: TextFile) -> tuple[list[Row], list[str]]:
     if not rows:
         raise text.error(None, "has no row of PingPong")
     return rows, left_out.notes()
-
-
-def _is_wrong(names: list[str], words: list[str]) -> bool:
-    """Return whether data were not those that were sent, where the benchmark was built to look."""
-    at = names.index("defects") if "defects" in names else len(words)
-    number = words[at] if at < len(words) else ""
-    return re.fullmatch(r"[0-9.]{1,20}", number) is not None and float(number) > _MAX_DEFECTS
 
 
 def _head(words: list[str]) -> list[str] | None:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from ...fields import first_few
 from ..measurements import Measured
 from .collectives import Collectives, LeftOut, LogTable
-from .columns import Row
 from .text import Format, Options, TextFile
 
 _TITLE = re.compile(
@@ -160,13 +159,10 @@ def _read(text: TextFile, options: Options) -> Measured:
     names = _operations(good)
     found = Collectives(text)
     for table, operation in zip(good, names, strict=True):
-        columns = ["" if name == "validation" else name for name in table.names]
         known = {"ranks": options.ranks or table.ranks}
-        known |= {} if "bytes" in columns else {"bytes": 0}
-        if table.iterations and "iterations" not in columns:
+        if table.iterations and "iterations" not in table.names:
             known["iterations"] = table.iterations
-        for line, words in good_rows(text, table, left_out):
-            found.add(line, operation, columns, words, **known)
+        found.add_table(table, operation, left_out, **known)
     if not found.rows:
         if not _is_osu(text.head):
             text.check_not_of_another_tool()
@@ -194,20 +190,6 @@ def _read(text: TextFile, options: Options) -> Measured:
         notes.append("percentiles are over iterations, of the mean over ranks")
     notes += [*notes_on_others(every, good), *left_out.notes()]
     return Measured(parts, "osu", source, tuple(notes))
-
-
-def good_rows(text: TextFile, table: Table, left_out: LeftOut) -> list[Row]:
-    """The rows whose data were those that were sent, where the test looked (``-c``)."""
-    if "validation" not in table.names:
-        return table.rows
-    at = table.names.index("validation")
-    good = []
-    for line, words in table.rows:
-        if at < len(words) and words[at].lower() != "pass":
-            left_out.add(line, text.lines[line - 1], "its validation failed")
-        else:
-            good.append((line, words))
-    return good
 
 
 def notes_on_others(every: list[Table], used: list[Table]) -> list[str]:
