@@ -142,9 +142,18 @@ def test_a_study_without_a_target_says_what_its_means_may_lack(tmp_path, capsys)
     assert row["mean_b"]["caveats"] == [caveat]
     assert "caveats" not in row["mean_a"]
     found = jf.compare(*sides)
-    alone = [row.mean_b.high - row.mean_b.lacks for row in found.rows]
-    sampled = [store.estimate(cell, "with", "mean").high for cell in store.cells]
-    assert alone == pytest.approx(sampled)
+    for row, cell in zip(found.rows, Results(store).cells, strict=True):
+        sampled = store.observed(cell.cell, "with").mean()
+        assert row.mean_b.high == pytest.approx(float(sampled.high) + row.mean_b.lacks)
+        shown = cell.summaries["with"].mean  # in tables and pictures, from Python, and in files
+        assert (shown.low, shown.high) == pytest.approx((row.mean_b.low, row.mean_b.high))
+        assert shown.caveats[0].code == "rare_noise"
+        assert cell.estimate("with").high == shown.high
+        assert not cell.summaries["without"].mean.caveats
+    lines = csv.DictReader(io.StringIO(store.to_csv()))
+    means = [float(line["high"]) for line in lines
+             if (line["observable"], line["statistic"]) == ("with", "mean")]  # fmt: skip
+    assert means == [cell.estimate("with").high for cell in Results(store).cells]
     assert show(found.rows[1].mean_b, "s") in " ".join(found.report())
     columns = csv.DictReader(io.StringIO(found.to_csv()))
     assert [float(line["mean_b_high"]) for line in columns] == [r.mean_b.high for r in found.rows]

@@ -24,6 +24,7 @@ from .targets import (
     decide,
     hits_of_one_side,
     level_of,
+    shown_statistic,
     undersampled_in_words,
     undersampled_noise,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "level_of",
     "quantile_share",
     "read_observable",
+    "shown_statistic",
     "undersampled_in_words",
     "undersampled_noise",
 ]

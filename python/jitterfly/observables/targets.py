@@ -434,6 +434,22 @@ def allowing_for_undersampled(
     return mean.lacking(most, most if observed.measure.is_paired else 0.0)
 
 
+def shown_statistic(
+    observed: Observed, statistic: str, confidence: float, cases: Mapping[str, Workload]
+) -> Estimate:
+    """Return a statistic as it is shown: its interval allows for all that the sample may lack.
+
+    That are other recordings of the noise (`Observed.shown`) and, of a mean, noise met too rarely.
+    """
+    found = observed.shown(statistic, confidence)
+    if statistic != "mean" or not observed.noisy:
+        return found
+    half_width = observed.mean(confidence).half_width
+    return allowing_for_undersampled(
+        found, observed, undersampled_noise(observed, cases, half_width)
+    )
+
+
 def undersampled_noise(
     observed: Observed, cases: Mapping[str, Workload], half_width: float
 ) -> list[UndersampledNoise]:
@@ -445,6 +461,9 @@ def undersampled_noise(
     if observed.is_set or not math.isfinite(half_width):
         return []
     measure, columns, n = observed.measure, observed.measure.columns, observed.realizations
+    variants = {column.variant for column in columns}
+    if not measure.is_paired and sum(sum(cases[one].random_sources) for one in variants) < 2:
+        return []  # none is hidden by another
     ratio = float(observed.unwidened_mean().value)
     below = measure.denominator
     if isinstance(below, LinearForm):

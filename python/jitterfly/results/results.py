@@ -23,6 +23,8 @@ from ..observables import (
     MeasureFamily,
     Observed,
     Target,
+    allowing_for_undersampled,
+    shown_statistic,
     undersampled_in_words,
     undersampled_noise,
 )
@@ -44,7 +46,8 @@ class CellSummary:
     `quantiles` is None for what single realizations do not have (a recovery, the best T). `T` is
     the one that was chosen by the data; with `is_set` the observable is the best T itself.
 
-    `unseen` is what the mean may lack, in words: noise that too few realizations met.
+    `unseen` is what the mean may lack, in words: noise that too few realizations met. Its interval
+    allows for that.
 
     Of another statistic that is a target, `mean` is that statistic, and its interval has the
     target's confidence.
@@ -218,11 +221,13 @@ class CellResults:
             mean = replace(observed.mean(level), confidence=0.95)
             unseen = undersampled_noise(observed, self.cell.cases, mean.half_width) if noisy else []
             shown = replace(observed.shown("mean", level), confidence=0.95)
+            shown = allowing_for_undersampled(shown, observed, unseen)
             numbers[name] = CellSummary.of(observed, shown, undersampled_in_words(unseen))
             for target in self.targets:
                 if target.observable == name != target.column:
                     own = self.decision.level(target.confidence)
-                    estimate = observed.shown(target.statistic, own)
+                    cases = self.cell.cases
+                    estimate = shown_statistic(observed, target.statistic, own, cases)
                     estimate = replace(estimate, confidence=target.confidence)
                     numbers[target.column] = CellSummary.of(observed, estimate, target=target)
         return numbers

@@ -31,9 +31,11 @@ from ..observables import (
     MeasureFamily,
     Observed,
     Target,
+    shown_statistic,
 )
 from ..progress import counted_progress
 from ..stats import Estimate
+from ..stats.intervals import RARE_NOISE, RECORDING
 from ..studies import Cell, Study, axis_unit
 from ..studies.grid import cell_name
 from ..units import show_seconds
@@ -47,6 +49,7 @@ COLUMNS = (
     "observable", "unit", "chosen_T", "statistic", "value", "low", "high", "confidence",
     "realizations", "exact", "met", "complete",
 )  # fmt: skip
+CAVEATS = RARE_NOISE, RECORDING  # which intervals allow for
 WINS = "win probability"
 _ENDS = ("value", "low", "high")
 
@@ -119,7 +122,7 @@ def rows(store: Readable, confidence: float = 0.95) -> Iterator[Row]:
             for statistic in names:
                 if statistic == WINS and not (measure.is_ratio and measure.distribution):
                     continue
-                estimate = observed.shown(statistic, level)
+                estimate = shown_statistic(observed, statistic, level, cell.cases)
                 if level != confidence:
                     estimate = replace(estimate, confidence=confidence)
                 yield Row(cell, family, T, statistic, estimate, observed.exact)
@@ -347,6 +350,7 @@ def _about(store: Readable, confidence: float) -> dict[str, Any]:
         "units": list(units.values()),
         "statistics": statistics(store),
         "targets": [str(target) for target in study.targets],
+        "caveats": list(CAVEATS),
     }
 
 
@@ -383,6 +387,8 @@ def _fit(about: Any, arrays: Mapping[str, Array]) -> bool:
     if type(about["seed"]) is not int or not isinstance(about["versions"]["jitterfly"], str):
         return False
     if not 0 < about["confidence"] < 1 or not isinstance(about["rules"], dict):
+        return False
+    if about["caveats"] != list(CAVEATS):  # of a version whose intervals did not allow for them
         return False
     lengths = [len(labels) for labels in about["labels"]]
     if lengths != [len(values) for values in about["coordinates"]]:

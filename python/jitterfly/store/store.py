@@ -25,7 +25,16 @@ from .. import optional_packages
 from ..answer import write_if_path
 from ..fields import MOST_REALIZATIONS, check_choice, first_few, visible
 from ..files import synchronize
-from ..observables import CellData, Computed, Decision, Observed, Summary, Ticks, decide
+from ..observables import (
+    CellData,
+    Computed,
+    Decision,
+    Observed,
+    Summary,
+    Ticks,
+    decide,
+    shown_statistic,
+)
 from ..progress import timed_phase
 from ..stats import Estimate
 from ..studies import Cell, Study
@@ -310,7 +319,7 @@ class Store:
         stop: every interval holds whenever that was.
         """
         level = self.decision(cell).level(confidence)
-        estimate = self._observed(cell, name).shown(statistic, level)
+        estimate = shown_statistic(self._observed(cell, name), statistic, level, cell.cases)
         return replace(estimate, confidence=confidence)
 
     def to_xarray(self, confidence: float = 0.95) -> Any:
