@@ -16,9 +16,9 @@ from .output import (
     add_json,
     answer_as_json,
     check_force,
-    in_options,
     prepare_out,
     print_json,
+    print_report,
     progress_stream,
     show_phases,
     tell,
@@ -34,7 +34,6 @@ A file in TOML has the same under the names of jitterfly.advise: ranks, message_
 _SECONDS = 120.0
 _SUCH = {"ranks": "64,1000", "network": "L=1us,o=200ns,G=0.1ns"}
 _TUNING = ("libmpi", "protocol")  # what formats of tuning files must be told
-_BUDGET_OPTIONS = ("realizations", "seconds", "within")  # that the report speaks of
 
 
 class AdviceProgress(ProgressLine):
@@ -115,13 +114,11 @@ def _run(chosen: argparse.Namespace) -> int | None:
         answer = search(question, started=started)
     paths: list[Path] = []
     kept = _is_less(answer, before)
-    if not chosen.json:
-        report = "\n".join(answer.report(terminal_width()))
-        print(in_options(report, _BUDGET_OPTIONS), flush=True)
+    print_report(answer.report(terminal_width()), chosen)
     if chosen.out is not None and not kept:
         with show_phases(begun=started) as phases:
             phases("drawing the picture")
-            paths = _write(answer, chosen.out)
+            paths = _write(answer, chosen)
     if kept and before is not None:
         print(
             f"jitterfly: {chosen.out} keeps its earlier answer, from {before['simulated']:,} "
@@ -130,7 +127,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
         )
     tuning, refused = _write_tuning(answer, chosen)
     if chosen.json:
-        print_json("advise", **answer_as_json(answer, _BUDGET_OPTIONS), written=[*paths, *tuning])
+        print_json("advise", **answer_as_json(answer, chosen), written=[*paths, *tuning])
     elif paths:
         print(f"\nwritten to {chosen.out}: {', '.join(path.name for path in paths)}")
     if tuning and not chosen.json:
@@ -236,11 +233,12 @@ def _question(chosen: argparse.Namespace, progress: Any) -> Any:
     return question_of(given, _SECONDS)
 
 
-def _write(answer: Any, out: Path) -> list[Path]:
+def _write(answer: Any, chosen: argparse.Namespace) -> list[Path]:
     from ..plots import draw
 
-    paths = write_answer(out, "advice", answer.to_csv(), answer_as_json(answer, _BUDGET_OPTIONS))
+    content = answer_as_json(answer, chosen)
+    paths = write_answer(chosen.out, "advice", answer.to_csv(), content)
     if draw.can_draw() and any(cell.ranking for cell in answer.cells):
-        paths.append(out / "advice.png")
+        paths.append(chosen.out / "advice.png")
         answer.plot(paths[-1])
     return paths

@@ -14,15 +14,10 @@ from .options import add_backend, add_parameters, integer, size
 from .output import (
     PICTURE,
     add_json,
-    answer_as_json,
     check_files,
-    in_options,
-    print_json,
+    give_answer,
     show_phases,
-    write_files,
 )
-
-_IN_NOTES = ("algorithm", "iterations", "realizations", "bytes")  # parameters that notes name
 
 
 def add_parser(commands: Any) -> None:
@@ -94,18 +89,5 @@ def _run(chosen: argparse.Namespace) -> None:
             threads=integer(chosen.threads, "threads", 1, MOST_THREADS),
             progress=lambda done, count: phases("simulating", done, count),
         )
-    written = write_files(chosen, found, PICTURE)
-    if chosen.json:
-        print_json(
-            "compare-measured",
-            case=case.to_dict(),
-            cell=where or None,
-            seed=seed,
-            **answer_as_json(found, _IN_NOTES),
-            written=written,
-        )
-        return
-    head = [f"cell of the study: {where}", ""] if where else []
-    print(in_options("\n".join([*head, *found.report()]), _IN_NOTES))
-    if written:
-        print(f"\nwritten: {written[0]}")
+    asked = {"case": case.to_dict(), "cell": where or None, "seed": seed}
+    give_answer(found, chosen, PICTURE, started, **asked)

@@ -19,19 +19,15 @@ from .options import add_parameters, integer
 from .output import (
     PICTURE,
     add_json,
-    answer_as_json,
     check_files,
-    in_options,
-    print_json,
+    give_answer,
     show_phases,
     tell,
-    write_files,
 )
 
 _USUAL_REALIZATIONS = 1000
 _LEAST_REALIZATIONS = 4
 _USUAL_MESSAGES = 4e7  # in all realizations: about 20 s on two cores
-_IN_NOTES = ("algorithm",)  # parameters that notes name
 _FILES = {**PICTURE, "ranks_csv": lambda explanation, path: explanation.ranks_to_csv(path)}
 
 
@@ -89,19 +85,7 @@ def _run(chosen: argparse.Namespace) -> None:
             phases(f"following {case.ranks:,} ranks in {count:,} realizations", done, count)
 
         explanation = explain(case, realizations, seed, threads=threads, progress=show)
-    if not chosen.json:  # before the files, of which one may fail
-        head = [f"cell of the study: {where}", ""] if where else []
-        print(in_options("\n".join([*head, *explanation.report()]), _IN_NOTES), flush=True)
-    written = write_files(chosen, explanation, _FILES)
-    if chosen.json:
-        print_json(
-            "explain",
-            cell=where or None,
-            **answer_as_json(explanation, _IN_NOTES),
-            written=written,
-        )
-    elif written:
-        print("\nwritten: " + ", ".join(map(str, written)))
+    give_answer(explanation, chosen, _FILES, started, cell=where or None)
 
 
 def _realizations_for(case: Case) -> int:

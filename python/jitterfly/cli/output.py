@@ -15,7 +15,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -101,10 +101,37 @@ def print_json(command: str, **parts: Any) -> None:
     print(json.dumps(plain(document), indent=1, allow_nan=False, ensure_ascii=False))
 
 
-def answer_as_json(answer: Answer, options: Collection[str]) -> dict[str, Any]:
+def answer_as_json(answer: Answer, chosen: argparse.Namespace) -> dict[str, Any]:
     """Return the JSON of an answer, whose notes name options rather than parameters."""
-    content = answer.to_dict()
+    content, options = answer.to_dict(), chosen.option_names
     return {**content, "notes": [in_options(note, options) for note in content["notes"]]}
+
+
+def print_report(lines: Iterable[str], chosen: argparse.Namespace) -> None:
+    """Print an answer in lines, unless JSON is asked for: before the files, of which one may fail.
+
+    What notes say of parameters, they say of options.
+    """
+    if not chosen.json:
+        print(in_options("\n".join(lines), chosen.option_names), flush=True)
+
+
+def give_answer(
+    answer: Answer, chosen: argparse.Namespace, writers: Writers, begun: float, **asked: Any
+) -> None:
+    """Print an answer, write the files that options ask for, and say which; or print JSON.
+
+    `asked` is for the JSON: what the answer does not say itself. A `cell` of a study is also said
+    above the text.
+    """
+    head = [f"cell of the study: {asked['cell']}", ""] if asked.get("cell") else []
+    print_report([*head, *answer.report()], chosen)
+    with show_phases(begun) as phases:
+        written = write_files(chosen, answer, writers, phases)
+    if chosen.json:
+        print_json(chosen.command, **asked, **answer_as_json(answer, chosen), written=written)
+    elif written:
+        print("\nwritten: " + ", ".join(map(str, written)))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from ..network import USUAL_NETWORK
 from ..progress import Phases
 from ..workload import Workload
 from .options import add_parameters, tell_understood, values_of
-from .output import PICTURE, check_files, in_options, print_json, show_phases, tell, write_files
+from .output import PICTURE, check_files, give_answer, show_phases, tell
 
 EPILOG = """\
 schedules:
@@ -149,14 +149,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
             phases(f"simulating {count:,} realizations", done / count, 1.0)
 
         result = simulate_schedule(**asked, progress=show)
-    if not chosen.json:  # before the files, of which one may fail
-        print(in_options("\n".join(result.report())), flush=True)
-    with show_phases(started) as phases:
-        written = write_files(chosen, result, _RUN_FILES, phases)
-    if chosen.json:
-        print_json("run", **result.to_dict(), written=written)
-    elif written:
-        print("\nwritten: " + ", ".join(map(str, written)))
+    give_answer(result, chosen, _RUN_FILES, started)
     return 0
 
 
@@ -223,12 +216,4 @@ def _explain(
             phases(f"following {asked['schedule'].ranks:,} ranks", done, count)
 
         explanation = explain(**asked, progress=show)
-    if not chosen.json:  # before the files, of which one may fail
-        head = [f"cell of the study: {where}", ""] if where else []
-        print("\n".join([*head, *explanation.report()]), flush=True)
-    with show_phases(started) as phases:
-        written = write_files(chosen, explanation, _EXPLAINED_FILES, phases)
-    if chosen.json:
-        print_json("explain", cell=where or None, **explanation.to_dict(), written=written)
-    elif written:
-        print("\nwritten: " + ", ".join(map(str, written)))
+    give_answer(explanation, chosen, _EXPLAINED_FILES, started, cell=where)

@@ -17,9 +17,9 @@ from .output import (
     answer_as_json,
     check_files,
     check_force,
-    in_options,
     prepare_out,
     print_json,
+    print_report,
     show_phases,
     tell,
     write_answer,
@@ -38,8 +38,6 @@ Each rank has noise of its own, unless it is shared: with shared=48 by the 48 ra
 The other way round, --at-most 1.1 with duration=max in --noise finds how long periodic noise may
 last, with period=min how often it may come, until the mean slowdown is 1.1.
 """
-
-_IN_NOTES = ("algorithm", "resamples", "cycles", "compute_time")  # parameters that notes name
 
 
 def add_parser(commands: Any) -> None:
@@ -85,9 +83,8 @@ def _run(chosen: argparse.Namespace) -> int:
     tell_understood(case.network, noise, given, case.algorithm, chosen.algorithm)
     with show_phases(begun=started) as phases:
         answer = question.answer()
-    if not chosen.json:
-        print(in_options("\n".join(answer.report()), _IN_NOTES), flush=True)
-    content = {**question.to_dict(), **answer_as_json(answer, _IN_NOTES)}
+    print_report(answer.report(), chosen)
+    content = {**question.to_dict(), **answer_as_json(answer, chosen)}
     written: list[Path] = []
     if answer.stopped and _has_more(before, answer):
         print(f"jitterfly: {chosen.out} keeps its earlier answer, which has more ranks; --force "
