@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,12 +19,10 @@ from . import stats
 from .algorithms import Algorithm, is_kind_of
 from .algorithms.algorithm import COLLECTIVES
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show
-from .case import Case, check_case
+from .case import Case
 from .faster_algorithm import algorithm_cautions
 from .fields import (
     MOST_REALIZATIONS,
-    check_choice,
-    check_integer,
     check_numbers,
     reads_as_number,
     shorten,
@@ -33,13 +31,28 @@ from .files import read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load, noisefile
 from .measured.formats import PLAIN, OtherTool
 from .measured.measurements import full_name, parts_of_collective
+from .question import (
+    EFFORT,
+    Anything,
+    Backend,
+    CaseParameter,
+    Choice,
+    Count,
+    OptionalCount,
+    Progress,
+    Question,
+    Seed,
+    Threads,
+    call_of,
+    question,
+    required,
+)
 from .recording_error import RecordedNoise
 from .simulate import simulate
 from .stats import Estimate
 from .stats.autocorrelation import Series, too_few
 from .stats.intervals import check_confidence
 from .stats.printed_results import reported_mean, reported_quantile
-from .syntax import read_count
 from .units import from_ticks, show_seconds, warn_of_long
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -206,53 +219,84 @@ class Agreement(Answer):
         ]
 
 
-def compare_measured(
-    measured: str | Path | Sequence[float] | npt.NDArray[np.float64],
-    case: Case,
-    *,
-    unit: str | None = None,
-    collective: str | None = None,
-    ranks: int | None = None,
-    message_bytes: int | None = None,
-    iterations: int | None = None,
-    realizations: int | str = USUAL_REALIZATIONS,
-    confidence: float = 0.95,
-    seed: int = 0,
-    backend: str = "auto",
-    threads: int | None = None,
-    progress: Callable[[int, int], object] | None = None,
-) -> Agreement:
-    """Compare a simulated collective with a measured one.
+_Measured = str | Path | Sequence[float] | npt.NDArray[np.float64]
 
-    Parameters
-    ----------
-    measured : array of float, shape (n,), or str or Path
-        How long the collective took each time, on its last rank: numbers, or a text file of them,
-        one in each line, or all in one line (# begins a comment), in the order in which they were
-        measured; above a column its name may stand, with a unit at its end: ``time_ms``. Or a file
-        of a benchmark: every iteration on every rank (Netgauge), of which the latest rank counts; a
-        table of means and percentiles of the mean over ranks (OSU, IMB), each of whose rows is
-        simulated with its ranks and bytes.
-    case : Case
-        What is simulated: its last completion; with a table, that time as a mean over ranks, with
-        the rows' ranks and bytes, as far as the table has them.
-    unit : "s", "ms", "us" or "ns", optional
-        Of the numbers; benchmarks' files have their own. Without it they are seconds, and a median
-        of 1 s or more gives a `LongTimeWarning`.
-    collective : str, optional
-        Which one, such as "barrier", where a benchmark printed several. Without it that of the
-        case's algorithm.
-    ranks, message_bytes : int, optional
-        Only rows of a benchmark with so many ranks, and with messages of this size. OSU does not
-        print the ranks: rows without them go with any.
-    iterations : int, optional
-        Over how many the means and percentiles of a benchmark's table are, where its file does not
-        say it. OSU prints it with ``-f``; it is read of ``-i`` in a command as well. Without it
-        nothing is told apart.
-    realizations, seed, backend, threads, progress
-        As in `simulate`.
-    confidence : float
-        Of all intervals together, between 0 and 1.
+
+@question
+class CompareMeasuredQuestion(Question):
+    """The question of `compare_measured`."""
+
+    measured: Anything[_Measured] = required(
+        Anything(
+            "how long the collective took each time, on its last rank",
+            "Numbers, or a text file of them, one in each line, or all in one line (# begins a "
+            "comment), in the order in which they were measured; above a column its name may "
+            "stand, with a unit at its end: ``time_ms``. Or a file of a benchmark: every iteration "
+            "on every rank (Netgauge), of which the latest rank counts; a table of means and "
+            "percentiles of the mean over ranks (OSU, IMB), each of whose rows is simulated with "
+            "its ranks and bytes.",
+            takes="str | Path | Sequence[float] | npt.NDArray[np.float64]",
+            option=None,
+        )
+    )
+    case: CaseParameter = required(
+        CaseParameter(
+            "Its last completion counts; with a table, that time as a mean over ranks, with the "
+            "rows' ranks and bytes, as far as the table has them."
+        )
+    )
+    _: KW_ONLY
+    unit: Choice[str | None] = Choice(
+        "of a text file of times: s, ms, us or ns",
+        "Benchmarks' files have their own. Without it they are seconds, and a median of 1 s or "
+        "more gives a `LongTimeWarning`.",
+        default=None,
+        usual="s",
+        allowed=tuple(UNITS),
+    )
+    collective: Anything[str | None] = Anything(
+        "which one, such as barrier, where a benchmark printed several",
+        "Without it that of the case's algorithm.",
+        takes="str | None",
+        default=None,
+        option=None,
+    )
+    ranks: OptionalCount = OptionalCount(
+        "how many there are; of a benchmark, the rows that count",
+        "OSU does not print the ranks: rows without them go with any.",
+        low=0,
+        high=2**62,
+        option=None,
+    )
+    message_bytes: OptionalCount = OptionalCount(
+        "the message size of a benchmark's rows that count", low=0, high=2**62, option=None
+    )
+    iterations: OptionalCount = OptionalCount(
+        "over how many the means of a table are, where its file does not say it",
+        "OSU prints it with ``-f``; it is read of ``-i`` in a command as well. Without it nothing "
+        "is told apart.",
+        low=1,
+        high=MOST_ITERATIONS,
+    )
+    realizations: Count = Count(
+        "how many are simulated",
+        "As in `simulate`.",
+        default=USUAL_REALIZATIONS,
+        low=2,
+        high=MOST_REALIZATIONS,
+        part=EFFORT,
+    )
+    confidence: Anything[float] = Anything(
+        "of all intervals together, between 0 and 1", takes="float", default=0.95, option=None
+    )
+    seed: Seed = Seed("of the draws", "As in `simulate`.", default=0, usual="the study's, or 0")
+    backend: Backend = Backend()
+    threads: Threads = Threads()
+    progress: Progress = Progress()
+
+
+def _answer(asked: CompareMeasuredQuestion) -> Agreement:
+    """Compare a simulated collective with a measured one.
 
     Returns
     -------
@@ -284,24 +328,18 @@ def compare_measured(
     >>> found.distance.chance > 0.01, {row.verdict for row in found.rows}
     (True, {'not told apart'})
     """
-    check_case(case)
-    realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
+    case, confidence, seed, collective = (
+        asked.case, asked.confidence, asked.seed, asked.collective,
+    )  # fmt: skip
     check_confidence(confidence)
     if collective is not None and not isinstance(collective, str):
         raise ValueError(f"collective must be a name, got {shorten(collective)}")
-    for name, value in (("ranks", ranks), ("message_bytes", message_bytes)):
-        if value is not None:
-            check_integer(value, name, 0, 2**62)
-    if iterations is not None:
-        iterations = read_count(iterations, "iterations", 1, MOST_ITERATIONS)
-    chosen = _Chosen(collective, ranks, message_bytes, iterations)
-    if unit is not None:
-        check_choice(unit, "unit", tuple(UNITS))
-    content, left_out = _read(measured, unit, case, chosen)
+    chosen = _Chosen(collective, asked.ranks, asked.message_bytes, asked.iterations)
+    content, left_out = _read(asked.measured, asked.unit, case, chosen)
 
     def samples(one: Case) -> Floats:
-        result = simulate(one.loops[-1], realizations, seed, backend=backend, threads=threads,
-                          progress=progress)  # fmt: skip
+        how = asked.backend, asked.threads, asked.progress
+        result = simulate(one.loops[-1], asked.realizations, seed, *how)
         return result.samples[:, -1]
 
     if isinstance(content, CollectiveTable):
@@ -325,6 +363,9 @@ def compare_measured(
     effective = min(independent, series.effective())
     remarks = (*_remarks_on_times(series, effective), *_remarks_on_cycles(case))
     return Agreement(case, rows, distance, found, simulated, confidence, seed, effective, remarks)
+
+
+compare_measured = call_of(CompareMeasuredQuestion, _answer, "compare_measured")
 
 
 def _remarks_on_times(series: Series, effective: float) -> list[Note]:

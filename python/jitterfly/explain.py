@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,19 +27,30 @@ from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, Table, notes_
 from .backends import check_run, core, reporting
 from .case import (
     Case,
-    check_case,
     warn_of_doubts,
     warn_of_ineffective_noise,
     warn_of_unused_costs,
 )
 from .faster_algorithm import algorithm_cautions
-from .fields import MOST_THREADS, first_few
+from .fields import MOST_REALIZATIONS, MOST_THREADS, first_few
 from .hierarchy import Hierarchy
 from .imbalance import Speed
 from .network import Network
 from .noise import Noise, SpeedNoise
 from .noise.source import name_in_case, names_level, node_ranks
 from .program import check_times, compile_case
+from .question import (
+    EFFORT,
+    CaseParameter,
+    Count,
+    Progress,
+    Question,
+    Seed,
+    Threads,
+    call_of,
+    question,
+    required,
+)
 from .recording_error import RecordedNoise
 from .slowdown import given_in_words, part_in_words, parts_in_words, repetition
 from .stats import Estimate
@@ -580,26 +591,36 @@ def _largest_in(ticks: Ticks) -> npt.NDArray[np.float64]:
     return blamed
 
 
-def explain(
-    case: Case,
-    realizations: int = 1000,
-    seed: int = 0,
-    *,
-    threads: int | None = None,
-    progress: Callable[[int, int], object] | None = None,
-) -> Explanation:
+@question
+class ExplainQuestion(Question):
+    """The question of `explain`."""
+
+    case: CaseParameter = required(
+        CaseParameter(
+            "Without copies inside the butterfly, and without `Congestion`. What it observes does "
+            "not matter."
+        )
+    )
+    realizations: Count = Count(
+        "how many are explained",
+        "As in `simulate`.",
+        default=1000,
+        usual="1,000; of a command fewer of many messages, and 100 of a schedule",
+        low=1,
+        high=MOST_REALIZATIONS,
+        part=EFFORT,
+    )
+    seed: Seed = Seed("of the draws", "As in `simulate`.", default=0, usual="the study's, or 0")
+    _: KW_ONLY
+    threads: Threads = Threads()
+    progress: Progress = Progress()
+
+
+def _answer(asked: ExplainQuestion) -> Explanation:
     """Find what delays a collective in each realization: its critical path, cause by cause.
 
     The end of the last cycle counts, with all redundant exchanges after it. The realizations are
     those of `simulate`; this runs on the CPU, and takes about 1 µs of CPU time a message.
-
-    Parameters
-    ----------
-    case : Case
-        Without copies inside the butterfly, and without `Congestion`. What it observes does not
-        matter.
-    realizations, seed, threads, progress
-        As in `simulate`.
 
     Returns
     -------
@@ -629,10 +650,11 @@ def explain(
     >>> bool((found.ticks.sum(axis=1) == found.completion - found.on_time).all())
     True
     """
-    warn_of_ineffective_noise(check_case(case))
+    case, realizations, seed, threads = asked.case, asked.realizations, asked.seed, asked.threads
+    warn_of_ineffective_noise(case)
     warn_of_unused_costs([case])
     warn_of_doubts(case.doubts())
-    realizations, seed, _ = check_run(realizations, seed, "cpu", threads, progress, 0)
+    check_run(realizations, seed, "cpu", threads, asked.progress, 0)
     _check_explainable(case)
     available = memory.available_bytes()
     held = 2 * 8 * (HEAD + len(_QUIET) + _MOST) * realizations
@@ -645,7 +667,7 @@ def explain(
     threads = max(1, min(int(threads or (os.cpu_count() or 1)), int(fit)))
     program = compile_case(case)
     with memory.check_allocation(what):
-        with reporting(progress, realizations, "cpu") as report:
+        with reporting(asked.progress, realizations, "cpu") as report:
             combine = list(case.compiled_steps.table.combines)
             raw, sums = core.explain(program, seed, 0, realizations, combine, threads, report)
         # Without noise, and with ranks that arrive at once and are alike.
@@ -654,6 +676,9 @@ def explain(
         on_time = core.explain(compile_case(quiet), 0, 0, 1, combine, 1)
     check_times(raw[:, :1])
     return _explanation(case, seed, (raw, sums), on_time)
+
+
+explain = call_of(ExplainQuestion, _answer, "explain")
 
 
 def _bytes_of_rank(case: Case) -> int:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 from .algorithms import Algorithm, Butterfly
 from .backends import BACKENDS, backend_named
-from .case import MOST_CYCLES, read_algorithm
+from .case import MOST_CYCLES, Case, check_case, read_algorithm
 from .fields import (
     MOST_SEED,
     MOST_THREADS,
@@ -277,6 +277,21 @@ class Part(Parameter[_C | None, _C | None]):
         return self.family.from_dict(read_pairs(text, name), name)
 
 
+class CaseParameter(Parameter[Case, Case]):
+    """The case that is asked about; a command reads it from a file, or from options of its own."""
+
+    takes = "Case"
+
+    def __init__(self, more: str = "") -> None:
+        super().__init__("what is simulated", more, option=None)
+
+    def read(self, value: Any, name: str) -> Case:
+        return check_case(value)
+
+    def plain(self, value: Case) -> Any:
+        return value.to_dict()
+
+
 class Bytes(Parameter[int | str, int]):
     """One message size, which the network of the question takes."""
 
@@ -398,6 +413,16 @@ class Threads(Parameter[int | None, int | None]):
 
     def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> int:
         return read_count(text, name, 1, MOST_THREADS)
+
+
+class Progress(Parameter[Callable[[int, int], object] | None, Callable[[int, int], object] | None]):
+    """A function that is called while realizations are done."""
+
+    takes = "Callable[[int, int], object] | None"
+
+    def __init__(self) -> None:
+        text = "called as ``progress(done, realizations)``"
+        super().__init__(text, "As in `simulate`.", default=None, option=None, part=ENGINE)
 
 
 def required(parameter: _T) -> _T:

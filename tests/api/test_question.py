@@ -15,6 +15,8 @@ from jitterfly.cli import main
 from jitterfly.cli.completion import leaves
 from jitterfly.cli.options import add_parameters, read_question
 from jitterfly.cli.parser import OnceParser, _parser
+from jitterfly.compare_measured import CompareMeasuredQuestion
+from jitterfly.explain import ExplainQuestion
 from jitterfly.fields import FieldError, naming_fields
 from jitterfly.noise_limit import NoiseLimitQuestion
 from jitterfly.question import ENGINE, Bytes, Count, Question, call_of, parameters_table, question
@@ -27,11 +29,14 @@ QUESTIONS = {
     jf.slowdown: SlowdownQuestion,
     jf.noise_limit: NoiseLimitQuestion,
     jf.advise: advice.Question,
+    jf.explain: ExplainQuestion,
+    jf.compare_measured: CompareMeasuredQuestion,
     jf.simulate_schedule: ScheduleQuestion,
     jf.explain_schedule: ScheduleExplainQuestion,
 }
 COMMANDS = {"slowdown": (SlowdownQuestion, NoiseLimitQuestion), "advise": (advice.Question,),
-            "run": (ScheduleQuestion,), "explain": (ScheduleExplainQuestion,)}  # fmt: skip
+            "run": (ScheduleQuestion,), "explain": (ExplainQuestion, ScheduleExplainQuestion),
+            "compare-measured": (CompareMeasuredQuestion,)}  # fmt: skip
 
 
 @question

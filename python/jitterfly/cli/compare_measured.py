@@ -7,10 +7,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from ..syntax import read_count
 from .case_options import CaseOptions, add_case, case_of, require_collective
-from .options import add_backend, add_parameters, integer, size
+from .options import add_parameters, size, values_of
 from .output import (
     PICTURE,
     add_json,
@@ -22,6 +21,8 @@ from .output import (
 
 def add_parser(commands: Any) -> None:
     """Add the command to argparse's."""
+    from ..compare_measured import CompareMeasuredQuestion
+
     parser = commands.add_parser(
         "compare-measured",
         help="a simulated distribution beside a measured one",
@@ -32,14 +33,8 @@ def add_parser(commands: Any) -> None:
     )
     add = parser.add_argument
     add("measured", type=Path, metavar="MEASURED")
-    add("--unit", choices=("s", "ms", "us", "ns"), help="of a text file of times (default s)")
     add_case(parser, "?")
-    add_parameters(parser, CaseOptions, file=True)
-    add("--iterations", metavar="N", help="over how many the means of a table are, where MEASURED "
-        "does not say it")  # fmt: skip
-    add("--realizations", metavar="N", help="default 2,000")
-    add("--seed", metavar="N", help="default: the study's, or 0")
-    add_backend(parser)
+    add_parameters(parser, CaseOptions, CompareMeasuredQuestion, file=True)
     add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
     add_json(parser)
     parser.set_defaults(run=_run)
@@ -66,28 +61,24 @@ def _choices(chosen: argparse.Namespace) -> tuple[str | None, int | None, int | 
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    from ..compare_measured import MOST_ITERATIONS, USUAL_REALIZATIONS, compare_measured
+    from ..compare_measured import CompareMeasuredQuestion, compare_measured
 
     started = time.monotonic()
     check_files(chosen, PICTURE)
+    asked = values_of(chosen, CompareMeasuredQuestion, {})
     collective, ranks, bytes_ = _choices(chosen)
     any_case, seed, where = case_of(chosen)
     case = require_collective(any_case, chosen.file)
     with show_phases(begun=started) as phases:
-        found = compare_measured(
-            chosen.measured,
-            case,
-            unit=chosen.unit,
-            collective=collective,
-            ranks=ranks,
-            message_bytes=bytes_,
-            iterations=integer(chosen.iterations, "iterations", 1, MOST_ITERATIONS),
-            realizations=integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
-            or USUAL_REALIZATIONS,
-            seed=seed,
-            backend=chosen.backend,
-            threads=integer(chosen.threads, "threads", 1, MOST_THREADS),
-            progress=lambda done, count: phases("simulating", done, count),
-        )
-    asked = {"case": case.to_dict(), "cell": where or None, "seed": seed}
-    give_answer(found, chosen, PICTURE, started, **asked)
+        given = {
+            "measured": chosen.measured,
+            "case": case,
+            "collective": collective,
+            "ranks": ranks,
+            "message_bytes": bytes_,
+            "seed": seed,
+            "progress": lambda done, count: phases("simulating", done, count),
+        }
+        found = compare_measured(**{**asked, **given})
+    which = {"case": case.to_dict(), "cell": where or None, "seed": seed}
+    give_answer(found, chosen, PICTURE, started, **which)

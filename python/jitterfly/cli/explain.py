@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ..case import Case, ScarceRecordingWarning
-from ..fields import MOST_REALIZATIONS, MOST_THREADS
 from . import schedule
 from .case_options import CaseOptions, add_case, case_of
-from .options import add_parameters, integer
+from .options import add_parameters, values_of
 from .output import (
     PICTURE,
     add_json,
@@ -33,6 +32,8 @@ _FILES = {**PICTURE, "ranks_csv": lambda explanation, path: explanation.ranks_to
 
 def add_parser(commands: Any) -> None:
     """Add the command to argparse's."""
+    from ..explain import ExplainQuestion
+
     parser = commands.add_parser(
         "explain",
         help="who made us wait: the delay of a collective by cause, on its critical path",
@@ -44,12 +45,8 @@ def add_parser(commands: Any) -> None:
         "realizations.",
     )
     add_case(parser, "?")
-    add_parameters(parser, CaseOptions, file=True)
+    add_parameters(parser, CaseOptions, ExplainQuestion, file=True)
     add = parser.add_argument
-    add("--realizations", metavar="N", help=f"default {_USUAL_REALIZATIONS:,}, fewer of many "
-        "messages; of a schedule 100")  # fmt: skip
-    add("--seed", metavar="N", help="default: the study's, or 0")
-    add("--threads", metavar="N", help="default: all")
     add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
     add("--ranks-csv", type=Path, metavar="FILE", help="what each rank did with its time, all of "
         "them; the table and --json have those that wait least and most for others")  # fmt: skip
@@ -59,7 +56,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    from ..explain import explain
+    from ..explain import ExplainQuestion, explain
     from ..schedule.schedule import looks_like_schedule
 
     if chosen.file is not None and looks_like_schedule(chosen.file):
@@ -67,8 +64,7 @@ def _run(chosen: argparse.Namespace) -> None:
         return
     started = time.monotonic()
     check_files(chosen, _FILES)
-    realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
-    threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
+    asked = values_of(chosen, ExplainQuestion, {})
     if chosen.file is None:  # what a file is for shows when it is read
         schedule.check_case_options(chosen)
     case, seed, where = case_of(chosen)
@@ -76,15 +72,15 @@ def _run(chosen: argparse.Namespace) -> None:
         schedule.explain_cell(chosen, case, seed, where)
         return
     schedule.check_case_options(chosen)
-    if realizations is None:
-        realizations = _realizations_for(case)
+    if chosen.realizations is None:
+        asked["realizations"] = _realizations_for(case)
     with show_phases(begun=started) as phases, warnings.catch_warnings():
         warnings.simplefilter("ignore", ScarceRecordingWarning)  # the notes have it as well
 
         def show(done: int, count: int) -> None:
             phases(f"following {case.ranks:,} ranks in {count:,} realizations", done, count)
 
-        explanation = explain(case, realizations, seed, threads=threads, progress=show)
+        explanation = explain(**{**asked, "case": case, "seed": seed, "progress": show})
     give_answer(explanation, chosen, _FILES, started, cell=where or None)
 
 

@@ -118,11 +118,13 @@ def add_parameters(
     With `file` none is required: the question may
     stand in a file.
     """
-    parameters = {name: one for asked in questions for name, one in asked.parameters().items()}
+    parameters = {
+        name: one for asked in questions for name, one in asked.parameters().items() if one.option
+    }
     there = parser._option_string_actions  # what the command says itself stays
     for name, one in parameters.items():
         option = f"--{one.option}"
-        if one.option is None or option in there:
+        if option in there:
             continue
         if isinstance(one, AlgorithmParameter):
             add_algorithm(parser)

@@ -27,7 +27,6 @@ from ..noise.source import ExpectedWork, MaxWork, check_sources, check_walks
 from ..program import check_times
 from ..question import (
     EFFORT,
-    ENGINE,
     Anything,
     Backend,
     Choice,
@@ -37,6 +36,7 @@ from ..question import (
     OptionalCount,
     Parameter,
     Part,
+    Progress,
     Question,
     Seed,
     Threads,
@@ -121,14 +121,7 @@ class ScheduleParameters(Question):
     )
     seed: Seed = Seed("of the draws", "As in `simulate`.", default=0)
     threads: Threads = Threads()
-    progress: Anything[Callable[[int, int], object] | None] = Anything(
-        "called as ``progress(done, realizations)``",
-        "As in `simulate`.",
-        takes="Callable[[int, int], object] | None",
-        default=None,
-        option=None,
-        part=ENGINE,
-    )
+    progress: Progress = Progress()
     first_realization: Anything[int] = Anything(
         "the number of the first one", "As in `simulate`.", takes="int", default=0, option=None
     )
