@@ -296,6 +296,10 @@ PYBIND11_MODULE(_core, m) {
   m.def("advance_periodic", &advance_periodic, py::arg("period"), py::arg("duration"),
         py::arg("stationary"), py::arg("phase"), py::arg("t"), py::arg("w"));
 
+  m.def("hardware_threads", &jf::cpu::hardware_threads,
+        "Threads that are taken where none are asked for.");
+  m.def("control_group_threads", &jf::cpu::control_group_threads, py::arg("root") = "",
+        "What control groups limit this process to, rounded up; 0: nothing.");
   m.def("gpu_memory_available", &jf::gpu::available_memory,
         "Bytes of GPU memory that simulate may take now; 0 without a device.");
   m.def("end_on_second_signal", &end_on_second_signal, py::arg("numbers"), py::arg("seconds"),

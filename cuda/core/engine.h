@@ -83,7 +83,12 @@ void explain(const Program& program, const Request& request, const std::vector<T
              Tick* out, Tick* of_ranks, const Poll& poll);
 // Bytes of state that simulate will hold, without the results.
 std::int64_t memory(const Program& program, const Request& request);
+// Threads that are taken where none are asked for: a thread for each processor that this process
+// may use.
 int hardware_threads();
+// What the control groups of this process limit it to, rounded up; 0: nothing. root: of files, for
+// tests.
+int control_group_threads(const std::string& root);
 std::string instruction_set();  // in use; JITTERFLY_ISA overrides: avx512, avx2, portable, plain
 
 }  // namespace cpu

@@ -100,8 +100,6 @@ void ThreadPool::stop_with(const std::exception_ptr& error) {
   stop = true;
 }
 
-int hardware_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
-
 int threads_for(std::int64_t pieces, int wanted) {
   if (wanted == 0) wanted = hardware_threads();
   return static_cast<int>(std::clamp<std::int64_t>(pieces, 1, wanted));

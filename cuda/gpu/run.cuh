@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <future>
-#include <thread>
 
 #include "core/engine.h"
 #include "gpu/batch_memory.h"
@@ -132,8 +131,8 @@ class Run {
   void make_loads(std::int64_t count) {
     if (program_.loads == nullptr) return;
     const auto first = static_cast<std::uint32_t>(request_.first + done_);
-    const auto makers = static_cast<std::size_t>(
-        std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, count));
+    const auto makers =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(cpu::hardware_threads(), 1, count));
     while (load_makers_.size() < makers)
       load_makers_.push_back(congestion::load_maker(*program_.loads, request_.seed));
     std::vector<std::uint16_t> tables(static_cast<std::size_t>(plan_.loads * count));

@@ -418,4 +418,4 @@ def _host_loads(program: core.Program, realizations: int) -> int:
     if table == 0:
         return 0
     batch = max(1, min(realizations, _BATCH_LOADS // table))
-    return batch * table + min(batch, os.cpu_count() or 1) * maker
+    return batch * table + min(batch, core.hardware_threads()) * maker

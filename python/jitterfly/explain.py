@@ -12,7 +12,6 @@ The path is followed in cuda/cpu/critical_path.cpp.
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -664,7 +663,7 @@ def _answer(asked: ExplainQuestion) -> Explanation:
     memory.check_memory(held + each, what, available)
     # As many threads as there is memory for: each follows a realization of its own.
     fit = (available - held) // each if available is not None else threads or MOST_THREADS
-    threads = max(1, min(int(threads or (os.cpu_count() or 1)), int(fit)))
+    threads = max(1, min(int(threads or core.hardware_threads()), int(fit)))
     program = compile_case(case)
     with memory.check_allocation(what):
         with reporting(asked.progress, realizations, "cpu") as report:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from typing import Any
 
@@ -35,7 +34,7 @@ def info() -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "platform": platform.platform(),
-        "processors": processors(),
+        "processors": core.hardware_threads(),
         "memory": available_bytes(),
         "build": dict(core.build_info()),
         "cuda": backends.gpu_problem(),
@@ -61,10 +60,3 @@ def info_lines() -> list[str]:
                  if k != "name"]  # fmt: skip
         lines.append(f"device {number}: {device.get('name', '?')}, {', '.join(words)}")
     return lines
-
-
-def processors() -> int:
-    """Processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

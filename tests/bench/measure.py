@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from jitterfly._core import hardware_threads
 from jitterfly.algorithms import Butterfly
 from jitterfly.backends import core, takes_gpu
 from jitterfly.case import Case
 from jitterfly.distributions import Bernoulli
 from jitterfly.fields import check_integer, check_power_of_two, shorten
-from jitterfly.info import processors
 from jitterfly.memory import available_bytes, check_memory
 from jitterfly.network import Hockney, LogGOPS
 from jitterfly.noise import NetworkJitter, Noise, PeriodicNoise, StepNoise
@@ -262,7 +262,9 @@ def calibrate(
 def backends_here(plan: Plan) -> list[tuple[str, str, int | None]]:
     """Name, backend and threads of every way to run the engine here."""
     contests: list[tuple[str, str, int | None]] = [(CPU, "cpu", 1)]
-    contests += [(CPU, "cpu", processors())] if plan.all_threads and processors() > 1 else []
+    contests += (
+        [(CPU, "cpu", hardware_threads())] if plan.all_threads and hardware_threads() > 1 else []
+    )
     contests += [(CUDA, "cuda", None)] if takes_gpu("auto", None) else []
     return contests
 

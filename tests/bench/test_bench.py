@@ -172,7 +172,7 @@ def test_long_cases_are_left_out(tmp_path):
 
 
 def test_all_threads(monkeypatch, tmp_path):
-    monkeypatch.setattr("bench.measure.processors", lambda: 3)
+    monkeypatch.setattr("bench.measure.hardware_threads", lambda: 3)
     file = tmp_path / "b.json"
     assert developers_main([*QUICK, "--ranks", "16", "--all-threads", "--json", str(file)]) == 0
     rows = json.loads(file.read_text())["rows"]

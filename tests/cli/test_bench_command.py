@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 from support.commands import error_of
@@ -11,7 +12,7 @@ from jitterfly.cli import bench, main
 
 
 def test_a_row_for_each_way_noise_and_size(capsys, monkeypatch):
-    monkeypatch.setattr(bench, "processors", lambda: 3)
+    monkeypatch.setattr(bench, "core", SimpleNamespace(hardware_threads=lambda: 3))
     monkeypatch.setattr(bench, "takes_gpu", lambda *_: False)
     words = ["bench", "--ranks", "16,2^8", "--seconds", "0.001"]
     assert main([*words, "--json"]) == 0

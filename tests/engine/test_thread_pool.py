@@ -14,8 +14,9 @@ from support.paths import CUDA, TESTS
 @pytest.mark.full_scale
 def test_threads_end_with_the_first_error(tmp_path):
     program = tmp_path / "thread_pool"
-    # Both as one: most of what is compiled is the headers of the standard library.
+    # All as one: most of what is compiled is the headers of the standard library.
     sources = ["-include", CUDA / "cpu" / "thread_pool.cpp",
+               "-include", CUDA / "cpu" / "hardware_threads.cpp",
                TESTS / "sanitizers" / "thread_pool.cpp"]  # fmt: skip
     subprocess.run([*compiler(), *FLAGS, "-pthread", f"-I{CUDA}", *sources, "-o", program],
                    check=True)  # fmt: skip

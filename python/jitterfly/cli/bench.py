@@ -14,9 +14,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..answer import aligned
-from ..backends import gpu_devices, takes_gpu
+from ..backends import core, gpu_devices, takes_gpu
 from ..case import Case
-from ..info import processors
 from ..measured import host
 from ..network import Hockney
 from ..noise import NetworkJitter, Noise, PeriodicNoise
@@ -106,7 +105,7 @@ def _run(args: argparse.Namespace) -> None:
     with show_phases() as phases:
         rows = _measured(cases, seconds, phases)
     devices = gpu_devices()
-    machine = {"cpu": host.model(), "processors": processors(), "devices": devices}
+    machine = {"cpu": host.model(), "processors": core.hardware_threads(), "devices": devices}
     if args.json:
         print_json("bench", machine=machine, stored=H200_SOURCE, rows=rows)
         return
@@ -122,8 +121,9 @@ def _run(args: argparse.Namespace) -> None:
 def _ways() -> list[_Way]:
     """One CPU thread, all of them, and the GPU, as far as they are there."""
     ways = [_Way("CPU, one thread", "cpu", 1)]
-    if processors() > 1:
-        ways.append(_Way(f"CPU, {processors()} threads", "cpu", processors()))
+    threads = core.hardware_threads()
+    if threads > 1:
+        ways.append(_Way(f"CPU, {threads} threads", "cpu", threads))
     if takes_gpu("auto", None):
         ways.append(_Way("GPU", "cuda", None))
     return ways

@@ -50,7 +50,6 @@ from ..explain import (
 from ..fields import MOST_REALIZATIONS, check_integer, is_real_number, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
-from ..info import processors
 from ..network import LogGOPS
 from ..noise import Noise
 from ..question import EFFORT, Count, Parameter, call_of, question
@@ -738,7 +737,7 @@ def _answer(asked: ScheduleExplainQuestion) -> ScheduleExplanation:
     each = core.memory_to_explain(*compiled)
     memory.check_memory(held + each, f"the critical path of {schedule.operations:,} operations",
                         available)  # fmt: skip
-    most = threads or processors()
+    most = threads or core.hardware_threads()
     if available is not None:
         most = max(1, min(most, int((available - held) // max(each, 1))))
     with reporting(progress, fast + count, "cpu") as report:

@@ -20,7 +20,6 @@ from ..case import warn_of_doubts, warn_of_ineffective_sources, warn_of_ineffect
 from ..fields import MOST_REALIZATIONS, shorten, stacklevel_of_user
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks
-from ..info import processors
 from ..network import LogGOPS, Network, check_network
 from ..noise import Congestion, Noise, SpeedNoise, StepNoise
 from ..noise.source import ExpectedWork, MaxWork, check_sources, check_walks
@@ -446,7 +445,8 @@ def bytes_in_flight(
 ) -> int:
     """Memory of the CPU engine beside the plan; 0 threads: all processors."""
     if order == "arrival":
-        return min(threads or processors(), realizations) * arrival_bytes(schedule, len(sources))
+        threads = min(threads or core.hardware_threads(), realizations)
+        return threads * arrival_bytes(schedule, len(sources))
     return core.schedule_memory(*compiled, realizations, threads)
 
 

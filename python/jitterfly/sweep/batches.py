@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import launchers
-from ..backends import BackendError, takes_gpu
-from ..info import processors
+from ..backends import BackendError, core, takes_gpu
+from ..fields import MOST_THREADS
 from ..observables import Decision, Measure, Summary, Ticks
 from ..schedule import ScheduleCase
 from ..stats.sequential import grid_up
@@ -94,8 +94,9 @@ def _share() -> int | None:
     if not size or size == 1:
         return None
     wanted = os.environ.get("SLURM_CPUS_PER_TASK", "")
-    share = int(wanted) if wanted.isdigit() else -(-(os.cpu_count() or 1) // size)
-    return max(1, min(processors(), share))
+    of_all = min(os.cpu_count() or 1, core.control_group_threads() or MOST_THREADS)
+    share = int(wanted) if wanted.isdigit() else -(-of_all // size)
+    return max(1, min(core.hardware_threads(), share))
 
 
 _FIRST_WORK = 2e7  # rank-rounds of the very first batch, per second wanted of it
