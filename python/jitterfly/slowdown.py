@@ -395,9 +395,10 @@ class SlowdownQuestion(CollectiveQuestion):
             if others:
                 row = _allow_for_resampled(row, case, np.array(others))
             row = _allow_for_unmet(allow_for_recordings(row, sampled, case), rare)
+            means = [float(times.mean()) for times in others]
             unmet.extend((case.ranks, source) for source in rare)
             samples[:] = result.samples[:, -1]
-            return row, [float(times.mean()) for times in others]
+            return row, means
 
         answers, ended = collect(cases, simulated, self.progress)
         rows, means = zip(*answers, strict=True)

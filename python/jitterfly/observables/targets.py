@@ -282,10 +282,11 @@ def decide(
 
     while look.realizations <= available:
         observed, unmet = observe(look.realizations)
-        states = states_at(look.share, "" if look.decides else "a pilot only")
-        decision = Decision(look.number, look.realizations, None, states, look.share)
-        if look.last or (look.decides and decision.met):
-            return decision
+        decision = Decision(look.number, look.realizations, None, (), look.share)
+        if look.decides:
+            decision = replace(decision, states=states_at(look.share, ""))
+            if look.last or decision.met:
+                return decision
         ahead = sequential.share(look.decisions + look.decides)
         ways = [
             _realizations_needed(t, observed[t.observable], ahead, noisy, own)
@@ -302,6 +303,8 @@ def decide(
         observed, unmet = observe(available)
         states = states_at(look.share, f"decided at {look.realizations:,} realizations")
         decision = replace(decision, realizations=available, states=states, share=look.share)
+    elif decision.look >= 0 and not decision.states:
+        decision = replace(decision, states=states_at(decision.share, "a pilot only"))
     return decision
 
 
