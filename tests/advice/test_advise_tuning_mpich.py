@@ -17,7 +17,7 @@ from support.schedule_messages import simulated
 from support.tuning_cases import answer, two, won_by
 
 from jitterfly.advice import known, write_tuning
-from jitterfly.advice.tuning import mpich_json
+from jitterfly.advice.tuning.mpich import MPICH
 
 if sys.platform != "linux":
     pytest.skip("looks for MPICH as Linux has it", allow_module_level=True)
@@ -100,7 +100,7 @@ def expected(collective, name, count, ranks):
 def names(collective, library):
     """Candidates that the library has, each with a message size of its own."""
     has = [name for name, candidate in known(collective).items() if "MPICH" in candidate.called
-           and mpich_json.supports(collective, candidate.called["MPICH"], library)]  # fmt: skip
+           and MPICH().supports(collective, candidate.called["MPICH"], library)]  # fmt: skip
     return {256 * 4**number: name for number, name in enumerate(has)}
 
 
@@ -115,7 +115,7 @@ def each_at_its_size(collective, chosen, ranks):
 
 def test_mpich_sends_the_messages_of_the_candidate(tmp_path, mpich, sent):
     """With one file of three collectives, on 4 ranks: all algorithms that it shares with us."""
-    library = mpich_json.settings("a.json", libmpi=mpich.libmpi)
+    library = MPICH().settings("a.json", libmpi=mpich.libmpi)
     chosen = {collective: names(collective, library) for collective in COLLECTIVES}
     assert sorted(len(of) for of in chosen.values())[0] >= 2
     answers = [each_at_its_size(collective, chosen[collective], [4]) for collective in COLLECTIVES]
@@ -152,7 +152,7 @@ def test_mpich_chooses_where_nothing_is_known(tmp_path, mpich, sent):
 @pytest.mark.full_scale
 def test_an_algorithm_is_taken_where_it_is_right(tmp_path, mpich, sent):
     """Not with fewer elements than ranks, with operations in order, or other numbers of ranks."""
-    library = mpich_json.settings("a.json", libmpi=mpich.libmpi)
+    library = MPICH().settings("a.json", libmpi=mpich.libmpi)
     halves = won_by("rabenseifner", [4], [8, 64], other="recursive_doubling")
     doubling = won_by("recursive_doubling", [2, 4], [64], "allgather", "ring")
     file, _ = write_tuning(tmp_path / "mpich.json", [halves, doubling], libmpi=mpich.libmpi)
@@ -163,7 +163,7 @@ def test_an_algorithm_is_taken_where_it_is_right(tmp_path, mpich, sent):
     assert in_order == expected("allreduce", "recursive_doubling", 64, 4)
     # A choice for 2 ranks holds on 3, where this algorithm would abort the program.
     assert sent(3, ["allgather:64"], file) == sent(3, ["allgather:64"])
-    if mpich_json.supports("allreduce", "ring", library):
+    if MPICH().supports("allreduce", "ring", library):
         ring = won_by("ring", [4], [64])
         file, _ = ring.write_tuning(tmp_path / "mpich.json", libmpi=mpich.libmpi)
         taken, in_order = sent(4, ["allreduce:64", "allreduce_in_order:64"], file)
@@ -186,8 +186,8 @@ def test_mpich_says_which_file_it_read(tmp_path, mpich, sent):
 
 
 def test_an_algorithm_that_a_version_has_not_is_not_written(tmp_path, mpich):
-    library = mpich_json.settings("a.json", libmpi=mpich.libmpi)
-    if mpich_json.supports("allreduce", "ring", library):
+    library = MPICH().settings("a.json", libmpi=mpich.libmpi)
+    if MPICH().supports("allreduce", "ring", library):
         pytest.skip(f"{mpich.libmpi} has all of them")
     ring = won_by("ring", [4], [8], other="recursive_doubling")
     with pytest.raises(ValueError, match="nothing to write to mpich"):

@@ -8,7 +8,7 @@ from support.tuning_cases import TREE, answer, mpich_library, ranked, two, undec
 
 import jitterfly as jf
 from jitterfly.advice import tuning_choices, write_tuning
-from jitterfly.advice.tuning import mpich_json
+from jitterfly.advice.tuning import mpich
 
 DOUBLING, HALVING, RING = "recursive_doubling", "reduce_scatter_allgather", "ring"
 
@@ -138,7 +138,7 @@ def test_no_file_of_mpich_ends_with_a_page(tmp_path, libmpi, monkeypatch):
     made = won_by("ring", [4], [8])
     path, _ = made.write_tuning(tmp_path / "mpich.json", libmpi=libmpi)
     size = path.stat().st_size
-    monkeypatch.setattr(mpich_json, "_PAGE", size)
+    monkeypatch.setattr(mpich, "_PAGE", size)
     made.write_tuning(path, libmpi=libmpi)
     assert path.stat().st_size == size + 1
 

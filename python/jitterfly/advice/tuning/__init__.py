@@ -1,28 +1,8 @@
 """MPI and NCCL tuning files from an answer of `advise`: formats; where to add a new one.
 
 A cell of an answer speaks for its ranks and bytes and for those up to the next that were asked for;
-beyond the last ones nothing is known, and the library chooses. Formats are modules, and the list of
-them is here. A format has
-
-NAME, TITLE, LIBRARY, SUFFIX : str
-    What it is called, which versions read it, whose it is, and how its names end.
-CALLED : str
-    The library's name in sentences and in `Candidate.called`.
-COMMENTS_INSIDE : bool
-    Whether the file has room for comments; else they go into a second one.
-OPTIONS : tuple of str
-    What it must be told besides, as arguments of `write_tuning`.
-settings(name, **options)
-    What follows from the options; the others get it. `name` is the file's. Raises ValueError.
-supports(collective, called, settings) -> bool
-    Whether the library has an algorithm. `settings` may be None: whether any version has, or, of
-    no name, whether files can choose for the collective at all.
-check_sizes(question, settings)
-    Raises ValueError where the answer to a question can not be written.
-usage_lines(path) -> list of str, notes(settings) -> list of str
-    How to have the library read the file; what further stands behind it.
-write(tables, comments, settings) -> str
-    The text of the file.
+beyond the last ones nothing is known, and the library chooses. Each format is a `TuningFormat`; a
+new one gets its place in `FORMATS`.
 """
 
 from __future__ import annotations
@@ -37,8 +17,10 @@ from ...fields import check_choice
 from ...files import check_replaceable, write_together
 from ...version import __version__
 from ..question import Question
-from . import mpich_json, nccl_csv, openmpi_json, openmpi_rules
-from .table import LEAST_CHOICE, Decided, TuningChoice, TuningTable
+from .mpich import MPICH
+from .nccl import NCCL
+from .openmpi import OpenMPIJson, OpenMPIRules
+from .table import LEAST_CHOICE, Decided, TuningChoice, TuningFormat, TuningTable
 
 __all__ = [
     "TuningChoice",
@@ -49,14 +31,14 @@ __all__ = [
     "write_tuning",
 ]
 
-FORMATS: tuple[Any, ...] = (openmpi_rules, openmpi_json, mpich_json, nccl_csv)
+FORMATS: tuple[TuningFormat, ...] = (OpenMPIRules(), OpenMPIJson(), MPICH(), NCCL())
 """All formats of tuning files."""
 
 LIBRARIES: dict[str, str] = {form.LIBRARY: form.CALLED for form in FORMATS}
 """Libraries that tuning files are written for, and their names among those of a candidate."""
 
 
-def tuning_format(path: str | Path, library: str | None = None) -> Any:
+def tuning_format(path: str | Path, library: str | None = None) -> TuningFormat:
     """The format that a tuning file's name says.
 
     Parameters
@@ -68,7 +50,7 @@ def tuning_format(path: str | Path, library: str | None = None) -> Any:
 
     Returns
     -------
-    module
+    TuningFormat
         One of `FORMATS`.
 
     Raises
@@ -174,7 +156,7 @@ def library_candidates(
     return [one.name for one in (usual if len(usual) >= LEAST_CHOICE else having)]
 
 
-def _settings(form: Any, path: Path, **options: Any) -> Any:
+def _settings(form: TuningFormat, path: Path, **options: Any) -> Any:
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in form.OPTIONS:
@@ -185,7 +167,7 @@ def _settings(form: Any, path: Path, **options: Any) -> Any:
 
 def _prepare(
     questions: Sequence[Question], path: Path, library: str | None, **options: Any
-) -> tuple[Any, Any, list[dict[str, str]]]:
+) -> tuple[TuningFormat, Any, list[dict[str, str]]]:
     """Format and its settings, and what the library calls each question's candidates."""
     form = tuning_format(path, library)
     names = [question.collective for question in questions]
@@ -239,7 +221,7 @@ def tuning_choices(
     form = next(form for form in FORMATS if library == form.LIBRARY)
     if libmpi is not None and "libmpi" not in form.OPTIONS:
         raise ValueError(f"`libmpi` is for MPICH, not for {form.CALLED}: leave it out")
-    settings = None if libmpi is None else form.settings("choices", libmpi=libmpi)
+    settings = None if libmpi is None else MPICH().settings("choices", libmpi=libmpi)
     called = _called(advice.question, form, settings)
     return TuningTable(advice, called, form.CALLED).choices
 
@@ -302,11 +284,11 @@ def _endings() -> dict[str, str]:
     return {suffix: "; ".join(titles) for suffix, titles in found.items()}
 
 
-def _file_names(path: Path, form: Any) -> tuple[Path, ...]:
+def _file_names(path: Path, form: TuningFormat) -> tuple[Path, ...]:
     return (path,) if form.COMMENTS_INSIDE else (path, path.with_name(f"{path.name}.txt"))
 
 
-def _called(question: Question, form: Any, settings: Any) -> dict[str, str]:
+def _called(question: Question, form: TuningFormat, settings: Any) -> dict[str, str]:
     """Return what the library calls the candidates that it has."""
     return {
         candidate.name: candidate.called[form.CALLED]
@@ -316,7 +298,9 @@ def _called(question: Question, form: Any, settings: Any) -> dict[str, str]:
     }
 
 
-def _comments(tables: Sequence[TuningTable], form: Any, settings: Any, path: Path) -> list[str]:
+def _comments(
+    tables: Sequence[TuningTable], form: TuningFormat, settings: Any, path: Path
+) -> list[str]:
     """Return what stands behind the choices, in lines."""
     text = [
         f"Tuning file for {form.CALLED}, written by jitterfly {__version__}",

@@ -1,14 +1,15 @@
 """The algorithm, if any, that a tuning file names in each cell, and for which ranks and sizes.
 
-Where it names none, the library keeps its own choice.
+Where it names none, the library keeps its own choice. `TuningFormat` is what formats share.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ...answer import SECONDS, show
 from ...units import show_seconds, show_size
@@ -244,3 +245,53 @@ class TuningTable:
             "may end before its own algorithms are told apart. To compare these alone give "
             f"jitterfly advise the `candidates` {','.join(self._candidates)}"
         )
+
+
+class TuningFormat:
+    """A format of tuning files; what the `settings` are, each has for itself.
+
+    Attributes
+    ----------
+    NAME, TITLE, LIBRARY, SUFFIX : str
+        What it is called, which versions read it, whose it is, and how its names end.
+    CALLED : str
+        The library's name in sentences and in `Candidate.called`.
+    COMMENTS_INSIDE : bool
+        Whether the file has room for comments; else they go into a second one.
+    OPTIONS : tuple of str
+        What it must be told besides, as arguments of `write_tuning`.
+    """
+
+    NAME: ClassVar[str]
+    TITLE: ClassVar[str]
+    LIBRARY: ClassVar[str]
+    CALLED: ClassVar[str]
+    SUFFIX: ClassVar[str]
+    COMMENTS_INSIDE: ClassVar[bool] = True
+    OPTIONS: ClassVar[tuple[str, ...]] = ()
+
+    def settings(self, name: str) -> Any:
+        """Return what follows from the options; `name` is the file's. Raises ValueError."""
+
+    def supports(self, collective: str, called: str, settings: Any) -> bool:
+        """Return whether the library has an algorithm.
+
+        `settings` may be None: whether any version has it, or, of no name, whether files can choose
+        for the collective at all.
+        """
+        raise NotImplementedError
+
+    def check_sizes(self, question: Question, settings: Any) -> None:
+        """Raise ValueError where the answer to a question can not be written."""
+
+    def usage_lines(self, path: Path) -> list[str]:
+        """Say how to have the library read the file."""
+        raise NotImplementedError
+
+    def notes(self, settings: Any) -> list[str]:
+        """Say for which ranks and sizes the choices hold, and what stands elsewhere."""
+        raise NotImplementedError
+
+    def write(self, tables: Sequence[TuningTable], comments: Sequence[str], settings: Any) -> str:
+        """The text of the file."""
+        raise NotImplementedError

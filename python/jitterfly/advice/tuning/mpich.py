@@ -26,15 +26,7 @@ from typing import Any
 
 from ...files import read_whole
 from ..question import Question
-from .table import SizeRange, TuningTable
-
-NAME = "mpich.json"
-TITLE = "MPICH 4.0 and later"
-LIBRARY = "mpich"
-CALLED = "MPICH"
-SUFFIX = ".json"
-COMMENTS_INSIDE = False
-OPTIONS = ("libmpi",)
+from .table import SizeRange, TuningFormat, TuningTable
 
 _MOST = 2**31 - 1  # of a size: the reader uses atoi
 _PAGE = 4096  # bytes: the smallest page; larger ones are multiples of it
@@ -84,94 +76,84 @@ class MpichLibrary:
     algorithms: frozenset[str]
 
 
-def settings(name: str, *, libmpi: str | Path | None = None) -> MpichLibrary:
-    """Read the library.
+class MPICH(TuningFormat):
+    """A decision tree in JSON; its settings are the library."""
 
-    Parameters
-    ----------
-    name : str
-        Of the tuning file, for messages.
-    libmpi : str or Path
-        MPICH's shared library.
+    NAME = "mpich.json"
+    TITLE = "MPICH 4.0 and later"
+    LIBRARY = "mpich"
+    CALLED = "MPICH"
+    SUFFIX = ".json"
+    COMMENTS_INSIDE = False
+    OPTIONS = ("libmpi",)
 
-    Raises
-    ------
-    ValueError
-        `libmpi` is missing, or is no library of MPICH.
-    OSError
-        It can not be read.
-    """
-    if libmpi is None:
-        raise ValueError(
-            f"`libmpi` must be given for {name}: MPICH's shared library, such as libmpi.so.12 (ldd "
-            "PROGRAM tells its path). What is not decided is copied from the library's own tree"
-        )
-    path = Path(libmpi)
-    data = read_whole(path)
-    # A device's trees (MPIDI_...) stand beside it: they choose how levels are composed.
-    trees = [text for text in _TREE.findall(data) if b'"algorithm=MPIR_' in text]
-    try:
-        tree = json.loads(trees[0]) if len(trees) == 1 else None
-    except ValueError:
-        tree = None
-    if not isinstance(tree, dict):
-        raise ValueError(
-            "`libmpi` must be MPICH's shared library (4.0 or later) with its decision tree, such "
-            f"as libmpi.so.12, got {path}"
-        )
-    known = re.findall(rb"\0algorithm=(MPIR_[A-Za-z0-9_]{1,100})(?=\0)", data)
-    algorithms = frozenset(one.decode() for one in known)
-    return MpichLibrary(path.name, hashlib.sha256(data).hexdigest(), tree, algorithms)
+    def settings(self, name: str, *, libmpi: str | Path | None = None) -> MpichLibrary:
+        if libmpi is None:
+            raise ValueError(
+                f"`libmpi` must be given for {name}: MPICH's shared library, such as libmpi.so.12 "
+                "(ldd PROGRAM tells its path). What is not decided is copied from the library's "
+                "own tree"
+            )
+        path = Path(libmpi)
+        data = read_whole(path)
+        # A device's trees (MPIDI_...) stand beside it: they choose how levels are composed.
+        trees = [text for text in _TREE.findall(data) if b'"algorithm=MPIR_' in text]
+        try:
+            tree = json.loads(trees[0]) if len(trees) == 1 else None
+        except ValueError:
+            tree = None
+        if not isinstance(tree, dict):
+            raise ValueError(
+                "`libmpi` must be MPICH's shared library (4.0 or later) with its decision tree, "
+                f"such as libmpi.so.12, got {path}"
+            )
+        known = re.findall(rb"\0algorithm=(MPIR_[A-Za-z0-9_]{1,100})(?=\0)", data)
+        algorithms = frozenset(one.decode() for one in known)
+        return MpichLibrary(path.name, hashlib.sha256(data).hexdigest(), tree, algorithms)
 
+    def supports(self, collective: str, called: str, library: MpichLibrary | None) -> bool:
+        if collective not in _COLLECTIVES:
+            return False
+        return library is None or _algorithm(collective, called) in library.algorithms
 
-def supports(collective: str, called: str, library: MpichLibrary | None) -> bool:
-    """Return whether the library has an algorithm; without a library, whether any version has."""
-    if collective not in _COLLECTIVES:
-        return False
-    return library is None or _algorithm(collective, called) in library.algorithms
+    def check_sizes(self, question: Question, library: MpichLibrary) -> None:
+        times = max(question.ranks) if question.collective == "allgather" else 1
+        most = max(question.message_bytes) * times
+        if most > _MOST:
+            of_all = f" on {times:,} ranks together" if times > 1 else ""
+            raise ValueError(
+                f"message_bytes must be at most 2^31 - 1 bytes{of_all} for MPICH's tree, got "
+                f"{most:,}"
+            )
 
+    def usage_lines(self, path: Path) -> list[str]:
+        return [
+            f"To use it: MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={path.name} "
+            "MPIR_CVAR_DEVICE_COLLECTIVES=none mpiexec ...",
+            "Without the latter, MPICH's device composes collectives of those within nodes and "
+            "between",
+            "them, and the file decides for these parts.",
+        ]
 
-def check_sizes(question: Question, library: MpichLibrary) -> None:
-    """Raise ValueError where the tree can not hold a question's sizes."""
-    times = max(question.ranks) if question.collective == "allgather" else 1
-    most = max(question.message_bytes) * times
-    if most > _MOST:
-        of_all = f" on {times:,} ranks together" if times > 1 else ""
-        raise ValueError(
-            f"message_bytes must be at most 2^31 - 1 bytes{of_all} for MPICH's tree, got {most:,}"
-        )
+    def notes(self, library: MpichLibrary) -> list[str]:
+        return [
+            "A choice holds up to the next ranks and the next message size below; elsewhere is the",
+            f"tree of {library.name}, sha256 {library.sha256[:16]}.",
+        ]
 
-
-def usage_lines(path: Path) -> list[str]:
-    """Say how to have the library read the file."""
-    return [
-        f"To use it: MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={path.name} "
-        "MPIR_CVAR_DEVICE_COLLECTIVES=none mpiexec ...",
-        "Without the latter, MPICH's device composes collectives of those within nodes and between",
-        "them, and the file decides for these parts.",
-    ]
-
-
-def write(tables: Sequence[TuningTable], comments: Sequence[str], library: MpichLibrary) -> str:
-    """The text of the file."""
-    tree = dict(library.tree)
-    for table in tables:
-        key = f"collective={_COLLECTIVES[table.collective][0]}"
-        own = tree[key]
-        if "comm_type=intra" in own:
-            tree[key] = own | {"comm_type=intra": _branches(table, own["comm_type=intra"])}
-        else:
-            tree[key] = {"comm_type=intra": _branches(table, own), "comm_type=inter": own}
-    text = json.dumps(tree, indent=1) + "\n"
-    return text if len(text) % _PAGE else text + "\n"
-
-
-def notes(library: MpichLibrary) -> list[str]:
-    """Say for which ranks and sizes the choices hold, and what stands elsewhere."""
-    return [
-        "A choice holds up to the next ranks and the next message size below; elsewhere is the",
-        f"tree of {library.name}, sha256 {library.sha256[:16]}.",
-    ]
+    def write(
+        self, tables: Sequence[TuningTable], comments: Sequence[str], library: MpichLibrary
+    ) -> str:
+        tree = dict(library.tree)
+        for table in tables:
+            key = f"collective={_COLLECTIVES[table.collective][0]}"
+            own = tree[key]
+            if "comm_type=intra" in own:
+                tree[key] = own | {"comm_type=intra": _branches(table, own["comm_type=intra"])}
+            else:
+                tree[key] = {"comm_type=intra": _branches(table, own), "comm_type=inter": own}
+        text = json.dumps(tree, indent=1) + "\n"
+        return text if len(text) % _PAGE else text + "\n"
 
 
 def _algorithm(collective: str, called: str) -> str:
