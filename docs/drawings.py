@@ -154,8 +154,7 @@ FLOORS = (
     ("studies, run and kept", "studies sweep store"),
     ("what is observed, what is known", "observables theory"),
     ("questions about one situation", "question slowdown noise_limit explain schedule"),
-    ("from a case to samples", "simulate faster_algorithm rare_noise recording_error "
-     "goal_export collect"),
+    ("from a case to samples", "simulate faster_algorithm unseen_noise goal_export collect"),
     ("one situation", "case program workload algorithms network hierarchy imbalance noise "
      "distributions congestion measured find_noise_files steps compiled_steps"),
     ("estimates and intervals", "stats optional_packages answer"),

@@ -47,13 +47,12 @@ from .question import (
     question,
     required,
 )
-from .recording_error import RecordedNoise
 from .simulate import simulate
 from .stats import Estimate
-from .stats.autocorrelation import Series, too_few
 from .stats.intervals import check_confidence
-from .stats.printed_results import reported_mean, reported_quantile
+from .stats.measured_times import Series, reported_mean, reported_quantile, too_few
 from .units import from_ticks, show_seconds, warn_of_long
+from .unseen_noise import RecordedNoise
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Quantiles that are compared, where there are samples."""

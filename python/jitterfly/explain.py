@@ -50,11 +50,11 @@ from .question import (
     question,
     required,
 )
-from .recording_error import RecordedNoise
 from .slowdown import given_in_words, part_in_words, parts_in_words, repetition
 from .stats import Estimate
 from .steps import ASK, COPY
 from .units import from_ticks, show_seconds, show_size
+from .unseen_noise import RecordedNoise
 
 ARRIVAL, SPEED, PATH = "arrival", "speed", "path"
 """Causes that are no noise: how late and how slow ranks are said to be, and the path itself."""

@@ -28,7 +28,6 @@ from .fields import as_float, counted, naming_fields, shorten
 from .noise import Noise, PeriodicNoise
 from .noise.source import check_sources
 from .question import NoiseParameter, Parameter, Ranks, call_of, question, required
-from .rare_noise import SourceHits, may_lack
 from .simulate import simulate_checked
 from .slowdown import (
     NOISE,
@@ -50,6 +49,7 @@ from .slowdown import (
 from .stats import Estimate
 from .syntax import read_noise, read_noise_texts, read_number
 from .units import TICKS_PER_SECOND, parse_seconds, show_seconds, show_size
+from .unseen_noise import SourceHits, may_lack
 
 AT_MOST, NEVER, ALWAYS = "at most", "never", "always"
 UNKNOWN = {"duration": "max", "period": "min"}

@@ -45,13 +45,12 @@ from .question import (
     question,
     required,
 )
-from .rare_noise import SourceHits, expectation, may_lack, unmet_sources
-from .recording_error import RecordedNoise
 from .simulate import Result, mean_time, simulate_checked
 from .stats import Estimate
 from .stats.critical_values import normal
 from .stats.intervals import changed, check_confidence
 from .units import TICKS_PER_SECOND, Seconds, show_seconds, show_size
+from .unseen_noise import RecordedNoise, SourceHits, expectation, may_lack, unmet_sources
 
 USUAL_REALIZATIONS = 2000
 NOISE_TOO_LATE = (

@@ -15,7 +15,7 @@ import jitterfly as jf
 from jitterfly.distributions import Bernoulli, Empirical, Exponential, Gamma, Lognormal
 from jitterfly.measured import Detours, Measured, noisefile
 from jitterfly.noise.source import Hits
-from jitterfly.rare_noise import SourceHits, expected_hits, hidden
+from jitterfly.unseen_noise import SourceHits, expected_hits, hidden
 
 NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns", gamma="1ns")
 RARE = {"period": "20ms", "duration": "20us"}  # longer than any wait

@@ -18,7 +18,7 @@ import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.measured import Detours, Measured, noisefile
 from jitterfly.noise_limit import noise_limit
-from jitterfly.recording_error import RecordedNoise
+from jitterfly.unseen_noise import RecordedNoise
 from jitterfly_papers.inference.budget_of_recording import budget_of_recording
 
 NETWORK = "L=1us,o=200ns"

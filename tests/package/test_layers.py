@@ -24,7 +24,7 @@ fields extensions units launchers files memory progress lazy_special steps synta
 backends info
 stats optional_packages answer measured find_noise_files imbalance network hierarchy
 distributions algorithms congestion
-noise compiled_steps workload program case faster_algorithm rare_noise recording_error simulate
+noise compiled_steps workload program case faster_algorithm unseen_noise simulate
 goal_export collect question slowdown noise_limit explain schedule compare_measured theory
 observables studies advice store sweep results replay plots cli __main__
 """

@@ -15,7 +15,7 @@ from support.paths import ROOT
 from support.scale import scaled
 
 import jitterfly as jf
-from jitterfly import rare_noise
+from jitterfly import unseen_noise
 from jitterfly.case import IneffectiveSpeedWarning
 from jitterfly.cli import main
 from jitterfly.goal_export import goal_schedule
@@ -172,8 +172,8 @@ def test_as_many_hits_are_expected_as_of_the_collective(source, folder):
     schedule = ScheduleCase("same.goal", network=NETWORK, noise=[source])
     duration = float(collective.noise_free_ticks()[-1])
     assert schedule.noise_free_ticks().tolist() == [duration]
-    [wanted] = rare_noise.expected_hits(collective, duration)
-    [found] = rare_noise.expected_hits(schedule, duration)
+    [wanted] = unseen_noise.expected_hits(collective, duration)
+    [found] = unseen_noise.expected_hits(schedule, duration)
     assert found.hits.number == pytest.approx(wanted.hits.number)
     assert found.hits.delay == pytest.approx(wanted.hits.delay)
 
@@ -183,7 +183,7 @@ def test_a_calculation_of_no_time_is_no_draw(folder):
     (folder / "app.goal").write_text(f"num_ranks 2\nrank 0 {{\n{calc}}}\nrank 1 {{\n{calc}}}\n")
     noise = jf.StepNoise(delay="1us", probability=0.01)
     case = ScheduleCase("app.goal", network=NETWORK, noise=noise)
-    [source] = rare_noise.expected_hits(case, 1e6)
+    [source] = unseen_noise.expected_hits(case, 1e6)
     assert source.hits.number == pytest.approx(0.02)
 
 

@@ -5,7 +5,7 @@ import pytest
 from support.scale import scaled, some
 
 from jitterfly import stats
-from jitterfly.stats.autocorrelation import MIN_EFFECTIVE, Series, autocorrelation_time
+from jitterfly.stats.measured_times import MIN_EFFECTIVE, Series, autocorrelation_time
 
 
 def correlated(rng, count, lag_one):

@@ -11,7 +11,7 @@ import pytest
 from support.scale import at_most
 
 import jitterfly as jf
-from jitterfly.rare_noise import expected_hits, one_sided_hits
+from jitterfly.unseen_noise import expected_hits, one_sided_hits
 
 TICK = jf.PeriodicNoise("1ms", "5us", start="stationary")
 CHANGED = {"plain": {}, "profiled": {"network.o": "201ns"}}

@@ -7,7 +7,7 @@ from support.scale import scaled, some
 from jitterfly import stats
 from jitterfly.stats.critical_values import quantile_rank, student_t
 from jitterfly.stats.intervals import effective_events, rare_event_margin
-from jitterfly.stats.printed_results import reported_mean, reported_quantile
+from jitterfly.stats.measured_times import reported_mean, reported_quantile
 
 RNG = np.random.default_rng(17)
 DRAWS = {

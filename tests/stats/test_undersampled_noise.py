@@ -30,12 +30,12 @@ from jitterfly.observables import (
     Ticks,
     decide,
 )
-from jitterfly.rare_noise import expected_hits
 from jitterfly.results import Results, tables
 from jitterfly.results.status import status
 from jitterfly.store import Store
 from jitterfly.studies import parse_study
 from jitterfly.sweep import run
+from jitterfly.unseen_noise import expected_hits
 
 STUDY = """
 name = "rare"

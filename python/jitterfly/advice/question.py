@@ -59,7 +59,6 @@ from ..question import (
     required,
 )
 from ..question import Question as AnyQuestion
-from ..rare_noise import ratio_with_lacks
 from ..slowdown import part_in_words
 from ..stats import PairedQuantiles
 from ..stats.critical_values import binomial_ranks, student_t
@@ -67,6 +66,7 @@ from ..stats.intervals import rare_event_margin
 from ..stats.paired import fieller_ratio
 from ..studies.toml import tomllib
 from ..units import parse_seconds, show_seconds
+from ..unseen_noise import ratio_with_lacks
 
 Floats = npt.NDArray[np.float64]
 

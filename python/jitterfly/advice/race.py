@@ -31,10 +31,10 @@ import numpy as np
 
 from ..algorithms.algorithm import Forwarding
 from ..case import Case
-from ..rare_noise import SourceHits, may_lack, unmet_sources
 from ..simulate import simulate_checked
 from ..steps import ASK, COMPUTE, COPY, FORWARD, MESSAGE, NOBODY_ASKS, OBSERVE
 from ..units import TICKS_PER_SECOND, from_ticks
+from ..unseen_noise import SourceHits, may_lack, unmet_sources
 from ..workload import Poll
 from .question import BeyondSample, Floats, Question, Statistic
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from ..rare_noise import expectation
-from ..recording_error import RecordedNoise
 from ..stats import Estimate, win_probability
 from ..stats.intervals import changed
 from ..units import TICKS_PER_SECOND, show_seconds
+from ..unseen_noise import RecordedNoise, expectation
 from .race import CandidateRuns, Race
 
 WINNER, ALONE, EQUAL, NEAR, OPEN, NOBODY, NOT_RUN = (

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..recording_error import RecordedNoise
 from ..stats import CrossMoments
+from ..unseen_noise import RecordedNoise
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

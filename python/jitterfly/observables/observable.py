@@ -27,8 +27,8 @@ from ..fields import (
 )
 from ..noise import TraceNoise
 from ..program import OVER_RANKS, start_name
-from ..recording_error import RecordedNoise
 from ..units import TICKS_PER_SECOND
+from ..unseen_noise import RecordedNoise
 from ..workload import CompletionRow, Workload
 from .measure import Column, LinearForm, Measure, MeasureFamily
 from .statistics import quantile_share

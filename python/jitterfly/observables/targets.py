@@ -1,6 +1,6 @@
 """Precision targets and early stopping: when a cell, or study, has enough realizations and ends.
 
-Which noise has hardly been met is in rare_noise.py.
+Which noise has hardly been met is in unseen_noise.py.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from ..fields import as_float, is_real_number, shorten
-from ..rare_noise import OneSided, SourceHits, expectation, expected_hits, hidden, one_sided_hits
 from ..stats import Estimate, sequential
 from ..stats.intervals import ENOUGH_EVENTS
 from ..units import TICKS_PER_SECOND, parse_seconds, show_seconds
+from ..unseen_noise import OneSided, SourceHits, expectation, expected_hits, hidden, one_sided_hits
 from ..workload import Workload
 from .measure import LinearForm, MeasureFamily
 from .statistics import WITH_INTERVAL, Observed, check_statistic, quantile_share

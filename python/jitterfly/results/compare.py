@@ -29,10 +29,10 @@ from ..observables import (
     undersampled_in_words,
     undersampled_noise,
 )
-from ..rare_noise import SourceHits, hidden, ratio_with_lacks
 from ..stats.intervals import RARE_NOISE, Caveat
 from ..store import Store
 from ..studies import Cell, shown_labels
+from ..unseen_noise import SourceHits, hidden, ratio_with_lacks
 
 Compared = Store | str | Path | tuple[Store | str | Path, str]
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from ..answer import show, show_digits
 from ..fields import first_few
 from ..observables import MIN_CYCLES, OfCycles
-from ..recording_error import RecordedNoise
 from ..schedule import ScheduleCase
 from ..stats.intervals import changed
 from ..store.run_directory import situations
 from ..studies.validation import why_absent_at
 from ..units import TICKS_PER_SECOND, show_seconds
+from ..unseen_noise import RecordedNoise
 from . import figures
 from .results import WIDE, CellResults, CellSummary, GridMap, Panel, Results, grids
 from .text_table import (

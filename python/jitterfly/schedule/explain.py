@@ -53,7 +53,6 @@ from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
 from ..question import EFFORT, Count, Parameter, call_of, question
-from ..recording_error import RecordedNoise
 from ..simulate import check_times
 from ..slowdown import part_in_words
 from ..stats import Estimate
@@ -61,6 +60,7 @@ from ..stats.critical_values import clopper_pearson
 from ..stats.intervals import of_largest
 from ..syntax import share_of_text
 from ..units import from_ticks, show_size
+from ..unseen_noise import RecordedNoise
 from ..workload import place_noise
 from .compile import CompiledSchedule, compile_schedule
 from .order import (

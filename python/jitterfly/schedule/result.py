@@ -20,12 +20,11 @@ from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
-from ..rare_noise import SourceHits, in_part, may_lack, unmet_among
-from ..recording_error import RecordedNoise
 from ..slowdown import NO_EVENT, NOISE_TOO_LATE, begins_after, part_in_words, unmet_notes
 from ..stats import Estimate
 from ..stats.intervals import changed
 from ..units import TICKS_PER_SECOND, from_ticks, show_seconds, to_ticks
+from ..unseen_noise import RecordedNoise, SourceHits, in_part, may_lack, unmet_among
 from .order import OrderCheck
 from .schedule import Schedule
 

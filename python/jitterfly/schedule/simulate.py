@@ -43,10 +43,9 @@ from ..question import (
     question,
     required,
 )
-from ..rare_noise import SourceHits, hits_of
-from ..recording_error import RecordedNoise
 from ..syntax import read_noise_texts
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
+from ..unseen_noise import RecordedNoise, SourceHits, hits_of
 from ..workload import RankWork, doubts_of, place_noise
 from .compile import CompiledSchedule, compile_schedule, levels_of
 from .marks import check_marks, read_marks
