@@ -317,6 +317,25 @@ def test_two_runs_where_there_are_no_locks_keep_nothing_wrong(out, monkeypatch, 
 # --- of many cells
 
 
+def test_what_the_last_looks_decided_is_not_decided_again(file, out, capsys, monkeypatch):
+    assert jitterfly("run", file, "--out", out) == 0
+    table, store = capsys.readouterr().out, Store.open(out)
+    cells = store.cells
+    decided = [store.decision(cell) for cell in cells]
+    monkeypatch.setattr("jitterfly.store.store.decide", None)  # nobody asks
+    assert jitterfly("run", file, "--out", out) == 0
+    assert capsys.readouterr().out == table
+    with Store.create(out, store.study) as again:
+        assert cell_progress.is_finished(again)
+        for cell, known in zip(cells, decided, strict=True):
+            kept = again.decision(cell)
+            assert [repr(one) for one in kept.states] == [
+                repr(replace(one, estimate=replace(one.estimate, events=None)))
+                for one in known.states
+            ]
+            assert replace(kept, states=()) == replace(known, states=())
+
+
 def test_what_is_finished_is_not_read_again(file, out, capsys, monkeypatch):
     assert jitterfly("run", file, "--out", out) == 0
     files = {out / name: (out / name).stat().st_mtime_ns

@@ -95,7 +95,7 @@ def _progress(progress: RunProgress, only_open: bool) -> dict[str, Any]:
             "targets": [
                 {"target": str(one.target), "met": one.met, "error": one.error, "why": one.why,
                  "estimate": one.estimate}
-                for one in cell.states
+                for one in cell.decision.states
             ],
         }
         for cell in progress.cells

@@ -8,21 +8,21 @@ from ..answer import show
 from ..fields import counted, first_few
 from ..observables import TargetState
 from ..store import Store
-from ..store.cell_progress import CellProgress, RunProgress, TargetProgress
+from ..store.cell_progress import CellProgress, RunProgress
 from ..store.merge import missing_shards
 from ..store.run_directory import UNKNOWN
 from ..units import show_seconds
 from .text_table import WIDTH, with_sentences
 
 
-def show_error(state: TargetState | TargetProgress) -> str:
+def show_error(state: TargetState) -> str:
     """The half width that was reached: `1.3 %` of the value, or in the observable's unit."""
     if state.target.relative is not None:
         return f"{100 * state.error:.2g} %"
     return show_seconds(state.error, digits=3) if state.target.unit else f"{state.error:.3g}"
 
 
-def show_target(state: TargetState | TargetProgress, unit: str) -> str:
+def show_target(state: TargetState, unit: str) -> str:
     """`p99 of gain: met, ± 0.9 %: 1.3 [1.29, 1.31]`, or `not met, ± 2.65 %, 2 % wanted: ...`.
 
     Parameters
@@ -40,16 +40,12 @@ def show_target(state: TargetState | TargetProgress, unit: str) -> str:
     return f"{name}: not met, {why}: {value}"
 
 
-def _met(cell: CellProgress) -> bool:
-    return cell.complete and all(state.met for state in cell.states)
-
-
 def _state(cell: CellProgress) -> str:
     if not cell.complete:
         return "runs" if cell.looked else "waits"
-    if not cell.states:
+    if not cell.decision.states:
         return "done"
-    return "met" if _met(cell) else "budget spent"
+    return "met" if cell.decision.met else "budget spent"
 
 
 def _activity(progress: RunProgress) -> str:
@@ -110,7 +106,7 @@ def status(
                 f"{cell.available:,}",
                 f"{cell.limit:,}",
                 _state(cell),
-                "\n".join(show_target(one, one.unit) for one in cell.states),
+                "\n".join(map(show_target, cell.decision.states, cell.units)),
             ]
         )
     if not targets:
@@ -123,7 +119,7 @@ def status(
         f"{finished} of {counted(count, 'cell')} finished, {progress.realizations:,} realizations"
     )
     if targets:
-        met = sum(map(_met, progress.cells))
+        met = sum(cell.decision.met for cell in progress.cells)
         lines.append(f"{met} of {counted(finished, 'finished cell')} met their targets")
     lines += _shard_lines(progress) if progress.shards else [_activity(progress)]
     if progress.shards_hold_more:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..observables import Decision, Target
+from ..observables import Decision, Target, TargetState
 from ..progress import counted_progress
 from ..stats import Estimate
 from ..studies import shown_labels
@@ -34,27 +34,15 @@ from .store import Store
 _SOON = 60.0  # seconds, from what a run wrote down last to its last record
 
 
-class TargetProgress(NamedTuple):
-    """The state of a target: see `TargetState`. `unit` is the observable's."""
-
-    target: Target
-    met: bool
-    error: float
-    why: str
-    estimate: Estimate
-    unit: str
-
-
 class CellProgress(NamedTuple):
-    """One cell: realizations that are there and that were looked at, and its targets."""
+    """One cell: realizations that are there, what was decided by them, and units of its targets."""
 
     labels: tuple[str, ...]
     coordinates: tuple[float | str, ...]
     available: int
-    looked: int
     limit: int
-    complete: bool
-    states: tuple[TargetProgress, ...]
+    decision: Decision
+    units: tuple[str, ...]
 
     @classmethod
     def of(cls, store: Store, index: int, decision: Decision | None = None) -> CellProgress:
@@ -62,24 +50,28 @@ class CellProgress(NamedTuple):
         cell = store.cells[index]
         decision = store.decision(cell) if decision is None else decision
         families = store.families(cell) if decision.states else {}
-        available = store.available(cell)
-        # Of a run's last look, when more came since; before the first one, and where a run ended,
-        # all that is there counts.
-        looked = decision.realizations if decision.look >= 0 else min(available, cell.limit)
         return cls(
             shown_labels(store.study, cell),
             tuple(cell.coordinates.values()),
-            available,
-            looked,
+            store.available(cell),
             cell.limit,
-            decision.next is None,
-            tuple(
-                TargetProgress(
-                    s.target, s.met, s.error, s.why, s.estimate, families[s.target.observable].unit
-                )
-                for s in decision.states
-            ),
+            decision,
+            tuple(families[state.target.observable].unit for state in decision.states),
         )
+
+    @property
+    def looked(self) -> int:
+        """The realizations of the last look, also when more came since; before it all that count.
+
+        Where a run ended between two looks, it is all that is there, too.
+        """
+        here = min(self.available, self.limit)
+        return self.decision.realizations if self.decision.look >= 0 else here
+
+    @property
+    def complete(self) -> bool:
+        """Return whether nothing is left to run."""
+        return self.decision.next is None
 
 
 @dataclass(frozen=True)
@@ -123,10 +115,8 @@ class RunProgress:
     def to_json(self) -> bytes:
         """Write it for `from_json`; targets by their number."""
         number = {target: i for i, target in enumerate(self.targets)}
-        cells = [
-            [*cell[:6], [[number[s.target], *_plain_reached(s)] for s in cell.states]]
-            for cell in self.cells
-        ]
+        cells = [[*cell[:4], _plain_decision(cell.decision, number), cell.units]
+                 for cell in self.cells]  # fmt: skip
         table = {
             "title": self.title,
             "axes": self.axes,
@@ -153,24 +143,18 @@ class RunProgress:
     def _from_table(cls, path: Path, table: Any, age: float | None, who: str | None) -> RunProgress:
         words = [table["title"], *table["axes"]]
         words += [label for labels, *_ in table["cells"] for label in labels]
-        counts = [number for cell in table["cells"] for number in cell[2:5]]
-        if not all(isinstance(word, str) for word in words):
-            raise TypeError("names must be text")
-        if not all(type(number) is int and number >= 0 for number in counts):
-            raise TypeError("realizations must be integers")
         targets = tuple(map(Target.parse, table["targets"]))
         cells = tuple(
-            CellProgress(
-                tuple(labels),
-                tuple(coordinates),
-                available,
-                looked,
-                limit,
-                complete,
-                tuple(_reached(targets[i], *state) for i, *state in states),
-            )
-            for labels, coordinates, available, looked, limit, complete, states in table["cells"]
-        )
+            CellProgress(tuple(labels), tuple(coordinates), available, limit,
+                         _read_decision(decision, targets), tuple(units))
+            for labels, coordinates, available, limit, decision, units in table["cells"]
+        )  # fmt: skip
+        words += [unit for cell in cells for unit in cell.units]
+        if not all(isinstance(word, str) for word in words):
+            raise TypeError("names must be text")
+        counts = [n for cell in cells for n in (cell.available, cell.limit, cell.looked)]
+        if not all(type(number) is int and number >= 0 for number in counts):
+            raise TypeError("realizations must be integers")
         return cls(path, table["title"], tuple(table["axes"]), targets, cells, age, who)
 
 
@@ -257,7 +241,8 @@ def _sum_of_shards(path: Path, shards: Sequence[RunProgress]) -> RunProgress:
 def is_finished(store: Store) -> bool:
     """Return whether a run wrote down that each cell is finished, and its records are unchanged.
 
-    Of few cells they are read: one that is damaged has the size that it had.
+    Of few cells they are read: one that is damaged has the size that it had. The store then knows
+    what the last look at each cell decided.
     """
     content = valid_content(store.path / PROGRESS)
     if content is None:
@@ -268,10 +253,12 @@ def is_finished(store: Store) -> bool:
         return False
     if len(written) != len(store.cells) or not all(cell.complete for cell in written):
         return False
-    return len(written) >= MANY or all(
-        store.available(cell) >= then.available
-        for cell, then in zip(store.cells, written, strict=True)
-    )
+    both = list(zip(store.cells, written, strict=True))
+    if len(both) < MANY and any(store.available(cell) < then.available for cell, then in both):
+        return False
+    for cell, then in both:
+        store.keep_decision(cell, then.available, then.decision)
+    return True
 
 
 class ProgressWriter:
@@ -328,19 +315,25 @@ def _run_progress(
     return RunProgress(store.path, title, axes, tuple(study.targets), tuple(cells), None, who)
 
 
-def _plain_reached(state: TargetProgress) -> list[Any]:
-    estimate = state.estimate
-    ends = [_plain(float(end)) for end in (estimate.value, estimate.low, estimate.high)]
-    count = [estimate.confidence, estimate.realizations]
-    return [state.met, _plain(state.error), state.why, *ends, *count, state.unit]
+def _plain_decision(decision: Decision, number: Mapping[Target, int]) -> list[Any]:
+    states = []
+    for one in decision.states:
+        ends = [_plain(float(end)) for end in one.estimate]
+        count = [one.estimate.confidence, one.estimate.realizations]
+        told = [number[one.target], one.met, _plain(one.error), one.why, one.unseen]
+        states.append([*told, *ends, *count])
+    return [decision.look, decision.realizations, decision.next, decision.share, states]
 
 
-def _reached(
-    target: Target, met: bool, error: float | str, why: str, *numbers: Any
-) -> TargetProgress:
-    value, low, high, confidence, realizations, unit = numbers
-    estimate = Estimate(float(value), float(low), float(high), confidence, realizations)
-    return TargetProgress(target, met, float(error), why, estimate, unit)
+def _read_decision(values: Any, targets: Sequence[Target]) -> Decision:
+    look, realizations, next_look, share, states = values
+    reached = []
+    for number, met, error, why, unseen, value, low, high, confidence, count in states:
+        estimate = Estimate(float(value), float(low), float(high), confidence, count)
+        reached.append(
+            TargetState(targets[number], met, float(error), estimate, str(why), str(unseen))
+        )
+    return Decision(int(look), realizations, next_look, tuple(reached), float(share))
 
 
 def _plain(value: float) -> float | str:

@@ -258,8 +258,12 @@ class Store:
         known, decision = self._decisions.get(cell.index, (-1, None))
         if decision is None or known != available:
             decision = self._last_look(cell, available)
-            self._decisions[cell.index] = available, decision
+            self.keep_decision(cell, available, decision)
         return decision
+
+    def keep_decision(self, cell: Cell, available: int, decision: Decision) -> None:
+        """Keep what the looks at so many realizations decided, until there are others."""
+        self._decisions[cell.index] = min(available, cell.limit), decision
 
     def _last_look(self, cell: Cell, available: int) -> Decision:
         """The decision of the last look at data that are there, out of `available` realizations."""
