@@ -451,11 +451,6 @@ def test_foreign_directories(out):
         make(out)
     with Store.create(out, study(), force=True):
         assert (out / "thesis.tex").read_text() == "years of work"
-    old = out.with_name("old")
-    old.mkdir()
-    (old / "meta.json").write_text("{}")
-    with pytest.raises(ValueError, match="was written by another version of jitterfly"):
-        make(old)
 
 
 def test_a_study_that_was_changed_afterwards(out):

@@ -1,8 +1,8 @@
 """Algorithm selection (`advise`): compare algorithms of a collective over ranks and message sizes.
 
-`question` is what is asked, `race` decides one cell, `ranking` says what it found there, `search`
-goes through all cells, `answer` is what comes out, `tuning` writes it for an MPI library. The
-algorithms are listed in `algorithms.candidates`.
+`question` is what is asked, `race` decides one cell, `ranking` says what it found there, `answer`
+goes through all cells and is what comes out, `tuning` writes it for an MPI library. The algorithms
+are listed in `algorithms.candidates`.
 """
 
 from ..algorithms.candidates import (
@@ -13,7 +13,7 @@ from ..algorithms.candidates import (
     register,
     table_of_kind,
 )
-from .answer import DECIDED, Advice, candidates_list
+from .answer import DECIDED, Advice, advise, search
 from .question import (
     Progress,
     Question,
@@ -24,7 +24,6 @@ from .question import (
     setting_in_words,
 )
 from .ranking import AdviceCell, RankedCandidate
-from .search import advise, search
 from .tuning import (
     TuningChoice,
     check_tuning,
@@ -46,7 +45,6 @@ __all__ = [
     "TuningChoice",
     "advise",
     "algorithm_named",
-    "candidates_list",
     "check_tuning",
     "known",
     "library_candidates",

@@ -1,11 +1,13 @@
-"""`Advice`, the answer of `advise`: tables as text, CSV and JSON.
+"""`Advice`, the answer of `advise`: tables as text, CSV and JSON; and `search`, which finds it.
 
-The text has a ranking for each cell, or a table over ranks and message sizes.
+The text has a ranking for each cell, or a table over ranks and message sizes. The search goes
+through all cells, ranks by message sizes, within a budget of time and realizations.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,16 +16,18 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..algorithms.candidates import LIBRARIES, known
 from ..answer import PICTURE, SECONDS, Answer, Column, Note, aligned, notes_of, plain, show
+from ..case import check_effective
+from ..collect import ALL, STOPPED, Report, collect
 from ..collect import SECONDS as OUT_OF_TIME
-from ..collect import STOPPED
-from ..fields import counted, first_few
+from ..fields import FieldError, counted, first_few
 from ..hierarchy import Hierarchy
+from ..question import call_of
 from ..slowdown import start_notes
 from ..stats import Estimate
 from ..units import show_seconds, show_size
-from .question import Question
+from .question import Progress, Question
+from .race import Race, fitting_candidates
 from .ranking import (
     ALONE,
     BEST,
@@ -37,6 +41,7 @@ from .ranking import (
     WINNER,
     AdviceCell,
     RankedCandidate,
+    cell_of_race,
 )
 from .tuning import write_tuning
 
@@ -61,7 +66,6 @@ _LEFT_OUT_FIRST = (
     "times",
     "times it",
 )
-_MPI_NAMES = {"broadcast": "bcast"}  # in the options of MPI libraries
 
 
 class AdviceRow(NamedTuple):
@@ -580,34 +584,6 @@ def _short_verdict(cell: AdviceCell) -> str:
     return verdict(cell)
 
 
-_WHEN_USUAL = {
-    (True, True): "",
-    (True, False): " (not on a Hierarchy)",
-    (False, True): " (on a Hierarchy, else only if named)",
-    (False, False): " (only if named)",
-}
-"""By whether a candidate is considered on a machine of one level, and on one of several."""
-
-
-def candidates_list(collective: str, own: Sequence[str]) -> list[str]:
-    """The candidates of a collective, a line for each; `own` are names of the user's."""
-    rows: list[tuple[str, ...]] = [("candidate", "what it does", *LIBRARIES)]
-    for name, candidate in known(collective).items():
-        mark = _WHEN_USUAL[candidate.usual, candidate.is_usual(levels=True)]
-        called = [candidate.called.get(library, "") for library in LIBRARIES]
-        rows.append((name, candidate.summary + mark, *called))
-    rows += [(name, "own, of this file", *[""] * len(LIBRARIES)) for name in own]
-    short = _MPI_NAMES.get(collective, collective)
-    return [
-        f"candidates for {collective}, and what libraries call them (blank: no such choice known)",
-        *_aligned(rows),
-        f"  Open MPI: coll_tuned_{short}_algorithm; MPICH: MPIR_CVAR_{short.upper()}"
-        "_INTRA_ALGORITHM; NCCL: NCCL_ALGO",
-        "  Libraries cut messages into segments and fold other numbers than powers of two in ways "
-        "of their own.",
-    ]
-
-
 def left_out_lines(cells: Sequence[AdviceCell]) -> list[str]:
     """Candidates left out and why: once for each reason, with the number of cells."""
     counts = Counter(reason for cell in cells for reason in cell.left_out.items())
@@ -666,3 +642,83 @@ def _aligned(
     if left_out:
         text.append(f"  no room here for {', '.join(left_out)}: CSV and JSON have all")
     return text
+
+
+def search(question: Question, *, started: float | None = None) -> Advice:
+    """Find which algorithm of a collective to use on a machine with noise.
+
+    All candidates see the same noise, and are compared by paired differences with ever more
+    realizations; those that the data tell to be slower than the best one are dropped. With
+    `confidence`, all that is said of all cells and candidates holds together, although the data
+    decide when to stop. A cell without a winner is said to have none.
+
+    Returns
+    -------
+    Advice
+        Also after Ctrl-C, or when `seconds` are over: what is known by then.
+
+    Raises
+    ------
+    ValueError
+        Names the field and its range; or no candidate fits anywhere; or a source of noise can hit
+        nothing in any candidate.
+    BackendError
+        "cuda" can not be used, or failed; it says why. Also a `ValueError`.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> machine = jf.LogGOPS(L="1us", o="0.1us", G="1ns", gamma="0.1ns")
+    >>> noise = [jf.PeriodicNoise(period="1ms", duration="10us", start="stationary")]
+    >>> found = jf.advise([64, 256], network=machine, noise=noise,
+    ...                   candidates=["butterfly", "butterfly_after_1"])
+    >>> [(cell.outcome, cell.best) for cell in found.cells]
+    [('near best', 'butterfly_after_1'), ('winner', 'butterfly_after_1')]
+    >>> print(f"{found.cell(256, 8).ranking[1].ratio:.2f}")
+    1.33 [1.21, 1.46]
+    """
+    # `started` is the time.monotonic() that `seconds` count from.
+    begun = time.monotonic() if started is None else started
+    fitting = (fitting_candidates(question, *cell)[0] for cell in question.cells)
+    cases = (one.case for group in fitting for one in group)
+    # One rank alone does nothing, under noise or not.
+    several = (case for case in cases if case.ranks > 1)
+    # Candidates are compared on the same noise: it must hit more than forwards of some of them.
+    check_effective(several, len(question.noise), trailing=False)
+    races = [Race(question, ranks, size) for ranks, size in question.cells]
+    sizes = question.looks()
+    state = Progress(len(races), looks=len(sizes), started=begun)
+
+    def tell(*_: Any) -> None:
+        state.elapsed = time.monotonic() - begun
+        if question.progress is not None:
+            question.progress(state)
+
+    def turn(race: Race, report: Report) -> bool | None:
+        def tick(more: int) -> None:
+            state.simulated += more
+            report(0.0)
+
+        number = race.look + 1
+        state.look, state.realizations = number + 1, sizes[number]
+        if not race.ready:
+            race.prepare(report)
+            state.prepared += 1
+        how = {"backend": question.backend, "threads": question.threads}
+        race.look_at(number, sizes[number], tick, **how)
+        state.decided += (decided := race.decided)
+        tick(0)
+        return True if decided or number + 1 == len(sizes) else None
+
+    _, ended = collect(races, turn, tell, seconds=question.seconds, started=begun, partial=True)
+    if all(race.ready and not race.candidates for race in races):  # nothing to choose from anywhere
+        name, why = next(iter(races[0].left_out.items()))
+        raise FieldError("candidates", f": none fits in any cell; {name}: {why}")
+    if ended == ALL or state.decided == len(races):
+        ended = DECIDED if state.decided == len(races) else REALIZATIONS
+    cells = tuple(cell_of_race(race, question.confidence) for race in races)
+    elapsed = time.monotonic() - state.started
+    return Advice(question, cells, ended, state.simulated, elapsed)
+
+
+advise = call_of(Question, search, "advise")

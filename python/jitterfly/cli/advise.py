@@ -37,7 +37,7 @@ _TUNING = ("libmpi", "protocol")  # what formats of tuning files must be told
 
 
 class AdviceProgress(ProgressLine):
-    """The progress line of `advise`: called by `advice.search` with its state."""
+    """The progress line of `advise`: called by `search` with its state."""
 
     def __init__(self) -> None:
         super().__init__(progress_stream(), quiet=QUIET)
@@ -203,20 +203,53 @@ def _is_less(answer: Any, before: Any) -> bool:
 
 
 def _list(chosen: argparse.Namespace) -> None:
-    from ..advice import candidates_list, known, own_names
+    from ..advice import known, own_names
 
     collective, own = "allreduce", list[str]()
     if chosen.question is not None:
         collective, own = own_names(chosen.question)
     collective = chosen.collective or collective
     if not chosen.json:
-        print("\n".join(candidates_list(collective, own)))
+        print("\n".join(_candidates_list(collective, own)))
         return
     candidates = [
         {"name": name, "summary": one.summary, "usual": one.usual, "called": one.called}
         for name, one in known(collective).items()
     ]
     print_json("advise", collective=collective, candidates=candidates, own=own)
+
+
+_MPI_NAMES = {"broadcast": "bcast"}  # in the options of MPI libraries
+_WHEN_USUAL = {
+    (True, True): "",
+    (True, False): " (not on a Hierarchy)",
+    (False, True): " (on a Hierarchy, else only if named)",
+    (False, False): " (only if named)",
+}
+"""By whether a candidate is considered on a machine of one level, and on one of several."""
+
+
+def _candidates_list(collective: str, own: list[str]) -> list[str]:
+    """The candidates of a collective, a line for each; `own` are names of the user's."""
+    from ..advice import known
+    from ..algorithms.candidates import LIBRARIES
+    from ..answer import aligned
+
+    rows: list[tuple[str, ...]] = [("candidate", "what it does", *LIBRARIES)]
+    for name, candidate in known(collective).items():
+        mark = _WHEN_USUAL[candidate.usual, candidate.is_usual(levels=True)]
+        called = [candidate.called.get(library, "") for library in LIBRARIES]
+        rows.append((name, candidate.summary + mark, *called))
+    rows += [(name, "own, of this file", *[""] * len(LIBRARIES)) for name in own]
+    short = _MPI_NAMES.get(collective, collective)
+    return [
+        f"candidates for {collective}, and what libraries call them (blank: no such choice known)",
+        *(f"  {line}" for line in aligned(rows, left=len(rows[0]))),
+        f"  Open MPI: coll_tuned_{short}_algorithm; MPICH: MPIR_CVAR_{short.upper()}"
+        "_INTRA_ALGORITHM; NCCL: NCCL_ALGO",
+        "  Libraries cut messages into segments and fold other numbers than powers of two in ways "
+        "of their own.",
+    ]
 
 
 def _question(chosen: argparse.Namespace, progress: Any) -> Any:

@@ -49,7 +49,6 @@ from ..studies import (
     parse_study,
 )
 from ..studies.case_fields import get_path, leaves
-from ..studies.toml import read_toml
 from ..version import __version__
 from ..workload import Workload
 from .records import RAW, read_head
@@ -174,11 +173,10 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
     """study.toml of the directory `path`, with the seed, budget and targets of the run."""
     file = path / STORED_STUDY
     text = read_text(file)
-    full = meta["full"] and _has_full(text)
     with files_from(path.absolute(), path.absolute() / COPIES), warnings.catch_warnings():
         warnings.simplefilter("ignore", BaseReplaced)  # it was said when the study was run
         try:
-            study = parse_study(text, full=full, where=str(file))
+            study = parse_study(text, where=str(file))
         except ValueError as error:
             if "kind must be one of" not in str(error):
                 raise
@@ -206,14 +204,6 @@ def _own_classes(study: Study) -> str:
     cases = [variant.case for cell in study.cells() for variant in cell.variants]
     names = sorted({type(one).__name__ for case in cases for one in case.own_parts()})
     return f"{' or '.join(names)}, of your own, does something else than then" if names else ""
-
-
-def _has_full(text: str) -> bool:
-    """Return whether [full] is still a table of a study: 0.1 wrote the text as it was read."""
-    try:
-        return "full" in read_toml(text)
-    except ValueError:
-        return False  # which is said when the study is read
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -459,7 +449,6 @@ def started_shards(path: Path) -> list[Path]:
 
 # What a run writes down beside its records; see `Cached`.
 PROGRESS, NUMBERS = "progress.json", "numbers.npz"
-_OLD_META = "meta.json"  # of format 1
 
 
 def check_directory(path: Path, force: bool) -> None:
@@ -468,11 +457,6 @@ def check_directory(path: Path, force: bool) -> None:
         raise ValueError(f"`out` must be a directory, and {path} is a file")
     if force or not path.exists() or any((path / name).exists() for name in (META, LOCK)):
         return
-    if (path / _OLD_META).exists():
-        raise ValueError(
-            f"{path} was written by another version of jitterfly; "
-            "choose another `out`, or `force` to replace it"
-        )
     if has_records(path):
         return  # of a run whose store.json is gone: `resume_or_clear` compares them
     shards = set(shards_in(path))
