@@ -349,7 +349,7 @@ def test_commands_on_many_cells_answer_soon(tmp_path):
     assert sum(1 for _ in out.rglob("*")) < 300
     cells = 2000 / 50_000
     assert seconds("status", out) - idle < 0.5 + 2 * cells
-    assert "2000 of 2000 cells finished" in told[-1].stdout
+    assert "2,000 of 2,000 cells finished" in told[-1].stdout
     assert seconds("export", out, tmp_path / "all.csv") - idle < 0.5 + 20 * cells
     assert (tmp_path / "all.csv").read_text() == (out / "summary.csv").read_text()
 

@@ -210,7 +210,7 @@ def _merge(chosen: argparse.Namespace) -> int:
             written=[chosen.out / name for name in RUN_FILES],
         )
     else:
-        print(f"joined into {chosen.out}: {done} of {counted(len(store.cells), 'cell')} finished")
+        print(f"joined into {chosen.out}: {done:,} of {counted(len(store.cells), 'cell')} finished")
     if done == len(store.cells):
         if not chosen.json:
             print(f"jitterfly plot {chosen.out} draws the picture and prints the table")

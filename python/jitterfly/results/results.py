@@ -380,10 +380,10 @@ class Results:
         remarks = []
         done = sum(cell.complete for cell in self.cells)
         if done < len(self.cells):
-            remarks.append(f"UNFINISHED: {done} of {counted(len(self.cells), 'cell')} done")
+            remarks.append(f"UNFINISHED: {done:,} of {counted(len(self.cells), 'cell')} done")
         if self.study.targets:
             met = sum(not cell.unmet for cell in self.cells)
-            remarks.append(f"{met} of {counted(len(self.cells), 'cell')} met the target")
+            remarks.append(f"{met:,} of {counted(len(self.cells), 'cell')} met the target")
         return "; ".join(filter(None, [*remarks, self.network_noise]))
 
     @cached_property

@@ -116,11 +116,11 @@ def status(
     lines += [with_sentences(header, rows, width, most), ""] if rows else []
     finished = progress.finished
     lines.append(
-        f"{finished} of {counted(count, 'cell')} finished, {progress.realizations:,} realizations"
+        f"{finished:,} of {counted(count, 'cell')} finished, {progress.realizations:,} realizations"
     )
     if targets:
         met = sum(cell.decision.met for cell in progress.cells)
-        lines.append(f"{met} of {counted(finished, 'finished cell')} met their targets")
+        lines.append(f"{met:,} of {counted(finished, 'finished cell')} met their targets")
     lines += _shard_lines(progress) if progress.shards else [_activity(progress)]
     if progress.shards_hold_more:
         lines.append(

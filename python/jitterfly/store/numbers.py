@@ -575,8 +575,8 @@ def _open_cells(store: Readable) -> list[str]:
     count, told = len(decisions), []
     done = sum(one.next is None for one in decisions)
     if done < count:
-        told.append(f"UNFINISHED: {done} of {counted(count, 'cell')} done")
+        told.append(f"UNFINISHED: {done:,} of {counted(count, 'cell')} done")
     if store.study.targets:
         met = sum(one.met for one in decisions)
-        told.append(f"{met} of {counted(count, 'cell')} met the targets")
+        told.append(f"{met:,} of {counted(count, 'cell')} met the targets")
     return told

@@ -354,7 +354,7 @@ class CellsFailed(RuntimeError):
         self.failed, self.total = failed, total
         reasons = "; ".join(f"{name}: {why}" for name, why in failed.items())
         super().__init__(
-            f"{len(failed)} of {counted(total, 'cell')} failed, {out} holds the others: {reasons}"
+            f"{len(failed):,} of {counted(total, 'cell')} failed, {out} holds the others: {reasons}"
         )
 
 
