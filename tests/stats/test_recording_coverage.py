@@ -109,16 +109,18 @@ def test_what_is_printed_without_a_warning_holds_the_truth():
     """
     held, warned = Counter(), Counter()
     number = scaled(20)
-    for ranks, compute_time in TRIALS:
-        for machine, sources in MACHINES.items():
-            small = ranks == 64
-            models = [model for _, model in sources]
-            many = scaled(1_000_000 if small else 20_000)
-            truth = row_and_warning(models, ranks, compute_time, many, 10**6)[0].slowdown
-            for seconds, i in itertools.product(SECONDS, range(number)):
-                noise, met = recorded(machine, i, seconds)
+    for machine, sources in MACHINES.items():
+        models = [model for _, model in sources]
+        truths = [
+            row_and_warning(models, ranks, compute_time,
+                            scaled(1_000_000 if ranks == 64 else 20_000), 10**6)[0].slowdown
+            for ranks, compute_time in TRIALS
+        ]  # fmt: skip
+        for seconds, i in itertools.product(SECONDS, range(number)):
+            noise, met = recorded(machine, i, seconds)
+            for (ranks, compute_time), truth in zip(TRIALS, truths, strict=True):
                 row, warning = row_and_warning(
-                    noise, ranks, compute_time, 2000 if small else 500, i + 1
+                    noise, ranks, compute_time, 2000 if ranks == 64 else 500, i + 1
                 )
                 holds = row.slowdown.low <= truth.high and truth.low <= row.slowdown.high
                 warned[machine, ranks, seconds] += warning
