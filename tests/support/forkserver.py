@@ -1,16 +1,44 @@
 """Fork server: a process with jitterfly imported, which forks for each of a test's processes.
 
 To start Python and import the modules takes longer than most of what tests do in a process. All
-tests share this one: it is started once, with what was asked for before.
+tests share this one: it is started once, with what was asked for before. At full scale it has the
+packages of exports, too, and SciPy's of fits: commands are killed at each of their writes there.
 """
 
 import multiprocessing
 import os
 import runpy
 import sys
+from multiprocessing import forkserver
 
+import pytest
+
+from support import scale
+from support.paths import TESTS
+
+MODULES = [
+    "jitterfly.cli.advise", "jitterfly.cli.parser", "jitterfly.cli.run", "jitterfly.cli.slowdown",
+    "jitterfly.plots.draw", "jitterfly.store.export", "jitterfly.sweep",
+    "jitterfly_papers.cli.fit_and_budget", "matplotlib.backends.backend_agg", "matplotlib.figure",
+    "pytest", "scipy.special",
+]  # fmt: skip
+OF_FULL_SCALE = ["netCDF4", "scipy.optimize", "scipy.stats", "xarray", "zarr"]
+# What is called in the forked processes; then nothing is imported any more.
+OF_TESTS = [
+    "support.killed_commands", "support.run_study", "support.sweep_cases", "support.frozen_modules",
+]  # fmt: skip
 FORKSERVER = multiprocessing.get_context("forkserver")
-FORKSERVER.set_forkserver_preload(["jitterfly.sweep", "jitterfly.store.export", "scipy.special"])
+FORKSERVER.set_forkserver_preload([*MODULES, *(OF_FULL_SCALE if scale.FULL else []), *OF_TESTS])
+_ensure_running = forkserver._forkserver.ensure_running
+
+
+def _ensure_running_with_tests_in_path():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(TESTS), prepend=os.pathsep)
+        _ensure_running()
+
+
+forkserver._forkserver.ensure_running = _ensure_running_with_tests_in_path
 
 
 def run_program(folder, program, *words, module=True):
