@@ -55,7 +55,11 @@ def serve(name):
 
 
 def imported():
-    """What commands import, with what they draw with."""
+    """What commands import, with what they draw with.
+
+    None of it is garbage to search for: each forked process would go through it, and so copy it.
+    """
+    import gc
     import importlib
     import pkgutil
 
@@ -63,10 +67,15 @@ def imported():
 
     import jitterfly.cli
     import jitterfly.plots
+    import jitterfly_papers.cli
+    import jitterfly_papers.plots
 
-    for package in (jitterfly.cli, jitterfly.plots):
+    papers = (jitterfly_papers.cli, jitterfly_papers.plots)
+    for package in (jitterfly.cli, jitterfly.plots, *papers):
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
+    gc.collect()
+    gc.freeze()
 
 
 def command(caller):
