@@ -11,6 +11,8 @@ from support.killed_commands import KILLED, exit_code
 from support.scale import full_scale
 from support.small_study import STUDY
 
+pytestmark = pytest.mark.slow(minutes=2)
+
 NOISE = "period=1ms,duration=25us,start=stationary"
 NETWORK = "L=1us,o=200ns,G=0.1ns"
 SLOWDOWN = ("slowdown", f"--noise={NOISE}", "--realizations=100", "--out=out", "--ranks")

@@ -214,6 +214,7 @@ def test_files_that_are_no_text(tmp_path):
         jc.NetworkMap(3)
 
 
+@pytest.mark.slow
 def test_no_broken_file_breaks_a_parser(monkeypatch):
     available = memory.available_bytes()  # asked each time: four tenths of the time
     monkeypatch.setattr(memory, "available_bytes", lambda: available)

@@ -231,6 +231,7 @@ def mean_of_eight_ranks(p):
     return mean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("room", "precision"),
     [

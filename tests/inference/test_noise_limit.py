@@ -69,6 +69,7 @@ def test_what_the_search_tries_is_no_forgotten_unit():
 MANY = scaled(50_000)  # of which a mean has less than a third of the error of FEW
 
 
+@pytest.mark.slow
 def test_the_interval_holds_what_many_realizations_give():
     """At 95 %: of 10 seeds (100 at full scale), 85 % at least."""
     truth = limit(realizations=MANY, seed=1000).rows[0].value.value

@@ -33,6 +33,7 @@ def programs():
 @pytest.mark.full_scale
 @pytest.mark.skipif(sys.platform != "linux", reason="the program pins its ranks as Linux has it")
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="two ranks need two CPUs")
+@pytest.mark.slow
 def test_the_script_from_recording_to_comparison(tmp_path):
     mpiexec, mpicc = programs()
     environment = os.environ | {

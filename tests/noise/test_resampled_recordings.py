@@ -160,6 +160,7 @@ def found_of(noise, resamples=0, realizations=500, seed=1):
                            realizations=realizations, resamples=resamples, threads=1)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_the_machine_has_and_not_the_recording_alone():
     """Of 6 recordings (60 at full scale) of 10 s of one machine; its own value is that of 3000 s.
 

@@ -143,6 +143,7 @@ def test_one_step(tmp_path):
 
 
 @pytest.mark.full_scale
+@pytest.mark.slow
 def test_it_ends_in_time(tmp_path):
     """A step that hangs is ended, and what does not fit is said to be left out."""
     done, rows, _ = script(

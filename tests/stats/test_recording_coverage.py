@@ -99,6 +99,7 @@ def row_and_warning(noise, ranks, compute_time, realizations, seed):
     return found.rows[0], warned
 
 
+@pytest.mark.slow(minutes=2)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_what_is_printed_without_a_warning_holds_the_truth():
     """At least 93 of 100 means, and 95 where the recording met each source of the machine.
