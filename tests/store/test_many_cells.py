@@ -1,5 +1,6 @@
 """Stores of many cells: shared record files, damage, format versions, speed of commands."""
 
+import importlib
 import json
 import os
 import re
@@ -368,7 +369,7 @@ def test_a_finished_study_asks_each_cell_for_little(tmp_path, monkeypatch, capsy
     file.write_text(text.replace("[axes.duration]", f"{READINGS}[axes.duration]"), encoding="utf-8")
     command = ["run", str(file), "--out", str(tmp_path / "out")]
     for name in ("run_directory", "cell_progress", "export"):
-        monkeypatch.setattr(sys.modules[f"jitterfly.store.{name}"], "MANY", 10)
+        monkeypatch.setattr(importlib.import_module(f"jitterfly.store.{name}"), "MANY", 10)
     monkeypatch.setattr(results, "MANY", 10)
     for name in ("MOST_OF_ALL", "_ASKED"):
         monkeypatch.setattr(tables, name, 5)
