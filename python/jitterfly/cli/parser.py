@@ -14,9 +14,8 @@ from ..version import __version__
 from . import (
     advise,
     bench,
-    compare_measured,
+    case_commands,
     completion,
-    explain,
     init,
     network,
     noise,
@@ -24,7 +23,6 @@ from . import (
     run,
     slowdown,
     stored_runs,
-    trace_and_export_goal,
 )
 from .examples import EXAMPLES, Formatter, add_examples
 from .options import OnceParser
@@ -117,11 +115,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 # As they are listed: questions about one collective, measurements, studies, the machine.
 _COMMANDS: tuple[tuple[tuple[str, ...], Callable[[Any], None]], ...] = (
     (("slowdown",), slowdown.add_parser),
-    (("explain",), explain.add_parser),
+    (("explain",), case_commands.add_explain),
     (("advise",), advise.add_parser),
-    (("compare-measured",), compare_measured.add_parser),
-    (("trace",), trace_and_export_goal.add_trace),
-    (("export-goal",), trace_and_export_goal.add_export_goal),
+    (("compare-measured",), case_commands.add_compare_measured),
+    (("trace",), case_commands.add_trace),
+    (("export-goal",), case_commands.add_export_goal),
     (("noise",), noise.add_parser),
     (("network",), network.add_parser),
     (("init",), init.add_parser),

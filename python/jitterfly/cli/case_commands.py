@@ -1,0 +1,530 @@
+"""Commands on one case: `explain`, `compare-measured`, `trace` (a picture) and `export-goal`.
+
+The case is described by options, or stands in a file: a case, or a cell of a study (`--at`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..algorithms.algorithm import MOST_ROUNDS
+from ..case import Case, ScarceRecordingWarning, Workload
+from ..fields import (
+    MOST_REALIZATIONS,
+    MOST_SEED,
+    check_integer,
+    check_power_of_two,
+    naming_fields,
+    shorten,
+)
+from ..imbalance import Arrival, Speed
+from ..network import Network
+from ..question import CollectiveParameters, Count, NoiseParameter, Part, question, required
+from ..replay import MOST_RANKS, check_levels, check_size
+from ..syntax import read_count, read_network, read_noise_texts
+from ..units import show_size
+from . import schedule
+from .options import (
+    add_parameters,
+    integer,
+    read_question,
+    size,
+    tell_understood,
+    value,
+    values_of,
+)
+from .output import (
+    PICTURE,
+    add_json,
+    check_files,
+    give_answer,
+    print_json,
+    show_phases,
+    tell,
+)
+
+if TYPE_CHECKING:
+    from ..studies import Study
+
+_USUAL_REALIZATIONS = 1000
+_LEAST_REALIZATIONS = 4
+_USUAL_MESSAGES = 4e7  # in all realizations: about 20 s on two cores
+_FILES = {**PICTURE, "ranks_csv": lambda explanation, path: explanation.ranks_to_csv(path)}
+_TRACE_OPTIONS = (
+    "ranks",
+    "copy-levels",
+    "exchanges-after",
+    "network",
+    "noise",
+    "bytes",
+    "cycles",
+    "compute-time",
+)
+_TRACE_NETWORK = "kind=loggops,L=1us,o=20ns,gamma=1e-10"
+_TRACE_NOISE = "period=10us,duration=3us,start=stationary"
+
+
+@question
+class CaseOptions(CollectiveParameters):
+    """The options that describe a case in place of a file."""
+
+    ranks: Count = required(Count("how many there are", low=1, high=2**MOST_ROUNDS))
+    _: KW_ONLY
+    noise: NoiseParameter = NoiseParameter(
+        "a noise file, or K=V,... such as period=1ms,duration=10us; several add up", default=()
+    )
+    arrival: Part[Arrival] = Part(
+        Arrival,
+        "how late ranks are: kind=one_late,delay=1ms,rank=7; kind=ramp,longest=1ms; "
+        "kind=file,file=late.txt",
+    )
+    speed: Part[Speed] = Part(
+        Speed,
+        "ranks that take longer, also in a schedule: kind=slow_ranks,factor=1.2,ranks=3 17; "
+        "kind=slow_nodes,factor=1.2,node_ranks=8; kind=drawn,sigma=0.05",
+    )
+
+    def case(self) -> Case:
+        """Make the case; errors carry the field."""
+        with naming_fields(*self.parameters()):
+            return Case(**{name: getattr(self, name) for name in self.parameters()})
+
+
+def add_case(parser: argparse.ArgumentParser, count: str | None = None) -> None:
+    """Add the file, and `--at`, to argparse's; `count` as its `nargs`."""
+    nargs: dict[str, Any] = {"nargs": count} if count else {}
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE.toml",
+        help="a study; or the fields of a case, or nothing but a table [case] of them",
+        **nargs,
+    )
+    parser.add_argument(
+        "--at",
+        action="append",
+        metavar="AXIS=LABEL[,...]",
+        help="cell of the study, e.g. ranks=16,variant=redundant; may be given several times; "
+        "an axis that is left out is at its first value",
+    )
+
+
+def require_collective(case: Workload, path: Path) -> Case:
+    """The case; ValueError if it is a schedule of an application."""
+    if not isinstance(case, Case):
+        raise ValueError(
+            f"{path}: its cases are schedules, not collectives; jitterfly run and jitterfly "
+            "explain take them"
+        )
+    return case
+
+
+def read_case(path: Path, at: list[str]) -> tuple[Workload, int, str]:
+    """The case in a file; of a study also its seed, and which cell (else 0 and "").
+
+    Raises
+    ------
+    ValueError
+        As `load_case` and `load_study`; no such cell; cells of what has one case alone; or the
+        file is itself a schedule of an application.
+    OSError
+        The file can not be read.
+    """
+    from ..schedule.schedule import looks_like_schedule
+    from ..studies import holds_study, load_case, load_study
+
+    if looks_like_schedule(path):
+        raise ValueError(
+            f"{path} is a schedule of an application, not a case or a study: jitterfly run and "
+            "jitterfly explain take it"
+        )
+    if holds_study(path):
+        return _cell_of_study(load_study(path), at)
+    case = load_case(path)
+    if at:
+        raise ValueError(f"--at chooses a cell of a study: {path} holds one case")
+    return case, 0, ""
+
+
+def _cell_of_study(study: Study, at: list[str]) -> tuple[Workload, int, str]:
+    from ..studies.study import labels_of_value
+
+    labels = {axis.name: [point.label for point in axis.values] for axis in study.axes}
+    if study.variants:
+        labels["variant"] = [point.label for point in study.variants]
+    wanted: dict[str, str] = {}
+    if at and not labels:
+        raise ValueError(f"--at chooses a cell of a study: {study.name} has one cell alone")
+    # A comma ends a label where an axis follows: a label may have commas itself.
+    next_axis = re.compile(rf",\s*(?=(?:{'|'.join(map(re.escape, labels))})=)")
+    for text in [part for one in at for part in next_axis.split(one)]:
+        name, equals, label = text.partition("=")
+        if not equals or name not in labels:
+            names = ", ".join(labels)
+            raise ValueError(f"--at must be AXIS=LABEL, AXIS one of {names}; got {shorten(text)}")
+        if name in wanted:
+            raise ValueError(f"--at gives {name} twice: {wanted[name]!r} and {shorten(label)}")
+        matches = [known for known in labels[name] if known == label]
+        if not matches and name != "variant":
+            matches = labels_of_value(study, name, label)
+        matches = matches or [known for known in labels[name] if known.startswith(label)]
+        if len(matches) != 1:
+            known = ", ".join(labels[name])
+            raise ValueError(f"--at {name} must be one of {known}; got {shorten(label)}")
+        wanted[name] = matches[0]
+    for cell in study.cells():
+        if all(cell.labels.get(name, label) == label for name, label in wanted.items()):
+            cases = cell.cases
+            variant = wanted.get("variant", next(iter(cases)))
+            where = [f"{name}={label}" for name, label in cell.labels.items()]
+            where += [f"variant={variant}"] if variant else []
+            return cases[variant], study.seed, ", ".join(where)
+    raise AssertionError("every combination of labels is a cell")
+
+
+def check_one_description(chosen: argparse.Namespace, names: Sequence[str]) -> None:
+    """Raise unless a file describes the case alone, or the options `names` do."""
+    given = [name for name in names if getattr(chosen, name.replace("-", "_")) is not None]
+    if chosen.file is not None and given:
+        raise ValueError(f"--{given[0]} and FILE.toml both describe a case: give one")
+    if chosen.file is None and chosen.at:
+        raise ValueError("--at chooses a cell of a study: give STUDY.toml")
+
+
+def case_of(chosen: argparse.Namespace) -> tuple[Workload, int, str]:
+    """The case, the seed that is given or that of its study, and which cell."""
+    options = [str(one.option) for one in CaseOptions.parameters().values()]
+    check_one_description(chosen, [*options, "collective"])
+    own_seed = integer(chosen.seed, "seed", 0, MOST_SEED)
+    if chosen.file is not None:
+        found, seed, where = read_case(chosen.file, chosen.at or [])
+        return found, seed if own_seed is None else own_seed, where
+    if chosen.ranks is None:
+        raise ValueError("give FILE.toml, or --ranks: neither is given")
+    if chosen.noise is None and chosen.arrival is None and chosen.speed is None:
+        raise ValueError("give what delays: --noise, --arrival or --speed; or FILE.toml")
+    case = read_question(chosen, CaseOptions).case()
+    own_network = chosen.network is not None
+    tell_understood(case.network, case.noise, own_network, case.algorithm, chosen.algorithm)
+    return case, own_seed or 0, ""
+
+
+def add_explain(commands: Any) -> None:
+    """Add the command to argparse's."""
+    from ..explain import ExplainQuestion
+
+    parser = commands.add_parser(
+        "explain",
+        help="who made us wait: the delay of a collective by cause, on its critical path",
+        description="A table of causes: arrivals, each noise source, and the path itself. In each "
+        "realization they add up to what the last rank is delayed. A table of ranks: how long each "
+        "waited, and what of it for others. The case comes from a file (a "
+        "case, or a cell of a study) or from the options. Of a schedule of an application "
+        "(APP.goal) also: which ranks and operations are on the critical path, in what share of "
+        "realizations.",
+    )
+    add_case(parser, "?")
+    add_parameters(parser, CaseOptions, ExplainQuestion, file=True)
+    add = parser.add_argument
+    add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
+    add("--ranks-csv", type=Path, metavar="FILE", help="what each rank did with its time, all of "
+        "them; the table and --json have those that wait least and most for others")  # fmt: skip
+    schedule.add_explain_options(parser)
+    add_json(parser)
+    parser.set_defaults(run=_run_explain)
+
+
+def _run_explain(chosen: argparse.Namespace) -> None:
+    from ..explain import ExplainQuestion, explain
+    from ..schedule.schedule import looks_like_schedule
+
+    if chosen.file is not None and looks_like_schedule(chosen.file):
+        schedule.explain_schedule(chosen)
+        return
+    started = time.monotonic()
+    check_files(chosen, _FILES)
+    asked = values_of(chosen, ExplainQuestion, {})
+    if chosen.file is None:  # what a file is for shows when it is read
+        schedule.check_case_options(chosen)
+    case, seed, where = case_of(chosen)
+    if not isinstance(case, Case):
+        schedule.explain_cell(chosen, case, seed, where)
+        return
+    schedule.check_case_options(chosen)
+    if chosen.realizations is None:
+        asked["realizations"] = _realizations_for(case)
+    with show_phases(begun=started) as phases, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScarceRecordingWarning)  # the notes have it as well
+
+        def show(done: int, count: int) -> None:
+            phases(f"following {case.ranks:,} ranks in {count:,} realizations", done, count)
+
+        explanation = explain(**{**asked, "case": case, "seed": seed, "progress": show})
+    give_answer(explanation, chosen, _FILES, started, cell=where or None)
+
+
+def _realizations_for(case: Case) -> int:
+    """Return the usual number; of many messages, as many realizations as take about 20 s."""
+    messages = max(case.loops[-1].rank_rounds(), 1)
+    fit = round(_USUAL_MESSAGES / messages)
+    chosen = min(max(fit, _LEAST_REALIZATIONS), _USUAL_REALIZATIONS)
+    if chosen < _USUAL_REALIZATIONS:
+        tell(f"jitterfly: {chosen} realizations, as each has {messages:,} messages; --realizations "
+             "takes more")  # fmt: skip
+    return chosen
+
+
+def add_compare_measured(commands: Any) -> None:
+    """Add the command to argparse's."""
+    from ..compare_measured import CompareMeasuredQuestion
+
+    parser = commands.add_parser(
+        "compare-measured",
+        help="a simulated distribution beside a measured one",
+        description="Distance of the two distributions with its interval, and which quantile is "
+        "off and by how much. MEASURED is a text file of times, or what OSU, IMB or Netgauge "
+        "printed of a collective. The case comes from a file (a case, or a cell of a study) or "
+        "from the options.",
+    )
+    add = parser.add_argument
+    add("measured", type=Path, metavar="MEASURED")
+    add_case(parser, "?")
+    add_parameters(parser, CaseOptions, CompareMeasuredQuestion, file=True)
+    add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
+    add_json(parser)
+    parser.set_defaults(run=_run_compare_measured)
+
+
+def _chosen_rows(chosen: argparse.Namespace) -> tuple[str | None, int | None, int | None]:
+    """The collective, ranks and bytes of the rows; in `chosen` stays what describes the case."""
+    from ..compare_measured import ranks_in
+    from ..measured.measurements import full_name
+
+    collective = chosen.collective
+    ranks = None if chosen.ranks is None else read_count(chosen.ranks, "--ranks", 1, 2**30)
+    bytes_ = None if chosen.bytes is None else size(chosen.bytes, "bytes")
+    if chosen.file is not None:
+        chosen.collective = chosen.ranks = chosen.bytes = None
+    elif ranks is None:
+        found = ranks_in(chosen.measured)
+        chosen.ranks = None if found is None else str(found)
+    if chosen.collective is not None:
+        chosen.collective = full_name(chosen.collective)
+    if chosen.collective == "allreduce" and chosen.algorithm is None:
+        chosen.collective = None  # which the default algorithm is
+    return collective, ranks, bytes_
+
+
+def _run_compare_measured(chosen: argparse.Namespace) -> None:
+    from ..compare_measured import CompareMeasuredQuestion, compare_measured
+
+    started = time.monotonic()
+    check_files(chosen, PICTURE)
+    asked = values_of(chosen, CompareMeasuredQuestion, {})
+    collective, ranks, bytes_ = _chosen_rows(chosen)
+    any_case, seed, where = case_of(chosen)
+    case = require_collective(any_case, chosen.file)
+    with show_phases(begun=started) as phases:
+        given = {
+            "measured": chosen.measured,
+            "case": case,
+            "collective": collective,
+            "ranks": ranks,
+            "message_bytes": bytes_,
+            "seed": seed,
+            "progress": lambda done, count: phases("simulating", done, count),
+        }
+        found = compare_measured(**{**asked, **given})
+    which = {"case": case.to_dict(), "cell": where or None, "seed": seed}
+    give_answer(found, chosen, PICTURE, started, **which)
+
+
+def add_trace(commands: Any) -> None:
+    """Add the command to argparse's."""
+    trace = commands.add_parser(
+        "trace",
+        help="picture of one realization",
+        description="Picture of one realization: ready times per rank and round, noise, messages, "
+        "adopted copies; of the butterfly on a power of two of ranks. The case comes from a file "
+        "(a case, or a cell of a study) or from the options. Of other algorithms "
+        "jitterfly.ready_times has the numbers, and jitterfly explain who made others wait.",
+    )
+    add_case(trace, "?")
+    trace.add_argument("--ranks", metavar="N", help=f"1 to {MOST_RANKS} (default 16)")
+    trace.add_argument(
+        "--copy-levels", metavar="LEVELS", help="levels copied: all (default), none, or such as 1,3"
+    )
+    trace.add_argument(
+        "--exchanges-after", metavar="T", help="redundant exchanges after the butterfly (0)"
+    )
+    trace.add_argument("--network", metavar="K=V,...", help=f"default {_TRACE_NETWORK}")
+    trace.add_argument(
+        "--noise",
+        metavar="FILE|K=V,...",
+        action="append",
+        help=f"may be given several times, or none (default {_TRACE_NOISE})",
+    )
+    trace.add_argument("--bytes", metavar="N", help="message size, such as 1KiB (default 8)")
+    trace.add_argument("--cycles", metavar="N", help="default 1")
+    trace.add_argument(
+        "--compute-time", metavar="TIME", help="compute phase of each cycle (default 0)"
+    )
+    trace.add_argument("--seed", metavar="N", help="default: the study's, or 0")
+    trace.add_argument(
+        "--realization",
+        metavar="N",
+        default="worst",
+        help="its number, or `worst` (default): the slowest of the first 1000",
+    )
+    trace.add_argument(
+        "--out",
+        "--picture",
+        type=Path,
+        default=Path("trace.png"),
+        metavar="FILE",
+        help=".png, .pdf or .svg (default trace.png)",
+    )
+    add_json(trace)
+    trace.set_defaults(run=_run_trace)
+
+
+def _run_trace(chosen: argparse.Namespace) -> None:
+    check_one_description(chosen, _TRACE_OPTIONS)
+    seed = 0
+    if chosen.file is not None:
+        found, seed, _ = read_case(chosen.file, chosen.at or [])
+        case = require_collective(found, chosen.file)
+    else:
+        case = _trace_case(chosen)
+    if chosen.seed is not None:
+        seed = check_integer(value(chosen.seed), "--seed", 0, MOST_SEED)
+    realization = chosen.realization
+    if realization != "worst":
+        realization = integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+
+    from ..plots import trace as picture
+    from ..plots.draw import check_path
+    from ..slowdown import part_in_words, repetition
+
+    check_path(chosen.out)
+    check_size(case)
+    if chosen.file is None:
+        tell_understood(case.network, case.noise, chosen.network is not None)
+    if realization == "worst":
+        realization = picture.worst_realization(case, seed)
+    summary = picture.draw(case, chosen.out, seed=seed, realization=realization)
+    if chosen.json:
+        which = {"ranks": case.ranks, "seed": seed, "realization": realization}
+        print_json("trace", **which, **summary._asdict(), written=[chosen.out])
+        return
+    what = f"{part_in_words(case.algorithm)}, {case.ranks} ranks, {show_size(case.message_bytes)}"
+    noise = "; ".join(map(part_in_words, case.noise)) or "none"
+    print(f"{what}{repetition(case)}, under noise: {noise}")
+    print(f"network: {part_in_words(case.network)}")
+    print(summary.line)
+    print(f"written: {chosen.out}")
+
+
+def _given(chosen: argparse.Namespace, name: str, default: str) -> str:
+    text = getattr(chosen, name)
+    return default if text is None else text
+
+
+def _trace_case(chosen: argparse.Namespace) -> Case:
+    ranks = check_power_of_two(value(_given(chosen, "ranks", "16")), "--ranks", MOST_RANKS)
+    butterfly: dict[str, Any] = {
+        "kind": "butterfly",
+        "exchanges_after": value(_given(chosen, "exchanges_after", "0")),
+    }
+    # Two ranks have no level inside the butterfly.
+    copied = _given(chosen, "copy_levels", "all" if ranks > 2 else "none")
+    if copied == "all":
+        butterfly["copy_levels"] = "all"
+    elif copied != "none":
+        levels = [value(level) for level in copied.split(",")]
+        if not all(isinstance(level, int) for level in levels):
+            raise ValueError(
+                f"--copy-levels must be all, none, or levels such as 1,3; got {shorten(copied)}"
+            )
+        butterfly["copy_levels"] = levels
+    noise: list[dict[str, Any]] = []
+    if chosen.noise != ["none"]:
+        noise += read_noise_texts(
+            [_TRACE_NOISE] if chosen.noise is None else chosen.noise, "--noise"
+        )
+    network = read_network(_given(chosen, "network", _TRACE_NETWORK), "--network")
+    check_levels(Network.from_dict(network, "network"))
+    table: dict[str, Any] = {
+        "ranks": ranks,
+        "algorithm": butterfly,
+        "network": network,
+        "noise": noise,
+    }
+    for option in ("cycles", "compute_time"):
+        if getattr(chosen, option) is not None:
+            table[option] = value(getattr(chosen, option))
+    if chosen.bytes is not None:
+        table["message_bytes"] = size(chosen.bytes, "bytes")
+    return Case.from_dict(table)
+
+
+def add_export_goal(commands: Any) -> None:
+    """Add the command to argparse's."""
+    export = commands.add_parser(
+        "export-goal",
+        help="the schedule of a case as GOAL text, to run it in LogGOPSim",
+        description="Writes the messages and the work of a case as GOAL, with all dependencies; "
+        "LogGOPSim's converter txt2bin reads it. Noise is left out. On standard error: the options "
+        "that make LogGOPSim's network that of the case, what had to be rounded, and the command "
+        "that runs the schedule here.",
+    )
+    add_case(export)
+    export.add_argument("-o", "--out", type=Path, metavar="FILE", help="default: standard output")
+    add_json(export)
+    export.set_defaults(run=_run_export_goal)
+
+
+def _run_export_goal(chosen: argparse.Namespace) -> None:
+    from ..files import check_output, write_whole
+    from ..goal_export import goal_schedule
+
+    if chosen.out is not None:  # before all else
+        if chosen.out.exists() and chosen.file.exists() and chosen.out.samefile(chosen.file):
+            raise ValueError(f"--out must be another file than {chosen.file}, which has the case")
+        check_output(chosen.out)
+    case, _, where = read_case(chosen.file, chosen.at or [])
+    goal = goal_schedule(require_collective(case, chosen.file))
+    if chosen.json:
+        if chosen.out is not None:
+            write_whole(chosen.out, goal.text.encode("ascii"))
+        print_json(
+            "export-goal",
+            cell=where or None,
+            options=goal.options,
+            network=goal.network,
+            notes=goal.notes,
+            goal=goal.text if chosen.out is None else None,
+            written=[] if chosen.out is None else [chosen.out],
+        )
+        return
+    if where:
+        print(f"cell of the study: {where}", file=sys.stderr)
+    for note in goal.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(f"LogGOPSim {' '.join(goal.options)}", file=sys.stderr)
+    file = "FILE.goal" if chosen.out is None else shlex.quote(str(chosen.out))
+    print(f"jitterfly run {file} --network {goal.network}", file=sys.stderr)
+    if chosen.out is None:
+        sys.stdout.write(goal.text)
+        return
+    write_whole(chosen.out, goal.text.encode("ascii"))
+    print(f"written: {chosen.out}")
