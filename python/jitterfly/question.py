@@ -537,6 +537,8 @@ def parameters_table(questions: Collection[type[Question]]) -> str:
         always = one.default is NO_DEFAULT and all(
             name in asked.parameters() for asked in questions
         )
-        usual = "required" if always else one.usual
+        usual = one.usual
+        if always:
+            usual = f"required; of the command {usual}" if usual else "required"
         rows.append(f"| `{name}` | {option} | {usual} | {one.help} |".replace("|K=V", "\\|K=V"))
     return "\n".join(rows)

@@ -14,6 +14,7 @@ from ..question import EFFORT
 from .options import add_parameters, tell_understood, values_of
 from .output import (
     add_json,
+    add_out,
     answer_as_json,
     check_force,
     prepare_out,
@@ -69,9 +70,7 @@ def add_parser(commands: Any) -> None:
     add = parser.add_argument
     add("question", nargs="?", type=Path, metavar="QUESTION.toml")
     add_parameters(parser, Question, file=True)
-    add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there; an "
-        "earlier answer to the same question is replaced, unless this one knows less")  # fmt: skip
-    add("--force", action="store_true", help="replace another question's answer that is in DIR")
+    add_out(parser, ", unless this one knows less")
     add(
         "--write",
         type=Path,

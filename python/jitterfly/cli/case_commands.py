@@ -45,6 +45,7 @@ from .options import (
 from .output import (
     PICTURE,
     add_json,
+    add_picture,
     check_files,
     give_answer,
     print_json,
@@ -235,7 +236,7 @@ def add_explain(commands: Any) -> None:
     add_case(parser, "?")
     add_parameters(parser, CaseOptions, ExplainQuestion, file=True)
     add = parser.add_argument
-    add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
+    add_picture(parser)
     add("--ranks-csv", type=Path, metavar="FILE", help="what each rank did with its time, all of "
         "them; the table and --json have those that wait least and most for others")  # fmt: skip
     schedule.add_explain_options(parser)
@@ -299,7 +300,7 @@ def add_compare_measured(commands: Any) -> None:
     add("measured", type=Path, metavar="MEASURED")
     add_case(parser, "?")
     add_parameters(parser, CaseOptions, CompareMeasuredQuestion, file=True)
-    add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
+    add_picture(parser)
     add_json(parser)
     parser.set_defaults(run=_run_compare_measured)
 

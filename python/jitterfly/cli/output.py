@@ -79,6 +79,19 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_picture(parser: argparse._ActionsContainer, what: str = "the picture") -> None:
+    """Add `--picture` to argparse's."""
+    parser.add_argument("--picture", type=Path, metavar="FILE", help=f"{what}: .png, .pdf or .svg")
+
+
+def add_out(parser: argparse.ArgumentParser, unless: str = "") -> None:
+    """Add `--out` and `--force` to argparse's; `unless` says when an earlier answer is kept."""
+    add = parser.add_argument
+    add("--out", type=Path, metavar="DIR", help="table (CSV), JSON and picture go there; an "
+        f"earlier answer to the same question is replaced{unless}")  # fmt: skip
+    add("--force", action="store_true", help="replace another question's answer that is in DIR")
+
+
 def add_levels(parser: argparse.ArgumentParser) -> None:
     """Add `-q` and `-v` to argparse's."""
     level = parser.add_mutually_exclusive_group()

@@ -15,7 +15,7 @@ from ..network import USUAL_NETWORK
 from ..progress import Phases
 from ..workload import Workload
 from .options import add_parameters, tell_understood, values_of
-from .output import PICTURE, check_files, give_answer, show_phases, tell
+from .output import PICTURE, add_picture, check_files, give_answer, show_phases, tell
 
 EPILOG = """\
 schedules:
@@ -56,8 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = group.add_argument
     add("--marks-csv", type=Path, metavar="FILE", help="when each mark is reached, and the time "
         "since the one before")  # fmt: skip
-    add("--picture", type=Path, metavar="FILE", help="a picture of the distribution: .png, .pdf "
-        "or .svg")  # fmt: skip
+    add_picture(group, "a picture of the distribution")
 
 
 def add_explain_options(parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,8 @@ from .options import add_parameters, read_question, tell_understood
 from .output import (
     PICTURE,
     add_json,
+    add_out,
+    add_picture,
     answer_as_json,
     check_files,
     check_force,
@@ -53,11 +55,8 @@ def add_parser(commands: Any) -> None:
         epilog=EPILOG,
     )
     add_parameters(parser, SlowdownQuestion, NoiseLimitQuestion)
-    add = parser.add_argument
-    add("--out", type=Path, metavar="DIR", help="table (CSV), JSON and picture go there; an "
-        "earlier answer to the same question is replaced")  # fmt: skip
-    add("--force", action="store_true", help="replace another question's answer that is in DIR")
-    add("--picture", type=Path, metavar="FILE", help="the picture alone: .png, .pdf or .svg")
+    add_out(parser)
+    add_picture(parser, "the picture alone")
     add_json(parser)
     parser.set_defaults(run=_run)
 

@@ -44,10 +44,10 @@ from ..question import (
     required,
 )
 from ..syntax import read_noise_texts
-from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, to_ticks
+from ..units import LONGEST_TICKS, TICKS_PER_SECOND
 from ..unseen_noise import RecordedNoise, SourceHits, hits_of
 from ..workload import RankWork, doubts_of, place_noise
-from .compile import CompiledSchedule, compile_schedule, levels_of
+from .compile import CompiledSchedule, LevelCosts, compile_schedule, levels_of
 from .marks import check_marks, read_marks
 from .order import (
     arrival_bytes,
@@ -106,6 +106,7 @@ class ScheduleParameters(Question):
             "L=300ns,o=100ns; L=1us,o=200ns'",
             'As text: ``"L=1us,o=200ns"``. Here `S` is used: a message of more bytes is sent with '
             "rendezvous. ``gamma`` must be left out: a schedule says what is combined.",
+            usual="L=1us,o=200ns,G=0.1ns",
         )
     )
     noise: _ScheduleNoise = _ScheduleNoise(
@@ -529,11 +530,10 @@ def needs_length(source: Noise | None) -> bool:
 
 def max_work(schedule: Schedule, network: LogGOPS | Hierarchy, *, positive: bool) -> MaxWork:
     """Return what noise can hit in a schedule; `positive`: calculations of 0 ns do not count."""
-    sizes = schedule.message_sizes
-    longest = int(sizes.max(initial=1)) - 1
-    levels = levels_of(network)
-    cpu = max(to_ticks(one.o) + to_ticks(exact(one.O) * longest) for one in levels)
-    way = max(to_ticks(one.L) + to_ticks(exact(one.G) * longest) for one in levels)
+    longest = int(schedule.message_sizes.max(initial=1))
+    levels = [LevelCosts.of(one, [longest]) for one in levels_of(network)]
+    cpu = max(one.o + one.cpu[0] for one in levels)
+    way = max(one.way + one.wire[0] for one in levels)
     there = schedule.messages > 0
     compute = schedule._mapped.longest_calculation if positive else schedule.calculations
     return MaxWork(
