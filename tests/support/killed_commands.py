@@ -23,6 +23,8 @@ def exit_code(folder, arguments, before=None):
 
 
 def _run(folder, arguments, before):
+    from matplotlib.figure import Figure
+
     from jitterfly import optional_packages
     from jitterfly.cli import main
     from jitterfly.files import write_whole
@@ -33,6 +35,7 @@ def _run(folder, arguments, before):
 
     optional_packages.picture = blank
     draw.save = draw.draw = lambda _, path, **__: blank(path=path)
+    Figure.tight_layout = lambda *_, **__: None
     os.chdir(folder)
     with Path("../told").open("w") as told:
         os.dup2(told.fileno(), 1)
