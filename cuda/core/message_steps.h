@@ -105,7 +105,7 @@ JF_HD bool catches_up(const Step& step, std::int32_t turn) {
 }
 
 // f(turn, from, to) for the messages of a turn that are numbered from `first` on, on some
-// MessageRanks. flip: 0, or the mask, if they are to come in the order of receivers.
+// MessageExecutor. flip: 0, or the mask, if they are to come in the order of receivers.
 template <class Ranks, class F>
 JF_HD void each_message(const Ranks& ranks, const Step& step, std::int32_t number,
                         const TurnMessages& messages, std::int64_t first, std::uint32_t flip,
@@ -168,7 +168,7 @@ JF_HD_COLD T rank_delay(const ProgramView& p, std::int32_t k, Seed seed, std::ui
 // or one that has other places for the entries.
 template <class T, class Noise, class Network, bool kLinks, class R = std::uint32_t,
           class State = MessageState>
-struct MessageRanks {
+struct MessageExecutor {
   using Turn = MessageTurn<Network>;
 
   const ProgramView& p;

@@ -106,7 +106,7 @@ struct ExplainedNetwork {
 
 class Explainer {
   static constexpr std::int64_t kStride = sizeof(Path) / sizeof(Tick);
-  using Ranks = MessageRanks<Path, ExplainedNoise<Path, PathBook>, ExplainedNetwork, true>;
+  using Ranks = MessageExecutor<Path, ExplainedNoise<Path, PathBook>, ExplainedNetwork, true>;
 
  public:
   Explainer(const Program& program, std::uint64_t seed, const std::vector<Tick>& combine)
@@ -220,7 +220,7 @@ class Explainer {
     ranks.put(ranks.s.next, i, c.next);
   }
 
-  // As MessageRanks::work, which does not tell how late a rank is from what is on the way.
+  // As MessageExecutor::work, which does not tell how late a rank is from what is on the way.
   void compute_phase(const Ranks& ranks, const Step& step, std::int64_t i) {
     Clock<Path> c = clock(ranks, i);
     const Tick begin = c.busy.t;

@@ -1,5 +1,5 @@
 // Message passes on the CPU (trees, shifts, lists), SIMD lanes over realizations. What a rank does
-// in a step is `MessageRanks` of core/message_steps.h; this file chooses the order of ranks.
+// in a step is `MessageExecutor` of core/message_steps.h; this file chooses the order of ranks.
 //
 // T = Lanes: a register holds the same rank of several realizations, so that whoever the partner of
 // a rank is, its state is a register too, and noise of any kind is met lane by lane. T = Tick: the
@@ -23,7 +23,7 @@ template <class T, class Noise, class Network, bool kLinks, class R>
 class MessageRun {
   static constexpr int kLanesOf = sizeof(T) / sizeof(Tick);
   static constexpr int kTogether = 8;
-  using Ranks = MessageRanks<T, Noise, Network, kLinks, R>;
+  using Ranks = MessageExecutor<T, Noise, Network, kLinks, R>;
   using Turn = typename Ranks::Turn;
 
  public:
@@ -277,7 +277,7 @@ class MessageRun {
   bool stop_ = false;
 };
 
-// R: how the realizations of a job are numbered, as MessageRanks has it.
+// R: how the realizations of a job are numbered, as MessageExecutor has it.
 template <class T, class R>
 void run_messages(const MessageJob& job, R realizations, SeedOf<R> seed) {
   with_noise<Delays::kByCost>(

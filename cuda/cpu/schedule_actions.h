@@ -18,8 +18,8 @@ struct ActionJob {
   schedule::PlanView plan;
   std::uint32_t first;  // realization
   int realizations;
-  // Of T, see schedule::ActionState; ways: null if they can not matter.
-  void *processors, *ways, *slots;
+  // Of T, see schedule::ActionState; links: null if they can not matter.
+  void *processors, *links, *slots;
   void* cursors;  // [rank][source], CursorOf<T>; or null
   Tick* out;      // [realization][time at which the last CPU is free, its rank, marks]
   // Null, or begin and end of each operation of the first realization, by where those of a rank
@@ -30,7 +30,7 @@ struct ActionJob {
 
   template <class T>
   schedule::ActionState<T*> state() const {
-    return {static_cast<T*>(processors), static_cast<T*>(ways), static_cast<T*>(slots)};
+    return {static_cast<T*>(processors), static_cast<T*>(links), static_cast<T*>(slots)};
   }
 };
 
@@ -65,7 +65,7 @@ void run_actions(const ActionJob& job, R realizations, SeedOf<R> seed) {
                       job.times, job.begins),
                   job.plan, job.realizations, job.out, *job.stop);
         };
-        job.ways != nullptr ? run.template operator()<true>() : run.template operator()<false>();
+        job.links != nullptr ? run.template operator()<true>() : run.template operator()<false>();
       });
 }
 

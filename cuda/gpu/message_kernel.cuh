@@ -7,7 +7,8 @@
 namespace jf::gpu {
 
 template <class Noise, class Network, bool kLinks>
-using DeviceRanks = MessageRanks<Tick, Noise, Network, kLinks, std::uint32_t, DeviceMessageState>;
+using DeviceRanks =
+    MessageExecutor<Tick, Noise, Network, kLinks, std::uint32_t, DeviceMessageState>;
 
 template <class Noise, class Network, bool kLinks>
 struct MessageThread {

@@ -39,7 +39,7 @@ constexpr bool is_general = requires { Noise::general; };
 constexpr Tick kManyPeriods = 8;
 
 // Ignores which source holds the CPU.
-struct NotTold {
+struct IgnoreSource {
   JF_HD void operator()(std::int32_t, Tick, Tick) const {}
 };
 
@@ -191,7 +191,7 @@ struct SourcesOf : SourceList {
     }
   }
   JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute) const {
-    meet(next, t, w, rank, compute, NotTold());
+    meet(next, t, w, rank, compute, IgnoreSource());
   }
   template <class T>
   JF_HD void meet_lanes(T& next, T& t, T& w, Tick rank, bool compute) const {

@@ -49,20 +49,20 @@ class Slots {
 };
 
 // A receive that is posted, or a message that is taken, while the other is missing.
-struct Half {
+struct PendingMatch {
   std::uint32_t rank, operation;  // of a message: of its send
   Tick begin, end;                // when it is posted, both; when it is taken
   std::uint32_t slots[2];         // of begin and end
   std::uint64_t action;           // of a message: its kDoTake
 };
 // Those of a channel, in their order; all are of one kind, as others have met.
-struct Halves {
+struct PendingMatches {
   bool messages;
-  std::size_t first = 0;  // in `all`: those before it have met their other half
-  std::vector<Half> all;
+  std::size_t first = 0;  // in `all`: those before it have met the other
+  std::vector<PendingMatch> all;
 
-  Half take() {
-    const Half taken = all[first++];
+  PendingMatch take() {
+    const PendingMatch taken = all[first++];
     // A channel that is never empty must not keep what has met.
     if (first >= 64 && 2 * first >= all.size()) {
       all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first));
@@ -82,7 +82,7 @@ struct HashChannel {
 };
 
 enum EventKind : std::uint64_t { kOperationEvent, kMessageEvent };
-constexpr std::uint64_t kWaits = 2;  // found its CPU or its way taken
+constexpr std::uint64_t kWaits = 2;  // found its CPU or its link taken
 struct Event {
   Tick time;
   std::uint64_t order;  // of its making, and in the two lowest bits its kind and kWaits
@@ -98,7 +98,7 @@ struct Later {
 struct Younger {
   bool operator()(const Event& a, const Event& b) const { return a.order > b.order; }
 };
-// What waits for the same CPU and the same way, so that it will find both free at the same time.
+// What waits for the same CPU and the same link, so that it will find both free at the same time.
 // The first of them alone stands among the events, or else each would come up, and go on waiting,
 // whenever another one begins. `time`: of that event; older ones are stale.
 struct Waiting {
@@ -133,7 +133,7 @@ class ArrivalRun {
         ready_(s_.operations()),
         floats_(s_.operations()),
         processors_(std::size_t{s_.ranks()} * s_.cpus()),
-        ways_(2 * std::size_t{s_.ranks()} * s_.nics()) {}
+        links_(2 * std::size_t{s_.ranks()} * s_.nics()) {}
 
   Ended run() {
     begin();
@@ -179,8 +179,8 @@ class ArrivalRun {
   Processor<Tick>& processor(std::uint32_t rank, std::uint8_t cpu) {
     return processors_[std::size_t{rank} * s_.cpus() + cpu];
   }
-  Tick& way(std::uint32_t rank, std::uint8_t nic, bool in) {
-    return ways_[2 * (std::size_t{rank} * s_.nics() + nic) + in];
+  Tick& link(std::uint32_t rank, std::uint8_t nic, bool in) {
+    return links_[2 * (std::size_t{rank} * s_.nics() + nic) + in];
   }
   static std::uint64_t smallest_eager(const Network& network) {
     return *std::min_element(network.largest_eager.begin(), network.largest_eager.end());
@@ -244,7 +244,7 @@ class ArrivalRun {
     const Operation& o = s_.rank(one.rank).operations[one.operation];
     const std::uint64_t n = number(one.rank, one.operation);
     Tick t = later(ready_[n], processor(one.rank, o.cpu).busy);
-    if (o.kind == kSend) t = later(t, way(one.rank, o.nic, false));
+    if (o.kind == kSend) t = later(t, link(one.rank, o.nic, false));
     std::uint32_t slot = 0;
     if constexpr (kRecords)
       if (o.kind == kReceive && posts_) slot = record_post(one, o, n);
@@ -255,10 +255,10 @@ class ArrivalRun {
     events_.push({t, made_++ << 2 | kind, rank, operation, sender, slot});
   }
 
-  // --- Those that wait for a CPU or a way. Each keeps its place in the order of making.
+  // --- Those that wait for a CPU or a link. Each keeps its place in the order of making.
 
   Waiting& waiting(const Event& event, const Operation& o) {
-    // A calculation needs no way.
+    // A calculation needs no link.
     const std::uint64_t nic = o.kind == kCalculate ? 0 : o.nic;
     const std::uint64_t which = (event.order & kMessageEvent) != 0 ? 2 : o.kind == kSend ? 1 : 0;
     return waiting_[((std::uint64_t{event.rank} << 8 | o.cpu) << 8 | nic) << 2 | which];
@@ -280,7 +280,7 @@ class ArrivalRun {
     }
     come_up(*queue, free);
   }
-  // The first one begins; those behind it find CPU and way free at that time, if no other is
+  // The first one begins; those behind it find CPU and link free at that time, if no other is
   // sooner.
   void leave(Waiting& queue, Tick free) {
     queue.all.pop();
@@ -301,7 +301,7 @@ class ArrivalRun {
     if (is_stale(event, queue)) return;
     Processor<Tick>& cpu = processor(event.rank, o.cpu);
     Tick free = cpu.busy;
-    if (o.kind == kSend) free = later(free, way(event.rank, o.nic, false));
+    if (o.kind == kSend) free = later(free, link(event.rank, o.nic, false));
     if (free > event.time) return wait(event, o, queue, free);
     ++done_;
     Tick at = event.time;
@@ -312,7 +312,7 @@ class ArrivalRun {
     check(cpu.busy);
     if (queue != nullptr) {
       free = cpu.busy;
-      if (o.kind == kSend) free = later(free, way(event.rank, o.nic, false));
+      if (o.kind == kSend) free = later(free, link(event.rank, o.nic, false));
       leave(*queue, free);
     }
     note(event.rank, event.operation, at, cpu.busy);
@@ -334,7 +334,7 @@ class ArrivalRun {
     const std::uint32_t entry = entry_of(o, event.rank);
     const MessageCost& m = p_.message_costs[entry];
     const Tick left = send<true>(noise_, m, network_.bytes[entry], event.operation, cpu,
-                                 way(event.rank, o.nic, false), at, Tick{event.rank});
+                                 link(event.rank, o.nic, false), at, Tick{event.rank});
     std::uint32_t slot = 0, receive = 0;
     if constexpr (kRecords)
       slot = message_slot_ = slots_.take(1);
@@ -345,23 +345,23 @@ class ArrivalRun {
     push(arrival, kMessageEvent, o.peer, event.operation, event.rank, slot);
   }
 
-  // Which of its halves a receive and a message look for.
+  // Where a receive and a message look for each other.
   Channel channel(std::uint32_t sender, std::uint32_t receiver, std::uint32_t tag,
                   std::uint32_t receive) const {
     if (kRecords) return {std::uint64_t{sender} << 32 | receiver, tag};
     return {number(receiver, receive), ~std::uint64_t{0}};
   }
-  // Whether the other half came first, and which it is.
-  bool meets(const Channel& where, bool message, Half& other) {
-    const auto found = halves_.find(where);
-    if (found == halves_.end() || found->second.messages == message) return false;
-    Halves& there = found->second;
+  // Whether the other came first, and which it is.
+  bool meets(const Channel& where, bool message, PendingMatch& other) {
+    const auto found = pending_.find(where);
+    if (found == pending_.end() || found->second.messages == message) return false;
+    PendingMatches& there = found->second;
     other = there.take();
-    if (there.first == there.all.size()) halves_.erase(found);
+    if (there.first == there.all.size()) pending_.erase(found);
     return true;
   }
-  void keep_half(const Channel& where, bool message, const Half& mine) {
-    halves_.try_emplace(where, Halves{message, 0, {}}).first->second.all.push_back(mine);
+  void keep_pending(const Channel& where, bool message, const PendingMatch& mine) {
+    pending_.try_emplace(where, PendingMatches{message, 0, {}}).first->second.all.push_back(mine);
   }
 
   void message(const Event& event) {
@@ -369,17 +369,17 @@ class ArrivalRun {
     Waiting* const queue = queue_of(event, o);
     if (is_stale(event, queue)) return;
     Processor<Tick>& cpu = processor(event.rank, o.cpu);
-    const Tick free = later(cpu.busy, way(event.rank, o.nic, true));
+    const Tick free = later(cpu.busy, link(event.rank, o.nic, true));
     if (free > event.time) return wait(event, o, queue, free);
     const std::uint32_t entry = entry_of(o, event.sender);
     const std::uint32_t receive =
         kRecords ? 0 : plan_.receive_of[number(event.sender, event.operation)];
     Tick at = event.time;
     take<true>(noise_, p_.message_costs[entry], network_.bytes[entry], receive, cpu,
-               way(event.rank, o.nic, true), at, at, Tick{event.rank});
+               link(event.rank, o.nic, true), at, at, Tick{event.rank});
     check(cpu.busy);
-    if (queue != nullptr) leave(*queue, later(cpu.busy, way(event.rank, o.nic, true)));
-    Half mine{event.sender, event.operation, at, cpu.busy, {0, 0}, 0}, other{};
+    if (queue != nullptr) leave(*queue, later(cpu.busy, link(event.rank, o.nic, true)));
+    PendingMatch mine{event.sender, event.operation, at, cpu.busy, {0, 0}, 0}, other{};
     const Channel where = channel(event.sender, event.rank, o.tag, receive);
     if constexpr (kRecords) mine.action = record_->actions.size();
     if (!kRecords) note(event.rank, receive, at, cpu.busy);
@@ -388,7 +388,7 @@ class ArrivalRun {
     if (posted)
       both(event.rank, other.operation, other.begin, mine);
     else
-      keep_half(where, true, mine);
+      keep_pending(where, true, mine);
   }
 
   void post(const Event& event, const Operation& o) {
@@ -400,10 +400,11 @@ class ArrivalRun {
         start_slots_.erase(number(event.rank, event.operation));
       }
     started(event.rank, event.operation, event.time, start_slot);
-    const Half mine{event.rank, event.operation, event.time, event.time, {event.slot, 0}, 0};
-    Half other{};
+    const PendingMatch mine{event.rank, event.operation, event.time,
+                            event.time, {event.slot, 0}, 0};
+    PendingMatch other{};
     const Channel where = channel(o.peer, event.rank, o.tag, event.operation);
-    if (!meets(where, false, other)) return keep_half(where, false, mine);
+    if (!meets(where, false, other)) return keep_pending(where, false, mine);
     if constexpr (kRecords) {
       record_->actions[other.action].draw = event.operation;
       if (posts_) record_match(event, o, mine, other);
@@ -412,7 +413,7 @@ class ArrivalRun {
   }
 
   // A receive is posted, and its message is taken.
-  void both(std::uint32_t rank, std::uint32_t receive, Tick posted, const Half& message) {
+  void both(std::uint32_t rank, std::uint32_t receive, Tick posted, const PendingMatch& message) {
     const Operation& send = s_.rank(message.rank).operations[message.operation];
     if (kRecords) {
       record_->receive_of[number(message.rank, message.operation)] = receive;
@@ -464,19 +465,18 @@ class ArrivalRun {
 
   // That everything was executed, and all messages received.
   void check_ends() const {
-    if (halves_.empty() && done_ == s_.operations()) return;
+    if (pending_.empty() && done_ == s_.operations()) return;
     // The first in the schedule; a receive that waits for its message tells most.
-    const Half* first = nullptr;
+    const PendingMatch* first = nullptr;
     bool is_message = true;
-    for (const auto& [channel, halves] : halves_) {
-      const Half& half = halves.all[halves.first];
-      const bool sooner =
-          first == nullptr || halves.messages < is_message ||
-          (halves.messages == is_message &&
-           number(half.rank, half.operation) < number(first->rank, first->operation));
+    for (const auto& [channel, here] : pending_) {
+      const PendingMatch& one = here.all[here.first];
+      const bool sooner = first == nullptr || here.messages < is_message ||
+                          (here.messages == is_message &&
+                           number(one.rank, one.operation) < number(first->rank, first->operation));
       if (!sooner) continue;
-      first = &half;
-      is_message = halves.messages;
+      first = &one;
+      is_message = here.messages;
     }
     if (first != nullptr && (!is_message || done_ == s_.operations())) {
       const Operation& o = s_.rank(first->rank).operations[first->operation];
@@ -587,7 +587,7 @@ class ArrivalRun {
   }
 
   void record_take(const Event& event, const Operation& send, std::uint32_t entry, bool posted,
-                   const Half& receive, Half& mine) {
+                   const PendingMatch& receive, PendingMatch& mine) {
     Action action = action_of(kDoTake, send, event.rank, posted ? receive.operation : 0);
     action.message = {entry, event.slot};
     slots_.read(event.slot);
@@ -604,8 +604,8 @@ class ArrivalRun {
     }
     add(action);
   }
-  void record_match(const Event& event, const Operation& o, const Half& receive,
-                    const Half& message) {
+  void record_match(const Event& event, const Operation& o, const PendingMatch& receive,
+                    const PendingMatch& message) {
     const Operation& send = s_.rank(message.rank).operations[message.operation];
     Action action = action_of(kDoMatch, o, event.rank, event.operation);
     for (const std::uint32_t slot : {receive.slots[0], message.slots[0], message.slots[1]})
@@ -643,11 +643,11 @@ class ArrivalRun {
   std::vector<Tick> ready_;
   std::vector<bool> floats_;  // receives that may be posted after their CPU is free
   std::vector<Processor<Tick>> processors_;
-  std::vector<Tick> ways_;
+  std::vector<Tick> links_;
   std::vector<Place> freed_;
   std::priority_queue<Event, std::vector<Event>, Later> events_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;
-  std::unordered_map<Channel, Halves, HashChannel> halves_;
+  std::unordered_map<Channel, PendingMatches, HashChannel> pending_;
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> waits_;
   std::unordered_map<std::uint64_t, std::uint32_t> start_slots_;
   Slots slots_{plan_.marks.count};
@@ -702,12 +702,12 @@ void slow_down(Plan& plan, Factors factors) {
 // Finds when what is done in the plan's order.
 void execute_in_order(Plan& plan, const ProgramView& view, const PollActions& poll) {
   std::vector<Tick> processors(2 * std::size_t{plan.ranks} * plan.cpus);
-  std::vector<Tick> ways(2 * std::size_t{plan.ranks} * plan.nics), slots(plan.slots);
+  std::vector<Tick> links(2 * std::size_t{plan.ranks} * plan.nics), slots(plan.slots);
   const NoNoise quiet;
   const NoJitter direct;
   const PlanView all = plan.view();
   const Executor<Tick, NoNoise, NoJitter, true, std::uint32_t> run(
-      view, all, quiet, direct, 0, view.seed, {processors.data(), ways.data(), slots.data()});
+      view, all, quiet, direct, 0, view.seed, {processors.data(), links.data(), slots.data()});
   run.begin();
   const Action *a = all.actions, *const end = a + all.action_count;
   for (const std::uint32_t* words = all.words; a < end;) {
@@ -764,7 +764,7 @@ Plan make_plan(const Schedule& schedule, const Program& program, Network network
   plan.ranks = schedule.ranks();
   plan.cpus = schedule.cpus();
   plan.nics = schedule.nics();
-  plan.links = plan.cpus > 1;  // which may share a way
+  plan.links = plan.cpus > 1;  // which may share a link
   for (std::size_t i = 0; i < plan.network.bytes.size(); ++i) {
     const MessageCost& m = program.message_costs[i];
     plan.links |= links_matter(m, plan.network.bytes[i]);

@@ -20,27 +20,27 @@ namespace {
 
 // Ticks of the arrays of ActionJob, and how many cursors.
 struct Sizes {
-  std::int64_t processors, ways, slots, cursors;
+  std::int64_t processors, links, slots, cursors;
 
   Sizes(const Program& program, const Plan& plan, std::int64_t lanes) {
     const std::int64_t ranks = plan.ranks;
     processors = 2 * ranks * plan.cpus * lanes;
-    ways = plan.links ? 2 * ranks * plan.nics * lanes : 0;
+    links = plan.links ? 2 * ranks * plan.nics * lanes : 0;
     slots = plan.slots * lanes;
     const auto sources = static_cast<std::int64_t>(program.intervals.size());
     cursors = program.sources_needed() ? ranks * sources : 0;
   }
   std::int64_t bytes(std::int64_t lanes) const {
-    return 8 * (processors + ways + slots + cursors * cpu::cursor_ticks(lanes));
+    return 8 * (processors + links + slots + cursors * cpu::cursor_ticks(lanes));
   }
 };
 
 struct State {
-  cpu::Buffer<Tick> processors, ways, slots, cursors;
+  cpu::Buffer<Tick> processors, links, slots, cursors;
 
   State(const Sizes& s, std::int64_t lanes, std::uint32_t no_owner)
       : processors(cpu::allocate<Tick>(s.processors)),
-        ways(cpu::allocate<Tick>(s.ways)),
+        links(cpu::allocate<Tick>(s.links)),
         slots(cpu::allocate<Tick>(s.slots)),
         cursors(cpu::new_cursors(s.cursors, lanes, no_owner)) {}
 };
@@ -65,7 +65,7 @@ void simulate_in_plan_order(const Program& program, const Plan& plan, const Requ
       const std::int64_t count = std::min<std::int64_t>(isa.lanes, request.count - i);
       isa.run_actions({&view, plan.view(), static_cast<std::uint32_t>(request.first + i),
                        static_cast<int>(count), state.processors.get(),
-                       plan.links ? state.ways.get() : nullptr, state.slots.get(),
+                       plan.links ? state.links.get() : nullptr, state.slots.get(),
                        state.cursors.get(), out + row * i, times, plan.schedule->begins().data(),
                        &pool.stop});
       pool.done += count;

@@ -127,12 +127,12 @@ class Log {
     done_ += work + held;
   }
   void message_left(Tick t) { left_ = t; }
-  // What began at `begun` keeps the CPU until `busy`. way: in, of a message that is taken.
-  void end(Traced& begun, Traced& busy, Traced& way) {
+  // What began at `begun` keeps the CPU until `busy`. link: in, of a message that is taken.
+  void end(Traced& begun, Traced& busy, Traced& link) {
     const std::uint32_t before = begun.entry;
     begun = at(begun);
     if (busy.entry == before) busy.entry = begun_;
-    if (action_->kind == kDoTake) way.entry = begun_;
+    if (action_->kind == kDoTake) link.entry = begun_;
     work(begun.t, begun.t + done_);
     const Tick waited = busy.t - before_ - done_;
     if (waited == 0) return;
@@ -218,7 +218,7 @@ struct Record {
   Log* log;
 
   void begin(const Action& action, const Traced& busy) const { log->begin(action, busy); }
-  void end(Traced& at, Traced& busy, Traced& way) const { log->end(at, busy, way); }
+  void end(Traced& at, Traced& busy, Traced& link) const { log->end(at, busy, link); }
   void post(Traced& at) const { at = log->at(at); }
   void meet(const Action& action, const Traced& t) const { log->meet(action, t); }
 };
@@ -277,7 +277,7 @@ class PathFinder {
         view_(view_of(program, request.seed)),
         log_(plan),
         processors_(2 * std::size_t{plan.ranks} * plan.cpus),
-        ways_(2 * std::size_t{plan.ranks} * plan.nics),
+        links_(2 * std::size_t{plan.ranks} * plan.nics),
         slots_(plan.slots),
         cursors_(program.intervals.size() * plan.ranks),
         slower_(program.speeds.size()),
@@ -303,7 +303,7 @@ class PathFinder {
     const TracedNetwork delays{
         view_.messages.delays, view_.messages.count, view_.messages.words, nullptr, &log_, quiet_};
     const PlanView actions = plan_.view();
-    const ActionState<Traced*> state{processors_.data(), ways_.data(), slots_.data()};
+    const ActionState<Traced*> state{processors_.data(), links_.data(), slots_.data()};
     run_all(Run(view_, actions, noise, delays, realization, view_.seed, state, nullptr, nullptr,
                 Record{&log_}),
             actions, 1, ended_.data(), stop);
@@ -320,7 +320,7 @@ class PathFinder {
     PathStep step{};
     if (at.entry == kNoEntry) return;  // its rank began late, and did nothing
     step.end = at.t;
-    Tick unsent = 0;  // see way_out
+    Tick unsent = 0;  // see link_out
     for (;;) {
       // Bytes that the CPU has waited for.
       step.of[kBytes] += at.t - log_[at.entry].t;
@@ -336,21 +336,21 @@ class PathFinder {
         visit(step);
         return;
       }
-      const Tick way = begun.t - log_[begun.before].t;
+      const Tick elapsed = begun.t - log_[begun.before].t;
       std::uint32_t from = begun.before;
       for (; is_delay(log_[from].cause); from = log_[from].before)
         step.of[log_[from].cause] += log_[from].by;
       const Action& before = log_.action_of(from);
-      step.bound = bound_by(*step.action, before, way, log_[from].cause == kBegins);
+      step.bound = bound_by(*step.action, before, elapsed, log_[from].cause == kBegins);
       Tick end = log_[from].t;
       if (step.bound == kByMessage) {
-        step.of[kLatency] += way;
-      } else if (step.bound == kByWayOut) {
-        // The way was taken from o before the message left, so o counts as part of the gap.
+        step.of[kLatency] += elapsed;
+      } else if (step.bound == kByLinkOut) {
+        // The link was taken from o before the message left, so o counts as part of the gap.
         unsent = view_.message_costs[before.message.cost].send;
-        step.of[kWayTaken] += way + unsent;
-      } else if (step.bound == kByWayIn) {
-        step.of[kWayTaken] += way;
+        step.of[kLinkTaken] += elapsed + unsent;
+      } else if (step.bound == kByLinkIn) {
+        step.of[kLinkTaken] += elapsed;
       } else {
         end = begun.t;
       }
@@ -440,18 +440,18 @@ class PathFinder {
     late(step.action->rank, [&](std::int32_t k, Tick by) { step.of[k] += by; });
   }
 
-  // way: since the last entry, which is the begin of `before` or not.
-  Bound bound_by(const Action& action, const Action& before, Tick way, bool at_begin) const {
+  // elapsed: since the last entry, which is the begin of `before` or not.
+  Bound bound_by(const Action& action, const Action& before, Tick elapsed, bool at_begin) const {
     const bool takes = action.kind == kDoTake;
     if (before.rank != action.rank) return takes ? kByMessage : kByRendezvous;
-    if (before.kind == kDoSend && action.kind == kDoSend && way != 0) return kByWayOut;
-    if (before.kind == kDoTake && takes && at_begin) return kByWayIn;
+    if (before.kind == kDoSend && action.kind == kDoSend && elapsed != 0) return kByLinkOut;
+    if (before.kind == kDoTake && takes && at_begin) return kByLinkIn;
     if (takes) return kByCpu;
     const RankView view = plan_.schedule->rank(action.rank);
     for (std::uint32_t k = view.first[before.draw]; k < view.first[before.draw + 1]; ++k)
       if ((view.dependents[k] & ~kOnStart) == action.draw) return kByRequired;
-    // CPUs may share a way out, and it may be free just when the message before it has left.
-    return before.kind == kDoSend && action.kind == kDoSend && before.cpu != action.cpu ? kByWayOut
+    // CPUs may share a link out, and it may be free just when the message before it has left.
+    return before.kind == kDoSend && action.kind == kDoSend && before.cpu != action.cpu ? kByLinkOut
                                                                                         : kByCpu;
   }
 
@@ -459,7 +459,7 @@ class PathFinder {
   const bool quiet_;
   ProgramView view_;
   Log log_;
-  std::vector<Traced> processors_, ways_, slots_;
+  std::vector<Traced> processors_, links_, slots_;
   std::vector<Cursor> cursors_;
   std::vector<Tick> slower_;
   std::vector<Tick> ended_;                            // and when marks are reached

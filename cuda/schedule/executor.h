@@ -24,7 +24,7 @@ struct PlanView {
 template <class Array>
 struct ActionState {
   Array processors;  // [rank][cpu][busy, next], a Processor
-  Array ways;        // [rank][nic][out, in]; unused if they can not matter
+  Array links;       // [rank][nic][out, in]; unused if they can not matter
   Array slots;
 };
 
@@ -107,8 +107,8 @@ class Executor {
     state_.processors[i] = cpu.busy;
     state_.processors[i + 1] = cpu.next;
   }
-  JF_HD T& way(const Action& a, bool in) const {
-    return state_.ways[2 * (std::size_t{a.rank} * plan_.nics + a.nic) + in];
+  JF_HD T& link(const Action& a, bool in) const {
+    return state_.links[2 * (std::size_t{a.rank} * plan_.nics + a.nic) + in];
   }
 
   JF_HD void begin(std::uint32_t rank) const {
@@ -125,7 +125,7 @@ class Executor {
       put(2 * (std::size_t{rank} * plan_.cpus + cpu), {late, next});
     if constexpr (kLinks)
       for (std::uint32_t i = 0; i < 2 * plan_.nics; ++i)
-        state_.ways[2 * std::size_t{rank} * plan_.nics + i] = T{};
+        state_.links[2 * std::size_t{rank} * plan_.nics + i] = T{};
   }
 
   JF_HD void one(const Action& a, const std::uint32_t* words) const {
@@ -150,16 +150,16 @@ class Executor {
     } else if (a.kind == kDoSend) {
       state_.slots[a.message.slot] =
           send<kLinks>(noise_, p_.message_costs[a.message.cost], plan_.bytes[a.message.cost],
-                       a.draw, cpu, kLinks ? way(a, false) : unused, at, id(a.rank));
+                       a.draw, cpu, kLinks ? link(a, false) : unused, at, id(a.rank));
     } else {
       const MessageCost& m = p_.message_costs[a.message.cost];
       const T arrival = arrival_of(network_, p_, m, a.draw, seed_, state_.slots[a.message.slot],
                                    id(a.rank), realizations_);
       take<kLinks>(noise_, m, plan_.bytes[a.message.cost], a.draw, cpu,
-                   kLinks ? way(a, true) : unused, arrival, at, id(a.rank));
+                   kLinks ? link(a, true) : unused, arrival, at, id(a.rank));
     }
     if constexpr (Record::on)
-      record_.end(at, cpu.busy, kLinks && a.kind == kDoTake ? way(a, true) : unused);
+      record_.end(at, cpu.busy, kLinks && a.kind == kDoTake ? link(a, true) : unused);
     put(place(a), cpu);
     return cpu.busy;
   }

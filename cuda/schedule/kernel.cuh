@@ -25,12 +25,12 @@ struct Job {
   PlanView plan;
   std::uint32_t first_realization;
   std::int64_t realizations;
-  Tick *processors, *ways, *slots;  // [as in ActionState][realization]
-  Cursor* cursors;                  // [rank][realization][source]
-  std::int64_t sources;             // that have cursors
-  Tick* out;                        // [realization][time, rank, marks], see Executor::finish
-  std::int64_t begin, end;          // of the actions
-  std::int64_t first_word;          // where the words of the first begin
+  Tick *processors, *links, *slots;  // [as in ActionState][realization]
+  Cursor* cursors;                   // [rank][realization][source]
+  std::int64_t sources;              // that have cursors
+  Tick* out;                         // [realization][time, rank, marks], see Executor::finish
+  std::int64_t begin, end;           // of the actions
+  std::int64_t first_word;           // where the words of the first begin
 
   JF_HD Cursor* cursors_of(std::int64_t realization) const {
     return cursors + realization * sources;
@@ -53,10 +53,10 @@ __global__ void __launch_bounds__(kThreads)
           bound.cursors_of(rank)[i] = {0, 0, 0, 0, ~number};
   }
   const auto column = [&](Tick* first) { return Column{first + index, job.realizations}; };
-  // Ways in and out are always looked at: where they can not matter, that changes nothing.
+  // Links in and out are always looked at: where they can not matter, that changes nothing.
   const Executor<Tick, Noise, Network, true, std::uint32_t, Column> run(
       job.program, job.plan, bound, network, number, job.program.seed,
-      {column(job.processors), column(job.ways), column(job.slots)});
+      {column(job.processors), column(job.links), column(job.slots)});
   if (job.begin == 0) run.begin();
   run.execute(job.plan.actions + job.begin, job.plan.actions + job.end,
               job.plan.words + job.first_word);

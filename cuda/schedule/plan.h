@@ -77,7 +77,7 @@ struct Plan {
   std::vector<std::uint32_t> words;  // of the actions: see rules.h
   std::uint32_t ranks = 0, cpus = 0, nics = 0, slots = 0;
   std::uint64_t events = 0;  // that it took to find the order
-  bool links = false;        // whether ways in and out can delay anything
+  bool links = false;        // whether links in and out can delay anything
   Factors factors;
   // Of each send, by its number in the schedule: which receive of its peer takes its message.
   std::vector<std::uint32_t> receive_of;
@@ -140,7 +140,7 @@ enum PathPart : std::int32_t {
   kMessageCpuTime,  // o and (n - 1) O
   kLatency,         // L
   kBytes,           // (n - 1) G for which a CPU waits
-  kWayTaken,        // the gap of the message before it
+  kLinkTaken,       // the gap of the message before it
   kPathParts
 };
 static_assert(std::int32_t{kPathParts} == std::int32_t{kQuietCauses});
@@ -151,8 +151,8 @@ enum Bound : std::int32_t {
   kByRequired,    // one that it requires
   kByMessage,     // its message came
   kByRendezvous,  // a send that it requires was met by its receive
-  kByWayOut,      // the way out, or in, was taken
-  kByWayIn
+  kByLinkOut,     // the link out, or in, was taken
+  kByLinkIn
 };
 constexpr std::int32_t kBounds = 7;
 // Of a realization: as kExplained numbers of a collective, and how many operations of the path were

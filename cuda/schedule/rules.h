@@ -6,11 +6,11 @@
 // bytes of a message:
 //
 // - A calculation takes its CPU for its time.
-// - A send begins when its CPU and its way out are free. It takes the CPU for o + (n - 1) O. Its
-//   first byte has left after o. It takes the way out for g + (n - 1) G, from o before that.
-// - The first byte arrives L later. It is taken as soon as the CPU and the way in are free, whether
-//   or not the receive is posted: for o of the CPU, then until (n - 1) O of CPU time are done and
-//   the bytes have come, (n - 1) G later. The way in is taken for g + (n - 1) G.
+// - A send begins when its CPU and its link out are free. It takes the CPU for o + (n - 1) O. Its
+//   first byte has left after o. It takes the link out for g + (n - 1) G, from o before that.
+// - The first byte arrives L later. It is taken as soon as CPU and link in are free, whether or
+//   not the receive is posted: for o of the CPU, then until (n - 1) O of CPU time are done and the
+//   bytes have come, (n - 1) G later. The link in is taken for g + (n - 1) G.
 // - A receive costs nothing itself. It is posted when what it requires is done and the CPU is free,
 //   and done when it is posted and its message is taken.
 // - A send of more than S bytes (rendezvous; plan.h compares with S) is done when its receive is
@@ -126,7 +126,7 @@ JF_HD T arrival_of(const Network& network, const ProgramView& p, const MessageCo
       network_of(network, p, m).delay(seed, kOriginalJitter, draw, id, realization, left));
 }
 
-// Whether the ways in and out can delay anything: not where each is free again before the CPU is.
+// Whether the links in and out can delay anything: not where each is free again before the CPU is.
 inline bool links_matter(const MessageCost& m, const ByteCost& bytes) {
   return m.gap > m.send + bytes.cpu || m.gap > m.receive + later(bytes.wire, bytes.cpu);
 }

@@ -23,11 +23,11 @@ inline bool any_noise(const ProgramView& p) {
 
 // The memory of a run, in arrays of a device's arena.
 struct Layout {
-  std::int64_t processors, ways, slots, cursors, results;  // of a realization
+  std::int64_t processors, links, slots, cursors, results;  // of a realization
 
   Layout(const Program& program, const Plan& plan)
       : processors(2 * std::int64_t{plan.ranks} * plan.cpus),
-        ways(2 * std::int64_t{plan.ranks} * plan.nics),
+        links(2 * std::int64_t{plan.ranks} * plan.nics),
         slots(plan.slots),
         cursors(any_noise(program.view(0)) ? std::int64_t{plan.ranks} * sources(program) : 0),
         results(2 + std::int64_t{plan.marks.count}),
@@ -40,7 +40,7 @@ struct Layout {
   }
   std::int64_t bytes(std::int64_t realizations) const {
     return tables_ + jf::gpu::array_bytes<Tick>(processors * realizations) +
-           jf::gpu::array_bytes<Tick>(ways * realizations) +
+           jf::gpu::array_bytes<Tick>(links * realizations) +
            jf::gpu::array_bytes<Tick>(slots * realizations) +
            jf::gpu::array_bytes<Cursor>(cursors * realizations) +
            jf::gpu::array_bytes<Tick>(results * realizations);
@@ -72,7 +72,7 @@ void run_batches(Device& device, const Program& program, const Plan& plan, const
   jf::gpu::upload_program(arena, program, job.program);
   job.sources = Layout::sources(program);
   job.processors = arena.template allocate<Tick>(layout.processors * batch);
-  job.ways = arena.template allocate<Tick>(layout.ways * batch);
+  job.links = arena.template allocate<Tick>(layout.links * batch);
   job.slots = arena.template allocate<Tick>(layout.slots * batch);
   job.cursors = arena.template allocate<Cursor>(layout.cursors * batch);
   job.out = arena.template allocate<Tick>(layout.results * batch);
