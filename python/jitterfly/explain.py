@@ -35,8 +35,8 @@ from .fields import MOST_REALIZATIONS, MOST_THREADS, first_few
 from .hierarchy import Hierarchy
 from .imbalance import Speed
 from .network import Network
-from .noise import Noise, SpeedNoise
-from .noise.source import name_in_case, names_level, node_ranks
+from .noise import LateArrival, MessageNoise, NetworkJitter, Noise, SpeedNoise, StepNoise
+from .noise.source import IntervalNoise, name_in_case, names_level, node_ranks
 from .program import check_times, compile_case
 from .question import (
     EFFORT,
@@ -63,8 +63,9 @@ _QUIET = ("arrival", "compute", "message", "way", "combine")  # as the engine nu
 _PATH_PARTS = {"compute": 1, "message CPU": 2, "combining": 4, "on the way": 3}
 _RANK_PARTS = ("late", "work", "noise", "waits_for_others", "waits_for_messages", "spared")
 # Behind these the engine has the sources of noise, by role, and each in the order of the case.
-_ROLES = (("jitter", "message"), ("arrival",), ("periodic", "renewal", "trace"), ("step",),
-          ("speed",))  # fmt: skip
+_ROLES = (
+    (NetworkJitter, MessageNoise), (LateArrival,), (IntervalNoise,), (StepNoise,), (SpeedNoise,)
+)  # fmt: skip
 _MOST = 12  # sources
 # Of a rank, for each thread.
 _PATH_BYTES = 8 * (3 + len(_QUIET) + _MOST)  # of a time that knows its causes
@@ -735,7 +736,7 @@ def _explanation(
 
 def causes_of(noise: Sequence[Noise]) -> list[int]:
     """The number that the engine gives each source as a cause."""
-    order = [i for role in _ROLES for i, one in enumerate(noise) if one.kind in role]
+    order = [i for role in _ROLES for i, one in enumerate(noise) if isinstance(one, role)]
     return [len(_QUIET) + order.index(i) for i in range(len(noise))]
 
 
