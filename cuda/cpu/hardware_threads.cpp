@@ -17,13 +17,13 @@ namespace {
 
 constexpr int kNoLimit = std::numeric_limits<int>::max();
 
-int affine() {
+int processors_in_mask() {
   cpu_set_t mask;
   if (sched_getaffinity(0, sizeof mask, &mask) == 0) return std::max(1, CPU_COUNT(&mask));
   return std::max(1u, std::thread::hardware_concurrency());  // a mask of over 1,024 processors
 }
 
-int whole(double quota, double period) {
+int threads_of_quota(double quota, double period) {
   if (!(quota > 0 && period > 0)) return kNoLimit;
   return static_cast<int>(std::clamp(std::ceil(quota / period), 1.0, 1e6));
 }
@@ -32,10 +32,10 @@ int whole(double quota, double period) {
 // limit.
 int limit_in(const std::string& folder) {
   double quota = 0, period = 0;
-  if (std::ifstream(folder + "/cpu.max") >> quota >> period) return whole(quota, period);
+  if (std::ifstream(folder + "/cpu.max") >> quota >> period) return threads_of_quota(quota, period);
   if (std::ifstream(folder + "/cpu.cfs_quota_us") >> quota &&
       std::ifstream(folder + "/cpu.cfs_period_us") >> period)
-    return whole(quota, period);
+    return threads_of_quota(quota, period);
   return kNoLimit;
 }
 
@@ -57,14 +57,13 @@ int control_group_threads(const std::string& root) {
       least = std::min(least, limit_in(mount + path));
       if (path.find('/') == std::string::npos) break;
     }
-    least = std::min(least, limit_in(mount));
   }
   return least == kNoLimit ? 0 : least;
 }
 
 int hardware_threads() {
-  static const int limit = control_group_threads("");  // does not change while a process runs
-  return limit > 0 ? std::min(affine(), limit) : affine();
+  static const int limit = control_group_threads("");  // read once
+  return limit > 0 ? std::min(processors_in_mask(), limit) : processors_in_mask();
 }
 
 }  // namespace jf::cpu

@@ -436,7 +436,7 @@ def _digits(numbers: Sequence[float], digits: int, neutral: float | None) -> int
         low, high = (f"{end:.{_MOST_DIGITS}g}" for end in numbers[1:])
         # More where the ends would be the same, unless that is rounding: no sample is certain.
         most = _MOST_DIGITS if low != high or needed > _EXACT else needed
-        digits = min(max(needed, digits), most)
+        digits = max(digits, min(needed, most))
     if neutral is None:
         return digits
     others = [number for number in numbers if number != neutral and math.isfinite(number)]
@@ -466,4 +466,5 @@ def show_digits(number: float, digits: int = 4) -> str:
     """
     if not math.isfinite(number):
         return "?"
-    return f"{number:.{digits}g}" if abs(number) < 10**digits else f"{number:,.0f}"
+    text = f"{number:.{digits}g}" if abs(number) < 10**digits else f"{number:,.0f}"
+    return text.removeprefix("-") if text == "-0" else text

@@ -31,7 +31,7 @@ from .case import (
     warn_of_unused_costs,
 )
 from .faster_algorithm import algorithm_cautions
-from .fields import MOST_REALIZATIONS, MOST_THREADS, first_few
+from .fields import MOST_REALIZATIONS, MOST_THREADS, counted, first_few
 from .hierarchy import Hierarchy
 from .imbalance import Speed
 from .network import Network
@@ -535,7 +535,7 @@ class Explanation(DelayByCause):
         return [*told, *(noise or ["noise: none"])]
 
     def _realizations_in_words(self) -> str:
-        return f"{len(self.ticks):,} realizations, seed {self.seed}"
+        return f"{counted(len(self.ticks), 'realization')}, seed {self.seed}"
 
 
 def _ranks_in_words(ranks: Ticks) -> str:
@@ -605,7 +605,7 @@ class ExplainQuestion(Question):
         "how many are explained",
         "As in `simulate`.",
         default=1000,
-        usual="1,000; of a command fewer of many messages, and 100 of a schedule",
+        usual="1,000; for a command fewer where messages are many, and 100 for a schedule",
         low=1,
         high=MOST_REALIZATIONS,
         part=EFFORT,

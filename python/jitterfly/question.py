@@ -409,7 +409,12 @@ class Threads(Parameter[int | None, int | None]):
     takes = "int | None"
 
     def __init__(self) -> None:
-        super().__init__("threads of the CPU backend", default=None, usual="all", part=ENGINE)
+        super().__init__(
+            "threads of the CPU backend",
+            default=None,
+            usual="one for each processor that may be used",
+            part=ENGINE,
+        )
 
     def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> int:
         return read_count(text, name, 1, MOST_THREADS)

@@ -130,8 +130,10 @@ def test_parts_in_words():
     assert show(Estimate(1.0000002, 1.0, 1.5234567, 0.95, 10)) == "1 [1, 1.52]"
     assert show(Estimate(1.0041, 1.003, 1.006, 0.95, 10)) == "1.004 [1.003, 1.006]"
     assert show(Estimate(1.2901, 1.2898, 1.2904, 0.95, 10)) == "1.2901 [1.2898, 1.2904]"
-    assert show(Estimate(1.29, 1.2900001, 1.2900002, 0.95, 10)) == "1.29 [1.29, 1.29]"
+    assert show(Estimate(1.29, 1.2900001, 1.2900002, 0.95, 10)) == "1.29 [1.2900001, 1.2900002]"
     assert show(Estimate(1.29, 1.29, 1.29, 0.95, 10)) == "1.29 [1.29, 1.29]"
+    assert show(Estimate(1.00000012, 0.9, 1.1, 0.95, 10), digits=9) == "1.00000012 [0.9, 1.1]"
+    assert show(Estimate(-0.0, -0.001, 0.001, 0.95, 10)) == "0 [-0.001, 0.001]"
     assert part_in_words(NOISE) == "periodic, period = 1 ms, duration = 25 µs, start = stationary"
     assert part_in_words(jf.TraceNoise(str(FILE))) == "trace, file = vm.noise"
     speed = jf.SpeedNoise(jf.Lognormal(median=1, sigma=0.05))  # a factor has no unit

@@ -118,7 +118,34 @@ def test_study_in_numbers_and_summary(both, tmp_path):
         rows = [row for row in csv.DictReader(stores[0].to_csv().splitlines())
                 if (row["observable"], row["statistic"]) == (name, "mean")]  # fmt: skip
         assert float(rows[0]["high"]) == pytest.approx(one.high, rel=1e-12)
+        assert [caveat.code for caveat in one.caveats] == ["recording"]
+        assert not other.caveats
+    (row,) = jf.compare(stores[0], stores[0], "completion").rows
+    shown = stores[0].estimate(stores[0].cells[0], "completion", "mean")
+    assert (row.mean_a.low, row.mean_a.high) == pytest.approx((shown.low, shown.high))
     assert "may be missing from it" in "\n".join(stores[0].summary().splitlines())
+
+
+def test_a_target_of_another_confidence_has_an_interval_that_allows_for_it_too(file, tmp_path):
+    """A row of its own in CSV and pandas, with what the table shows."""
+    study = jf.Study(
+        "x",
+        case=jf.Case(64, noise=[jf.TraceNoise(file=file)], **CASE),
+        observables={"completion": jf.Completion()},
+        targets=["mean of completion ± 90 % at 99 %"],
+        budget=jf.RealizationBudget(max=2000),
+    )
+    store = study.run(tmp_path / "run")
+    cell = store.cells[0]
+    rows = [
+        row for row in csv.DictReader(store.to_csv().splitlines()) if row["statistic"] == "mean"
+    ]
+    assert [row["confidence"] for row in rows] == ["0.95", "0.99"]
+    for row in rows:
+        shown = store.estimate(cell, "completion", "mean", float(row["confidence"]))
+        assert [caveat.code for caveat in shown.caveats] == ["recording"]
+        ends = float(row["low"]), float(row["high"])
+        assert ends == pytest.approx((shown.low, shown.high), rel=1e-12)
 
 
 def test_a_target_does_not_wait_for_a_longer_recording(both, tmp_path):

@@ -215,4 +215,4 @@ def _explain(
             phases(f"following {asked['schedule'].ranks:,} ranks", done, count)
 
         explanation = explain(**asked, progress=show)
-    give_answer(explanation, chosen, _EXPLAINED_FILES, started, cell=where)
+    give_answer(explanation, chosen, _EXPLAINED_FILES, started, cell=where or None)

@@ -315,19 +315,21 @@ class Observed:
 
         A target does not ask for that: no number of realizations makes it narrower.
         """
-        found, measure = self.statistic(name, confidence), self.measure
-        share, below = quantile_share(name), measure.denominator
-        if (
-            measure.recorded is None
-            or isinstance(below, LinearForm)
-            or (share is None and name != "mean")
-        ):
+        found, share = self.statistic(name, confidence), quantile_share(name)
+        return found if share is None and name != "mean" else self.for_recordings(found, share)
+
+    def for_recordings(self, found: Estimate, share: float | None = None) -> Estimate:
+        """Return a mean, or the quantile `share`, whose interval allows for other recordings."""
+        measure, below = self.measure, self.measure.denominator
+        if measure.recorded is None or isinstance(below, LinearForm):
             return found
         added = measure.numerator.constant
         time = changed(found, lambda value: (value * below - added) / TICKS_PER_SECOND)
         time = measure.recorded.allow(time, measure.noise_free_time, share)
         wide = changed(time, lambda end: (end * TICKS_PER_SECOND + added) / below)
-        return replace(found, low=wide.low, high=wide.high).bounded(measure.lower_bound)
+        return replace(found, low=wide.low, high=wide.high, caveats=wide.caveats).bounded(
+            measure.lower_bound
+        )
 
     def statistic(self, name: str, confidence: float = 0.95) -> Estimate:
         """Return a statistic by its name; what has no interval has NaN for its ends."""

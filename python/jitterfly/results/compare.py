@@ -390,7 +390,10 @@ def _row(
     ratio = _with_undersampled(ratio, x, compared, unseen, alone)
     if any(map(_is_unmet, (mean_a, mean_b))) and not same:
         ratio = replace(ratio, low=-math.inf, high=math.inf)
-    mean_a, mean_b = map(allowing_for_undersampled, (mean_a, mean_b), compared, unseen)
+    mean_a, mean_b = (
+        allowing_for_undersampled(of.for_recordings(mean), of, rare)
+        for mean, of, rare in zip((mean_a, mean_b), compared, unseen, strict=True)
+    )
     winner = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
     if winner and x.mean() < 0:  # an overhead over a slower one: the larger quotient is the faster
         winner = "A" if winner == "B" else "B"

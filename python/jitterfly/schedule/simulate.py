@@ -121,8 +121,13 @@ class ScheduleParameters(Question):
     seed: Seed = Seed("of the draws", "As in `simulate`.", default=0)
     threads: Threads = Threads()
     progress: Progress = Progress()
-    first_realization: Anything[int] = Anything(
-        "the number of the first one", "As in `simulate`.", takes="int", default=0, option=None
+    first_realization: Count = Count(
+        "the number of the first one",
+        "As in `simulate`.",
+        default=0,
+        low=0,
+        high=MOST_REALIZATIONS - 1,
+        option=None,
     )
     _: KW_ONLY
     speed: Part[Speed] = Part(

@@ -200,7 +200,7 @@ class Numbers:
                 _ENDS, (estimate.value, estimate.low, estimate.high), strict=True
             ):
                 arrays[key][at] = value
-        arrays |= _decisions(store, number["targets"])
+        arrays |= _decisions(store, number["targets"], confidence)
         labels = [{label: i for i, label in enumerate(names)} for names in about["labels"]]
         values = [[own[x] for own, x in zip(labels, cell.labels.values(), strict=True)]
               for cell in store.cells]  # fmt: skip
@@ -354,7 +354,7 @@ def _about(store: Readable, confidence: float) -> dict[str, Any]:
     }
 
 
-def _decisions(store: Readable, targets: dict[str, int]) -> dict[str, Array]:
+def _decisions(store: Readable, targets: dict[str, int], confidence: float) -> dict[str, Array]:
     sizes = len(store.cells), len(targets)
     realizations, complete = np.zeros(sizes[0], np.int64), np.zeros(sizes[0], bool)
     met, error = np.zeros(sizes, bool), np.full(sizes, math.nan)
@@ -366,8 +366,17 @@ def _decisions(store: Readable, targets: dict[str, int]) -> dict[str, Array]:
         for state in decision.states:
             here = cell.index, targets[str(state.target)]
             met[here], error[here] = state.met, state.error
+            estimate, target = state.estimate, state.target
+            if target.confidence != confidence and math.isfinite(float(estimate.value)):
+                # A row of its own. It allows for what a sample may lack, as all others do.
+                family = store.families(cell)[target.observable]
+                observed = Observed(
+                    family, store.data(cell, decision.realizations), cell.varies(family)
+                )
+                own = decision.level(target.confidence)
+                estimate = shown_statistic(observed, target.statistic, own, cell.cases)
             for key, of in zip(_ENDS, ends.values(), strict=True):
-                of[here] = getattr(state.estimate, key)
+                of[here] = getattr(estimate, key)
     known = {"realizations": realizations, "complete": complete}
     return {**known, "met": met, "error": error, **ends}
 

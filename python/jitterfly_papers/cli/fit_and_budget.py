@@ -39,7 +39,6 @@ Exit code 0 also where no parameters fit; the text then says `no fit`, and what 
 """
 _POINT_COLUMNS = ("series", "ranks", "measured_s", "error_s", "model_s")
 _PRINTED_ROWS = 14  # of the table that is printed
-_BUDGET_PARAMETERS = ("ranks", "latency", "step", "delay", "rank", "statistic", "precision", "seed")
 BUDGET_EPILOG = """\
 The answer is the largest p, the probability that a step is delayed by D, with the interval of its
 Monte Carlo error. --rank mean is exact. The curve over D comes from a table, which is shipped for
