@@ -1,5 +1,6 @@
-// The processors that this process may use: those of its affinity mask (taskset, Slurm, cpusets),
-// and no more than the CPU time that its control groups have (containers, Kubernetes' limits).
+// The number of processors that this process may use, by affinity mask and control groups.
+//
+// The mask is set by taskset, Slurm and cpusets; CPU time is limited in containers.
 
 #include <sched.h>
 

@@ -184,7 +184,7 @@ def test_what_knows_one_level_only_says_so():
         ({"inter_node": "rings"}, "inter_node: kind must be one of"),
         ({"inter_node": {"kind": "ring_allreduce", "radix": 3}}, "inter_node: unknown key 'radix'"),
         ({"inter_node": "ring"}, "inter_node: kind must be one of .* mean 'ring_allreduce'"),
-        ({"inter_node": "ring_allgather"}, "inter_node: kind must be one of 'double_binary_tree"),
+        ({"inter_node": "ring_allgather"}, "inter_node: kind must be one of 'recursive_doubling"),
         ({"inter_node": jf.Butterfly()}, "inter_node must be an allreduce of messages such as"),
         ({"inter_node": 3}, "inter_node must be an allreduce of messages such as RingAllreduce, g"),
         ({"inter_node": jf.RingAllreduce(exchanges_after=1)}, "exchanges_after must be 0 between"),

@@ -254,6 +254,8 @@ def _run_explain(chosen: argparse.Namespace) -> None:
     started = time.monotonic()
     check_files(chosen, _FILES)
     asked = values_of(chosen, ExplainQuestion, {})
+    # One realization has no intervals: a table of them would be empty.
+    integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     if chosen.file is None:  # what a file is for shows when it is read
         schedule.check_case_options(chosen)
     case, seed, where = case_of(chosen)
