@@ -467,4 +467,4 @@ def show_digits(number: float, digits: int = 4) -> str:
     if not math.isfinite(number):
         return "?"
     text = f"{number:.{digits}g}" if abs(number) < 10**digits else f"{number:,.0f}"
-    return text.removeprefix("-") if text == "-0" else text
+    return "0" if text == "-0" else text

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
+    from typing_extensions import dataclass_transform as dataclass_transform
 else:
 
     def dataclass_transform(**_: Any) -> Any:  # typing has it from Python 3.11 on

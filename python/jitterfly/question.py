@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 from .algorithms import Algorithm, Butterfly
 from .backends import BACKENDS, backend_named
@@ -29,6 +29,7 @@ from .fields import (
     Taken,
     check_choice,
     check_keys,
+    dataclass_transform,
     frozen_dataclass,
     naming_fields,
     plain_value,
@@ -49,14 +50,6 @@ from .syntax import (
     read_size,
 )
 from .units import Time, parse_seconds, warn_of_long
-
-if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
-else:
-
-    def dataclass_transform(**_: Any) -> Any:  # typing has it from Python 3.11 on
-        return lambda function: function
-
 
 ASKED, EFFORT, ENGINE = "asked", "effort", "engine"
 """What a parameter decides: what is asked; how long an answer is looked for; what computes it."""

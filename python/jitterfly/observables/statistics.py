@@ -310,14 +310,6 @@ class Observed:
         less, equal, larger = self.data.win_counts(self.measure)
         return win_probability(larger, equal, less, confidence)
 
-    def shown(self, name: str, confidence: float = 0.95) -> Estimate:
-        """Return a statistic as it is told: its interval allows for other recordings of the noise.
-
-        A target does not ask for that: no number of realizations makes it narrower.
-        """
-        found, share = self.statistic(name, confidence), quantile_share(name)
-        return found if share is None and name != "mean" else self.for_recordings(found, share)
-
     def for_recordings(self, found: Estimate, share: float | None = None) -> Estimate:
         """Return a mean, or the quantile `share`, whose interval allows for other recordings."""
         measure, below = self.measure, self.measure.denominator

@@ -228,6 +228,27 @@ class Decision:
         """Return the level at which intervals hold with `confidence` though data chose the end."""
         return level_of(confidence, self.share)
 
+    def shown(
+        self,
+        observed: Observed,
+        statistic: str,
+        confidence: float,
+        cases: Mapping[str, Workload],
+    ) -> Estimate:
+        """Return a statistic as it is shown: its interval allows for all that a sample may lack.
+
+        Those are other recordings of the noise and, for a mean, noise met too rarely. A target does
+        not ask for the former: no number of realizations makes it narrower.
+        """
+        found = observed.statistic(statistic, self.level(confidence))
+        share = quantile_share(statistic)
+        if statistic == "mean":
+            unmet = undersampled_noise(observed, cases, found.half_width) if observed.noisy else []
+            found = shown_mean(found, observed, unmet)
+        elif share is not None:
+            found = observed.for_recordings(found, share)
+        return found if found.confidence == confidence else replace(found, confidence=confidence)
+
 
 def decide(
     targets: Sequence[Target],
@@ -426,31 +447,16 @@ def undersampled_in_words(undersampled: Sequence[UndersampledNoise]) -> str:
     return f"{rarest.words}, and {rarest.effect.format(show_seconds(most, digits=3))}"
 
 
-def allowing_for_undersampled(
+def shown_mean(
     mean: Estimate, observed: Observed, undersampled: Sequence[UndersampledNoise]
 ) -> Estimate:
-    """Return a mean whose interval allows for noise met too rarely.
+    """Return a mean as it is shown: it allows for other recordings, and noise met too rarely.
 
-    That makes a completion longer; a difference or ratio may become larger or smaller.
+    The latter makes a completion longer; a difference or ratio may become larger or smaller.
     """
     most = sum(one.adds for one in undersampled)
-    return mean.lacking(most, most if observed.measure.is_paired else 0.0)
-
-
-def shown_statistic(
-    observed: Observed, statistic: str, confidence: float, cases: Mapping[str, Workload]
-) -> Estimate:
-    """Return a statistic as it is shown: its interval allows for all that the sample may lack.
-
-    That are other recordings of the noise (`Observed.shown`) and, of a mean, noise met too rarely.
-    """
-    found = observed.shown(statistic, confidence)
-    if statistic != "mean" or not observed.noisy:
-        return found
-    half_width = observed.mean(confidence).half_width
-    return allowing_for_undersampled(
-        found, observed, undersampled_noise(observed, cases, half_width)
-    )
+    wide = observed.for_recordings(mean)
+    return wide.lacking(most, most if observed.measure.is_paired else 0.0)
 
 
 def undersampled_noise(

@@ -23,9 +23,9 @@ from ..observables import (
     Observed,
     UndersampledNoise,
     acting_sources,
-    allowing_for_undersampled,
     hits_of_one_side,
     level_of,
+    shown_mean,
     undersampled_in_words,
     undersampled_noise,
 )
@@ -391,7 +391,7 @@ def _row(
     if any(map(_is_unmet, (mean_a, mean_b))) and not same:
         ratio = replace(ratio, low=-math.inf, high=math.inf)
     mean_a, mean_b = (
-        allowing_for_undersampled(of.for_recordings(mean), of, rare)
+        shown_mean(mean, of, rare)
         for mean, of, rare in zip((mean_a, mean_b), compared, unseen, strict=True)
     )
     winner = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""

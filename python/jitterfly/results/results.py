@@ -23,8 +23,7 @@ from ..observables import (
     MeasureFamily,
     Observed,
     Target,
-    allowing_for_undersampled,
-    shown_statistic,
+    shown_mean,
     undersampled_in_words,
     undersampled_noise,
 )
@@ -218,17 +217,14 @@ class CellResults:
         for name, family in self.families.items():
             noisy = self.cell.varies(family)
             observed = Observed(family, data, noisy)
-            mean = replace(observed.mean(level), confidence=0.95)
+            mean = observed.mean(level)
             unseen = undersampled_noise(observed, self.cell.cases, mean.half_width) if noisy else []
-            shown = replace(observed.shown("mean", level), confidence=0.95)
-            shown = allowing_for_undersampled(shown, observed, unseen)
+            shown = replace(shown_mean(mean, observed, unseen), confidence=0.95)
             numbers[name] = CellSummary.of(observed, shown, undersampled_in_words(unseen))
             for target in self.targets:
                 if target.observable == name != target.column:
-                    own = self.decision.level(target.confidence)
-                    cases = self.cell.cases
-                    estimate = shown_statistic(observed, target.statistic, own, cases)
-                    estimate = replace(estimate, confidence=target.confidence)
+                    asked = target.statistic, target.confidence, self.cell.cases
+                    estimate = self.decision.shown(observed, *asked)
                     numbers[target.column] = CellSummary.of(observed, estimate, target=target)
         return numbers
 

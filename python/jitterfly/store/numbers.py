@@ -11,7 +11,7 @@ import io
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
@@ -31,7 +31,6 @@ from ..observables import (
     MeasureFamily,
     Observed,
     Target,
-    shown_statistic,
 )
 from ..progress import counted_progress
 from ..stats import Estimate
@@ -115,16 +114,13 @@ def rows(store: Readable, confidence: float = 0.95) -> Iterator[Row]:
         if not decision.realizations:
             continue
         data = store.data(cell, decision.realizations)
-        level = decision.level(confidence)  # as `Store.estimate`
         for family in store.families(cell).values():
             observed = Observed(family, data, cell.varies(family))
             measure, T = observed.measure, None if observed.is_set else observed.T
             for statistic in names:
                 if statistic == WINS and not (measure.is_ratio and measure.distribution):
                     continue
-                estimate = shown_statistic(observed, statistic, level, cell.cases)
-                if level != confidence:
-                    estimate = replace(estimate, confidence=confidence)
+                estimate = decision.shown(observed, statistic, confidence, cell.cases)
                 yield Row(cell, family, T, statistic, estimate, observed.exact)
 
 
@@ -373,8 +369,7 @@ def _decisions(store: Readable, targets: dict[str, int], confidence: float) -> d
                 observed = Observed(
                     family, store.data(cell, decision.realizations), cell.varies(family)
                 )
-                own = decision.level(target.confidence)
-                estimate = shown_statistic(observed, target.statistic, own, cell.cases)
+                estimate = decision.shown(observed, target.statistic, target.confidence, cell.cases)
             for key, of in zip(_ENDS, ends.values(), strict=True):
                 of[here] = getattr(estimate, key)
     known = {"realizations": realizations, "complete": complete}

@@ -16,7 +16,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +32,6 @@ from ..observables import (
     Summary,
     Ticks,
     decide,
-    shown_statistic,
 )
 from ..progress import timed_phase
 from ..stats import Estimate
@@ -322,9 +320,8 @@ class Store:
         In an unfinished cell it is over all that are there. With targets the data decided when to
         stop: every interval holds whenever that was.
         """
-        level = self.decision(cell).level(confidence)
-        estimate = shown_statistic(self._observed(cell, name), statistic, level, cell.cases)
-        return replace(estimate, confidence=confidence)
+        observed = self._observed(cell, name)
+        return self.decision(cell).shown(observed, statistic, confidence, cell.cases)
 
     def to_xarray(self, confidence: float = 0.95) -> Any:
         """See `numbers.to_xarray`."""
