@@ -181,15 +181,15 @@ class Table:
         return aligned(self.texts(), self.left)
 
     def html(self) -> str:
-        """Return the table in HTML, with what a column is where the pointer rests on its head."""
-        documents = [column.doc for column in self.columns if column.heading is not None]
-        head, *rows = self.texts()
-        heads = (
-            f'<th title="{escape(doc)}">{escape(name)}</th>' if doc else f"<th>{escape(name)}</th>"
-            for name, doc in zip(head, documents, strict=True)
+        """Return the table in HTML; the pointer on a heading shows what the column is."""
+        tooltips = [column.doc for column in self.columns if column.heading is not None]
+        headings, *rows = self.texts()
+        head = "".join(
+            f'<th title="{escape(tip)}">{escape(text)}</th>' if tip else f"<th>{escape(text)}</th>"
+            for text, tip in zip(headings, tooltips, strict=True)
         )
         body = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
-        lines = "".join(f"<tr>{line}</tr>" for line in ("".join(heads), *body))
+        lines = "".join(f"<tr>{line}</tr>" for line in (head, *body))
         return f"<table>{lines}</table>"
 
     def to_list(self) -> list[dict[str, Any]]:

@@ -277,7 +277,7 @@ def takes_gpu(backend: str, threads: int | None) -> bool:
     return not problem
 
 
-def check_run(
+def check_run_arguments(
     realizations: int,
     seed: int,
     backend: str,
@@ -285,7 +285,12 @@ def check_run(
     progress: Callable[[int, int], object] | None,
     first_realization: int,
 ) -> tuple[int, int, int]:
-    """Check the arguments that every `simulate` has; return the first two and the last."""
+    """Check the arguments that every `simulate` has.
+
+    Returns
+    -------
+    realizations, seed, first_realization : int
+    """
     realizations = read_count(realizations, "realizations", 1, MOST_REALIZATIONS)
     name, most = "first_realization", MOST_REALIZATIONS - realizations
     first_realization = check_integer(first_realization, name, 0, most)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from . import memory, stats
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, Table, notes_of, write_if_path
-from .backends import check_run, core, reporting
+from .backends import check_run_arguments, core, reporting
 from .case import (
     Case,
     warn_of_doubts,
@@ -654,7 +654,7 @@ def _answer(asked: ExplainQuestion) -> Explanation:
     warn_of_ineffective_noise(case)
     warn_of_unused_costs([case])
     warn_of_doubts(case.doubts())
-    check_run(realizations, seed, "cpu", threads, asked.progress, 0)
+    check_run_arguments(realizations, seed, "cpu", threads, asked.progress, 0)
     _check_explainable(case)
     available = memory.available_bytes()
     held = 2 * 8 * (HEAD + len(_QUIET) + _MOST) * realizations

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from . import memory
 from .algorithms import Algorithm
-from .backends import backend_named, check_run, choose_backend, core, reporting
+from .backends import backend_named, check_run_arguments, choose_backend, core, reporting
 from .compiled_steps import (
     NEVER,
     CompiledSteps,
@@ -294,7 +294,7 @@ class Collective(Workload):
         progress: Callable[[int, int], object] | None = None,
     ) -> tuple[npt.NDArray[np.int64], str]:
         backend = backend_named(backend)
-        realizations, seed, first_realization = check_run(
+        realizations, seed, first_realization = check_run_arguments(
             realizations, seed, backend, threads, progress, first_realization
         )
         spread = self.observe in OVER_RANKS

@@ -81,7 +81,7 @@ class ProgressLine:
         except ImportError:
             return False
         form = "{percentage:3.0f}%|{bar}| {desc}"
-        size = _terminal_size(self.stream)
+        size = _size_options(self.stream)
         self.bar = tqdm(total=1.0, file=self.stream, leave=self.keep, bar_format=form, **size)
         return True
 
@@ -133,8 +133,11 @@ class Phases(ProgressLine):
         return f": {100 * done / total:.0f} %, {show_duration(left)} left"
 
 
-def _terminal_size(stream: TextIO) -> dict[str, Any]:
-    """The size that tqdm is told; some terminals (`script`, serial lines) report size 0."""
+def _size_options(stream: TextIO) -> dict[str, Any]:
+    """Return the options of tqdm for the size of a terminal.
+
+    Some terminals (`script`, serial lines) report size 0, which tqdm can not use.
+    """
     try:
         known = all(os.get_terminal_size(stream.fileno()))
     except (OSError, ValueError):

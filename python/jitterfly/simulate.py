@@ -21,7 +21,7 @@ from .answer import csv_text, write_if_path
 from .backends import (
     backend_named,
     check_draw,
-    check_run,
+    check_run_arguments,
     core,
 )
 from .case import (
@@ -372,7 +372,7 @@ def simulate_checked(
     first_realization: int = 0,
 ) -> Result:
     """Simulate without a look at what the noise can hit: callers ask that of all cases."""
-    realizations, seed, first_realization = check_run(
+    realizations, seed, first_realization = check_run_arguments(
         realizations, seed, backend_named(backend), threads, progress, first_realization
     )
     ticks, used = case.realize(realizations, seed, first_realization, backend, threads, progress)

@@ -21,7 +21,7 @@ from jitterfly.plots.distribution import steps, tail
 from jitterfly.replay import Replay
 from jitterfly.results import Results, figures, tables
 from jitterfly.results.figures import AxisScale, shown_names
-from jitterfly.results.results import Grid, GridMap, _rescale, grids
+from jitterfly.results.results import Grid, GridMap, _rescale, grids_of_maps
 from jitterfly.results.text_table import short
 from jitterfly.store import Store
 from jitterfly.studies import parse_study
@@ -153,7 +153,7 @@ def test_maps(tmp_path):
     assert figures.figure_kind(results.study) == "maps"
     for name, observable in some([("b.svg", "gain"), ("a.png", None)], 1):
         picture(results, tmp_path / name, observable=observable)
-    (grid,) = grids(results, "ranks", "duration", results.names)
+    (grid,) = grids_of_maps(results, "ranks", "duration", results.names)
     assert grid.maps["gain"].values.shape == (3, 6)
     assert grid.maps["gain"].values[0, 0] < grid.maps["gain"].values[2, 5]
     assert grid.maps["gain"].unmet.any() == any(cell.unmet for cell in results.cells)
@@ -211,7 +211,7 @@ def test_an_unfinished_run_is_drawn_and_says_so(tmp_path):
     results = Results(Store.open(tmp_path / "out"))
     for kind in some(("maps", "curves"), 1):
         picture(results, tmp_path / f"{kind}.png", kind=kind)
-    (grid,) = grids(results, "ranks", "duration", results.names)
+    (grid,) = grids_of_maps(results, "ranks", "duration", results.names)
     assert np.isnan(grid.maps["gain"].values).sum() == 7
     assert "UNFINISHED: 5 of 12 cells done" in tables.table(results)
 
@@ -312,7 +312,7 @@ def test_studies_of_any_kind_are_drawn(tmp_path, name):
     note = curves(results, results.names, 2).note
     assert bool(note) == (name in ("many", "each"))
     if name == "many":
-        (grid, _) = grids(results, "ranks", "message_bytes", results.names)
+        (grid, _) = grids_of_maps(results, "ranks", "message_bytes", results.names)
         assert grid.maps["completion"].title == "completion, µs"
         assert 1 < grid.maps["completion"].values.min() < 2
 

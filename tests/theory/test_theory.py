@@ -180,7 +180,7 @@ def test_sum_on_a_mesh(up):
     nodes = mesh.nodes
     picked = [rng.choice(np.flatnonzero(nodes < 10_000), 300) for _ in range(2)]
     a, b = (np.bincount(p, minlength=len(nodes)) / 300 for p in picked)
-    found, beyond = mesh.sum(a, b, up=up)
+    found, beyond = mesh.law_of_sum(a, b, up=up)
     assert beyond == 0
     assert found.sum() == pytest.approx(1, rel=1e-12)
     sums = np.add.outer(nodes[picked[0]], nodes[picked[1]]).ravel()

@@ -223,14 +223,15 @@ def _check_draws(name: str, steps: Sequence[Step], ranks: int) -> None:
     end = 0  # of their draws
     for step in sorted(messages, key=attrgetter("round")):
         if step.round >= end:
-            _check_overlapping(name, together, ranks)
+            _check_draws_of_ranks(name, together, ranks)
             together = []
         together.append(step)
         end = max(end, step.round + step.repeat)
-    _check_overlapping(name, together, ranks)
+    _check_draws_of_ranks(name, together, ranks)
 
 
-def _check_overlapping(name: str, steps: Sequence[Step], ranks: int) -> None:
+def _check_draws_of_ranks(name: str, steps: Sequence[Step], ranks: int) -> None:
+    """Check each rank in steps whose draws overlap, in the order of their first draws."""
     if len(steps) < 2 or ranks > MAX_LISTED_RANKS:
         return
     until = np.zeros((2, ranks), np.int64)  # the end of the draws with which a rank sends, receives

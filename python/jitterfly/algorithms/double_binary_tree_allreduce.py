@@ -121,7 +121,7 @@ def _odd_steps(edges: PairArray) -> _Array:
     edges are in chains, or in circles of an even number, along which odd and even alternate; the
     first edge of each has even steps.
     """
-    shared = np.stack([_sharing(edges[:, end]) for end in (0, 1)], axis=1).tolist()
+    shared = np.stack([_edges_with_same(edges[:, end]) for end in (0, 1)], axis=1).tolist()
     odd = [-1] * len(edges)
     for begin in range(len(edges)):
         if odd[begin] < 0:
@@ -136,8 +136,12 @@ def _odd_steps(edges: PairArray) -> _Array:
     return np.array(odd)
 
 
-def _sharing(ends: _Array) -> _Array:
-    """The other edge with the same end as each edge, -1 where there is none."""
+def _edges_with_same(ends: _Array) -> _Array:
+    """Return for each edge the other one with the same end, -1 where there is none.
+
+    `ends` has the rank at one end of each edge, the sender or the receiver; no rank stands there
+    more than twice.
+    """
     order = np.argsort(ends, kind="stable")
     before, after = order[:-1], order[1:]
     same = ends[before] == ends[after]

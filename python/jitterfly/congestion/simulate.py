@@ -15,7 +15,7 @@ from ..backends import (
     BackendError,
     backend_named,
     check_draw,
-    check_run,
+    check_run_arguments,
     core,
     reporting,
     takes_gpu,
@@ -139,7 +139,7 @@ def simulate_congestion(
     if not isinstance(case, CongestionCase):
         raise ValueError(f"case must be a CongestionCase, got {shorten(case)}")
     backend = backend_named(backend)
-    realizations, seed, first_realization = check_run(
+    realizations, seed, first_realization = check_run_arguments(
         realizations, seed, backend, threads, progress, first_realization
     )
     if not isinstance(histogram, (bool, np.bool_)):
@@ -168,7 +168,8 @@ def simulate_congestion(
             report,
         )
 
-    def run_all(chosen: str) -> tuple[npt.NDArray[np.float64], Any]:
+    def run_programs(chosen: str) -> tuple[npt.NDArray[np.float64], Any]:
+        """Return the sums of the programs' samples, and the first one's counts of congestions."""
         samples, bins = np.zeros(realizations), None
         with reporting(progress, realizations, chosen) as report:
             for number, program in enumerate(programs):
@@ -185,14 +186,14 @@ def simulate_congestion(
 
     chosen = "cuda" if takes_gpu(backend, threads) else "cpu"
     try:
-        samples, bins = run_all(chosen)
+        samples, bins = run_programs(chosen)
     except BackendError as error:
         # All that it needs is asked for at its beginning.
         if backend != "auto" or _NO_MEMORY not in str(error):
             raise
         warn_of_cpu(str(error))
         chosen = "cpu"
-        samples, bins = run_all(chosen)
+        samples, bins = run_programs(chosen)
     return CongestionResult(
         case=case,
         seed=seed,

@@ -110,13 +110,17 @@ class SpeedNoise(GroupNoise, kind="speed"):
         )
 
     def expected_hits(self, work: ExpectedWork) -> Hits | None:
+        """The slow ranks in a realization, or groups of them, and what each works longer.
+
+        None where a rank may be faster: what it saves is no hit.
+        """
         if self.hastens:
             return None
-        groups = work.groups(self.shared)
-        drawn = Hits.of_draws(groups, self.table())
-        slower = max(drawn.delay / TICKS_PER_SECOND - 1, 0.0)
-        delay = slower * (work.compute + work.combining)
-        return Hits(drawn.number, delay, once=True)
+        # A factor stands in the table as a delay of that many seconds.
+        slow = Hits.of_draws(work.groups(self.shared), self.table())
+        factor = slow.delay / TICKS_PER_SECOND
+        delay = max(factor - 1, 0.0) * (work.compute + work.combining)
+        return Hits(slow.number, delay, once=True)
 
     @property
     def slows(self) -> bool:

@@ -20,7 +20,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from ..results import Results
 from ..results.figures import axis_title, evenly, number_axes, shown_names
-from ..results.results import WIDE, Grid, grids
+from ..results.results import WIDE, Grid, grids_of_maps
 from ..results.text_table import short
 from ..studies import Study
 from . import style
@@ -135,7 +135,7 @@ def draw_maps(results: Results, observable: str | None = None) -> Figure:
     known = shown_names(results.study, observable) if observable else results.columns
     names = known[:_MAX_ROWS] if observable else results.most_columns(_MAX_ROWS)
     x, y = map_axes(results.study)
-    blocks = grids(results, x, y, names)
+    blocks = grids_of_maps(results, x, y, names)
     shown = evenly(blocks, style.MAX_COLUMNS)
     columns = len(shown)
     if columns == 1 and len(names) > 1:  # two maps side by side

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -215,15 +215,16 @@ class Comparison(Answer):
 
     def table(self) -> Table:
         """Return the table of rows; axes are as in `Store.to_csv`."""
-        return self._table("coordinates")
+        return self._table(lambda row: row.coordinates)
 
     def shown_table(self) -> Table:
         """Return the table of rows as text and notebooks have it."""
-        return self._table("labels")
+        return self._table(lambda row: row.labels)
 
-    def _table(self, at: str) -> Table:
+    def _table(self, position: Callable[[ComparisonRow], Sequence[Any]]) -> Table:
+        """Return the table of rows, before whose columns stands a row's position on the axes."""
         axes = (
-            Column(axis, heading=axis, value=lambda _, row, i=i: getattr(row, at)[i])  # type: ignore[misc]
+            Column(axis, heading=axis, value=lambda _, row, i=i: position(row)[i])  # type: ignore[misc]
             for i, axis in enumerate(self.axes)
         )
         return Table((*axes, *self.columns), self.rows, self, left=len(self.axes))

@@ -437,8 +437,11 @@ class Grid:
     maps: dict[str, GridMap]
 
 
-def grids(results: Results, x: str, y: str, names: list[str]) -> list[Grid]:
-    """A grid for each combination on the axes other than `x` and `y`."""
+def grids_of_maps(results: Results, x: str, y: str, names: list[str]) -> list[Grid]:
+    """Return maps over the axes `x` and `y`: a grid for each combination on the other axes.
+
+    A grid has the map of each observable of `names`.
+    """
     study, values = results.study, figures.axis_values(results.study)
     scales = [figures.scale_of(study, axis, sorted(values[axis])) for axis in (x, y)]
     x_texts, y_texts = ([scale.text(value) for value in scale.values] for scale in scales)

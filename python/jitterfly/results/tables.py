@@ -18,7 +18,7 @@ from ..studies.validation import why_absent_at
 from ..units import TICKS_PER_SECOND, show_seconds
 from ..unseen_noise import RecordedNoise
 from . import figures
-from .results import WIDE, CellResults, CellSummary, GridMap, Panel, Results, grids
+from .results import WIDE, CellResults, CellSummary, GridMap, Panel, Results, grids_of_maps
 from .text_table import (
     MOST_OF_ALL,
     MOST_ROWS,
@@ -446,7 +446,7 @@ def _matrices(results: Results, width: int) -> list[Table]:
     tables = []
     own = set(results.columns) - set(results.names)  # targets that are no observable's mean
     names = dict.fromkeys([*results.most_columns(MOST_TABLES), *results.columns])
-    for grid in grids(results, x, y, list(names)):
+    for grid in grids_of_maps(results, x, y, list(names)):
         columns, heads = (
             [figures.without_formula(text) for text in texts]
             for texts in (grid.x_texts, grid.y_texts)

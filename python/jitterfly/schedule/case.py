@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import find_noise_files
-from ..backends import backend_named, check_run, core
+from ..backends import backend_named, check_run_arguments, core
 from ..case import read_parts
 from ..fields import Converted, check_choice, check_keys, check_present, frozen_dataclass
 from ..find_noise_files import FileField, FileName
@@ -260,7 +260,7 @@ class ScheduleCase(Workload):
     ) -> tuple[npt.NDArray[np.int64], str]:
         engine = "cuda" if backend_named(backend) == "cuda" else "cpu"
         check_order_on(engine, self.order)
-        check_run(realizations, seed, engine, threads, progress, first_realization)
+        check_run_arguments(realizations, seed, engine, threads, progress, first_realization)
         raw = execute(
             self.read(), _compiled(self), self.noise, realizations, seed, first_realization,
             threads, self.order, engine, progress,

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import memory
-from ..backends import backend_named, check_device_memory, check_run, core, reporting
+from ..backends import backend_named, check_device_memory, check_run_arguments, core, reporting
 from ..case import warn_of_doubts, warn_of_ineffective_sources, warn_of_ineffective_speed
 from ..fields import MOST_REALIZATIONS, shorten, stacklevel_of_user
 from ..hierarchy import Hierarchy
@@ -150,7 +150,9 @@ class ScheduleParameters(Question):
             if speed is not None and (why := why_speed_is_ineffective(speed, schedule)):
                 warn_of_ineffective_speed(speed, why)
         count = self.realizations
-        check_run(count, self.seed, backend, self.threads, self.progress, self.first_realization)
+        check_run_arguments(
+            count, self.seed, backend, self.threads, self.progress, self.first_realization
+        )
         kept = schedule.marks if marks is None else read_marks(schedule, marks)
         compiled = plan_schedule(schedule, network, sources, kept, speed, order, results=count)
         plan = compiled.plan

@@ -12,7 +12,8 @@ time left.
 
 A run that is killed loses the batches in flight. The next one asks the store what is missing
 (`CellRun.look` in `batches`, `missing` in `store.cell_records`) and goes on; a half-written record
-does not count (`store.records`).
+does not count (`store.records`). Where a cell has enough realizations, `observables.targets.decide`
+says so.
 """
 
 from __future__ import annotations

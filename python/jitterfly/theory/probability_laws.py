@@ -162,12 +162,14 @@ class Mesh:
         first = np.arange(self.points, dtype=np.int64) * self.step
         return np.concatenate([first, *parts])
 
-    def sum(self, a: Floats, b: Floats, *, up: bool) -> tuple[Floats, float]:
-        """The probabilities at the nodes, and beyond, of the sum of two independent times.
+    def law_of_sum(self, a: Floats, b: Floats, *, up: bool) -> tuple[Floats, float]:
+        """The law of the sum of two independent times, whose laws on the mesh are `a` and `b`.
 
-        Times between nodes are rounded, up or down; so are those beyond the last one.
+        A law is the probabilities at the nodes. The sum has one beyond the last node, too, which
+        is the second value. Times between nodes are rounded, up or down; so are those beyond the
+        last one.
 
-        Each block of one meets all that is not above it of the other, on the spacing of that
+        Each block of one time meets all that is not above it of the other, on the spacing of that
         block: what is lost there is small against the larger of the two.
         """
         n, half = self.points, self.points // 2
@@ -467,7 +469,7 @@ def _settled_lattice(values: Ticks, cdf: Floats, survival: Floats) -> Lattice:
 
 def _survival_of_sum(mesh: Mesh, a: Floats, b: Floats, *, up: bool) -> Floats:
     """P(A + B > node). What is 0 is kept apart: it may be nearly all, and drown the rest."""
-    both, beyond = mesh.sum(_above_zero(a), _above_zero(b), up=up)
+    both, beyond = mesh.law_of_sum(_above_zero(a), _above_zero(b), up=up)
     beyond += a[0] * b[-1] + a[-1] * (b[0] - b[-1])  # of one of them already
     later = np.cumsum(np.append(beyond, both[:0:-1]))[::-1]
     return (1 - a[0]) * b + (1 - b[0]) * a + later

@@ -22,7 +22,7 @@ from jitterfly.plots.maps import colour_bar, draw_map, hatched_patch, map_axes, 
 from jitterfly.plots.style import wrapped
 from jitterfly.results import CellResults, Panel, Results, figures
 from jitterfly.results.figures import AxisScale, axis_title, evenly, shown_names
-from jitterfly.results.results import CellSummary, Grid, grids
+from jitterfly.results.results import CellSummary, Grid, grids_of_maps
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
@@ -274,7 +274,7 @@ def draw_paper_maps(results: Results, observable: str | None = None) -> Figure:
     """A column for each setting; a row for the axis, and where the paper clips, one for that."""
     name = observable or named(results.study, "slowdown")[0]
     x, y = map_axes(results.study)
-    blocks = evenly(grids(results, x, y, [name]), style.MAX_COLUMNS)
+    blocks = evenly(grids_of_maps(results, x, y, [name]), style.MAX_COLUMNS)
     first = {results.label(cell, without=(x, y)): cell for cell in reversed(results.cells)}
     rows = [_paper_ranges(first[block.label], results.study.claims) for block in blocks]
     count = max(map(len, rows))
