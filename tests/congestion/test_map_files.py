@@ -12,8 +12,7 @@ from support.scale import at_most, some
 
 import jitterfly.congestion as jc
 from jitterfly import memory
-from jitterfly.congestion.forwarding import forwarding
-from jitterfly.congestion.network_map import parse_links, read_text
+from jitterfly.congestion.network_map import forwarding, parse_links, read_text
 
 DIGRAPH, DISCOVERED, TABLES = fuzz_maps.DIGRAPH, fuzz_maps.DISCOVERED, fuzz_maps.TABLES
 

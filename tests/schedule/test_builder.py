@@ -7,7 +7,7 @@ import pytest
 
 import jitterfly as jf
 from jitterfly.goal_export import goal_schedule
-from jitterfly.schedule.marks import NO_MARK
+from jitterfly.schedule.schedule import NO_MARK
 
 NETWORK = "L=3us,o=1us,g=2us,G=0.5ns"
 ALGORITHMS = [

@@ -15,7 +15,7 @@ import jitterfly as jf
 from jitterfly import _core
 from jitterfly.cli import main
 from jitterfly.schedule.explain import BOUND_BY, PATH_PARTS
-from jitterfly.schedule.marks import Marks
+from jitterfly.schedule.schedule import Marks
 
 # In random schedules messages of one channel, from several CPUs, overtake each other.
 pytestmark = pytest.mark.filterwarnings("ignore::jitterfly.ShortReceiveWarning")

@@ -14,7 +14,7 @@ import jitterfly as jf
 from jitterfly import _core
 from jitterfly.answer import SECONDS, show
 from jitterfly.cli import main
-from jitterfly.schedule.marks import NO_MARK, read_marks
+from jitterfly.schedule.schedule import NO_MARK, read_marks
 from jitterfly.units import show_seconds
 
 NUMBERS = [(kind, number) for kind in OPTIONS for number in range(at_most(100, 4))]

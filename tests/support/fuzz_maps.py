@@ -18,8 +18,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from jitterfly import _core
-from jitterfly.congestion.forwarding import NO_EDGE, forwarding
-from jitterfly.congestion.network_map import parse_links
+from jitterfly.congestion.network_map import NO_EDGE, forwarding, parse_links
 
 DIGRAPH = """digraph network {
   "S1" -> "H1" [ key="S1_p1", comment="H1" ];

@@ -14,7 +14,7 @@ from reference.uneven import random_drawn_speed, random_speed
 import jitterfly as jf
 from jitterfly import _core
 from jitterfly.schedule.compile import compile_schedule
-from jitterfly.schedule.marks import NO_MARK, Marks
+from jitterfly.schedule.schedule import NO_MARK, Marks
 
 
 def random_costs(rng):

@@ -14,6 +14,7 @@ from .algorithm import is_kind_of as is_kind_of
 # Messages name the kinds in this order: first those of the usual collective.
 from .butterfly import Butterfly
 from .allreduce import (
+    DoubleBinaryTreeAllreduce,
     RabenseifnerAllreduce,
     RecursiveDoublingAllreduce,
     RecursiveMultiplyingAllreduce,
@@ -21,7 +22,6 @@ from .allreduce import (
     RingAllreduce,
     SegmentedRingAllreduce,
 )
-from .double_binary_tree_allreduce import DoubleBinaryTreeAllreduce
 from .hierarchical_allreduce import HierarchicalAllreduce
 from .barrier import DisseminationBarrier, RecursiveDoublingBarrier, TreeBarrier
 from .broadcast import (

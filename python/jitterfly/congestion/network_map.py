@@ -1,15 +1,13 @@
 """`NetworkMap`: any network (dragonfly, torus, ...) read from a DOT or InfiniBand file.
 
-It is routed by the tables that `forwarding` makes.
+It is routed by forwarding tables, which say which link a node takes to each host; routes that lead
+into a loop are dropped.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import io
 import warnings
-import zlib
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,14 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .. import memory
 from ..backends import core
 from ..fields import shorten
 from ..files import read_whole
-from . import dot, infiniband
-from .forwarding import NO_EDGE, ParsedNetwork, forwarding, node_in_loop, unused_edges
+from .map_files import ParsedNetwork, parse_links, read_text
 from .topology import Topology
-
-_MOST_BYTES = 2**28
 
 
 class _Read(Topology):
@@ -160,47 +156,121 @@ class NetworkMap(_Read, kind="map"):
         return {key: value for key, value in values.items() if value is not None}
 
 
-def parse_links(text: str, name: str, tables: tuple[str, str] | None = None) -> ParsedNetwork:
-    """The network in a text, and its tables' text and name; `name` is for messages.
-
-    Raises
-    ------
-    ValueError
-        It is neither a digraph nor the output of ibnetdiscover, or malformed; with its line.
-    """
-    if dot.looks_like(text):
-        if tables is not None:
-            raise ValueError(f"tables must be left out: the digraph {name} has its own")
-        return dot.parse(text, name)
-    if infiniband.looks_like(text):
-        if tables is None:
-            raise ValueError(
-                f"{name} is the output of ibnetdiscover, which has no routes: give tables, "
-                "such as those of dump_lfts.sh"
-            )
-        return infiniband.parse(text, name, *tables)
-    raise ValueError(f"{name} is neither a Graphviz digraph nor the output of ibnetdiscover")
-
-
-def read_text(file: Path) -> str:
-    """The text of a file of at most 256 MiB, unpacked."""
-    data = read_whole(file, _MOST_BYTES)
-    if data[:2] == b"\x1f\x8b":
-        try:
-            with gzip.open(io.BytesIO(data)) as packed:
-                data = packed.read(_MOST_BYTES + 1)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise ValueError(f"{file}: damaged gzip file: {error}") from None
-    if len(data) > _MOST_BYTES:
-        raise ValueError(f"{file}: larger than 256 MiB, unpacked")
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{file}, line {line}: not text (byte {error.start})") from None
-
-
 def _path(value: Any, name: str) -> str:
     if not isinstance(value, (str, Path)) or not str(value):
         raise ValueError(f"{name} must be the path of a file, got {value!r}")
     return str(value)
+
+
+NO_EDGE = 2**32 - 1
+_AT_ONCE = 2**20  # routes
+Nodes = npt.NDArray[np.intp]
+
+
+def forwarding(links: ParsedNetwork) -> tuple[npt.NDArray[np.uint32], list[tuple[int, int]]]:
+    """The edge that each node takes to each host, and the routes between hosts that never end.
+
+    Returns
+    -------
+    table : uint32 array, shape (nodes, hosts)
+        `NO_EDGE` at the host itself and where the way leads into a loop.
+    dropped : list of (source, destination)
+        Routes that lead into a loop.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two hosts; or on the way from a host to another there is a node that
+        has no edge to it.
+    """
+    count = len(links.hosts)
+    if count < 2:
+        raise ValueError(
+            f"{links.file}, line {links.lines[0]}: at least two hosts are needed, there is one"
+        )
+    memory.check_memory(
+        16 * links.nodes * count, f"{links.file}: forwarding tables", memory.available_bytes()
+    )
+    table = np.full((links.nodes, count), NO_EDGE, np.uint32)
+    for edge in reversed(range(len(links.tails))):
+        reach = links.reach[edge]
+        if reach is None:
+            table[links.tails[edge]] = edge
+        elif reach:
+            table[links.tails[edge], np.fromiter(reach, np.intp, len(reach))] = edge
+    table[np.arange(count), np.arange(count)] = NO_EDGE
+
+    heads = np.append(np.asarray(links.heads, np.intp), -1)
+    dropped: list[tuple[int, int]] = []
+    block = max(1, _AT_ONCE // count)
+    for first in range(0, count, block):
+        dropped += _walk(links, table, heads, np.arange(first, min(first + block, count)))
+    for destination in {b for _, b in dropped}:
+        _cut_loops(table[:, destination], heads, destination)
+    return table, dropped
+
+
+def unused_edges(links: ParsedNetwork) -> list[int]:
+    """The edges for all hosts of a node that has an earlier one: they are never used."""
+    for_all: set[int] = set()
+    found = []
+    for edge, (tail, reach) in enumerate(zip(links.tails, links.reach, strict=True)):
+        if reach is None and tail in for_all:
+            found.append(edge)
+        elif reach is None:
+            for_all.add(tail)
+    return found
+
+
+def node_in_loop(links: ParsedNetwork, source: int, destination: int) -> int:
+    """A node to which a route that never ends comes again and again."""
+    node, seen = source, set[int]()
+    while node not in seen:
+        seen.add(node)
+        node = next(
+            head
+            for tail, head, reach in zip(links.tails, links.heads, links.reach, strict=True)
+            if tail == node and (reach is None or destination in reach)
+        )
+    return node
+
+
+def _walk(
+    links: ParsedNetwork, table: npt.NDArray[np.uint32], heads: Nodes, destinations: Nodes
+) -> list[tuple[int, int]]:
+    """Walk all routes to some hosts, a step at a time; return those that never end.
+
+    What is on its way after as many steps as there are nodes goes in a circle.
+    """
+    at, to = (x.ravel() for x in np.meshgrid(np.arange(len(links.hosts)), destinations))
+    start = at
+    for _ in range(links.nodes + 1):
+        on = at != to
+        at, to, start = at[on], to[on], start[on]
+        if not len(at):
+            return []
+        edge = table[at, to]
+        stuck = np.flatnonzero(edge == NO_EDGE)
+        if len(stuck):
+            node, destination, source = (int(x[stuck[0]]) for x in (at, to, start))
+            here, wanted, sender = (shorten(links.name(n)) for n in (node, destination, source))
+            raise ValueError(
+                f"{links.file}, line {links.lines[node]}: {here} has no edge to {wanted}, on the "
+                f"way from {sender}"
+            )
+        at = heads[edge]
+    return [(int(a), int(b)) for a, b in zip(start, to, strict=True)]
+
+
+def _cut_loops(edges: npt.NDArray[np.uint32], heads: Nodes, to: int) -> None:
+    """Take out, in place, the edges of all nodes from which the way does not end at `to`."""
+    ends = np.zeros(len(edges), bool)
+    ends[to] = True
+    has = edges != NO_EDGE
+    following = np.where(has, heads[np.where(has, edges, 0)], 0)
+    while True:
+        more = has & ends[following] & ~ends
+        if not more.any():
+            break
+        ends |= more
+    edges[~ends] = NO_EDGE

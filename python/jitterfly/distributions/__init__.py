@@ -3,7 +3,7 @@
 A new one is a class and its name here, which is also what registers its `kind`; and a row in
 docs/noise.md and sweeps/README.md. It needs no C++: the engine draws from the table that
 `Distribution.make_table` makes of it. One with a formula and a scale is a `Continuous`, which makes
-the table, and stands in `continuous`.
+the table, and stands in `parametric`.
 
 In terms of SciPy: `survival`, `quantile` and `expected` are its ``sf``, ``ppf`` and ``mean``.
 ``Weibull(scale, shape)`` is ``weibull_min(shape, scale=scale)``, ``Pareto(scale, shape)`` is
@@ -12,11 +12,10 @@ In terms of SciPy: `survival`, `quantile` and `expected` are its ``sf``, ``ppf``
 NumPy's ``Generator.pareto`` is another distribution, Lomax's, which begins at 0.
 """
 
-from .constant import Bernoulli, Constant
-from .continuous import Exponential, Gamma, Lognormal, Pareto, Weibull
 from .distribution import Distribution
 from .empirical import Empirical
 from .mixture import Mixture
+from .parametric import Bernoulli, Constant, Exponential, Gamma, Lognormal, Pareto, Weibull
 
 __all__ = [
     "Bernoulli",

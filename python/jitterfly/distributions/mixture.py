@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from ..units import exact
 from . import distribution
-from .constant import Constant
 from .distribution import (
     LARGEST_UNIFORM,
     TWO_64,
@@ -27,6 +26,7 @@ from .distribution import (
     read_distribution,
     times,
 )
+from .parametric import Constant
 
 _MAX = 16  # distributions
 _MAX_PIECES = 2**23 - 1  # of a table in the engine

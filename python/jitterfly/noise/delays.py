@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
-from ..distributions.constant import ConstantOrDrawn
 from ..distributions.distribution import Probability
+from ..distributions.parametric import ConstantOrDrawn
 from ..fields import check_choice, frozen_dataclass
 from ..units import OptionalSeconds, Seconds
 from .source import DelayNoise, ExpectedWork, Hits, MaxWork, Shared, WindowNoise

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from ..distributions.constant import ConstantOrDrawn
-from ..distributions.continuous import Exponential, ExponentialOrDrawn
 from ..distributions.distribution import TWO_64
+from ..distributions.parametric import ConstantOrDrawn, Exponential, ExponentialOrDrawn
 from ..fields import check_choice, frozen_dataclass
 from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds
 from .source import ExpectedWork, Hits, IntervalNoise, Shared

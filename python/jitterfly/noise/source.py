@@ -15,8 +15,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..distributions.constant import Constant
 from ..distributions.distribution import DelayTable, thinned
+from ..distributions.parametric import Constant
 from ..fields import Component, check_choice, check_integer, check_numbers, shorten
 from ..syntax import read_noise
 from ..units import array_to_ticks, show_ticks, to_ticks

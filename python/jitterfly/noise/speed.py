@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..distributions import Distribution
-from ..distributions.constant import Constant
 from ..distributions.distribution import DelayTable, Drawn, Probability, check_number, thinned
+from ..distributions.parametric import Constant
 from ..fields import frozen_dataclass
 from ..units import TICKS_PER_SECOND, Time, warn_of_small_factor
 from .source import ExpectedWork, GroupNoise, Hits, MaxWork, Shared

@@ -33,8 +33,7 @@ from ..network import LogGOPS
 from ..steps import numbers_per_cycle
 from ..syntax import read_count, read_size
 from ..units import Time, parse_seconds, to_ticks, warn_of_long
-from .marks import MOST_MARKS, NO_MARK
-from .schedule import Marks, Schedule, schedule_of
+from .schedule import MOST_MARKS, NO_MARK, Marks, Schedule, schedule_of
 
 MOST_RANKS = 2**20
 MOST_CPUS = 256

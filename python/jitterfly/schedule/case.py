@@ -28,8 +28,7 @@ from ..noise import Noise
 from ..noise.source import ExpectedWork, MaxWork
 from ..workload import CompletionRow, Poll, RankWork, Workload
 from .compile import CompiledSchedule, LevelCosts, compile_program, costs_of_levels
-from .marks import is_pattern, read_marks
-from .schedule import Schedule
+from .schedule import Schedule, is_pattern, read_marks
 from .simulate import (
     ORDERS,
     bytes_in_flight,

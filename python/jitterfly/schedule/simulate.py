@@ -48,7 +48,6 @@ from ..units import LONGEST_TICKS, TICKS_PER_SECOND
 from ..unseen_noise import RecordedNoise, SourceHits, hits_of
 from ..workload import RankWork, doubts_of, place_noise
 from .compile import CompiledSchedule, LevelCosts, compile_schedule, levels_of
-from .marks import check_marks, read_marks
 from .order import (
     arrival_bytes,
     bytes_to_check,
@@ -59,7 +58,7 @@ from .order import (
     waiting_bytes,
 )
 from .result import ScheduleResult
-from .schedule import KINDS, Marks, Schedule
+from .schedule import KINDS, Marks, Schedule, check_marks, read_marks
 
 ORDERS = ("noise-free", "arrival")
 

@@ -25,7 +25,7 @@ from ..observables import (
     Target,
     read_observable,
 )
-from ..schedule.marks import is_pattern
+from ..schedule.schedule import is_pattern
 from .axes import Axis, rule_reads
 from .case_fields import Frozen, leaves
 from .grid import Cell, RealizationBudget
