@@ -15,6 +15,7 @@ import ctypes
 import functools
 import os
 import re
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -32,12 +33,11 @@ from .fields import (
     shorten,
     stacklevel_of_user,
 )
+from .launchers import NO_GPU, VISIBLE_DEVICES
 from .syntax import read_count
 
 core = _core
 """The compiled module: its programs, and what runs them."""
-VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"
-_NO_GPU = ("", "-1", "NoDevFiles")  # what hides all GPUs, where it comes first in VISIBLE_DEVICES
 _DEVICES = Path("/dev")
 _GPU_FILE = re.compile("nvidia[0-9]")
 # The oldest driver for each major version of CUDA; it serves all its minor versions.
@@ -83,7 +83,7 @@ def gpu_present(devices: Path | None = None, environment: Mapping[str, str] | No
     """
     devices = _DEVICES if devices is None else devices
     visible = (os.environ if environment is None else environment).get(VISIBLE_DEVICES)
-    if visible is not None and visible.split(",")[0].strip() in _NO_GPU:
+    if visible is not None and visible.split(",")[0].strip() in NO_GPU:
         return False
     if any(os.access(file, os.R_OK | os.W_OK) for file in _gpu_files(devices)):
         return True
@@ -131,6 +131,33 @@ def gpu_problem() -> str:
 def gpu_devices() -> list[dict[str, Any]]:
     """The facts on each GPU that this process can use."""
     return [] if gpu_problem() else [dict(device) for device in core.devices()]
+
+
+# With this process's path: `python -c` would look in the current directory first.
+_ASK = (
+    "import json, sys; sys.path[:] = {path!r}; from jitterfly import backends; "
+    "print(json.dumps([backends.gpu_problem(), len(backends.core.devices())]))"
+)
+
+
+def ask_devices() -> tuple[str, int]:
+    """Ask a new process why it can use no GPU, "" if it can, and how many it sees.
+
+    A process that starts CUDA holds a GPU. Where the administrator allows one process on each
+    (compute mode EXCLUSIVE_PROCESS), none could follow: who only hands out work does not start it.
+    """
+    import json
+    import subprocess
+
+    if not gpu_present():  # so that there is nothing to hold
+        return gpu_problem(), len(gpu_devices())
+    program = _ASK.format(path=sys.path)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    if done.returncode != 0:
+        last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+        return f"a process that looks for GPUs fails: {last[0]}", 0
+    problem, count = json.loads(done.stdout)
+    return str(problem), int(count)
 
 
 def _cuda_status() -> str:

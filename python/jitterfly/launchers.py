@@ -1,4 +1,4 @@
-"""Rank, size, local rank of a process from variables of srun and mpirun (SLURM_PROCID, PMI_RANK).
+"""Rank, size, local rank and GPUs of a process, by the variables of its launcher (srun, mpirun).
 
 A process may have the variables of several launchers, since `mpirun` in a Slurm job hands those of
 Slurm on: an MPI launcher comes before Slurm. Nothing is sent here: `sweep.executors` runs over MPI
@@ -8,8 +8,11 @@ ranks, and `sweep.driver` gathers their results.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import NamedTuple
+
+VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"
+NO_GPU = ("", "-1", "NoDevFiles")  # what hides all GPUs, where it comes first in VISIBLE_DEVICES
 
 
 class _Variables(NamedTuple):
@@ -86,6 +89,99 @@ def local_size(environment: Mapping[str, str] | None = None) -> int | None:
         tasks = environment.get("SLURM_STEP_TASKS_PER_NODE", "").split("(")[0].split(",")[0]
         size = int(tasks) if tasks.isdigit() else None
     return size
+
+
+def gpus_per_task(environment: Mapping[str, str] | None = None) -> int | None:
+    """The number of GPUs that srun bound each of its tasks to; None where it bound none.
+
+    In a process that an MPI launcher started within such a job, the variables say nothing of it.
+
+    Examples
+    --------
+    >>> gpus_per_task({"SLURM_LOCALID": "1", "SLURM_GPUS_PER_TASK": "h100:4"})
+    4
+    >>> gpus_per_task({"OMPI_COMM_WORLD_LOCAL_RANK": "1", "SLURM_GPUS_PER_TASK": "4"}) is None
+    True
+    """
+    environment = os.environ if environment is None else environment
+    of_others = (launcher.local_rank for launcher in _LAUNCHERS[:-1])
+    if "SLURM_LOCALID" not in environment or any(name in environment for name in of_others):
+        return None
+    wanted = environment.get("SLURM_GPUS_PER_TASK", "")
+    for entry in environment.get("SLURM_TRES_PER_TASK", "").split(","):
+        if entry.startswith("gres/gpu"):  # gres/gpu=4, gres/gpu:h100=4
+            wanted = wanted or entry
+    number = wanted.replace("=", ":").rpartition(":")[2]
+    return int(number) if number.isascii() and number.isdigit() else None
+
+
+def listed_devices(environment: Mapping[str, str] | None = None) -> list[str] | None:
+    """The entries of CUDA_VISIBLE_DEVICES up to the first that names no device; None: it is unset.
+
+    Examples
+    --------
+    >>> listed_devices({"CUDA_VISIBLE_DEVICES": "0, 2,-1,3"})
+    ['0', '2']
+    """
+    seen = (os.environ if environment is None else environment).get(VISIBLE_DEVICES)
+    if seen is None:
+        return None
+    entries: list[str] = []
+    for entry in seen.split(","):
+        name = entry.strip()
+        if name in NO_GPU or name.startswith("-"):  # CUDA reads no further
+            break
+        entries.append(name)
+    return entries
+
+
+def own_devices(
+    count: Callable[[], int], environment: Mapping[str, str] | None = None
+) -> list[str]:
+    """The devices that are for this process, as entries of CUDA_VISIBLE_DEVICES.
+
+    Those that it sees, divided by the processes that a launcher started on this machine: of four
+    devices and two processes the first takes 0 and 2, the second 1 and 3. Where there are more
+    processes than devices, some share one. A process of `srun --gpus-per-task` has its own already.
+    Slices of a GPU (MIG) are told apart only where they are listed: CUDA shows a process one.
+
+    Parameters
+    ----------
+    count : callable
+        Says how many devices there are, where CUDA_VISIBLE_DEVICES does not list them.
+    environment : mapping, optional
+        `os.environ` by default.
+    """
+    names = listed_devices(environment)
+    if names is None:
+        names = [str(number) for number in range(count())]
+    rank, size = local_rank(environment), local_size(environment)
+    if len(names) < 2 or rank is None or gpus_per_task(environment) == len(names):
+        return names
+    if size is None:  # of a batch script, which is alone, this is 0
+        return names[rank % len(names) :][:1] if rank else names
+    return names[rank::size] if size <= len(names) else [names[rank % len(names)]]
+
+
+def bind_device(
+    count: Callable[[], int], environment: MutableMapping[str, str] | None = None
+) -> None:
+    """Show CUDA in this process the first of its own devices only, if a launcher started several.
+
+    CUDA reads CUDA_VISIBLE_DEVICES at its first call: a process is bound before that, or never. The
+    parameters are those of `own_devices`.
+    """
+    environment = os.environ if environment is None else environment
+    names = listed_devices(environment)
+    if not local_rank(environment) or (names is not None and len(names) < 2):
+        return  # the first one is taken anyhow
+    if own := own_devices(count, environment):
+        show_device(own[0], environment)
+
+
+def show_device(name: str, environment: MutableMapping[str, str] | None = None) -> None:
+    """Show CUDA in this process one device only; whoever binds it later finds nothing to choose."""
+    (os.environ if environment is None else environment)[VISIBLE_DEVICES] = name
 
 
 def _numbers(environment: Mapping[str, str] | None, *names: str) -> Iterator[int]:

@@ -246,7 +246,7 @@ def test_processes_share_the_processors_also_beside_a_gpu(folder, monkeypatch):
 
 
 def test_workers_of_gpus_are_asked_for_by_name(folder, monkeypatch):
-    monkeypatch.setattr("jitterfly.backends.gpu_problem", lambda: "")
+    monkeypatch.setattr("jitterfly.sweep.executors.ask_devices", lambda: ("", 1))
     with pytest.raises(ValueError, match="workers 'gpus' need backend 'cuda' for schedules"):
         load_study("study.toml").run(folder / "out", workers="gpus")
 

@@ -14,6 +14,7 @@ import uuid
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support import hand_over, run_study, scale, sweep_cases
@@ -89,8 +90,8 @@ def test_no_module_of_the_current_directory_is_imported(tmp_path):
         assert (done.returncode, done.stderr) == (0, "")
         (tmp_path / "jitterfly.py").write_text(TRAP)  # which `-m` would run as what is meant
     script = (
-        "from jitterfly import backends; from jitterfly.sweep import executors; "
-        "backends.gpu_present = lambda: True; print(executors.count_devices())"
+        "from jitterfly import backends; "
+        "backends.gpu_present = lambda: True; print(backends.ask_devices()[1])"
     )
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts" / "count.py").write_text(script)
@@ -436,7 +437,7 @@ def alive(pid):
             "auto",
             "needs N >= 2 processes started as `mpiexec -n N python -m mpi4py.futures SCRIPT.py`",
         ),
-        (2, "cuda", "workers 2 are for the CPU; backend 'cuda' needs 'gpus'"),
+        ("sockets", "cuda", "workers 'sockets' are for the CPU; backend 'cuda' needs 'gpus'"),
         ("gpus", "cpu", "workers 'gpus' can not be used with backend 'cpu'"),
     ],
 )
@@ -456,9 +457,10 @@ def test_the_command_says_how_it_is_started_with_mpi(tmp_path, capsys):
     )
 
 
-def test_threads_are_not_for_gpus(tmp_path):
-    with pytest.raises(ValueError, match="threads must be None with workers 'gpus'"):
-        run(sweep_cases.study(), tmp_path / "out", workers="gpus", threads=2)
+@pytest.mark.parametrize(("workers", "backend"), [("gpus", "auto"), (2, "cuda")])
+def test_threads_are_not_for_gpus(tmp_path, workers, backend):
+    with pytest.raises(ValueError, match=f"threads must be None with workers {workers!r}"):
+        run(sweep_cases.study(), tmp_path / "out", workers=workers, backend=backend, threads=2)
 
 
 def test_processors_are_shared_out():
@@ -473,32 +475,21 @@ def test_processors_are_shared_out():
 
 
 @pytest.mark.parametrize(
-    ("environment", "seen"),
+    ("limit", "workers", "threads"),
     [
-        ({"CUDA_VISIBLE_DEVICES": "3", "SLURM_LOCALID": "1"}, "3"),
-        ({"CUDA_VISIBLE_DEVICES": "4,5,6", "OMPI_COMM_WORLD_LOCAL_RANK": "1"}, "5"),
-        ({"CUDA_VISIBLE_DEVICES": "4,5,6", "MPI_LOCALRANKID": "3"}, "4"),
-        ({"CUDA_VISIBLE_DEVICES": "", "PMI_LOCAL_RANK": "1"}, ""),
-        ({"CUDA_VISIBLE_DEVICES": "GPU-a,GPU-b", "SLURM_LOCALID": "1"}, "GPU-b"),
-        ({"CUDA_VISIBLE_DEVICES": "4,5,6"}, "4,5,6"),
-        ({"SLURM_LOCALID": "5"}, "1"),
-        ({"SLURM_LOCALID": "0"}, None),
-        ({"MPI_LOCALRANKID": "2"}, "2"),
-        ({"MV2_COMM_WORLD_LOCAL_RANK": "3"}, "3"),
-        ({}, None),
+        (0, 2, None),  # no limit: a thread for each processor of a worker
+        (8, 2, None),  # as many as there are processors
+        (4, 2, 2),
+        (4, 3, 1),
+        (4, 6, 1),
+        (4, "sockets", 4),
     ],
 )
-def test_the_gpu_of_a_worker(monkeypatch, environment, seen):
-    monkeypatch.setattr(executors, "count_devices", lambda: 4)
-    executors.bind_gpu(environment=environment)
-    assert environment.get("CUDA_VISIBLE_DEVICES") == seen
-
-
-def test_the_gpu_of_a_worker_of_a_pool(monkeypatch):
-    monkeypatch.setattr(executors, "count_devices", lambda: 4)
-    environment = {"SLURM_LOCALID": "0"}
-    executors.bind_gpu(2, environment)
-    assert environment["CUDA_VISIBLE_DEVICES"] == "2"
+def test_workers_divide_the_limit_of_a_control_group(monkeypatch, limit, workers, threads):
+    monkeypatch.setattr(executors, "_processors", lambda: [(0, i // 2, i) for i in range(8)])
+    monkeypatch.setattr(executors, "core", SimpleNamespace(control_group_threads=lambda: limit))
+    assert executors.check_workers(workers, "auto", None).threads == threads
+    assert executors.check_workers(workers, "auto", 3).threads == 3
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ WORKERS = """\
 workers:
   default          this process
   --workers gpus   a process for each GPU
-  --workers sockets, or a number: so many processes that share the processors
+  --workers sockets, or a number: so many processes that share the processors, or with
+                   --backend cuda the GPUs (for NVIDIA's MPS)
   mpiexec -n N python -m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi
                    one rank hands out the work, the others do it
   run --shard 2/5  the second fifth of the cells, as a run of its own; `jitterfly merge` joins them.

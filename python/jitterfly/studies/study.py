@@ -279,7 +279,7 @@ class Study:
             Where batches run, in place of workers; the caller shuts it down.
         workers : str or int, optional
             "gpus" (a process for each GPU), "sockets" or a number (processes that share the
-            processors), "mpi". Without it this process alone.
+            processors, or with backend "cuda" the GPUs), "mpi". Without it this process alone.
         backend, threads
             As in `simulate`; threads of each worker.
         realizations : int, optional

@@ -15,14 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import launchers
-from ..backends import BackendError, core, takes_gpu
+from ..backends import BackendError, ask_devices, core, takes_gpu
 from ..fields import MOST_THREADS
 from ..observables import Decision, Measure, Summary, Ticks
 from ..schedule import ScheduleCase
 from ..stats.sequential import grid_up
 from ..store.store import Store
 from ..studies import Cell
-from .executors import bind_gpu
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def _engine(backend: str, threads: int | None) -> tuple[str, int | None]:
     """The backend and threads in this process, which is bound to its GPU first."""
     if backend == "cpu":
         return "cpu", threads or _share()
-    bind_gpu()
+    launchers.bind_device(lambda: ask_devices()[1])
     return (backend, None) if takes_gpu(backend, threads) else ("cpu", threads or _share())
 
 

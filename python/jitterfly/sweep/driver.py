@@ -394,7 +394,8 @@ def run(
     workers : str or int, optional
         Instead of an executor: None (this process, or the other ranks when this is rank 0 of
         `mpiexec -n N python -m mpi4py.futures`), "gpus" (a spawned process for each GPU), "sockets"
-        or a number (spawned processes that share the processors), "mpi".
+        or a number (spawned processes that share the processors, or with backend "cuda" the GPUs),
+        "mpi".
     shard : str or Shard, optional
         Run a part of the cells, such as "2/8", into a directory of its own in `out`; see
         `store.merge`. "1/1", too, is such a part here; on the command line it is a plain run.
@@ -426,7 +427,7 @@ def run(
         Ctrl-C. What was run is on disk; the same call goes on from there.
     """
     check_choice(on_error, "on_error", ("stop", "finish"))
-    workers, backend = executors.check_workers(workers, backend, threads, executor)
+    chosen = executors.check_workers(workers, backend, threads, executor)
     if shard is not None and not isinstance(shard, Shard):
         shard = Shard.parse(shard)
     if not is_real_number(batch_seconds) or not 0 < batch_seconds < math.inf:
@@ -442,7 +443,8 @@ def run(
     study = overridden(study, realizations, seed, targets)
     check_columns(study)
     cells = study.cells()
-    if workers == "gpus" and backend == "auto" and all(cell.of_schedules for cell in cells):
+    of_gpus = chosen.kind == "gpus" and chosen.backend == "auto"
+    if of_gpus and all(cell.of_schedules for cell in cells):
         raise ValueError("workers 'gpus' need backend 'cuda' for schedules: 'auto' is the CPU")
     out = Path(out)
     if shard is not None:
@@ -476,12 +478,12 @@ def run(
                     dispatcher = BatchDispatcher(store, runs, line, on_error, writer)
                     if not all(one.done for one in runs):
                         opened = (
-                            executors.open_executor(workers, threads)
+                            chosen.open()
                             if executor is None
                             else contextlib.nullcontext(executor)  # the caller shuts it down
                         )
-                        with opened as chosen:
-                            dispatcher.run(chosen, backend, threads)
+                        with opened as pool:
+                            dispatcher.run(pool, chosen.backend, chosen.threads)
                     elif progress is not None:
                         progress(len(cells), len(cells))
             except (KeyboardInterrupt, Exception) as error:

@@ -1,4 +1,4 @@
-"""Executors: who the workers are: this process, processes, MPI ranks (mpi4py); their GPUs, cores.
+"""Executors: who the workers are: this process, processes, MPI ranks (mpi4py); their cores.
 
 MPI ranks are workers under ``mpiexec -n N python -m mpi4py.futures -m jitterfly``. Without that
 each of them would run the whole study, which `check_not_copies` refuses.
@@ -11,19 +11,20 @@ import multiprocessing.util
 import os
 import queue
 import signal
-import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from .. import backends, launchers
-from ..backends import BACKENDS, VISIBLE_DEVICES, backend_named, check_backend
+from .. import launchers
+from ..backends import BACKENDS, ask_devices, backend_named, check_backend, core
 from ..fields import MOST_THREADS, check_choice, check_integer, shorten
+from ..launchers import own_devices, show_device
 
 # Spawned: a forked one would share the threads and the CUDA context of this process.
 _SPAWN = multiprocessing.get_context("spawn")
@@ -255,48 +256,6 @@ def _leave_with_the_driver() -> None:
         os._exit(1)
 
 
-# With this process's path: `python -c` would look in the current directory first.
-_COUNT = (
-    "import sys; sys.path[:] = {path!r}; "
-    "from jitterfly.backends import core; print(len(core.devices()))"
-)
-
-
-def count_devices() -> int:
-    """Count the GPUs that a new process would see: it is asked, so that this one can choose yet."""
-    if not backends.gpu_present():
-        return 0
-    program = _COUNT.format(path=sys.path)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    return int(done.stdout) if done.returncode == 0 else 0
-
-
-def bind_gpu(
-    number: int | None = None, environment: MutableMapping[str, str] | None = None
-) -> None:
-    """Show CUDA one GPU only: number `number` (modulo how many there are) of those it may see.
-
-    CUDA reads CUDA_VISIBLE_DEVICES at its first call, so a process is bound before that, or never.
-
-    Parameters
-    ----------
-    number : int, optional
-        The local rank by default; where there is none nothing is changed.
-    environment : mapping, optional
-        `os.environ` by default.
-    """
-    environment = os.environ if environment is None else environment
-    number = launchers.local_rank(environment) if number is None else number
-    seen = environment.get(VISIBLE_DEVICES)
-    entries = None if seen is None else [entry for entry in seen.split(",") if entry.strip()]
-    if not number or (entries is not None and len(entries) < 2):
-        return  # nobody to tell apart, or the first, or bound by the launcher
-    if entries is None:
-        entries = [str(device) for device in range(count_devices())]
-    if entries:
-        environment[VISIBLE_DEVICES] = entries[number % len(entries)]
-
-
 MOST_WORKERS = 1024
 MPI_COMMAND = "mpiexec -n N python -m mpi4py.futures SCRIPT.py"
 _TOPOLOGY = Path("/sys/devices/system/cpu")
@@ -317,18 +276,45 @@ class InProcess(Executor):
         return future
 
 
+@dataclass(frozen=True)
+class Workers:
+    """The workers of a run, as `check_workers` lets them through.
+
+    `kind` is None (this process), "mpi", "gpus", "sockets" or a number. `backend` and `threads` are
+    those of their batches. `devices` are the GPUs of a worker each, as CUDA_VISIBLE_DEVICES has
+    them; None where the workers are not bound to one.
+    """
+
+    kind: str | int | None
+    backend: str
+    threads: int | None
+    devices: tuple[str, ...] | None = None
+
+    def open(self) -> Executor:
+        """Open their executor."""
+        if self.kind is None:
+            return InProcess()
+        if self.kind == "mpi":
+            from mpi4py.futures import MPIPoolExecutor
+
+            return MPIPoolExecutor(initializer=_leave_signals)
+        if self.devices is not None:
+            return Pool(show_device, self.devices)
+        return Pool(_stay, [None if self.threads else group for group in _groups(self.kind)])
+
+
 def check_workers(
     workers: str | int | None, backend: str, threads: int | None, executor: Executor | None = None
-) -> tuple[str | int | None, str]:
-    """Turn `workers` into None (this process), "mpi", "gpus", "sockets" or a number.
+) -> Workers:
+    """Check who is to run the batches, and how.
 
-    The second value is the backend of their batches: processes of the CPU leave the GPU alone.
+    This process does not start CUDA where others use the GPUs: it would hold one.
 
     Raises
     ------
     ValueError
-        It is none of these, or can not be had here, or does not fit the backend, the threads or a
-        given `executor`; the message says why.
+        `workers` is not one of the kinds, or can not be had here, or does not fit the backend, the
+        threads or a given `executor`; the message says why.
     """
     backend = backend_named(backend)
     if executor is not None and workers is not None:
@@ -345,37 +331,47 @@ def check_workers(
         )
     if workers == "mpi" and not _mpi_world():
         raise ValueError(f"workers 'mpi' needs N >= 2 processes started as `{MPI_COMMAND}`")
-    if workers == "gpus":
-        if backend == "cpu":
-            raise ValueError("workers 'gpus' can not be used with backend 'cpu'")
+    if workers == "gpus" and backend == "cpu":
+        raise ValueError("workers 'gpus' can not be used with backend 'cpu'")
+    if workers == "sockets" and backend == "cuda":
+        raise ValueError("workers 'sockets' are for the CPU; backend 'cuda' needs 'gpus'")
+    check_choice(backend, "backend", BACKENDS)
+    if workers == "gpus" or (isinstance(workers, int) and backend == "cuda"):
         if threads is not None:
-            raise ValueError("threads must be None with workers 'gpus': they are the CPU's")
-        if problem := backends.gpu_problem():
-            raise ValueError(f"workers 'gpus' can not be used here: {problem}")
-    of_cpu = workers == "sockets" or isinstance(workers, int)
-    if of_cpu and backend == "cuda":
-        raise ValueError(f"workers {workers!r} are for the CPU; backend 'cuda' needs 'gpus'")
+            raise ValueError(f"threads must be None with workers {workers!r}: they are the CPU's")
+        return Workers(workers, backend, None, _devices_of(workers))
+    if isinstance(workers, int) or workers == "sockets":  # they leave the GPU alone
+        check_backend("cpu", threads)
+        return Workers(workers, "cpu", threads or _limited(len(_groups(workers))))
     if executor is None and workers != "mpi":
         check_backend(backend, threads)
-    else:  # elsewhere there may be other devices than here
-        check_choice(backend, "backend", BACKENDS)
-        if threads is not None:
-            check_integer(threads, "threads", 1, MOST_THREADS)
-    return workers, "cpu" if of_cpu else backend
+    elif threads is not None:  # elsewhere there may be other devices than here
+        check_integer(threads, "threads", 1, MOST_THREADS)
+    return Workers(workers, backend, threads)
 
 
-def open_executor(workers: str | int | None, threads: int | None) -> Executor:
-    """The executor of `workers`, as `check_workers` gave it."""
-    if workers is None:
-        return InProcess()
-    if workers == "mpi":
-        from mpi4py.futures import MPIPoolExecutor
+def _devices_of(workers: str | int) -> tuple[str, ...]:
+    """The GPU of each worker: one each, or of so many the same again."""
+    problem, count = ask_devices()
+    devices = own_devices(lambda: count)
+    if problem or not devices:
+        raise ValueError(f"workers {workers!r} can not be used here: {problem or 'no usable GPU'}")
+    number = workers if isinstance(workers, int) else len(devices)
+    return tuple(devices[i % len(devices)] for i in range(number))
 
-        return MPIPoolExecutor(initializer=_leave_signals)
-    if workers == "gpus":
-        return Pool(bind_gpu, range(len(backends.gpu_devices())))
-    groups = sockets() if workers == "sockets" else shares(int(workers))
-    return Pool(_stay, [None if threads else group for group in groups])
+
+def _groups(workers: str | int) -> list[list[int]]:
+    """The processors of each worker."""
+    return sockets() if workers == "sockets" else shares(int(workers))
+
+
+def _limited(workers: int) -> int | None:
+    """The threads of each of some workers where a control group, as of a container, limits all.
+
+    None where it does not: then a worker takes a thread for each of its processors.
+    """
+    limit = core.control_group_threads()
+    return max(1, limit // workers) if limit and limit < len(_processors()) else None
 
 
 def depth(executor: Executor) -> int:

@@ -72,7 +72,8 @@ def add(out: Path, figure: str, tally: Tally, tell: Tell, options: Mapping[str, 
     500 of the figures of 576 hosts, which take seconds, and 100 of the others.
     """
     threads = options.get("threads")
-    _, backend = check_workers(options.get("workers"), options.get("backend", "auto"), threads)
+    backend = options.get("backend", "auto")
+    backend = check_workers(options.get("workers"), backend, threads).backend
     started = time.monotonic()
     name = next(name for name, known in NAMES.items() if known == figure)
     folder, chosen = out / name, settings(figure, quick=tally.quick)
