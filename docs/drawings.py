@@ -160,7 +160,7 @@ FLOORS = (
     ("estimates and intervals", "stats optional_packages answer"),
     ("the engine, as Python calls it", "backends info"),
     ("values and files", "fields extensions units syntax files memory progress launchers "
-     "lazy_special interrupts_while_loading version"),
+     "interrupts_while_loading version"),
 )  # fmt: skip
 
 

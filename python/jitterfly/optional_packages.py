@@ -1,4 +1,4 @@
-"""Optional packages: pictures of matplotlib, tables of pandas, display in notebooks (HTML, PNG).
+"""Packages that load late: matplotlib, pandas, SciPy; tables and pictures, also in notebooks.
 
 Results come before pictures and tables of them: no package of results imports `plots`. Their
 methods ask here for a picture, and the module that draws is loaded by its name when one is drawn.
@@ -26,6 +26,20 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 20
 """Of a table in a notebook."""
+
+
+class _ScipySpecial:
+    """`scipy.special`, which loads at its first use, so that a command starts fast.
+
+    To load it takes longer than NumPy and half as long as everything else of jitterfly; few need
+    it.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("scipy.special"), name)
+
+
+special: Any = _ScipySpecial()
 
 _EXTRAS = {"matplotlib": "plot", "shtab": "completion"}
 """Which of jitterfly's extras holds a package; the others are in `data`."""

@@ -12,9 +12,8 @@ import pytest
 import jitterfly as jf
 from jitterfly import advice
 from jitterfly.cli import main
-from jitterfly.cli.completion import leaves
 from jitterfly.cli.options import add_parameters, read_question
-from jitterfly.cli.parser import OnceParser, _parser
+from jitterfly.cli.parser import OnceParser, _parser, leaves
 from jitterfly.compare_measured import CompareMeasuredQuestion
 from jitterfly.explain import ExplainQuestion
 from jitterfly.fields import FieldError, naming_fields

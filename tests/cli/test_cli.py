@@ -19,8 +19,7 @@ from support.small_study import STUDY
 import jitterfly as jf
 from jitterfly import extensions
 from jitterfly.cli import main
-from jitterfly.cli.completion import leaves
-from jitterfly.cli.parser import _COMMANDS, _parser
+from jitterfly.cli.parser import _COMMANDS, _parser, leaves
 
 
 @pytest.fixture

@@ -18,9 +18,8 @@ from support.scale import some
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.cli.completion import SHELLS, leaves, script
 from jitterfly.cli.examples import EXAMPLES
-from jitterfly.cli.parser import _parser
+from jitterfly.cli.parser import SHELLS, _parser, leaves, script
 
 COMMANDS = [words for words, _ in leaves(_parser())]
 # A second to minutes on two cores.

@@ -12,9 +12,8 @@ from support.small_study import STUDY
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.cli.completion import leaves
 from jitterfly.cli.output import plain
-from jitterfly.cli.parser import _parser
+from jitterfly.cli.parser import _parser, leaves
 from jitterfly.store import Store
 
 TARGETS = STUDY.replace("max = 40 }", "max = 40 }\ntargets = ['mean of slowdown ± 1 %']")

@@ -20,9 +20,9 @@ ROOT = Path(jitterfly.__file__).parent
 # itself, is above all but the command line.
 ORDER = """
 interrupts_while_loading version
-fields extensions units launchers files memory progress lazy_special steps syntax
+fields extensions units launchers files memory progress steps syntax
 backends info
-stats optional_packages answer measured find_noise_files imbalance network hierarchy
+optional_packages stats answer measured find_noise_files imbalance network hierarchy
 distributions algorithms congestion
 noise compiled_steps workload program case faster_algorithm unseen_noise simulate
 goal_export collect question slowdown noise_limit explain schedule compare_measured theory

@@ -1,10 +1,17 @@
-"""Command-line parser: argparse parsers of all subcommands, and general options."""
+"""Command-line parser: argparse parsers of all commands, general options, completion (Tab).
+
+The script of `jitterfly completion`, which shtab makes of argparse's parsers, holds all commands
+and options. The shell reads it once, and no Python starts when the key is pressed. (argcomplete
+starts one each time, which loads NumPy to complete a word.) shtab is needed to make the script, not
+to use it.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from .. import extensions
@@ -15,7 +22,6 @@ from . import (
     advise,
     bench,
     case_commands,
-    completion,
     init,
     network,
     noise,
@@ -38,6 +44,15 @@ examples:
   jitterfly trace --ranks 16 --copy-levels all --out trace.png
   jitterfly advise --ranks 2^4..2^12 --bytes 8,1KiB,1MiB --network L=1us,o=0.2us --out advice
 How numbers, sizes, ranges and noise are written: jitterfly help syntax
+"""
+
+
+SHELLS = ("bash", "zsh", "fish")
+_FILES = {"FILE", "DIR", "FILE.toml", "X.noise", "OUT.noise", "QUESTION.toml", "CURVE", "TABLES"}
+_OF_COMPLETION = """\
+A new shell completes commands, options, their choices and files. To try it in this one:
+  source <(jitterfly completion bash)
+bash needs the package bash-completion for the first way.
 """
 
 
@@ -91,7 +106,7 @@ class _Parser(OnceParser):
 
 def _taken_by(option: str) -> str:
     """Say which other commands have an option; "" where none has, or many have it."""
-    names = [words for words, one in completion.leaves(_parser())
+    names = [words for words, one in leaves(_parser())
              if option in one._option_string_actions]  # fmt: skip
     return f" ({option} is an option of {', '.join(names)})" if 0 < len(names) < 5 else ""
 
@@ -153,7 +168,7 @@ def _parser(command: str | None = None) -> argparse.ArgumentParser:
             add(commands)
         extensions.add_commands(commands, added)
         _add_general(commands, parser)
-    for words, one in completion.leaves(parser):
+    for words, one in leaves(parser):
         one.allow_abbrev = False  # no part of an option is taken for it
         options = [action.dest for action in one._actions if action.option_strings]
         one.set_defaults(option_names=options)
@@ -172,7 +187,14 @@ def _add_general(commands: Any, parser: argparse.ArgumentParser) -> None:
     )
     help_.add_argument("topic", nargs="*", metavar="COMMAND|syntax")
     help_.set_defaults(run=_help, parser=parser)
-    completion.add_parser(commands, parser)
+    completion = commands.add_parser(
+        "completion",
+        help="a script that lets bash, zsh or fish complete commands and options",
+        description="Print a script for a shell. It needs the package shtab: pip install shtab",
+        epilog=_OF_COMPLETION,
+    )
+    completion.add_argument("shell", choices=SHELLS)
+    completion.set_defaults(run=_completion, parser=parser)
 
 
 def _help(chosen: argparse.Namespace) -> None:
@@ -193,3 +215,39 @@ def _info(chosen: argparse.Namespace) -> None:
         output.print_json("info", **info())
         return
     print("\n".join(info_lines()))
+
+
+def _completion(chosen: argparse.Namespace) -> None:
+    print(script(chosen.parser, chosen.shell))
+
+
+def script(parser: argparse.ArgumentParser, shell: str) -> str:
+    """The completions of a parser for one shell of `SHELLS`.
+
+    Raises
+    ------
+    ValueError
+        shtab is not installed.
+    """
+    from ..optional_packages import package
+
+    shtab = package("shtab")
+    for _, leaf in leaves(parser):
+        for action in leaf._actions:
+            action.choices = action.choices or getattr(action, "words", None)
+            names = {action.metavar} if isinstance(action.metavar, str) else set()
+            if not action.choices and (action.type is Path or names & _FILES):
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
+    return str(shtab.complete(parser, shell))
+
+
+def leaves(
+    parser: argparse.ArgumentParser, words: str = ""
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Each command that holds no others, by its words, such as "noise record"."""
+    groups = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    if not groups:
+        yield words, parser
+    for group in groups:
+        for name, command in group.choices.items():
+            yield from leaves(command, f"{words} {name}".strip())

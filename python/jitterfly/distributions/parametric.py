@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .. import lazy_special as special
 from ..fields import frozen_dataclass
+from ..optional_packages import special
 from ..units import OptionalSeconds, ShortSeconds, exact, show_seconds, to_ticks
 from . import distribution
 from .distribution import (

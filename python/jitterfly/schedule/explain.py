@@ -628,7 +628,7 @@ class ScheduleExplanation(DelayByCause):
         Time is that of the run without noise. Written to `path`, where it is given; errors as
         `plot`.
         """
-        return optional_packages.picture("schedule", self, function="draw_critical_path", path=path)
+        return optional_packages.picture("answers", self, function="draw_critical_path", path=path)
 
     def noise_free_times(self) -> Ticks:
         """Return when operations begin and end without noise, in ticks, shape (n, 2)."""

@@ -106,7 +106,7 @@ class ScheduleResult(Answer):
         *(Column(f"{since}{name}", SECONDS, True)
           for since in ("", "since_") for name in ("mean", "p50", "p99")),
     )  # fmt: skip
-    picture = "schedule.draw"
+    picture = "answers.draw_schedule"
     rows_in_json = "marks"
 
     @cached_property

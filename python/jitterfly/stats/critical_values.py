@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from .. import lazy_special as special
 from ..fields import is_number, shorten
+from ..optional_packages import special
 
 
 def normal(confidence: float) -> float:

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .. import lazy_special as special
+from ..optional_packages import special
 from .critical_values import binomial_ranks, quantile_rank, student_t
 from .intervals import (
     Estimate,

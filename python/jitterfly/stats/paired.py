@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .. import lazy_special as special
 from ..fields import check_integer, check_numbers
+from ..optional_packages import special
 from .critical_values import binomial_ranks, clopper_pearson, normal, quantile_rank, student_t
 from .cross_moments import CrossMoments, Moments, spread
 from .intervals import (

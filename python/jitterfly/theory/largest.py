@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import lazy_special as special
 from ..case import Case, check_case
 from ..fields import Dataclass, check_integer, check_numbers, frozen_dataclass, shorten
+from ..optional_packages import special
 from ..units import (
     TICKS_PER_SECOND,
     PositiveSeconds,

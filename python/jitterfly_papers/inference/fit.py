@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jitterfly import lazy_special as special
 from jitterfly import optional_packages
 from jitterfly.answer import Report
 from jitterfly.fields import shorten
+from jitterfly.optional_packages import special
 from jitterfly.stats.intervals import check_confidence
 from jitterfly.units import Time, parse_seconds, show_seconds
 
