@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from support import sweep_cases
@@ -38,7 +39,7 @@ def test_nothing_is_written(file, tmp_path, capsys, monkeypatch):
     told = dry(capsys, file, "--out", tmp_path / "out")
     assert "small: 4 cells\n" in told
     assert re.search(r"^realizations  800$", told, re.M)
-    assert re.search(r"^time +about .* in one process", told, re.M)
+    assert re.search(r"^time +(about|under) .* in one process", told, re.M)
     assert re.search(r"^disk +about .* in at most 8 files$", told, re.M)
     assert re.search(r"^memory +about .* [MG]iB$", told, re.M)
     assert told.endswith("nothing was written\n")
@@ -96,10 +97,42 @@ def test_the_disk_is_that_of_the_run_however_slow_the_second_try_is(monkeypatch)
 
     def slower(*args):
         run_seconds(*args)
-        return next(seconds)
+        return next(seconds), 0.0
 
     monkeypatch.setattr(sweep_forecast, "_run_seconds", slower)
     assert forecast(study).disk.high < 2 * expected
+
+
+def test_threads_share_several_realizations_and_not_one(monkeypatch):
+    """Two take as long as one here: many take half as long each."""
+    run_seconds = sweep_forecast._run_seconds
+
+    def by_two_threads(store, cell, first, count, make):
+        run_seconds(store, cell, first, count, make)
+        return float(-(-count // 2)), 0.0
+
+    monkeypatch.setattr(sweep_forecast, "_run_seconds", by_two_threads)
+    study = sweep_cases.study(sweep_cases.PLAIN)
+    found = forecast(study)
+    count = sum(cell.limit for cell in study.cells())
+    assert found.seconds.high == pytest.approx(count / 2, rel=0.01)
+
+
+def test_samples_that_are_not_kept_are_summed_up(monkeypatch):
+    text = sweep_cases.PLAIN.replace("max = 3000", "max = 3000, raw_bytes = 8192")
+    study = sweep_cases.study(text)
+    kept = sum(min(cell.raw_limit, cell.limit) for cell in study.cells())
+    count = sum(cell.limit for cell in study.cells())
+    assert 0 < kept < count
+    for cost, expected in (("host", kept), ("summary", count - kept)):
+        monkeypatch.setattr(
+            sweep_forecast,
+            "_run_trial",
+            lambda _, cell, *__, cost=cost: replace(
+                _Trial(float(cell.work), 0.0, 0.0, 0.0, 0.0, 8.0), engine=1e-9, **{cost: 1.0}
+            ),
+        )
+        assert forecast(study).seconds.high == pytest.approx(expected)
 
 
 def test_a_study_of_cells_too_large_to_be_tried(monkeypatch):
@@ -115,7 +148,7 @@ def test_the_largest_cell_is_tried_however_slow_the_first_is(monkeypatch):
     study = sweep_cases.study(sweep_cases.PLAIN)
     tried = []
     monkeypatch.setattr("jitterfly.sweep.forecast._run_trial", lambda _, cell, *__: (
-        tried.append(cell.work), _Trial(float(cell.work), 0.0, 1 / cell.work, 8.0))[1])  # fmt: skip
+        tried.append(cell.work), _Trial(float(cell.work), 0.0, 1.0, 0.0, 0.0, 8.0))[1])  # fmt: skip
     found = forecast(study)
     work = [cell.work for cell in study.cells()]
     assert tried[1:] == [min(work), max(work)]

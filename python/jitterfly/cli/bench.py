@@ -20,6 +20,7 @@ from ..measured import host
 from ..network import Hockney
 from ..noise import NetworkJitter, Noise, PeriodicNoise
 from ..simulate import simulate
+from ..sweep.device_models import DEVICE_MODELS, RANKS
 from ..units import parse_seconds
 from .options import value
 from .output import add_json, print_json, show_phases
@@ -29,18 +30,14 @@ _NOISES: dict[str, list[Noise]] = {
     "periodic": [_PERIODIC],
     "+ jitter": [_PERIODIC, NetworkJitter(period="1ms", duration="10us")],
 }
-_RANKS = (2**8, 2**13, 2**23)
 _REPEATS = 5
 _LONGEST = 60.0
 _AT_ONCE = 2**24  # realizations, whose results are in memory
-# Medians of tests/gpu/h200-2026-11-27.md, by noise and ranks.
+# By noise and ranks.
 H200 = {
-    ("periodic", 2**8): 3.9e11,
-    ("periodic", 2**13): 1.45e12,
-    ("periodic", 2**23): 1.46e12,
-    ("+ jitter", 2**8): 8.89e10,
-    ("+ jitter", 2**13): 9.2e10,
-    ("+ jitter", 2**23): 9.53e10,
+    (noise, ranks): rate
+    for noise, rates in DEVICE_MODELS["h200"].butterfly.items()
+    for ranks, rate in zip(RANKS, rates, strict=True)
 }
 H200_SOURCE = "one H200, 27 November 2026, version 0.2.0"
 
@@ -84,7 +81,7 @@ def add_parser(commands: Any) -> None:
         "rank-round is one exchange of one rank.",
     )
     add = parser.add_argument
-    add("--ranks", metavar="N,N,...", default=",".join(map(str, _RANKS)),
+    add("--ranks", metavar="N,N,...", default=",".join(map(str, RANKS)),
         help="default: 2^8,2^13,2^23")  # fmt: skip
     add("--seconds", metavar="S", default="0.2", help="length of a measurement (default: 0.2)")
     add_json(parser)

@@ -6,11 +6,20 @@ import argparse
 import os
 import shlex
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from .. import extensions
-from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, counted, first_few, some_are
+from ..fields import (
+    MOST_REALIZATIONS,
+    MOST_SEED,
+    MOST_THREADS,
+    check_choice,
+    counted,
+    first_few,
+    some_are,
+)
 from . import schedule
 from .options import add_backend, integer
 from .output import add_json, print_json, progress_stream, tell, warn_without_matplotlib
@@ -109,6 +118,11 @@ def add_parser(commands: Any) -> None:
         "--dry-run",
         action="store_true",
         help="only say what it would take: cells, time, disk, memory; nothing is written",
+    )
+    run.add_argument(
+        "--device-model",
+        metavar="h100|h200",
+        help="with --dry-run --backend cuda: for this GPU by its stored rates, without it",
     )
     run.add_argument(
         "--shard", metavar="I/N", help="only this part of the cells, from 1/N to N/N; 1/1: all"
@@ -212,6 +226,7 @@ def _run(chosen: argparse.Namespace) -> int:
     if looks_like_schedule(chosen.study):
         return schedule.run_schedule(chosen)
     schedule.check_study_options(chosen)
+    _check_device_model(chosen)
     shard = Shard.parse(chosen.shard) if chosen.shard else Shard.from_slurm()
     if shard is not None and not chosen.shard:
         tell(f"shard {shard}, the task of a Slurm array; all cells: --shard 1/1")
@@ -238,7 +253,8 @@ def _run(chosen: argparse.Namespace) -> int:
         "shard": shard,
     }
     if chosen.dry_run:
-        _forecast(study, given, options(chosen), chosen.json)
+        how = {key: options(chosen)[key] for key in ("backend", "threads")}
+        _forecast(study, given, how | {"device_model": chosen.device_model}, chosen.json)
         return 0
     if given["shard"] is None:
         warn_without_matplotlib()
@@ -299,10 +315,26 @@ def _list(as_json: bool) -> None:
     print("\n".join(lines))
 
 
+def _check_device_model(chosen: argparse.Namespace) -> None:
+    """Raise ValueError for a `--device-model` without its options, or that is not known."""
+    from ..sweep.device_models import DEVICE_MODELS
+
+    if chosen.device_model is None:
+        return
+    check_choice(chosen.device_model, "--device-model", list(DEVICE_MODELS))
+    if not chosen.dry_run:
+        raise ValueError("--device-model is for --dry-run: a run takes the GPU that is there")
+    if chosen.backend != "cuda":
+        raise ValueError(
+            f"--device-model is for --backend cuda, and --backend is {chosen.backend}: add it"
+        )
+
+
 def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: bool) -> None:
     """Print what a run would take, for `--dry-run`."""
+    from ..backends import BackendError, gpu_present
     from ..memory import show_bytes
-    from ..progress import show_duration, show_rate
+    from ..sweep.device_models import DEVICE_MODELS
     from ..sweep.driver import check_columns, overridden
     from ..sweep.forecast import forecast
 
@@ -311,34 +343,115 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
     study = overridden(study, **given)
     check_columns(study)
     cells = study.cells() if shard is None else shard.of(study.cells())
-    costs = forecast(study, cells, backend=how["backend"], threads=how["threads"])
+    try:
+        costs = forecast(study, cells, **how)
+    except BackendError as error:
+        if gpu_present():
+            raise
+        models = " or ".join(DEVICE_MODELS)
+        raise BackendError(f"{error}; for a GPU elsewhere: --device-model {models}") from None
     if as_json:
         part = None if shard is None else str(shard)
         print_json("run", study=study.name, shard=part, forecast=costs, written=[])
         return
-
-    def show(some: Any, one: Any) -> str:
-        low, high = one(some.low), one(some.high)
-        return low if low == high else f"{low} to {high}"
-
-    rate = f"{costs.tried} of the cells tried, {show_rate(costs.rate)} rank-rounds/s"
-    if costs.seconds is None:
-        took = "not known: every cell is too large to be tried"
-    else:
-        took = f"about {show(costs.seconds, show_duration)} in one process, from nothing ({rate})"
     what = study.name if shard is None else f"{study.name}, shard {shard}"
     lines = [
         f"{what}: {counted(costs.cells, 'cell')}",
-        f"realizations  {show(costs.realizations, lambda n: f'{n:,.0f}')}",
-        f"work          {show(costs.work, lambda n: f'{n:.3g}')} rank-rounds",
-        f"time          {took}",
-        f"disk          about {show(costs.disk, lambda n: show_bytes(round(n)))}, "
+        f"realizations  {_range(costs.realizations, lambda n: f'{n:,.0f}')}",
+        f"work          {_range(costs.work, lambda n: f'{n:.3g}')} rank-rounds",
+        *_time_lines(costs),
+        f"disk          about {_range(costs.disk, lambda n: show_bytes(round(n)))}, "
         f"records in at most {counted(costs.files, 'file')}",
         f"memory        about {show_bytes(round(costs.memory))}",
     ]
+    if costs.device is not None:
+        lines += _rests_lines(costs)
     if study.targets:
         lines.append("from: every target is met at the first look; to: the budget is spent")
     print("\n".join([*lines, "nothing was written"]))
+
+
+def _range(some: Any, one: Callable[[float], str]) -> str:
+    low, high = one(some.low), one(some.high)
+    return low if low == high else f"{low} to {high}"
+
+
+def _duration(seconds: float) -> str:
+    from ..progress import show_duration
+
+    return show_duration(seconds) if seconds >= 1 else "under 1 s"
+
+
+def _about(seconds: Any) -> str:
+    """A range of seconds in words."""
+    if seconds.high < 1:
+        return _duration(seconds.high)
+    if seconds.low < 1:
+        return f"up to about {_duration(seconds.high)}"
+    return f"about {_range(seconds, _duration)}"
+
+
+def _time_lines(costs: Any) -> list[str]:
+    """The time of a forecast, and the GPU-hours."""
+    from ..progress import show_rate
+
+    device = costs.device
+    if costs.seconds is None:
+        why = "every cell is too large to be tried"
+        if device is not None:
+            why = f"a part of the work was not measured on an {device.card}, as below"
+        return [f"time          not known: {why}"]
+    took = f"{_about(costs.seconds)} in one process, from nothing"
+    rate = f"{show_rate(costs.rate)} rank-rounds/s"
+    if device is None:
+        return [f"time          {took} ({costs.tried} of the cells tried, {rate})"]
+    host = "the rest is the host's, as timed here"
+    if not device.with_host:
+        host = "the host's part is not known, as every cell is too large to be tried"
+    return [
+        f"time          {took} ({rate})",
+        f"              {_about(device.seconds)} of it on one {device.card}; {host}",
+        f"GPU-hours     {_range(device.hours, _hours)}",
+    ]
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:.2g}" if hours >= 0.001 else "under 0.001"
+
+
+_FEW_SHOWN = 6  # kinds of work
+
+
+def _rests_lines(costs: Any) -> list[str]:
+    """What the forecast for a card that is not here rests on."""
+    device, every = costs.device, costs.device.rests_on
+    lines = [
+        f"rests on      {device.table}",
+        f"              one {device.card}, {device.measured}, driver {device.driver}",
+    ]
+    groups = {
+        "measured": [part for part in every if part.commit and not part.rates_of],
+        "rough": [part for part in every if part.rates_of],
+        "not measured": [part for part in every if not part.commit],
+    }
+    how = {
+        "measured": "",
+        "rough": ", by the nearest that was measured: may be off several times over",
+        "not measured": ", nor anything near it",
+    }
+    for group, parts in groups.items():
+        if not parts:
+            continue
+        share = sum(part.work for part in parts) / costs.work.high
+        commits = ", ".join(sorted({part.commit for part in parts} - {""}))
+        of = f" (commit {commits})" if commits else ""
+        lines.append(f"{group:12}  {100 * share:.0f} % of the work{of}{how[group]}")
+        for part in parts[:_FEW_SHOWN]:
+            lines.append(f"              {part.what}")
+            lines += [f"                as {part.rates_of}"] if part.rates_of else []
+        if (more := len(parts) - _FEW_SHOWN) > 0:
+            lines.append(f"              and {more} more")
+    return lines
 
 
 def run_as_json(store: Any) -> dict[str, Any]:

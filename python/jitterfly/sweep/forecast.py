@@ -13,8 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ..backends import backend_named
+from ..fields import check_choice
 from ..memory import peak_memory
-from ..observables import STATISTICS, CellData, Observed
+from ..observables import STATISTICS, CellData, Observed, Summary, Ticks
 from ..progress import timed_phase
 from ..store import Store
 from ..store.cell_records import MOST_EARLY
@@ -22,11 +24,16 @@ from ..store.records import MOST_OWN_FILES
 from ..store.store import MOST_DATA_BYTES
 from ..studies import Cell, Study
 from .batches import Batch, run_batch
+from .device_models import DEVICE_MODELS, calls, estimate
 
 _TRIED = 7  # cells, from the one of least work to the one of most
 _LONG = 0.05  # seconds of one realization, of which no more are tried than `_SECONDS` have room for
 _SECONDS = 2.0  # after so many no further cell is tried, once the smallest and the largest were
-_WORK = 2e7  # rank-rounds of a try
+_WORK = 2e7  # rank-rounds of a try, at first
+_SHORT, _FASTER = 0.01, 16  # seconds of a try that tell too little; how many times as much is next
+_SAMPLES, _POOL = 2**18, 256  # of a try without an engine: samples, realizations that differ
+_SUMMARIZED = 2**18  # samples
+_CALL = 2e-3  # seconds that a call takes at most, whatever its realizations
 _BATCH_BYTES = 2**24  # of its samples
 _LOOKED = 64  # observables of a cell
 _GROWS = 2.0  # times the seconds of a look at one realization; below it more take as long
@@ -45,6 +52,56 @@ class Range:
 
 
 @dataclass(frozen=True)
+class Rests:
+    """A part of the work of a card, and which measured rates it is told by.
+
+    Attributes
+    ----------
+    what, rates_of, commit : str
+        As of `device_models.Estimate`.
+    work, share : float
+        The largest parts: of the rank-rounds, and of the card's time; the share is 0 where nothing
+        like it was measured.
+    """
+
+    what: str
+    rates_of: str
+    commit: str
+    work: float
+    share: float
+
+
+@dataclass(frozen=True)
+class OnDevice:
+    """What a forecast for a card that is not here adds, and what it rests on.
+
+    Attributes
+    ----------
+    model, card, measured, driver, table : str
+        The card's name in `DEVICE_MODELS`; its own, when and with which driver it was measured, and
+        the file of the sources that has the results.
+    seconds : Range or None
+        Of the card and the way of its results to the host. None where a part was not measured.
+    hours : Range or None
+        GPU-hours: the card is taken as long as the run lasts.
+    with_host : bool
+        Whether the time of the run has the host's part, which was timed on this machine; not where
+        every cell is too large to be tried.
+    rests_on : tuple of Rests
+    """
+
+    model: str
+    card: str
+    measured: str
+    driver: str
+    table: str
+    seconds: Range | None
+    hours: Range | None
+    with_host: bool
+    rests_on: tuple[Rests, ...]
+
+
+@dataclass(frozen=True)
 class Forecast:
     """The cost of a run from nothing in one process.
 
@@ -54,9 +111,10 @@ class Forecast:
     realizations, work : Range
         Of all cells together; variants of a cell share its realizations. `work` in rank-rounds.
     seconds : Range or None
-        None where every cell is too large to be tried.
+        None where every cell is too large to be tried, or `device` was not measured.
     rate : float
-        Rank-rounds a second, with all that is done of each, of the largest cell that was tried.
+        Rank-rounds a second, with all that is done of each, of the largest cell that was tried; of
+        a `device`, of all cells together.
     tried : int
         Cells.
     disk : Range
@@ -65,6 +123,8 @@ class Forecast:
         Of records, at most.
     memory : float
         Bytes of this process.
+    device : OnDevice or None
+        None where the engine was tried here.
     """
 
     cells: int
@@ -76,17 +136,25 @@ class Forecast:
     disk: Range
     files: int
     memory: float
+    device: OnDevice | None = None
+
+
+_Make = Callable[[Cell, int, int], Ticks]
+"""What gives the samples of a cell, from a first realization on so many."""
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """A trial of a cell: rank-rounds of a realization; seconds that it takes whatever its
-    realizations, and for each rank-round; bytes of a sample in its record.
+    """A trial of a cell: rank-rounds of a realization; seconds that a look takes whatever the
+    realizations, and for each of them those of the engine, of what is done with samples that are
+    kept, and with those that are not; bytes of a sample in its record.
     """
 
     work: float
     fixed: float
-    slope: float
+    engine: float
+    host: float
+    summary: float
     width: float
 
 
@@ -96,6 +164,7 @@ def forecast(
     *,
     backend: str = "auto",
     threads: int | None = None,
+    device_model: str | None = None,
 ) -> Forecast:
     """Try a few realizations of a few cells, in a temporary directory that is removed again.
 
@@ -106,12 +175,23 @@ def forecast(
         Those of a shard; all of the study's if not given.
     backend, threads
         As in `run`.
+    device_model : "h100" or "h200", optional
+        With backend "cuda": a card that need not be here. What the card does is told by its stored
+        rates, and what is done with its samples is tried here.
 
     Raises
     ------
     ValueError
-        A cell can not be run, such as for want of memory.
+        A cell can not be run, such as for want of memory; a `device_model` that is not known, or
+        without backend "cuda".
     """
+    backend = backend_named(backend)
+    if device_model is not None:
+        check_choice(device_model, "device_model", list(DEVICE_MODELS))
+        if backend != "cuda":
+            raise ValueError(f"device_model is for backend 'cuda', got {backend!r}")
+        if threads is not None:
+            raise ValueError("threads must be None with backend 'cuda': they are the CPU's")
     cells = study.cells() if cells is None else cells
     now = peak_memory()  # before the tries take more
     with (
@@ -120,7 +200,9 @@ def forecast(
     ):
         (Path(folder) / "records").mkdir()
         store = Store(Path(folder), study, {"backend": []})
-        tries = _tries(store, cells, backend, threads)
+        known = device_model is not None
+        make = _repeated(study.seed) if known else _simulated(study.seed, backend, threads)
+        tries = _tries(store, cells, make, engine=not known)
     names = _statistics(study)
     cases = sum(len(cell.variants) for cell in cells)
     families = max((len(study.families(cell)) for cell in cells[:1]), default=0)
@@ -136,11 +218,16 @@ def forecast(
         kept = [min(count(cell), cell.raw_limit) * len(cell.columns) for cell in cells]
         seconds = 0.0
         if tries:
-            at = [trial.work for trial in tries]
+            at = np.array([trial.work for trial in tries])
             fixed = np.interp(work, at, [trial.fixed for trial in tries])
-            slope = np.interp(work, at, [trial.slope for trial in tries])
+            engine = np.interp(work, at, [trial.engine for trial in tries])
+            host = np.interp(work, at, [trial.host for trial in tries])
+            summary = np.interp(work, at, [trial.summary for trial in tries])
+            engine *= np.maximum(work / at[-1], 1)  # what is too large to be tried
             often = np.array([looks(cell) for cell in cells], float)
-            seconds = float((often * fixed + counts * work * slope).sum())
+            raw = np.minimum(counts, [cell.raw_limit for cell in cells])
+            seconds = float((often * fixed + counts * engine).sum())
+            seconds += float((raw * host + (counts - raw) * summary).sum())
         return (
             float(counts.sum()),
             float((counts * work).sum()),
@@ -150,18 +237,64 @@ def forecast(
 
     first = total(lambda cell: cell.least, lambda _: 1.0)
     ends = zip(first, total(lambda cell: cell.limit, _expected_looks), strict=True)
-    realizations, rank_rounds, seconds, disk = (Range(low, high) for low, high in ends)
+    realizations, rank_rounds, here, disk = (Range(low, high) for low, high in ends)
     records = cases + len(cells)
+    seconds = here if tries else None
+    rate, device = 0.0, None
+    if tries and device_model is None:
+        rate = tries[-1].work / (tries[-1].engine + tries[-1].host)
+    if device_model is not None:
+        device = _on_device(device_model, cells, here, bool(tries))
+        seconds = device.hours and Range(3600 * device.hours.low, 3600 * device.hours.high)
+        rate = rank_rounds.high / seconds.high if seconds else 0.0
     return Forecast(
         len(cells),
         realizations,
         rank_rounds,
-        seconds if tries else None,
-        1 / tries[-1].slope if tries else 0.0,
+        seconds,
+        rate,
         len(tries),
         disk,
         records if records <= MOST_OWN_FILES else _SHARED,
         now + _memory(cells, threads),
+        device,
+    )
+
+
+def _on_device(name: str, cells: Sequence[Cell], here: Range, with_host: bool) -> OnDevice:
+    """The time of a card by its stored rates, and with `here`, the seconds of the host."""
+    model = DEVICE_MODELS[name]
+    parts: dict[tuple[str, str, str], list[float]] = {}  # rank-rounds and seconds
+    low = high = 0.0
+    for cell in cells:
+        for variant in cell.variants:
+            case = variant.case
+            call = model.call * calls(case)
+            least = estimate(model, case, cell.least).seconds
+            found = estimate(model, case, cell.limit)
+            part = parts.setdefault((found.what, found.rates_of, found.commit), [0.0, 0.0])
+            part[0] += float(cell.limit * case.rank_rounds())
+            if least is not None and found.seconds is not None:
+                low += call + least
+                high += call * _expected_looks(cell) + found.seconds
+                part[1] += call * _expected_looks(cell) + found.seconds
+            else:
+                part[1] = math.nan
+    known = not any(math.isnan(seconds) for _, seconds in parts.values())
+    rests_on = [
+        Rests(*key, work, 0.0 if math.isnan(seconds) else seconds / high)
+        for key, (work, seconds) in parts.items()
+    ]
+    return OnDevice(
+        name,
+        model.card,
+        model.measured,
+        model.driver,
+        model.table,
+        Range(low, high) if known else None,
+        Range((low + here.low) / 3600, (high + here.high) / 3600) if known else None,
+        with_host,
+        tuple(sorted(rests_on, key=lambda part: -part.work)),
     )
 
 
@@ -170,12 +303,12 @@ def _expected_looks(cell: Cell) -> float:
     return 1.0 if cell.least == cell.limit else 2 + math.log2(cell.limit / cell.least)
 
 
-def _tries(store: Store, cells: Sequence[Cell], backend: str, threads: int | None) -> list[_Trial]:
+def _tries(store: Store, cells: Sequence[Cell], make: _Make, *, engine: bool) -> list[_Trial]:
     by_work = [cell for cell in sorted(cells, key=lambda cell: cell.work)
                if cell.work <= _MOST_WORK]  # fmt: skip
     if not by_work:
         return []
-    _run_trial(store, by_work[0], backend, threads)  # the very first one loads modules
+    _run_trial(store, by_work[0], make, engine)  # the very first one loads modules
     # The ends come first: what lies between them is told by them where the time ends.
     parts = [0, _TRIED - 1, *sorted(range(1, _TRIED - 1), key=lambda i: abs(2 * i - _TRIED + 1))]
     numbers = dict.fromkeys(round(i * (len(by_work) - 1) / (_TRIED - 1)) for i in parts)
@@ -184,38 +317,75 @@ def _tries(store: Store, cells: Sequence[Cell], backend: str, threads: int | Non
     for number in numbers:
         if len(tries) >= 2 and time.monotonic() > end:
             break
-        tries.append(_run_trial(store, by_work[number], backend, threads))
+        tries.append(_run_trial(store, by_work[number], make, engine))
     return sorted(tries, key=lambda trial: trial.work)
 
 
-def _run_trial(store: Store, cell: Cell, backend: str, threads: int | None) -> _Trial:
-    limit = _BATCH_BYTES // (8 * len(cell.columns))
-    many = max(int(min(_WORK / cell.work, cell.limit, limit)), 1)
-    fixed = _run_seconds(store, cell, 0, 1, backend, threads)
-    if fixed > _LONG:  # such as an order of arrival, which takes a hundred times as long
-        many = min(many, max(int(_SECONDS / fixed), 1))
+def _run_trial(store: Store, cell: Cell, make: _Make, engine: bool) -> _Trial:
+    """Try a cell; without `engine`, what is done with its samples alone."""
+    columns = len(cell.columns)
+    limit = min(cell.limit, _BATCH_BYTES // (8 * columns))
+    many = max(int(min(_WORK / cell.work if engine else _SAMPLES / columns, limit)), 1)
+    alone, kept = _run_seconds(store, cell, 0, 1, make)
+    if engine and alone > _LONG:  # such as an order of arrival, which takes a hundred times as long
+        many = min(many, max(int(_SECONDS / alone), 1))
     few_looked = _look_seconds(store, cell, 1)
-    several = _run_seconds(store, cell, 1, many, backend, threads)
-    looked = _look_seconds(store, cell, 1 + many)
-    more = max(several - fixed, several / 10)
-    more += looked - few_looked if looked > _GROWS * few_looked else 0.0
-    fixed, slope = fixed + few_looked, more / (many * cell.work)
+    stored = 1
+    while True:
+        # Of several, as the threads share them: of one, most threads would have nothing.
+        seconds, several_kept = _run_seconds(store, cell, stored, many, make)
+        stored += many
+        if not engine or seconds > _SHORT or many == limit:
+            break
+        many = min(_FASTER * many, limit)  # on a GPU a call takes as long as many realizations
+    looked = _look_seconds(store, cell, stored)
+    each = seconds / many if engine else 0.0
+    host = max(several_kept - kept, 0.0) / many
+    host += (looked - few_looked) / stored if looked > _GROWS * few_looked else 0.0
+    fixed = kept + few_looked + (min(max(alone - each, 0.0), _CALL) if engine else 0.0)
     files = store.records(cell).samples
     packed = sum(entry.size for file in files for entry in file.entries)
     # All that are there: the very first try of this cell may have stored more.
     samples = sum((entry.end - entry.first) * len(file.identity.columns)
                   for file in files for entry in file.entries)  # fmt: skip
-    return _Trial(float(cell.work), fixed, slope, packed / samples)
+    return _Trial(float(cell.work), fixed, each, host, _summary_seconds(store, cell, stored),
+                  packed / samples)  # fmt: skip
 
 
 def _run_seconds(
-    store: Store, cell: Cell, first: int, count: int, backend: str, threads: int | None
-) -> float:
-    """Run and store so many realizations, and return the seconds that it took."""
+    store: Store, cell: Cell, first: int, count: int, make: _Make
+) -> tuple[float, float]:
+    """Make and store so many realizations, and return the seconds of both."""
     started = time.perf_counter()
-    batch = Batch(cell, store.study.seed, first, count, None, backend, threads)
-    store.append(cell, first, run_batch(batch).ticks, None, count)
-    return time.perf_counter() - started
+    ticks = make(cell, first, count)
+    made = time.perf_counter()
+    store.append(cell, first, ticks, None, count)
+    return made - started, time.perf_counter() - made
+
+
+def _simulated(seed: int, backend: str, threads: int | None) -> _Make:
+    """Samples as a run makes them."""
+
+    def make(cell: Cell, first: int, count: int) -> Ticks:
+        found = run_batch(Batch(cell, seed, first, count, None, backend, threads)).ticks
+        assert found is not None
+        return found
+
+    return make
+
+
+def _repeated(seed: int) -> _Make:
+    """Samples of a few realizations again and again, which take next to no time to make."""
+    pools: dict[int, Ticks] = {}
+
+    def make(cell: Cell, first: int, count: int) -> Ticks:
+        if cell.index not in pools:
+            few = int(min(max(_WORK / cell.work, 2), _POOL))
+            pools[cell.index] = _simulated(seed, "cpu", None)(cell, 0, few)
+        values = pools[cell.index].values
+        return Ticks(cell.columns, values[np.arange(first, first + count) % len(values)])
+
+    return make
 
 
 def _look_seconds(store: Store, cell: Cell, realizations: int) -> float:
@@ -231,6 +401,17 @@ def _look_seconds(store: Store, cell: Cell, realizations: int) -> float:
             observed.statistic(name)
     looked = time.perf_counter() - started - read
     return read + looked * len(families) / max(len(some), 1)
+
+
+def _summary_seconds(store: Store, cell: Cell, realizations: int) -> float:
+    """The seconds to sum up a realization whose samples are not kept; 0 if all are."""
+    if cell.limit <= cell.raw_limit:
+        return 0.0
+    some = min(realizations, max(_SUMMARIZED // len(cell.columns), 1))
+    ticks = Ticks(cell.columns, store.ticks(cell, some).values)
+    started = time.perf_counter()
+    Summary.of(ticks, store.study.measures(cell))
+    return (time.perf_counter() - started) / some
 
 
 def _statistics(study: Study) -> list[str]:
