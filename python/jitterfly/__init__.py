@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .algorithms import *  # noqa: F403
     from .backends import BackendError as BackendError
     from .backends import UnusedGPUWarning as UnusedGPUWarning
+    from .backends import info as info
     from .case import Case as Case
     from .case import IneffectiveNoiseWarning as IneffectiveNoiseWarning
     from .case import IneffectiveSpeedWarning as IneffectiveSpeedWarning
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from .explain import Explanation as Explanation
     from .explain import explain as explain
     from .hierarchy import Hierarchy as Hierarchy
-    from .info import info as info
     from .network import Hockney as Hockney
     from .network import LogGOPS as LogGOPS
     from .network import Network as Network
@@ -104,13 +104,12 @@ _WHOLE = ("algorithms", "distributions", "noise")
 # The names of other modules that stand here.
 _NAMES = {
     "advice": "Advice advise",
-    "backends": "BackendError UnusedGPUWarning",
+    "backends": "BackendError UnusedGPUWarning info",
     "case": "Case IneffectiveNoiseWarning IneffectiveSpeedWarning ScarceRecordingWarning"
     " UnusedCostWarning",
     "compare_measured": "Agreement compare_measured",
     "explain": "Explanation explain",
     "hierarchy": "Hierarchy",
-    "info": "info",
     "network": "Hockney LogGOPS Network",
     "noise_limit": "NoiseLimitTable noise_limit",
     "observables": "Completion CycleGain CycleSlowdown CycleTime Gain OptimalT Overhead Recovery"

@@ -2,7 +2,8 @@
 
 This is the one module that imports the compiled `_core`; the others take it from here. It knows
 whether this process can use a GPU; where there is one that it can not use, what mends that; and
-whether the memory of a backend is enough for a program.
+whether the memory of a backend is enough for a program. `info` says all that is known of the
+machine, the build and its devices.
 
 While the engine runs, the caller's thread looks for Ctrl-C: `make_poll` in
 bindings/binding_helpers.h, called by cuda/cpu/thread_pool.cpp, cuda/gpu/run.cuh and
@@ -14,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import platform
 import re
 import sys
 import threading
@@ -22,6 +24,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from . import _core, memory
 from .fields import (
@@ -35,6 +39,7 @@ from .fields import (
 )
 from .launchers import NO_GPU, VISIBLE_DEVICES
 from .syntax import read_count
+from .version import __version__
 
 core = _core
 """The compiled module: its programs, and what runs them."""
@@ -451,3 +456,54 @@ def _host_loads(program: core.Program, realizations: int) -> int:
         return 0
     batch = max(1, min(realizations, _BATCH_LOADS // table))
     return batch * table + min(batch, core.hardware_threads()) * maker
+
+
+def info() -> dict[str, Any]:
+    """Return versions, build, processors, memory and devices, as plain values.
+
+    Returns
+    -------
+    dict
+        "jitterfly", "python", "numpy", "platform": text. "processors": int. "memory": bytes
+        available, or None. "build": of the engine. "cuda": "" when usable, else why not, and what
+        mends it where there is a GPU.
+        "devices": one dict for each GPU.
+
+    Notes
+    -----
+    In "build", "instruction_sets" are those that the CPU engine was built for, "instruction_set"
+    is the one in use here: the best that the processor has, or what JITTERFLY_ISA names.
+    """
+    return {
+        "jitterfly": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "platform": platform.platform(),
+        "processors": core.hardware_threads(),
+        "memory": memory.available_bytes(),
+        "build": dict(core.build_info()),
+        "cuda": gpu_problem(),
+        "devices": gpu_devices(),
+    }
+
+
+def info_lines() -> list[str]:
+    """Return what `info` says for people, one line each."""
+    found = info()
+    available = found["memory"]
+    lines = [f"{key}: {found[key]}" for key in ("jitterfly", "python", "numpy", "platform")]
+    lines.append(f"processors: {found['processors']}")
+    lines.append(
+        f"memory available: {'unknown' if available is None else memory.show_bytes(available)}"
+    )
+    build = found["build"]
+    lines.append(f"instruction set in use: {build.pop('instruction_set')}")
+    threads = build.pop("threads")
+    lines.append(f"threads by default: {threads}")
+    lines += [f"build {key}: {value or 'none'}" for key, value in build.items()]
+    lines.append(f"cuda: {found['cuda'] or 'usable'}")
+    for number, device in enumerate(found["devices"]):
+        words = [memory.show_bytes(v) if k == "memory" else f"{k} {v}" for k, v in device.items()
+                 if k != "name"]  # fmt: skip
+        lines.append(f"device {number}: {device.get('name', '?')}, {', '.join(words)}")
+    return lines

@@ -9,7 +9,7 @@ from support.tuning_cases import answer, ranked, two, undecided, won_by
 import jitterfly as jf
 from jitterfly.advice import known, tuning_choices, write_tuning
 from jitterfly.advice.tuning import tuning_format
-from jitterfly.info import __version__
+from jitterfly.version import __version__
 
 # Ids of collectives and numbers of algorithms, from Open MPI's manual, "Tuning Collectives".
 ALLGATHER, ALLREDUCE, ALLTOALL, BARRIER, BROADCAST = 0, 2, 3, 6, 7

@@ -15,7 +15,7 @@ import pytest
 
 import jitterfly as jf
 from jitterfly import _core
-from jitterfly.info import info_lines
+from jitterfly.backends import info_lines
 from jitterfly.program import row_labels
 from jitterfly.simulate import noise_phases
 from jitterfly.units import from_ticks

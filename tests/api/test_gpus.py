@@ -18,8 +18,8 @@ from support.forkserver import run_program
 import jitterfly as jf
 import jitterfly.congestion as jc
 from jitterfly import _core, backends
+from jitterfly.backends import info_lines
 from jitterfly.cli import main
-from jitterfly.info import info_lines
 from jitterfly.sweep import run
 
 OLD = "no usable GPU: CUDA driver version is insufficient (cudaErrorInsufficientDriver)"

@@ -11,8 +11,7 @@ from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from jitterfly.answer import csv_text
-from jitterfly.backends import gpu_devices
-from jitterfly.info import info
+from jitterfly.backends import gpu_devices, info
 from jitterfly.measured import host
 from jitterfly.memory import available_bytes, check_memory
 

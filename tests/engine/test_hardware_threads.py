@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from jitterfly import _core
-from jitterfly.info import info
+from jitterfly.backends import info
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="affinity and control groups")
 

@@ -156,7 +156,7 @@ def level(chosen: argparse.Namespace) -> Iterator[None]:
         if not getattr(chosen, "verbose", False):
             yield
             return
-        from ..info import info_lines
+        from ..backends import info_lines
 
         print("\n".join(info_lines()), file=sys.stderr, flush=True)
         started = time.monotonic()

@@ -209,7 +209,7 @@ def _help(chosen: argparse.Namespace) -> None:
 
 
 def _info(chosen: argparse.Namespace) -> None:
-    from ..info import info, info_lines
+    from ..backends import info, info_lines
 
     if chosen.json:
         output.print_json("info", **info())

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from jitterfly.answer import show, show_digits
+from jitterfly.backends import info
 from jitterfly.fields import grouped
 from jitterfly.files import read_text, write_whole
-from jitterfly.info import info
 from jitterfly.plots import draw
 from jitterfly.progress import show_duration
 from jitterfly.results import CellResults, Results
